@@ -1,0 +1,110 @@
+"""The only importer of numba: `@kernel`, its cache on disk, and calls by address.
+
+numba's cache does not notice a change in a *called* kernel. So every kernel is cached in a folder named
+by the hash of its own module, of all flexmbs modules that it imports (directly or not), and of the
+versions of numba and numpy: a change anywhere below a kernel gives it a new folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numba
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE_DIR = Path(__file__).resolve().parent
+DISABLED = bool(numba.config.DISABLE_JIT)
+
+
+def cache_root() -> Path:
+    """Folder of all compiled kernels: `FLEXMBS_CACHE`, else the user's cache folder."""
+    chosen = os.environ.get("FLEXMBS_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "flexmbs" / "kernels"
+
+
+_IMPORT = re.compile(r"^from (flexmbs[\w.]*) import \(?([\w, \n]*)|^import (flexmbs[\w.]*)", re.MULTILINE)
+
+
+def _source_of(module: str) -> Path | None:
+    base = PACKAGE_DIR.joinpath(*module.split(".")[1:])
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+@cache
+def _imports(path: Path) -> tuple[Path, ...]:
+    """Source files of the flexmbs modules that stand in the top-level imports of `path`."""
+    found = []
+    for module, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        candidates = [module or plain]
+        candidates += [f"{module}.{name.strip()}" for name in names.split(",") if module and name.strip()]
+        for candidate in candidates:
+            source = _source_of(candidate)
+            if source is not None:
+                found.append(source)
+    return tuple(found)
+
+
+@cache
+def _sources_hash(path: Path) -> str:
+    """Hash of a module and of everything below it in the import graph, and of the compiler's versions."""
+    seen: set[Path] = set()
+    stack = [path]
+    while stack:
+        item = stack.pop()
+        if item not in seen:
+            seen.add(item)
+            stack.extend(_imports(item))
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version_info[:2]}".encode())
+    for item in sorted(seen):
+        digest.update(item.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(*signatures: Any, inline: bool = ..., reassociate: bool = ...) -> Callable[[F], F]: ...
+
+
+def kernel(*args: Any, inline: bool = False, reassociate: bool = False) -> Any:
+    """Compile a function of arrays and numbers, cached on disk.
+
+    `signatures`: declare them on entry points only (a declared kernel is ready at import).
+    `inline`: put the body into its callers at the level of machine code (small functions).
+    `reassociate`: allow sums to be reordered, for plain contraction loops; no other fast-math.
+    """
+    if len(args) == 1 and callable(args[0]) and not isinstance(args[0], numba.types.Type):
+        return _compile(args[0], (), inline, reassociate)
+    return lambda function: _compile(function, args, inline, reassociate)
+
+
+def _compile(
+    function: Callable[..., Any], signatures: tuple[Any, ...], inline: bool, reassociate: bool
+) -> Any:
+    if DISABLED:
+        return function
+    source = Path(function.__code__.co_filename)
+    numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+    if inline:
+        options["forceinline"] = True
+    if reassociate:
+        options["fastmath"] = {"reassoc", "nsz", "contract"}
+    if signatures:
+        return numba.njit(list(signatures), **options)(function)
+    return numba.njit(**options)(function)

@@ -1,0 +1,175 @@
+"""Entry point: finds the commands, reads the options, and turns every ending into text and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import logging
+import pkgutil
+import signal
+import sys
+import traceback
+from typing import Any
+
+from flexmbs import __version__, cli
+from flexmbs.cli.output import Output
+from flexmbs.errors import ExitCode, FlexmbsError
+
+SHOWN = 10  # errors on the screen; all of them with --json or --log
+NOT_COMMANDS = {"main", "output"}
+
+
+def command_modules() -> dict[str, Any]:
+    """Command name -> module; importing one is cheap, because heavy imports stand inside `run`."""
+    names = [info.name for info in pkgutil.iter_modules(cli.__path__) if info.name not in NOT_COMMANDS]
+    return {name: importlib.import_module(f"flexmbs.cli.{name}") for name in sorted(names)}
+
+
+def global_options(default: Any = None) -> argparse.ArgumentParser:
+    """Options that may stand before or after the command."""
+
+    def default_of(value: Any) -> Any:
+        return value if default is None else default
+
+    parser = argparse.ArgumentParser(add_help=False)
+    group = parser.add_argument_group("global options")
+    group.add_argument(
+        "--json", action="store_true", default=default_of(False), help="one JSON object on standard output"
+    )
+    group.add_argument(
+        "--quiet", action="store_true", default=default_of(False), help="errors only on standard error"
+    )
+    group.add_argument(
+        "-v", "--verbose", action="count", default=default_of(0), help="say more; twice: everything"
+    )
+    group.add_argument("--log", metavar="FILE", default=default_of(None), help="write a complete log to FILE")
+    group.add_argument(
+        "--traceback",
+        action="store_true",
+        default=default_of(False),
+        help="show Python tracebacks (for developers)",
+    )
+    return parser
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="flexmbs",
+        description="Flexible multibody dynamics: a mesh becomes modal data, a mechanism becomes motion.",
+        parents=[global_options()],
+    )
+    parser.add_argument("--version", action="version", version=f"flexmbs {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in command_modules().items():
+        first_line = (module.__doc__ or "").strip().splitlines()[0]
+        sub = commands.add_parser(
+            name,
+            help=first_line,
+            description=module.__doc__,
+            parents=[global_options(argparse.SUPPRESS)],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(sub)
+        sub.set_defaults(run=module.run)
+    return parser
+
+
+def configure_logging(args: argparse.Namespace) -> None:
+    root = logging.getLogger("flexmbs")
+    root.setLevel(logging.DEBUG)
+    root.handlers.clear()
+    screen = logging.StreamHandler(sys.stderr)
+    levels = [logging.WARNING, logging.INFO, logging.DEBUG]
+    screen.setLevel(logging.ERROR if args.quiet else levels[min(args.verbose, 2)])
+    screen.setFormatter(logging.Formatter("%(message)s"))
+    root.addHandler(screen)
+    if args.log:
+        log_file = logging.FileHandler(args.log, mode="w", encoding="utf-8")
+        log_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        root.addHandler(log_file)
+
+
+def print_output(output: Output, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(output.data, indent=2, default=to_plain))
+    elif output.text:
+        print(output.text)
+
+
+def to_plain(value: Any) -> Any:
+    """JSON form of numpy values and paths."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+def report_error(error: FlexmbsError, args: argparse.Namespace) -> int:
+    errors = [item for item in error.diagnostics if item.severity == "error"]
+    if args.json:
+        payload = {
+            "error": type(error).__name__,
+            "exit_code": int(error.exit_code),
+            "errors": [str(item) for item in errors],
+            "warnings": [str(item) for item in error.diagnostics if item.severity != "error"],
+        }
+        print(json.dumps(payload, indent=2))
+    for item in error.diagnostics[:SHOWN]:
+        print(item, file=sys.stderr)
+    if len(error.diagnostics) > SHOWN:
+        rest = len(error.diagnostics) - SHOWN
+        print(
+            f"... and {rest} more ({len(error.diagnostics)} in all; --json or --log shows them)",
+            file=sys.stderr,
+        )
+    for item in error.diagnostics:
+        logging.getLogger("flexmbs.log").debug("%s", item)
+    return int(error.exit_code)
+
+
+def report_bug(error: BaseException) -> int:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{frame.filename.rsplit('flexmbs/', 1)[-1]}:{frame.lineno}"
+    print(f"internal error  {type(error).__name__} at {place}: {error}", file=sys.stderr)
+    print(
+        "This is a bug in flexmbs; please report it with the input and the output of --traceback.",
+        file=sys.stderr,
+    )
+    return int(ExitCode.INTERNAL)
+
+
+def interrupt(signum: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns the exit code and never raises, except with --traceback."""
+    signal.signal(signal.SIGTERM, interrupt)
+    args = None
+    try:
+        args = build_parser().parse_args(argv)
+        configure_logging(args)
+        output = args.run(args)
+        print_output(output, args.json)
+        return int(output.exit_code)
+    except SystemExit as stop:  # argparse: --help, --version, usage
+        return int(stop.code or 0) if isinstance(stop.code, int | None) else int(ExitCode.USAGE)
+    except FlexmbsError as error:
+        assert args is not None
+        if args.traceback:
+            traceback.print_exc()
+        return report_error(error, args)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return int(ExitCode.DONE)
+    except Exception as error:  # the last door: anything that arrives here is a bug of ours
+        if args is not None and args.traceback:
+            traceback.print_exc()
+        return report_bug(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

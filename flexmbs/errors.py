@@ -1,0 +1,134 @@
+"""What can go wrong, as values and exceptions; `cli/main.py` alone turns them into text and exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line; promised to users."""
+
+    DONE = 0
+    INTERNAL = 1
+    USAGE = 2
+    INPUT = 3
+    SOLVER = 4
+    MISSING = 5
+    DIFFERENT = 6
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding about an input: where it is, what was found, what was expected, what to do.
+
+    `code` is the stable name of the finding (`mesh.inverted_cells`), documented in `docs/errors.md`.
+    """
+
+    code: str
+    where: str
+    what: str
+    remedy: str = ""
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        text = f"{self.where}  {self.severity:<5}  {self.what}"
+        return f"{text}; {self.remedy}" if self.remedy else text
+
+
+class FlexmbsError(Exception):
+    """Base of all errors that flexmbs raises on purpose; carries one diagnostic or several."""
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(str(item) for item in self.diagnostics))
+
+
+class UsageError(FlexmbsError):
+    """The command or the call is wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class InputError(FlexmbsError):
+    """A case, mesh, modal data or result file is not valid."""
+
+    exit_code = ExitCode.INPUT
+
+
+class SolverError(FlexmbsError):
+    """The solver stopped early, or the mechanism cannot be assembled."""
+
+    exit_code = ExitCode.SOLVER
+
+
+class MissingComponentError(FlexmbsError):
+    """An optional component is needed and not installed."""
+
+    exit_code = ExitCode.MISSING
+
+
+class ComparisonError(FlexmbsError):
+    """A comparison or verification is outside its tolerance."""
+
+    exit_code = ExitCode.DIFFERENT
+
+
+class Interrupted(FlexmbsError):
+    """Stopped by the user; what was computed is kept."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
+class Diagnostics:
+    """Collects the findings of one stage, so that all of them are reported together."""
+
+    def __init__(self) -> None:
+        self.items: list[Diagnostic] = []
+
+    def error(self, code: str, where: str, what: str, remedy: str = "") -> None:
+        self.items.append(Diagnostic(code, where, what, remedy))
+
+    def warn(self, code: str, where: str, what: str, remedy: str = "") -> None:
+        self.items.append(Diagnostic(code, where, what, remedy, severity="warn"))
+
+    def extend(self, items: Iterable[Diagnostic]) -> None:
+        self.items.extend(items)
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [item for item in self.items if item.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        return [item for item in self.items if item.severity == "warn"]
+
+    def raise_errors(self, kind: type[FlexmbsError] = InputError) -> None:
+        """Raise all errors found so far as one exception; do nothing when there are none."""
+        if self.errors:
+            raise kind(*self.errors)
+
+
+def nearest(name: str, choices: Sequence[str]) -> str:
+    """A phrase that names the nearest valid choice, or lists the choices."""
+    match = get_close_matches(str(name), [str(choice) for choice in choices], n=1, cutoff=0.6)
+    if match:
+        return f'did you mean "{match[0]}"?'
+    if not choices:
+        return "there are none"
+    listed = ", ".join(str(choice) for choice in list(choices)[:12])
+    return f"choices: {listed}" + (", ..." if len(choices) > 12 else "")
+
+
+def missing_component(what: str, needs: str, extra: str) -> MissingComponentError:
+    """Error for a feature whose optional dependency is not installed, with the command that installs it."""
+    return MissingComponentError(
+        Diagnostic(
+            "missing." + extra, what, f"needs {needs}", f'install it with: pip install "flexmbs[{extra}]"'
+        )
+    )

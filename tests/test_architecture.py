@@ -1,0 +1,84 @@
+"""The structure of the program: rooms import only from rooms above, equations exist, one door per library."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "flexmbs"
+
+# in this order; a room imports only from rooms listed above it (or from itself)
+ROOMS = [
+    "errors", "registry", "_jit", "hdf5", "toml_file", "units", "expressions", "spatial",
+    "fe", "modal", "ffrf", "modaldata", "certificate", "reduce",
+    "model", "dynamics", "integrate", "results", "simulate", "case",
+    "post", "verify", "demo", "cli",
+]  # fmt: skip
+
+ONLY_IMPORTER = {
+    "numba": {"_jit"},
+    "h5py": {"hdf5"},
+    "meshio": {"fe"},
+    "skfem": {"fe"},
+    "matplotlib": {"post"},
+    "tomllib": {"toml_file"},
+}
+
+
+def modules():
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "flexmbs":
+                yield from (f"flexmbs.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_room_imports_only_from_rooms_above(path):
+    here = room(path)
+    if here in ("__init__", "data"):
+        return
+    assert here in ROOMS, f"{here} is not in the list of rooms"
+    for name in imported(ast.parse(path.read_text())):
+        parts = name.split(".")
+        if parts[0] == "flexmbs" and len(parts) > 1 and parts[1] in ROOMS:
+            assert ROOMS.index(parts[1]) <= ROOMS.index(here), f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_one_door_per_library(path):
+    for name in imported(ast.parse(path.read_text())):
+        allowed = ONLY_IMPORTER.get(name.split(".")[0])
+        assert allowed is None or room(path) in allowed, f"{path.name} imports {name}"
+
+
+def test_cited_equations_exist():
+    formulation = (ROOT / "docs" / "formulation.md").read_text()
+    known = set(re.findall(r"\(F(\d+a?)(?:-F\d+a?)?\)", formulation))
+    for low, high in re.findall(r"\(F(\d+)a?-F(\d+)a?\)", formulation):
+        known.update(f"{number}{letter}" for number in range(int(low), int(high) + 1) for letter in ("", "a"))
+    for path in modules():
+        for number in re.findall(r"\(F(\d+a?)[^)]*\)", path.read_text()):
+            assert number in known, f"{path.name} cites (F{number}), which is not in docs/formulation.md"
+
+
+def test_no_print_or_exit_inside_the_library():
+    for path in modules():
+        if room(path) == "cli":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in {"print", "exit", "input"}, f"{path.name}:{node.lineno}"
