@@ -11,7 +11,7 @@ PACKAGE = ROOT / "flexmbs"
 
 # in this order; a room imports only from rooms listed above it (or from itself)
 ROOMS = [
-    "errors", "registry", "_jit", "hdf5", "toml_file", "units", "expressions", "spatial",
+    "errors", "registry", "_jit", "resources", "hdf5", "toml_file", "units", "expressions", "spatial",
     "fe", "modal", "ffrf", "modaldata", "certificate", "reduce",
     "model", "dynamics", "integrate", "results", "simulate", "case",
     "post", "verify", "demo", "cli",
