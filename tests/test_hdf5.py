@@ -1,0 +1,162 @@
+"""The HDF5 door: whole or nothing, and nothing dangerous comes in."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+from flexmbs import hdf5
+from flexmbs.errors import InputError
+
+
+def fill(root):
+    time = hdf5.scale(root, "time", np.linspace(0.0, 1.0, 11), units="s")
+    body = root.create_group("body")
+    hdf5.dataset(body, "q", np.ones((11, 3)), units="m", equation="(F1)", scales=[time, None])
+    hdf5.dataset(body, "names", ["a", "gödel"])
+    hdf5.attributes(root, title="x", loads=["one", "three"])
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "a.h5"
+    hdf5.build_file(path, fill, format="test", version=1)
+    return path
+
+
+def test_what_is_written_is_read_back(good):
+    with hdf5.open_checked(good, format="test", max_version=1) as file:
+        tree = hdf5.read_tree(file)
+        assert hdf5.texts(file.attrs["loads"]) == ["one", "three"]
+        assert file["body/q"].dims[0][0].name == "/time"
+        assert hdf5.text(file["body/q"].attrs["units"]) == "m"
+    assert tree["body"]["names"] == ["a", "gödel"]
+    np.testing.assert_array_equal(tree["body"]["q"], np.ones((11, 3)))
+
+
+def test_same_content_gives_same_bytes(good, tmp_path):
+    hdf5.build_file(tmp_path / "b.h5", fill, format="test", version=1)
+    assert good.read_bytes() == (tmp_path / "b.h5").read_bytes()
+
+
+def test_existing_file_is_kept_without_overwrite(good):
+    before = good.read_bytes()
+    with pytest.raises(InputError, match="exists already"):
+        hdf5.build_file(good, fill, format="test", version=1)
+    assert good.read_bytes() == before
+
+
+def test_failure_inside_leaves_nothing(tmp_path):
+    def broken(root):
+        fill(root)
+        raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError):
+        hdf5.build_file(tmp_path / "c.h5", broken, format="test", version=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_full_disk_is_an_error_and_leaves_nothing(tmp_path, monkeypatch):
+    """A disk that fills up while HDF5 writes: no crash of the interpreter, no file."""
+
+    def full(self, data):
+        self.error = self.error or OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return len(data)
+
+    monkeypatch.setattr(hdf5._QuietFile, "write", full)
+    with pytest.raises(InputError, match="disk is full"):
+        hdf5.build_file(tmp_path / "c.h5", fill, format="test", version=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_flipped_byte_is_noticed_or_harmless(good, tmp_path):
+    original = good.read_bytes()
+    rng = np.random.default_rng(3)
+    with hdf5.open_checked(good, format="test", max_version=1) as file:
+        expected = hdf5.read_tree(file)["body"]["q"]
+    for place in rng.integers(0, len(original), 150):
+        damaged = bytearray(original)
+        damaged[place] ^= 0xFF
+        path = tmp_path / "d.h5"
+        path.write_bytes(damaged)
+        try:
+            with hdf5.open_checked(path, format="test", max_version=1) as file:
+                q = hdf5.read_tree(file)["body"]["q"]
+        except InputError:
+            continue
+        np.testing.assert_array_equal(q, expected)
+
+
+@pytest.mark.parametrize("length", [0, 7, 100, 2000])
+def test_truncated_file_is_an_input_error(good, length):
+    good.write_bytes(good.read_bytes()[:length])
+    with pytest.raises(InputError):
+        with hdf5.open_checked(good, format="test", max_version=1):
+            pass
+
+
+def test_other_format_and_newer_version_are_named(good):
+    with pytest.raises(InputError, match='is "test"; expected flexmbs-modal'):
+        with hdf5.open_checked(good, format="flexmbs-modal", max_version=1):
+            pass
+    with pytest.raises(InputError, match="format_version 1, this flexmbs reads up to 0"):
+        with hdf5.open_checked(good, format="test", max_version=0):
+            pass
+
+
+def add_soft_link(file):
+    file["soft"] = h5py.SoftLink("/body/q")
+
+
+def add_external_link(file):
+    file["body/ext"] = h5py.ExternalLink("other.h5", "/x")
+
+
+def add_external_storage(file):
+    file.create_dataset("ext", (4,), dtype="f8", external=[("raw.bin", 0, 32)])
+
+
+def add_virtual(file):
+    layout = h5py.VirtualLayout(shape=(3,), dtype="f8")
+    layout[:] = h5py.VirtualSource("other.h5", "x", shape=(3,))
+    file.create_virtual_dataset("virtual", layout)
+
+
+def add_variable_length(file):
+    file.create_dataset("vlen", data=["a", "b"], dtype=h5py.string_dtype())
+
+
+def add_huge(file):
+    file.create_dataset("huge", (2**40,), dtype="f8", chunks=(1024,))
+
+
+@pytest.mark.parametrize(
+    "add",
+    [add_soft_link, add_external_link, add_external_storage, add_virtual, add_variable_length, add_huge],
+)
+def test_unsafe_content_is_refused_by_name(good, add, tmp_path):
+    os.chdir(tmp_path)
+    with h5py.File(good, "r+") as file:
+        add(file)
+    with pytest.raises(InputError) as caught:
+        with hdf5.open_checked(good, format="test", max_version=1):
+            pass
+    assert caught.value.diagnostics[0].code == "file.unsafe"
+
+
+def test_second_holder_of_a_lock_is_told_who_has_it(tmp_path):
+    code = (
+        "import sys; from flexmbs import hdf5\n"
+        "try:\n  hdf5.lock(sys.argv[1]).__enter__()\nexcept Exception as e: print(e)"
+    )
+    with hdf5.lock(tmp_path / "r.h5"):
+        told = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "r.h5")], capture_output=True, text=True, check=True
+        )
+    assert f"is being written by process {os.getpid()}" in told.stdout
+    with hdf5.lock(tmp_path / "r.h5"):
+        pass
