@@ -14,15 +14,13 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numba
 import numpy as np
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 PACKAGE_DIR = Path(__file__).resolve().parent
-DISABLED = bool(numba.config.DISABLE_JIT)
+DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
 def cache_root() -> Path:
@@ -34,7 +32,9 @@ def cache_root() -> Path:
     return Path(base) / "flexmbs" / "kernels"
 
 
-_IMPORT = re.compile(r"^from (flexmbs[\w.]*) import \(?([\w, \n]*)|^import (flexmbs[\w.]*)", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^from (flexmbs[\w.]*) import (?:\(([^)]*)\)|([^\n(]*))|^import (flexmbs[\w.]*)", re.MULTILINE
+)
 
 
 def _source_of(module: str) -> Path | None:
@@ -49,9 +49,9 @@ def _source_of(module: str) -> Path | None:
 def _imports(path: Path) -> tuple[Path, ...]:
     """Source files of the flexmbs modules that stand in the top-level imports of `path`."""
     found = []
-    for module, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
+    for module, listed, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
         candidates = [module or plain]
-        candidates += [f"{module}.{name.strip()}" for name in names.split(",") if module and name.strip()]
+        candidates += [f"{module}.{name.split()[0]}" for name in (listed or names).split(",") if name.strip()]
         for candidate in candidates:
             source = _source_of(candidate)
             if source is not None:
@@ -75,12 +75,6 @@ def _sources_hash(path: Path) -> str:
     return digest.hexdigest()[:20]
 
 
-@overload
-def kernel(function: F) -> F: ...
-@overload
-def kernel(*signatures: Any, inline: bool = ..., reassociate: bool = ...) -> Callable[[F], F]: ...
-
-
 def kernel(*args: Any, inline: bool = False, reassociate: bool = False) -> Any:
     """Compile a function of arrays and numbers, cached on disk.
 
@@ -99,7 +93,7 @@ def _compile(
     if DISABLED:
         return function
     source = Path(function.__code__.co_filename)
-    numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))
+    numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))  # type: ignore[attr-defined]
     options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
     if inline:
         options["forceinline"] = True

@@ -19,11 +19,9 @@ from typing import Any, BinaryIO
 
 import h5py
 import numpy as np
+from h5py import Dataset, Group
 
 from flexmbs.errors import Diagnostic, InputError
-
-Group = h5py.Group
-Dataset = h5py.Dataset
 
 MAX_DATASET_BYTES = 64 * 2**30
 MAX_OBJECTS = 200_000

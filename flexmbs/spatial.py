@@ -6,10 +6,13 @@ All functions work on trailing axes, so that time histories pass through them wh
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import Any, TypeAlias
 
-Array = NDArray[np.float64]
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+ArrayLike: TypeAlias = Any  # whatever np.asarray takes; numpy's own name asks for a cast at every use
 
 #: Permutation symbol eps_ijk.
 LEVI_CIVITA = np.zeros((3, 3, 3))

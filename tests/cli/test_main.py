@@ -1,0 +1,89 @@
+"""Every ending of a command becomes a text for people and an exit code."""
+
+import argparse
+import json
+import subprocess
+import sys
+
+import pytest
+
+from flexmbs.cli import main as cli_main
+from flexmbs.cli.output import Output
+from flexmbs.errors import Diagnostic, ExitCode, InputError, SolverError
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """A command `try` that does what the test says."""
+
+    def install(action):
+        class Module:
+            """Try it."""
+
+            @staticmethod
+            def add_arguments(parser: argparse.ArgumentParser) -> None:
+                parser.add_argument("--n", type=int, default=1)
+
+            run = staticmethod(action)
+
+        monkeypatch.setattr(cli_main, "command_modules", lambda: {"try": Module})
+
+    return install
+
+
+def raising(error):
+    def action(args):
+        raise error
+
+    return action
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InputError(Diagnostic("a.b", "x.toml:1:2", "found 3", "write 4")), ExitCode.INPUT),
+        (SolverError(Diagnostic("a.b", "t = 1 s", "stopped")), ExitCode.SOLVER),
+        (ZeroDivisionError("oops"), ExitCode.INTERNAL),
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED),
+    ],
+)
+def test_errors_become_exit_codes_without_traceback(command, capsys, error, code):
+    command(raising(error))
+    assert cli_main.main(["try"]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    if isinstance(error, InputError):
+        assert captured.err == "x.toml:1:2  error  found 3; write 4\n"
+
+
+def test_ten_errors_are_shown_and_all_are_in_json(command, capsys):
+    error = InputError(*(Diagnostic("a.b", f"x:{k}", "bad") for k in range(14)))
+    command(raising(error))
+    cli_main.main(["try"])
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == 11 and "4 more (14 in all" in shown[-1]
+    cli_main.main(["try", "--json"])
+    assert len(json.loads(capsys.readouterr().out)["errors"]) == 14
+
+
+def test_json_is_one_object_wherever_the_option_stands(command, capsys):
+    command(lambda args: Output("text", {"n": args.n}))
+    for argv in (["--json", "try", "--n", "3"], ["try", "--n", "3", "--json"]):
+        assert cli_main.main(argv) == 0
+        assert json.loads(capsys.readouterr().out) == {"n": 3}
+
+
+def test_usage_error_is_exit_code_2(capsys):
+    assert cli_main.main(["no-such-command"]) == ExitCode.USAGE
+    assert cli_main.main([]) == ExitCode.USAGE
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from flexmbs.cli.main import main; main(['--help']);"
+        "heavy = {'numpy', 'scipy', 'numba', 'h5py', 'meshio', 'skfem', 'pydantic', 'matplotlib'};"
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
