@@ -1,0 +1,275 @@
+"""TOML text -> data, with the line and column of every key and value (tomllib keeps none).
+
+The values come from tomllib, so that they are TOML to the letter. A second pass over the same, by then
+valid, text only finds places: it splits keys, tables and arrays and never interprets a scalar.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flexmbs.errors import Diagnostic, InputError
+
+MAX_BYTES = 32_000_000
+MAX_DEPTH = 24
+
+Path_ = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Line and column (from 1) of a key and of its value; array items have only a value."""
+
+    key: tuple[int, int]
+    value: tuple[int, int]
+
+
+@dataclass
+class TomlFile:
+    """Content of a TOML file: plain `data`, and `places` by path, `("bodies", "rod", "modes", 0)`."""
+
+    name: str
+    text: str
+    data: dict[str, Any]
+    places: dict[Path_, Place] = field(default_factory=dict)
+    folder: Path | None = None
+
+    def place(self, path: Path_, *, key: bool = False) -> tuple[int, int]:
+        """Line and column of the value (or key) at `path`, or of the nearest thing around it."""
+        path = tuple(path)
+        while path and path not in self.places:
+            path, key = path[:-1], True
+        if not path:
+            return (1, 1)
+        found = self.places[path]
+        return found.key if key else found.value
+
+    def where(self, path: Path_, *, key: bool = False, offset: int = 0) -> str:
+        """`file:line:column` for messages; `offset` counts characters into the value."""
+        line, column = self.place(path, key=key)
+        return f"{self.name}:{line}:{column + offset}"
+
+
+def read_toml(path: str | Path, *, name: str | None = None, max_bytes: int = MAX_BYTES) -> TomlFile:
+    """Read a TOML file; every way in which it can be unreadable is an `InputError` that says where."""
+    path = Path(path)
+    name = name or str(path)
+    try:
+        if not path.is_file():
+            what = "is a folder, not a file" if path.is_dir() else "there is no such file"
+            raise InputError(Diagnostic("toml.missing", name, what))
+        if path.stat().st_size > max_bytes:
+            raise InputError(_too_large(name, path.stat().st_size, max_bytes))
+        raw = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(Diagnostic("toml.unreadable", name, f"cannot be read: {reason}")) from None
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise InputError(
+            Diagnostic("toml.encoding", f"{name}:{line}:{column}", "not UTF-8 text", "save the file as UTF-8")
+        ) from None
+    result = parse_toml(text, name=name, max_bytes=max_bytes)
+    result.folder = path.parent
+    return result
+
+
+def parse_toml(text: str, *, name: str = "<text>", max_bytes: int = MAX_BYTES) -> TomlFile:
+    """Parse TOML text; see `read_toml`."""
+    if len(text) > max_bytes:
+        raise InputError(_too_large(name, len(text), max_bytes))
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    try:
+        data = tomllib.loads(text)
+        _check_depth(data)
+        places = _Places(text).scan()
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(_syntax_error(name, text, str(error))) from None
+    except (ValueError, RecursionError, _TooDeep) as error:
+        what = (
+            f"nested deeper than {MAX_DEPTH} levels"
+            if not isinstance(error, ValueError)
+            else f"not a value that TOML allows: {error}"
+        )
+        raise InputError(Diagnostic("toml.limits", name, what)) from None
+    return TomlFile(name, text, data, places)
+
+
+def parse_value(text: str) -> Any:
+    """A value as it would stand behind `=` in a TOML file; anything else is taken as a string."""
+    try:
+        data = tomllib.loads(f"value = {text}\n")
+        _check_depth(data)
+    except (ValueError, RecursionError, _TooDeep):
+        return text
+    return data["value"] if set(data) == {"value"} else text
+
+
+class _TooDeep(Exception):
+    pass
+
+
+def _too_large(name: str, size: int, limit: int) -> Diagnostic:
+    return Diagnostic("toml.size", name, f"{size} bytes are more than the limit of {limit}")
+
+
+def _check_depth(data: Any) -> None:
+    """Refuse deep nesting before anything walks through the data by recursion."""
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return
+    raise _TooDeep
+
+
+def _syntax_error(name: str, text: str, message: str) -> Diagnostic:
+    what, _, place = message.rpartition(" (at ")
+    numbers = re.match(r"line (\d+), column (\d+)", place)
+    if numbers:
+        line, column = int(numbers[1]), int(numbers[2])
+    else:  # "at end of document"
+        line, column = text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1
+        what = (what or message) + " at the end of the file"
+    what = what[:1].lower() + what[1:]
+    return Diagnostic("toml.syntax", f"{name}:{line}:{column}", f"not valid TOML: {what}")
+
+
+_SPACE = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_BLANK = re.compile(r"[ \t]*")
+_KEY = re.compile(r'[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+_DOT = re.compile(r"[ \t]*\.[ \t]*")
+_STRING = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""(?:"{1,2}(?!"))?|\'\'\'.*?\'\'\'(?:\'{1,2}(?!\'))?|"(?:[^"\\]|\\.)*"|\'[^\']*\'',
+    re.DOTALL,
+)
+_SCALAR = re.compile(r"[^,\]}#\n]*")
+
+
+class _Places:
+    """Finds the places of keys and values in text that tomllib has accepted."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.line, self.line_start = 1, 0
+        self.places: dict[Path_, Place] = {}
+        self.items: dict[Path_, int] = {}
+
+    def scan(self) -> dict[Path_, Place]:
+        table: Path_ = ()
+        while True:
+            self.skip(_SPACE)
+            if self.at >= len(self.text):
+                return self.places
+            table = self.header() if self.text[self.at] == "[" else self.pair(table)
+
+    def skip(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self.text, self.at)
+        found = match.group() if match else ""
+        lines = found.count("\n")
+        if lines:
+            self.line += lines
+            self.line_start = self.at + found.rindex("\n") + 1
+        self.at += len(found)
+        return found
+
+    def here(self) -> tuple[int, int]:
+        return self.line, self.at - self.line_start + 1
+
+    def header(self) -> Path_:
+        """`[a.b]` or `[[a.b]]`: the path of the table; items of arrays of tables are counted."""
+        is_array = self.text.startswith("[[", self.at)
+        place = self.here()
+        self.at += 2 if is_array else 1
+        self.skip(_BLANK)
+        keys, _ = self.keys()
+        path: Path_ = ()
+        for key in keys[:-1]:
+            path = (*path, key)
+            self.places.setdefault(path, Place(place, place))
+            path = self.latest(path)
+        path = (*path, keys[-1])
+        self.places.setdefault(path, Place(place, place))
+        if is_array:
+            self.items[path] = self.items.get(path, -1) + 1
+            path = (*path, self.items[path])
+            self.places[path] = Place(place, place)
+        self.skip(_BLANK)
+        self.at += 2 if is_array else 1
+        return path
+
+    def latest(self, path: Path_) -> Path_:
+        return (*path, self.items[path]) if path in self.items else path
+
+    def keys(self) -> tuple[list[str], tuple[int, int]]:
+        place = self.here()
+        found = []
+        while True:
+            text = self.skip(_KEY)
+            found.append(tomllib.loads(f"k = {text}")["k"] if text[0] in "\"'" else text)
+            if not self.skip(_DOT):
+                return found, place
+
+    def pair(self, table: Path_) -> Path_:
+        """`key = value`; returns the table, which goes on behind the pair."""
+        keys, key_place = self.keys()
+        self.skip(_BLANK)
+        self.at += 1  # the equals sign
+        self.skip(_BLANK)
+        value_place = self.here()
+        for n in range(1, len(keys)):
+            self.places.setdefault((*table, *keys[:n]), Place(key_place, key_place))
+        path = (*table, *keys)
+        self.places[path] = Place(key_place, value_place)
+        self.value(path)
+        return table
+
+    def value(self, path: Path_) -> None:
+        start = self.text[self.at]
+        if start in "\"'":
+            self.skip(_STRING)
+        elif start == "[":
+            self.array(path)
+        elif start == "{":
+            self.inline_table(path)
+        else:
+            self.skip(_SCALAR)
+
+    def array(self, path: Path_) -> None:
+        self.at += 1
+        for k in range(len(self.text)):
+            self.skip(_SPACE)
+            if self.text[self.at] == "]":
+                break
+            place = self.here()
+            self.places[*path, k] = Place(place, place)
+            self.value((*path, k))
+            self.skip(_SPACE)
+            if self.text[self.at] == ",":
+                self.at += 1
+        self.at += 1
+
+    def inline_table(self, path: Path_) -> None:
+        self.at += 1
+        while True:
+            self.skip(_SPACE)
+            if self.text[self.at] == "}":
+                break
+            self.pair(path)
+            self.skip(_SPACE)
+            if self.text[self.at] == ",":
+                self.at += 1
+        self.at += 1
