@@ -1,0 +1,66 @@
+"""What a coupling is: a scalar law of joint coordinates, as a list of terms or an expression (F19)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from flexmbs.registry import Registry
+
+#: All coupling types by the name that a user writes.
+COUPLINGS: Registry[Coupling] = Registry("coupling", "flexmbs.model.couplings")
+coupling = COUPLINGS
+
+
+class Term(NamedTuple):
+    """`factor` times a joint coordinate; `coordinate` is its number within the joint."""
+
+    factor: float
+    joint: str
+    coordinate: int
+
+
+class Law(NamedTuple):
+    """sum of `terms` + `curve(x)` of the coordinate `curve_of` = constant.
+
+    `curve` is an expression of x or None. `constant_from_start`: the constant is taken at the start, else 0.
+    `scale`: the reported force is `scale` times the multiplier of this row.
+    """
+
+    terms: tuple[Term, ...]
+    curve: Any = None
+    curve_of: tuple[str, int] | None = None
+    zero: Any = None
+    constant_from_start: bool = True
+    scale: float = 1.0
+
+
+@dataclass(kw_only=True)
+class Coupling:
+    """Base of all couplings; `law(model)` gives the scalar law in joint coordinates."""
+
+    name: str
+
+    def law(self, model: Any) -> Law:
+        raise TypeError(f"{type(self).__name__} has no law")
+
+
+def coordinate_number(model: Any, path: str) -> tuple[str, int]:
+    """Joint and number of the coordinate that `joint` or `joint.coordinate` names."""
+    name, _, coordinate = path.partition(".")
+    names = model.joints[name].coordinates
+    return name, names.index(coordinate) if coordinate else 0
+
+
+@dataclass(kw_only=True)
+class Gear(Coupling):
+    """What spur, bevel and worm pairs share: `wheels` and `carrier` are bodies or ground, `teeth` both counts.
+
+    `module` [m] is only used for the tangential force that is reported.
+    """
+
+    wheels: tuple[str, str]
+    carrier: str = "ground"
+    teeth: tuple[float, float] = field(default=(1.0, 1.0))
+    internal: bool = False
+    module: float | None = None

@@ -1,0 +1,69 @@
+"""The mechanism as people describe it: named parts, no numbering (input of `build_system`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flexmbs.model.bodies import GROUND, Body, Frame
+from flexmbs.model.couplings.base import Coupling
+from flexmbs.model.joints.base import Joint
+
+
+@dataclass(kw_only=True)
+class OwnState:
+    """A first-order state of the case: `rate` an expression of `t`, channels and states."""
+
+    name: str
+    rate: Any
+    initial: float = 0.0
+
+
+@dataclass(kw_only=True)
+class Model:
+    """All parts by name. `gravity` (3,) in ground axes [m/s^2]; `ground_frames` are the frames of ground.
+
+    `drives`, `forces` and `sensors` hold the dataclasses of `model/drives.py`, `model/forces` and
+    `model/sensors.py`. `redundant`: "least-norm" or "error" (F28).
+    """
+
+    title: str = ""
+    gravity: Sequence[float] = (0.0, 0.0, 0.0)
+    ground_frames: dict[str, Frame] = field(default_factory=dict)
+    bodies: dict[str, Body] = field(default_factory=dict)
+    joints: dict[str, Joint] = field(default_factory=dict)
+    couplings: dict[str, Coupling] = field(default_factory=dict)
+    drives: dict[str, Any] = field(default_factory=dict)
+    forces: dict[str, Any] = field(default_factory=dict)
+    states: dict[str, OwnState] = field(default_factory=dict)
+    sensors: dict[str, Any] = field(default_factory=dict)
+    redundant: str = "least-norm"
+
+    def add(self, *parts: Any) -> Model:
+        """Put parts into the table of their kind, by name; returns the model itself."""
+        for part in parts:
+            self._table_of(part)[part.name] = part
+        return self
+
+    def _table_of(self, part: Any) -> dict[str, Any]:
+        for kind, table in (
+            (Body, self.bodies),
+            (Joint, self.joints),
+            (Coupling, self.couplings),
+            (OwnState, self.states),
+        ):
+            if isinstance(part, kind):
+                return table
+        room = type(part).__module__
+        for word, table in (("forces", self.forces), ("drives", self.drives), ("sensors", self.sensors)):
+            if f".{word}" in room:
+                return table
+        raise TypeError(f"{type(part).__name__} is no part of a model")
+
+    def split_frame(self, path: str) -> tuple[str, str]:
+        """Body and frame of `body` or `body.frame`; the frame is "" for the body frame itself."""
+        body, _, frame = path.partition(".")
+        if body != GROUND and body not in self.bodies:
+            raise KeyError(path)
+        return body, frame
