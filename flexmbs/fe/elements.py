@@ -118,7 +118,7 @@ def _mid_points(corners: Tuples, groups: Tuples) -> list[tuple[float, ...]]:
 def _element(
     name: str, corners: Tuples, edges: Tuples, faces: Tuples, powers: list[tuple[int, int, int]]
 ) -> Element:
-    """Element with the given corners; mid-edge, face and centre nodes as far as the number in its name asks."""
+    """Element with the given corners; mid-edge, face and centre nodes as far as its number of nodes asks."""
     n_nodes, n_corners = len(powers), len(corners)
     nodes = [tuple(float(x) for x in corner) for corner in corners]
     mids: dict[frozenset[int], int] = {}
