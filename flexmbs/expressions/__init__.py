@@ -1,0 +1,40 @@
+"""Expressions of case files and recipes: text -> checked tree -> number, array, or postfix table.
+
+    expression = parse("=2*sin(w*t)").substitute({"w": 3.0})
+    table = compile_table([expression], {"t": 0})
+
+Nothing is ever evaluated as Python. `evaluate` is the kernel: value and two time derivatives.
+"""
+
+from flexmbs.expressions.files import confined, read_table, table_loader
+from flexmbs.expressions.machine import evaluate
+from flexmbs.expressions.parser import FUNCTIONS, parse
+from flexmbs.expressions.switching import switching_functions
+from flexmbs.expressions.table import STACK, ExpressionTable, compile_table
+from flexmbs.expressions.tree import (
+    Expression,
+    ExpressionError,
+    Node,
+    Spline,
+    constant,
+    spline_through,
+)
+
+__all__ = [
+    "FUNCTIONS",
+    "STACK",
+    "Expression",
+    "ExpressionError",
+    "ExpressionTable",
+    "Node",
+    "Spline",
+    "compile_table",
+    "confined",
+    "constant",
+    "evaluate",
+    "parse",
+    "read_table",
+    "spline_through",
+    "switching_functions",
+    "table_loader",
+]

@@ -1,0 +1,67 @@
+"""Tables of numbers from CSV files, confined to a folder: the splines of `table("file.csv", x)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from flexmbs.expressions.tree import ExpressionError, Spline, spline_through
+
+MAX_BYTES = 50_000_000
+
+
+def confined(folder: Path, file: str) -> Path:
+    """Path of a file inside `folder` or below; raises `ExpressionError` for anything else."""
+    root = folder.resolve()
+    try:
+        path = (root / file).resolve()
+        inside = path == root or root in path.parents
+        exists = path.is_file()
+    except (OSError, ValueError):
+        raise ExpressionError(f'"{file[:80]}" is no file name') from None
+    if not inside:
+        raise ExpressionError(f'"{file}" lies outside the folder of the case')
+    if not exists:
+        raise ExpressionError(f'there is no file "{file}" beside the case')
+    return path
+
+
+def table_loader(folder: Path) -> Callable[[str], Spline]:
+    """Reads tables of `folder` for `parse`."""
+    return lambda file: read_table(confined(folder, file))
+
+
+def read_table(path: Path) -> Spline:
+    """C2 spline through the first two columns of a CSV file; a first line with names is skipped."""
+    if path.stat().st_size > MAX_BYTES:
+        raise ExpressionError(f'"{path.name}" is larger than {MAX_BYTES} bytes')
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise ExpressionError(f'"{path.name}" is not readable as UTF-8 text') from None
+    rows: list[tuple[float, float]] = []
+    has_head = False
+    for number, line in enumerate(lines, start=1):
+        cells = line.split("#")[0].replace(";", ",").replace("\t", ",").split(",")
+        if not any(cell.strip() for cell in cells):
+            continue
+        try:
+            rows.append((float(cells[0]), float(cells[1])))
+        except (ValueError, IndexError):
+            if rows or has_head:
+                raise ExpressionError(f'"{path.name}" line {number}: not two numbers') from None
+            has_head = True
+    return _spline(path.name, np.array(rows).reshape(-1, 2))
+
+
+def _spline(name: str, rows: np.ndarray) -> Spline:
+    if len(rows) < 2:
+        raise ExpressionError(f'"{name}" holds fewer than two points')
+    if not np.isfinite(rows).all():
+        raise ExpressionError(f'"{name}" holds numbers that are not finite')
+    if not (np.diff(rows[:, 0]) > 0).all():
+        first = int(np.argmax(np.diff(rows[:, 0]) <= 0))
+        raise ExpressionError(f'"{name}": the first column must ascend; it does not after {rows[first, 0]:g}')
+    return spline_through(rows[:, 0], rows[:, 1])
