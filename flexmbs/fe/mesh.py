@@ -27,10 +27,11 @@ class Mesh:
     """Nodes, cells and named sets, in metres and 0-based indices; checked by `fe.checks`, trusted elsewhere.
 
     points : (n_nodes, 3) [m];  node_number : (n_nodes,) numbers of the file, default 1, 2, ...
-    cells : cell type -> (n, k) node indices, order of VTK;  cell_number : cell type -> (n,), default 1, 2, ...
+    cells : cell type -> (n, k) node indices, VTK order;  cell_number : cell type -> (n,), default 1, 2, ...
     node_sets : name -> sorted node indices
     face_sets : name -> cell type -> (n, 2) pairs (cell, local face of `ELEMENTS[cell_type].faces`)
     cell_sets : name -> cell type -> cell indices
+    notes : warnings of the reader, reported with the checks
     """
 
     points: Floats
@@ -42,6 +43,7 @@ class Mesh:
     cell_sets: dict[str, dict[str, Ints]] = field(default_factory=dict)
     source: str = ""
     beam: BeamData | None = None
+    notes: tuple[Diagnostic, ...] = ()
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:

@@ -95,23 +95,23 @@ def faces_within(mesh: Mesh, nodes: Ints) -> dict[str, Ints]:
     return result
 
 
-def match_faces(mesh: Mesh, corner_rows: list[Ints]) -> tuple[dict[str, Ints], int]:
-    """Faces of cells with the given corner nodes (arrays of 3 or 4 columns), and how many were not found.
+def match_faces(mesh: Mesh, corner_rows: list[Ints]) -> Ints:
+    """Rows (kind index, cell, local face) of the faces with the given corner nodes; -1 where there is none.
 
-    Matched by corners, so that quadratic faces cannot be lost. A face between two cells gives its first cell.
+    `corner_rows` are arrays of 3 or 4 columns. Matched by corners, so that quadratic faces cannot be lost.
+    A face between two cells gives its first cell.
     """
-    keys, where, _, kinds = face_table(mesh)
+    keys, where, _, _ = face_table(mesh)
     wanted = [np.full((len(rows), 4), -1, dtype=np.int64) for rows in corner_rows]
     for key, rows in zip(wanted, corner_rows, strict=True):
         key[:, 4 - rows.shape[1] :] = np.sort(rows, axis=1)
     asked = np.concatenate(wanted) if wanted else np.zeros((0, 4), dtype=np.int64)
-    label, _ = group_rows(np.concatenate([keys, asked]))
-    n_labels = int(label.max()) + 1 if len(label) else 0
-    first = np.full(n_labels, -1, dtype=np.int64)
+    label, count = group_rows(np.concatenate([keys, asked]))
+    first = np.full(len(count), -1, dtype=np.int64)
     first[label[: len(keys)][::-1]] = np.arange(len(keys), dtype=np.int64)[::-1]
     hit = first[label[len(keys) :]]
-    missing = int((hit < 0).sum())
-    return as_face_set(where[np.unique(hit[hit >= 0])], kinds), missing
+    none = np.full((1, 3), -1, dtype=np.int64)
+    return np.concatenate([where, none])[hit]
 
 
 def triangles_of_faces(faces: list[Ints]) -> Ints:
