@@ -1,0 +1,144 @@
+"""What a result holds: axes, fields over time, and items that do not change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flexmbs import hdf5
+
+FORMAT = "flexmbs-result"
+SEGMENT_FORMAT = "flexmbs-segment"
+HEADER_FORMAT = "flexmbs-result-header"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A dimension of fields; `path` names it from the root (`xyz`, `bodies/rod/mode`).
+
+    `labels` are the names of its entries (`x y z`), `values` its numbers (default 0, 1, ...).
+    """
+
+    path: str
+    size: int
+    labels: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    units: str = "1"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A dataset with time as its first dimension; `axes` are the paths of the further ones."""
+
+    path: str
+    axes: tuple[str, ...] = ()
+    units: str = "1"
+    equation: str = ""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    dtype: str = "float64"
+
+
+@dataclass(frozen=True)
+class Item:
+    """A value that does not change in time, with its units."""
+
+    data: Any
+    units: str = "1"
+    equation: str = ""
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+#: axes that every result has
+COMMON_AXES = (
+    Axis("xyz", 3, ("x", "y", "z")),
+    Axis("wxyz", 4, ("w", "x", "y", "z")),
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Axes and fields of one result."""
+
+    axes: tuple[Axis, ...]
+    fields: tuple[Field, ...]
+
+    def axis(self, path: str) -> Axis:
+        return next(axis for axis in self.axes if axis.path == path)
+
+    def shape(self, item: Field) -> tuple[int, ...]:
+        """Shape of one sample of a field."""
+        return tuple(self.axis(path).size for path in item.axes)
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {"axes": [asdict(a) for a in self.axes], "fields": [asdict(f) for f in self.fields]},
+            default=lambda value: value.tolist(),
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Layout:
+        raw = json.loads(text)
+        axes = tuple(
+            Axis(**(a | {"labels": tuple(a["labels"]), "values": tuple(a["values"])})) for a in raw["axes"]
+        )
+        return cls(axes, tuple(Field(**(f | {"axes": tuple(f["axes"])})) for f in raw["fields"]))
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Item]]:
+    """Leaves of a nested dictionary as (path, Item)."""
+    for name, value in tree.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping):
+            yield from flatten(value, path + "/")
+        else:
+            yield path, value if isinstance(value, Item) else Item(value)
+
+
+def parent(group: Any, path: str) -> tuple[Any, str]:
+    """Group that holds `path`, made when missing, and the last name of the path."""
+    folder, _, name = path.rpartition("/")
+    return (group.require_group(folder) if folder else group), name
+
+
+def write_items(group: Any, tree: Mapping[str, Any]) -> None:
+    """Write the items that do not change."""
+    for path, item in flatten(tree):
+        node, name = parent(group, path)
+        if item.data is None:
+            continue
+        hdf5.dataset(node, name, item.data, units=item.units, equation=item.equation, **item.attributes)
+
+
+def write_axes(group: Any, layout: Layout) -> dict[str, Any]:
+    """Create the dimension scales; returns them by path."""
+    scales = {}
+    for axis in layout.axes:
+        node, name = parent(group, axis.path)
+        values = np.array(axis.values) if axis.values else np.arange(axis.size, dtype=np.int64)
+        scales[axis.path] = hdf5.scale(node, name, values, axis.units)
+        if axis.labels:
+            hdf5.attributes(scales[axis.path], labels=list(axis.labels))
+    return scales
+
+
+def write_field(group: Any, item: Field, data: np.ndarray, scales: Mapping[str, Any]) -> None:
+    """Write the complete history of one field with its dimension scales."""
+    node, name = parent(group, item.path)
+    attached = [scales["time"], *(scales[path] for path in item.axes)]
+    labels = {}
+    if item.axes and "labels" in scales[item.axes[-1]].attrs:
+        labels = {"components": list(hdf5.texts(scales[item.axes[-1]].attrs["labels"]))}
+    hdf5.dataset(
+        node,
+        name,
+        data,
+        units=item.units,
+        equation=item.equation,
+        scales=attached,
+        **(labels | item.attributes),
+    )

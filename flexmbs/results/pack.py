@@ -1,0 +1,118 @@
+"""All segments of a run -> the one result file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs import hdf5
+from flexmbs.results import segments
+from flexmbs.results.layout import (
+    FORMAT,
+    FORMAT_VERSION,
+    SEGMENT_FORMAT,
+    Field,
+    Layout,
+    write_axes,
+    write_field,
+    write_items,
+)
+
+BATCH_BYTES = 2**29  # fields are gathered in batches of this size: one pass over the segments each
+
+
+def pack(
+    path: Path,
+    folder: Path,
+    entries: Sequence[segments.Entry],
+    layout: Layout,
+    items: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+) -> None:
+    """Write the result file whole or not at all; numbers are those of the segments, bit for bit."""
+    count = sum(entry.samples for entry in entries)
+
+    def fill(root: Any) -> None:
+        scales = write_axes(root, layout)
+        time = np.concatenate([np.zeros(0), *gather(folder, entries, "time")])
+        scales["time"] = hdf5.scale(root, "time", time, "s")
+        for batch in batches(layout, count):
+            for item, data in zip(batch, gather_fields(folder, entries, batch, layout), strict=True):
+                write_field(root, item, data, scales)
+        write_events(root, read_events(folder, entries))
+        if entries:
+            hdf5.write_tree(root.create_group("checkpoint"), read_checkpoint(folder, entries[-1]))
+        write_items(root, items)
+        hdf5.attributes(root, **attributes)
+
+    hdf5.build_file(path, fill, format=FORMAT, version=FORMAT_VERSION, overwrite=True)
+
+
+def batches(layout: Layout, count: int) -> Iterator[list[Field]]:
+    """Fields in groups whose histories fit into memory together."""
+    batch: list[Field] = []
+    size = 0
+    for item in layout.fields:
+        bytes_of_item = 8 * count * int(np.prod(layout.shape(item)))
+        if batch and size + bytes_of_item > BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += bytes_of_item
+    if batch:
+        yield batch
+
+
+def each_segment(folder: Path, entries: Sequence[segments.Entry]) -> Iterator[Any]:
+    for entry in entries:
+        path = segments.check_segment(folder, entry)
+        with hdf5.open_checked(path, format=SEGMENT_FORMAT, max_version=FORMAT_VERSION, verify=False) as file:
+            yield file
+
+
+def gather(folder: Path, entries: Sequence[segments.Entry], name: str) -> list[np.ndarray]:
+    """One dataset of every segment."""
+    return [file[name][()] for file in each_segment(folder, entries)]
+
+
+def gather_fields(
+    folder: Path, entries: Sequence[segments.Entry], batch: Sequence[Field], layout: Layout
+) -> list[np.ndarray]:
+    """Histories of a batch of fields, in one pass over the segments."""
+    count = sum(entry.samples for entry in entries)
+    data = [np.empty((count, *layout.shape(item)), dtype=item.dtype) for item in batch]
+    start = 0
+    for entry, file in zip(entries, each_segment(folder, entries), strict=True):
+        stop = start + entry.samples
+        for item, array in zip(batch, data, strict=True):
+            array[start:stop] = file["fields"][item.path][()]
+        start = stop
+    return data
+
+
+def read_events(folder: Path, entries: Sequence[segments.Entry]) -> dict[str, list[Any]]:
+    """Events of all segments, in order."""
+    events: dict[str, list[Any]] = {"time": [], "kind": [], "text": []}
+    for file in each_segment(folder, entries):
+        found = hdf5.read_tree(file["events"])
+        for name, values in events.items():
+            values.extend(np.atleast_1d(found.get(name, [])).tolist())
+    return events
+
+
+def write_events(root: Any, events: Mapping[str, list[Any]]) -> None:
+    group = root.create_group("events")
+    # a dimension of its own: a second one named `time` would clash with that of the samples in xarray
+    axis = hdf5.scale(group, "event", np.arange(len(events["time"])))
+    hdf5.dataset(group, "time", np.array(events["time"], dtype=float), units="s", scales=[axis])
+    for name in ("kind", "text"):
+        hdf5.dataset(group, name, hdf5.text_array(events[name]), scales=[axis])
+
+
+def read_checkpoint(folder: Path, entry: segments.Entry) -> dict[str, Any]:
+    for file in each_segment(folder, [entry]):
+        checkpoint: dict[str, Any] = hdf5.read_tree(file["checkpoint"])
+    return checkpoint

@@ -1,0 +1,266 @@
+"""Reading a result, finished or not, by the names of its datasets."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs import hdf5
+from flexmbs.errors import Diagnostic, InputError, nearest
+from flexmbs.results import frames, pack, segments
+from flexmbs.results.channels import channel
+from flexmbs.results.layout import (
+    FORMAT,
+    FORMAT_VERSION,
+    HEADER_FORMAT,
+    SEGMENT_FORMAT,
+    Layout,
+    parent,
+)
+
+
+class FileStore:
+    """Datasets of a finished result; the file stays open for reading."""
+
+    def __init__(self, path: Path) -> None:
+        self._stack = contextlib.ExitStack()
+        opened = hdf5.open_checked(path, format=FORMAT, max_version=FORMAT_VERSION)
+        self._file = self._stack.enter_context(opened)
+        nodes = dict(hdf5.walk(self._file))
+        self.paths = sorted(name.lstrip("/") for name, node in nodes.items() if hasattr(node, "shape"))
+        self.attributes = _plain(self._file.attrs)
+
+    def read(self, path: str) -> Any:
+        return _value(self._file[path])
+
+    def attributes_of(self, path: str) -> dict[str, Any]:
+        return _plain(self._file[path].attrs)
+
+    def dimensions(self, path: str) -> tuple[str, ...]:
+        """Names of the dimensions, as paths of their scales."""
+        node = self._file[path]
+        if node.is_scale:
+            return (path,)
+        return tuple(dim[0].name.lstrip("/") if len(dim) else f"dim_{k}" for k, dim in enumerate(node.dims))
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+class PartsStore:
+    """Datasets of a running, interrupted or failed result: the segments, joined on reading."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.entries = segments.read_manifest(folder)
+        for entry in self.entries:
+            segments.check_segment(folder, entry)
+        opened = hdf5.open_checked(folder / segments.HEADER, format=HEADER_FORMAT, max_version=FORMAT_VERSION)
+        with opened as file:
+            self.layout = Layout.from_json(hdf5.text(file["layout"][()]))
+            self.items = {
+                name.lstrip("/"): (_value(node), _plain(node.attrs))
+                for name, node in hdf5.walk(file["items"])
+                if hasattr(node, "shape")
+            }
+            self.attributes = _plain(file.attrs) | self._state()
+        self._fields = {item.path: item for item in self.layout.fields}
+        self._axes = {axis.path: axis for axis in self.layout.axes}
+        events = ("events/event", "events/time", "events/kind", "events/text")
+        self.paths = sorted(["time", *events, *self._fields, *self._axes, *self.items])
+
+    def _state(self) -> dict[str, Any]:
+        t = self.entries[-1].t if self.entries else float("nan")
+        return {"format": FORMAT, "status": "running", "message": "not finished", "t_reached": t}
+
+    def read(self, path: str) -> Any:
+        if path in self._fields:
+            batch = [self._fields[path]]
+            return pack.gather_fields(self.folder, self.entries, batch, self.layout)[0]
+        if path == "time":
+            return np.concatenate([np.zeros(0), *pack.gather(self.folder, self.entries, "time")])
+        if path.startswith("events/"):
+            return self._events(path.removeprefix("events/"))
+        if path in self._axes:
+            axis = self._axes[path]
+            return np.array(axis.values) if axis.values else np.arange(axis.size)
+        return self.items[path][0]
+
+    def _events(self, name: str) -> Any:
+        events = pack.read_events(self.folder, self.entries)
+        if name == "event":
+            return np.arange(len(events["time"]))
+        return np.array(events[name], dtype=float) if name == "time" else events[name]
+
+    def attributes_of(self, path: str) -> dict[str, Any]:
+        if path in self._fields:
+            item = self._fields[path]
+            found = {"units": item.units, "equation": item.equation} | item.attributes
+            labels = self._axes[item.axes[-1]].labels if item.axes else ()
+            return ({"components": list(labels)} if labels else {}) | found
+        if path in self._axes:
+            axis = self._axes[path]
+            return {"units": axis.units} | ({"labels": list(axis.labels)} if axis.labels else {})
+        return self.items[path][1] if path in self.items else {"units": "s"}
+
+    def dimensions(self, path: str) -> tuple[str, ...]:
+        if path in self._fields:
+            return ("time", *self._fields[path].axes)
+        if path == "time" or path in self._axes:
+            return (path,)
+        if path.startswith("events/"):
+            return ("events/event",)
+        return tuple(f"dim_{k}" for k in range(np.ndim(self.read(path))))
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+class Branch(Mapping[str, Any]):
+    """The part of a result below one path: `result.bodies["rod"].q`."""
+
+    def __init__(self, store: FileStore | PartsStore, prefix: str, cache: dict[str, Any]) -> None:
+        self._store, self._prefix, self._cache = store, prefix, cache
+
+    def __getitem__(self, name: str) -> Any:
+        path = self._prefix + str(name).replace(".", "/")
+        if path in self._cache:
+            return self._cache[path]
+        if path in self._store.paths:
+            return self._cache.setdefault(path, self._store.read(path))
+        if any(known.startswith(path + "/") for known in self._store.paths):
+            return Branch(self._store, path + "/", self._cache)
+        raise KeyError(f"{name!r} is not in this result; {nearest(str(name), list(self))}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(str(error.args[0])) from None
+
+    def __iter__(self) -> Iterator[str]:
+        below = (p[len(self._prefix) :] for p in self._store.paths if p.startswith(self._prefix))
+        return iter(dict.fromkeys(path.split("/")[0] for path in below))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+    def __repr__(self) -> str:
+        return f"<{self._prefix or 'result'}: {', '.join(self)}>"
+
+
+class Result(Branch):
+    """A result file or the folder of an unfinished one, read on demand.
+
+    `result.time`, `result.bodies["rod"].q`, `result["energy/kinetic"]`, `result.channel("rod.q[0]")`.
+    """
+
+    def __init__(self, store: FileStore | PartsStore, path: Path) -> None:
+        super().__init__(store, "", {})
+        self._path = path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Open a result by its name; an unfinished one (`path.parts`) is found by the same name."""
+        path = Path(path)
+        folder = segments.parts_folder(path)
+        if not path.is_file() and (folder / segments.HEADER).is_file():
+            return cls(PartsStore(folder), path)
+        return cls(FileStore(path), path)
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Root attributes: status, message, t_reached, ..."""
+        return self._store.attributes
+
+    @property
+    def status(self) -> str:
+        return str(self.attributes["status"])
+
+    @property
+    def paths(self) -> list[str]:
+        """Paths of all datasets."""
+        return list(self._store.paths)
+
+    def attributes_of(self, path: str) -> dict[str, Any]:
+        """Attributes of a dataset: units, equation, components, ..."""
+        return self._store.attributes_of(path)
+
+    def units(self, path: str) -> str:
+        return str(self.attributes_of(path).get("units", "1"))
+
+    def dimensions(self, path: str) -> tuple[str, ...]:
+        """Dimensions of a dataset, as paths of their scales; the first of a history is `time`."""
+        return self._store.dimensions(path)
+
+    def channel(self, text: str) -> Any:
+        """Values of a channel as case files write them, `main.position`, `joints.main.position[-1]`."""
+        return channel(self, text)
+
+    def to_xarray(self) -> Any:
+        """The whole result as an `xarray.DataTree`."""
+        return frames.to_xarray(self)
+
+    def to_pandas(self) -> Any:
+        """All histories as one table with time as its index, columns named like channels."""
+        return frames.to_pandas(self)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Complete state of the integrator at the end."""
+        if isinstance(self._store, PartsStore):
+            if not self._store.entries:
+                what = "holds no step yet"
+                raise InputError(Diagnostic("result.empty", self._path.name, what, "wait, or --resume"))
+            return pack.read_checkpoint(self._store.folder, self._store.entries[-1])
+        return _nested({p: self[p] for p in self.paths if p.startswith("checkpoint/")})["checkpoint"]
+
+    def close(self) -> None:
+        """Close the file; reading datasets that were not read before is then an error."""
+        self._store.close()
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for path, value in flat.items():
+        *folders, name = path.split("/")
+        node = tree
+        for folder in folders:
+            node = node.setdefault(folder, {})
+        node[name] = value
+    return tree
+
+
+def _value(node: Any) -> Any:
+    value = node[()]
+    if node.dtype.kind == "S":
+        return [hdf5.text(item) for item in value.tolist()] if node.ndim else hdf5.text(value)
+    return value
+
+
+def _plain(attrs: Any) -> dict[str, Any]:
+    """Attributes of a node without those that HDF5 keeps for itself; texts decoded."""
+    hidden = {"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "content_sha256"}
+    plain = {}
+    for name, value in attrs.items():
+        if name in hidden:
+            continue
+        if isinstance(value, bytes):
+            plain[name] = hdf5.text(value).strip()
+        elif isinstance(value, np.ndarray) and value.dtype.kind == "S":
+            plain[name] = hdf5.texts(value)
+        else:
+            plain[name] = value.item() if isinstance(value, np.generic) else value
+    return plain

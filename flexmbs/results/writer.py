@@ -1,0 +1,181 @@
+"""Writing a result: commit segments while the run goes on, pack them into one file at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs import hdf5
+from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.results import segments
+from flexmbs.results.layout import (
+    FORMAT_VERSION,
+    HEADER_FORMAT,
+    SEGMENT_FORMAT,
+    Layout,
+    parent,
+    write_items,
+)
+from flexmbs.results.pack import pack
+
+
+@dataclass
+class Resumed:
+    """Where a resumed run goes on: the last checkpoint, and what had to be given up."""
+
+    checkpoint: dict[str, Any]
+    t: float
+    samples: int
+    warning: str = ""
+
+
+@dataclass
+class ResultWriter:
+    """Writes `path` through the folder `path.parts`; use as a context manager (it holds the lock).
+
+    `attributes` are root attributes (case_sha256, title, ...), `items` what does not change in time.
+    `announce(t)` is called after each durable segment.
+    """
+
+    path: Path
+    layout: Layout
+    items: Mapping[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    overwrite: bool = False
+    resume: bool = False
+    announce: Any = None
+    resumed: Resumed | None = None
+    _entries: list[segments.Entry] = field(default_factory=list)
+    _chain: str = ""
+    _started: float = field(default_factory=time.monotonic)
+    _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    @property
+    def folder(self) -> Path:
+        return segments.parts_folder(self.path)
+
+    def __enter__(self) -> ResultWriter:
+        self.path = Path(self.path)
+        if not self.path.parent.is_dir():
+            what = f'there is no folder "{self.path.parent}"'
+            raise InputError(Diagnostic("file.folder", str(self.path), what, "create it"))
+        self._stack.enter_context(hdf5.lock(self.path))
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.close()
+
+    def _open(self) -> None:
+        unfinished = (self.folder / segments.HEADER).is_file()
+        if self.path.exists() and not self.overwrite:
+            raise _exists(self.path, "--overwrite replaces it, -o chooses another name")
+        if unfinished and not (self.resume or self.overwrite):
+            remedy = "--resume goes on, --overwrite starts again, -o chooses another name"
+            raise _exists(self.folder, remedy)
+        if unfinished and self.resume:
+            self._go_on()
+        else:
+            self._start()
+
+    def _start(self) -> None:
+        segments.remove(self.folder)
+        try:
+            self.folder.mkdir()
+        except OSError as error:
+            raise hdf5.write_error(self.folder, error) from error
+        hdf5.build_file(
+            self.folder / segments.HEADER, self._fill_header, format=HEADER_FORMAT, version=FORMAT_VERSION
+        )
+        hdf5.sync_folder(self.folder.parent)
+        self._chain = segments.link(segments.START, segments.file_hash(self.folder / segments.HEADER))
+
+    def _fill_header(self, root: Any) -> None:
+        hdf5.dataset(root, "layout", self.layout.to_json())
+        write_items(root.create_group("items"), self.items)
+        hdf5.attributes(root, **self.attributes)
+
+    def _go_on(self) -> None:
+        """Continue after the last whole segment, with the layout that was written."""
+        head = segments.header(self.folder)
+        found = hdf5.text(head["attributes"].get("case_sha256", b""))
+        wanted = self.attributes.get("case_sha256", "")
+        if found.strip() != wanted:
+            what = "was begun with another case (or other --set values)"
+            raise InputError(
+                Diagnostic("result.other_case", str(self.folder), what, "--overwrite starts again")
+            )
+        if hdf5.text(head["layout"]) != self.layout.to_json():
+            what = "was begun with other outputs, or by another version of flexmbs"
+            raise InputError(Diagnostic("result.other_layout", str(self.folder), what, "--overwrite"))
+        entries, loss = segments.whole_entries(self.folder)
+        segments.truncate(self.folder, entries)
+        self._entries = entries
+        start = segments.link(segments.START, segments.file_hash(self.folder / segments.HEADER))
+        self._chain = entries[-1].chain if entries else start
+        if entries:
+            with hdf5.open_checked(
+                self.folder / entries[-1].name, format=SEGMENT_FORMAT, max_version=FORMAT_VERSION
+            ) as file:
+                checkpoint = hdf5.read_tree(file["checkpoint"])
+            samples = sum(entry.samples for entry in entries)
+            self.resumed = Resumed(checkpoint, entries[-1].t, samples, loss)
+
+    def commit(
+        self,
+        samples: Mapping[str, np.ndarray],
+        checkpoint: Mapping[str, Any],
+        t: float,
+        events: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Make a segment durable: fields over its times, events, and the complete state to go on from."""
+        name = f"{len(self._entries):06d}.h5"
+
+        def fill(root: Any) -> None:
+            for item in self.layout.fields:
+                node, last = parent(root.require_group("fields"), item.path)
+                hdf5.dataset(node, last, np.asarray(samples[item.path], dtype=item.dtype), units=item.units)
+            hdf5.dataset(root, "time", np.asarray(samples["time"], dtype=float), units="s")
+            hdf5.write_tree(root.create_group("events"), events or {})
+            hdf5.write_tree(root.create_group("checkpoint"), checkpoint)
+
+        path = self.folder / name
+        hdf5.build_file(path, fill, format=SEGMENT_FORMAT, version=FORMAT_VERSION, overwrite=True)
+        sha256 = segments.file_hash(path)
+        self._chain = segments.link(self._chain, sha256)
+        entry = segments.Entry(name, sha256, self._chain, len(samples["time"]), float(t))
+        try:
+            segments.append(self.folder, entry)
+        except OSError as error:
+            raise hdf5.write_error(path, error) from error
+        self._entries.append(entry)
+        if self.announce is not None:
+            self.announce(float(t))
+
+    def finish(
+        self, status: str, message: str = "", items: Mapping[str, Any] | None = None, **attributes: Any
+    ) -> Path:
+        """Pack all segments into the one file, atomically, and remove them."""
+        t_reached = self._entries[-1].t if self._entries else float("nan")
+        wall = time.monotonic() - self._started
+        root = self.attributes | {"status": status, "message": message, "t_reached": t_reached}
+        root |= {"wall_seconds": wall} | attributes
+        whole = dict(self.items) | dict(items or {})
+        pack(self.path, self.folder, self._entries, self.layout, whole, root)
+        segments.remove(self.folder)
+        return self.path
+
+
+def _exists(path: Path, remedy: str) -> UsageError:
+    return UsageError(Diagnostic("result.exists", os.fspath(path), "exists already", remedy))
