@@ -1,0 +1,152 @@
+"""Mass matrix and quadratic velocity forces of one body in one pass over its table (F10-F13, F17a).
+
+The elastic columns of M are three-rowed: `m_Tf`, `m_Rf`; the elastic block m_ff is constant. So the
+kernel fills two small blocks and leaves dense matrices to whoever wants them. Where the formulation
+writes C^kl and E^kl, the terms are grouped by Theta(q), I_Rf(q) and their derivatives:
+
+    Q_R = -w~ Theta w - Theta_dot w - w~ I_Rf q_dot + q_dot^T K_al q_dot
+    Q_f = w^T (d Theta / dq) w / 2 + 2 w_i A_i q_dot
+
+which is (F13) with (F17a) after the symmetric and the antisymmetric part of E^kl are kept apart.
+"""
+
+from __future__ import annotations
+
+from flexmbs._jit import kernel
+from flexmbs.ffrf.table import HEADER, RECORD
+
+#: Layout of the output `body`: S_t (3), Theta sym (6), Q_T (3), Q_R (3).
+N_BODY_OUT = 15
+#: Layout of the output `rows`, for every mode: m_Tf column (3), m_Rf column (3), Q_f.
+N_ROW_OUT = 7
+
+
+@kernel(reassociate=True)
+def inertia(data, o, nf, n_T, n_A, n_G, q, iq, q_dot, id, wx, wy, wz, body, ib, rows, ir):
+    """Inertia of a body at q, and its velocity forces at (w, q_dot) (F10-F13, F17a).
+
+    `data` from offset `o` is the block of `pack_body`; q and q_dot start at `iq` and `id`; (wx, wy, wz)
+    is w in body axes. Writes: body[ib : ib + 15], rows[ir : ir + 7 nf] in the layouts above.
+    """
+    stx, sty, stz = data[o + 1], data[o + 2], data[o + 3]
+    txx, txy, txz = data[o + 4], data[o + 5], data[o + 6]
+    tyy, tyz, tzz = data[o + 7], data[o + 8], data[o + 9]
+    linear = data[o + 10]
+    # rates of S_t and Theta; S_f q_dot, I_Rf q_dot, q_dot^T K q_dot
+    ux = uy = uz = 0.0
+    dxx = dxy = dxz = dyy = dyz = dzz = 0.0
+    fx = fy = fz = 0.0
+    hx = hy = hz = 0.0
+    kx = ky = kz = 0.0
+    lx = ly = lz = 0.0
+    half_xx, half_yy, half_zz = 0.5 * wx * wx, 0.5 * wy * wy, 0.5 * wz * wz
+    size = RECORD + (n_T + n_A + n_G) * nf
+    for a in range(nf):
+        p = o + HEADER + a * size
+        qa, da = q[iq + a], q_dot[id + a]
+        # y = T q: half the slope of the quadratic part of Theta
+        y0 = y1 = y2 = y3 = y4 = y5 = 0.0
+        r = p + RECORD
+        if n_T > 0:
+            for b in range(nf):
+                qb = q[iq + b]
+                y0 += data[r + b] * qb
+                y1 += data[r + nf + b] * qb
+                y2 += data[r + 2 * nf + b] * qb
+                y3 += data[r + 3 * nf + b] * qb
+                y4 += data[r + 4 * nf + b] * qb
+                y5 += data[r + 5 * nf + b] * qb
+        # A q gives I_Rf (A is antisymmetric), A q_dot the Coriolis force
+        r += n_T * nf
+        a0 = a1 = a2 = c0 = c1 = c2 = 0.0
+        if n_A > 0:
+            for b in range(nf):
+                qb, db = q[iq + b], q_dot[id + b]
+                e0, e1, e2 = data[r + b], data[r + nf + b], data[r + 2 * nf + b]
+                a0 += e0 * qb
+                a1 += e1 * qb
+                a2 += e2 * qb
+                c0 += e0 * db
+                c1 += e1 * db
+                c2 += e2 * db
+        # G_T, G_R of (F17) and K q_dot
+        r += n_A * nf
+        g0 = g1 = g2 = g3 = g4 = g5 = 0.0
+        if n_G > 0:
+            for b in range(nf):
+                qb, db = q[iq + b], q_dot[id + b]
+                e0, e1, e2 = data[r + b], data[r + nf + b], data[r + 2 * nf + b]
+                g0 += e0 * qb
+                g1 += e1 * qb
+                g2 += e2 * qb
+                kx += da * e0 * db
+                ky += da * e1 * db
+                kz += da * e2 * db
+            r += 3 * nf
+            for b in range(nf):
+                qb, db = q[iq + b], q_dot[id + b]
+                e0, e1, e2 = data[r + b], data[r + nf + b], data[r + 2 * nf + b]
+                g3 += e0 * qb
+                g4 += e1 * qb
+                g5 += e2 * qb
+                lx += da * e0 * db
+                ly += da * e1 * db
+                lz += da * e2 * db
+        # S_t(q), S_f(q) and their part of the rates (F10, F17a)
+        s0, s1, s2 = data[p], data[p + 1], data[p + 2]
+        stx += qa * (linear * s0 - 0.5 * g0)
+        sty += qa * (linear * s1 - 0.5 * g1)
+        stz += qa * (linear * s2 - 0.5 * g2)
+        ux += da * (linear * s0 - g0)
+        uy += da * (linear * s1 - g1)
+        uz += da * (linear * s2 - g2)
+        s0, s1, s2 = s0 - g0, s1 - g1, s2 - g2
+        fx += s0 * da
+        fy += s1 * da
+        fz += s2 * da
+        # I_Rf(q) (F12, F17a)
+        i0, i1, i2 = data[p + 3] - a0 - g3, data[p + 4] - a1 - g4, data[p + 5] - a2 - g5
+        hx += i0 * da
+        hy += i1 * da
+        hz += i2 * da
+        # Theta(q), its slope, its rate (F12, F17a)
+        t0, t1, t2 = data[p + 6], data[p + 7], data[p + 8]
+        t3, t4, t5 = data[p + 9], data[p + 10], data[p + 11]
+        txx += qa * (t0 + y0)
+        txy += qa * (t1 + y1)
+        txz += qa * (t2 + y2)
+        tyy += qa * (t3 + y3)
+        tyz += qa * (t4 + y4)
+        tzz += qa * (t5 + y5)
+        t0, t1, t2 = t0 + 2.0 * y0, t1 + 2.0 * y1, t2 + 2.0 * y2
+        t3, t4, t5 = t3 + 2.0 * y3, t4 + 2.0 * y4, t5 + 2.0 * y5
+        dxx += t0 * da
+        dxy += t1 * da
+        dxz += t2 * da
+        dyy += t3 * da
+        dyz += t4 * da
+        dzz += t5 * da
+        # centrifugal and Coriolis force on the mode (F13, F17a)
+        centrifugal = half_xx * t0 + half_yy * t3 + half_zz * t5
+        centrifugal += wx * wy * t1 + wx * wz * t2 + wy * wz * t4
+        m = ir + N_ROW_OUT * a
+        rows[m], rows[m + 1], rows[m + 2] = s0, s1, s2
+        rows[m + 3], rows[m + 4], rows[m + 5] = i0, i1, i2
+        rows[m + 6] = centrifugal + 2.0 * (wx * c0 + wy * c1 + wz * c2)
+    body[ib], body[ib + 1], body[ib + 2] = stx, sty, stz
+    body[ib + 3], body[ib + 4], body[ib + 5] = txx, txy, txz
+    body[ib + 6], body[ib + 7], body[ib + 8] = tyy, tyz, tzz
+    # Q_T = -w~ ( w~ S_t + S_t_dot + S_f q_dot ) + q_dot^T K_a q_dot (F13, F17a)
+    x = wy * stz - wz * sty + ux + fx
+    y = wz * stx - wx * stz + uy + fy
+    z = wx * sty - wy * stx + uz + fz
+    body[ib + 9] = kx - (wy * z - wz * y)
+    body[ib + 10] = ky - (wz * x - wx * z)
+    body[ib + 11] = kz - (wx * y - wy * x)
+    # Q_R as in the module's text
+    x = txx * wx + txy * wy + txz * wz + hx
+    y = txy * wx + tyy * wy + tyz * wz + hy
+    z = txz * wx + tyz * wy + tzz * wz + hz
+    body[ib + 12] = lx - (wy * z - wz * y) - (dxx * wx + dxy * wy + dxz * wz)
+    body[ib + 13] = ly - (wz * x - wx * z) - (dxy * wx + dyy * wy + dyz * wz)
+    body[ib + 14] = lz - (wx * y - wy * x) - (dxz * wx + dyz * wy + dzz * wz)
