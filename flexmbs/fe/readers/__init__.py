@@ -1,0 +1,95 @@
+"""Mesh files -> Mesh. A mesh file is untrusted: whatever is wrong with it ends in an InputError."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.readers.raw import RawMesh, to_mesh
+from flexmbs.fe.readers.source import MAX_BYTES, Damaged, read_bytes
+
+FORMATS = {
+    "gmsh": (".msh",),
+    "abaqus": (".inp",),
+    "vtk": (".vtk",),
+    "vtu": (".vtu",),
+    "nastran": (".bdf", ".nas", ".dat"),
+}
+CAD = (".step", ".stp", ".geo", ".iges", ".igs", ".brep")
+
+
+def read_mesh(path: str | Path, *, unit: float = 1.0, max_bytes: int = MAX_BYTES) -> Mesh:
+    """Mesh of a file in metres; `unit` is the length of the file's unit [m], 1e-3 for millimetres.
+
+    Structure is checked (finite, numbers known, types supported, no named group lost); geometry is what
+    `fe.checks.check_mesh` looks at.
+    """
+    path = Path(path)
+    data = read_bytes(path, max_bytes)
+    try:
+        mesh = to_mesh(reader_of(path, data)(), path)
+    except Damaged as damage:
+        raise damage.as_error(path) from None
+    except MemoryError:
+        what = f"the mesh does not fit into memory ({len(data) / 2**20:.0f} MiB of file)"
+        raise InputError(Diagnostic("mesh.too_large", str(path), what, "coarsen the mesh")) from None
+    except (ValueError, IndexError, KeyError, OverflowError, TypeError, struct.error) as error:
+        what = f"the content does not follow the format ({type(error).__name__}: {str(error)[:120]})"
+        raise InputError(Diagnostic("mesh.damaged", str(path), what, "write the mesh again")) from error
+    return mesh if unit == 1.0 else mesh.scaled(unit)
+
+
+def reader_of(path: Path, data: bytes) -> Callable[[], RawMesh]:
+    """The reader for a file, by its name, or by its first bytes."""
+    kind = format_of(path, data)
+    if kind == "gmsh":
+        from flexmbs.fe.readers.gmsh import read_gmsh
+
+        return lambda: read_gmsh(data)
+    if kind == "abaqus":
+        from flexmbs.fe.readers.abaqus import read_abaqus
+
+        return lambda: read_abaqus(path, data)
+    if kind == "vtk":
+        from flexmbs.fe.readers.vtk import read_vtk
+
+        return lambda: read_vtk(data)
+    if kind == "vtu":
+        from flexmbs.fe.readers.vtu import read_vtu
+
+        return lambda: read_vtu(data)
+    from flexmbs.fe.readers.nastran import read_nastran
+
+    return lambda: read_nastran(path, data)
+
+
+def format_of(path: Path, data: bytes) -> str:
+    """Name of the format; content that says what it is wins over the ending."""
+    head = data[:4096].lstrip()
+    if head.startswith(b"$MeshFormat"):
+        return "gmsh"
+    if head.startswith(b"# vtk DataFile"):
+        return "vtk"
+    if head.startswith((b"<?xml", b"<VTKFile")):
+        return "vtu"
+    ending = path.suffix.lower()
+    for kind, endings in FORMATS.items():
+        if ending in endings:
+            return kind
+    if ending in CAD:
+        remedy = f"mesh it first: flexmbs mesh {path.name} -o {path.stem}.msh"
+        raise InputError(Diagnostic("mesh.format", str(path), "is geometry, not a mesh", remedy))
+    known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
+    raise InputError(
+        Diagnostic(
+            "mesh.format", str(path), f'unknown kind of mesh file "{ending}"', f"flexmbs reads {known}"
+        )
+    )
+
+
+def is_mesh_file(path: str | Path) -> bool:
+    """Whether the ending is that of a mesh file."""
+    return Path(path).suffix.lower() in {ending for endings in FORMATS.values() for ending in endings}

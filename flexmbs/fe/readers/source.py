@@ -1,0 +1,102 @@
+"""The file behind a reader: bounded reading, numbers out of text, and errors that name file and line."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MAX_BYTES = 4 * 1024**3
+LARGEST_EXACT = 2**53  # integers that a double holds exactly
+
+
+class Damaged(Exception):
+    """The content contradicts the format; turned into an InputError with the name of the file."""
+
+    def __init__(self, what: str, line: int | None = None, remedy: str = "") -> None:
+        super().__init__(what)
+        self.what, self.line, self.remedy = what, line, remedy
+
+    def as_error(self, path: Path | str) -> InputError:
+        where = f"{path}:{self.line}" if self.line else str(path)
+        return InputError(Diagnostic("mesh.damaged", where, self.what, self.remedy))
+
+
+def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """The whole file; its size is looked at first."""
+    try:
+        size = path.stat().st_size
+        if not path.is_file():
+            raise InputError(Diagnostic("mesh.no_file", str(path), "is not a file"))
+        if size > max_bytes:
+            what = f"the file has {size / 2**20:.0f} MiB, more than the limit of {max_bytes / 2**20:.0f} MiB"
+            raise InputError(
+                Diagnostic("mesh.too_large", str(path), what, "raise the limit or coarsen the mesh")
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            Diagnostic("mesh.no_file", str(path), f"cannot be read: {error.strerror}", "check the path")
+        ) from None
+
+
+def numbers(text: str | bytes, sep: str = " ", line: int | None = None) -> Floats:
+    """All numbers of a text, separated by white space or `sep`; anything else is damage."""
+    if isinstance(text, bytes):
+        text = text.decode("ascii", "replace")
+    if not text.strip():
+        return np.zeros(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(text, dtype=np.float64, sep=sep)
+        except (DeprecationWarning, ValueError):
+            raise Damaged(f'expected numbers, found "{first_non_number(text, sep)}"', line) from None
+
+
+def first_non_number(text: str, sep: str) -> str:
+    for token in re.split(r"\s+" if sep == " " else rf"\s*[{re.escape(sep)}\s]\s*", text.strip()):
+        try:
+            float(token)
+        except ValueError:
+            return token[:40]
+    return text.strip()[:40]
+
+
+def to_ints(values: Any, what: str = "number", line: int | None = None) -> Ints:
+    """Integers from floats that must be whole and exact."""
+    values = np.asarray(values)
+    if values.dtype.kind in "iu":
+        if values.dtype.itemsize == 8 and values.dtype.kind == "u" and (values > LARGEST_EXACT).any():
+            raise Damaged(f"{what} {values.max()} is too large", line)
+        return np.ascontiguousarray(values, dtype=np.int64)
+    bad = ~(np.abs(values) <= LARGEST_EXACT) | (values != np.floor(values))
+    if bad.any():
+        raise Damaged(f"{what} {values[bad][0]:g} is not a whole number", line)
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+def one_int(text: str, what: str, line: int | None = None) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Damaged(f'{what} "{text.strip()[:40]}" is not a whole number', line) from None
+
+
+def confined(path: Path, name: str, line: int, root: Path) -> Path:
+    """Path of an included file, which must lie in the folder of the mesh file or below."""
+    target = (path.parent / name.strip().strip("'\"").replace("\\", "/")).resolve()
+    if not target.is_relative_to(root.resolve()):
+        raise Damaged(f'include "{name}" leaves the folder of the mesh file', line, "copy it beside the mesh")
+    if not target.is_file():
+        raise Damaged(f'included file "{name}" does not exist', line)
+    return target
