@@ -1,0 +1,162 @@
+"""A place in a body -> the nodes around it and how their displacements move and turn it (F18)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.mesh import Mesh
+from flexmbs.spatial import LEVI_CIVITA, skew
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: how far outside its reference cell a point may lie: faceted surfaces of curved bodies
+OUTSIDE = 1e-2
+#: half the permutation symbol: rotation_i = HALF_CURL[i, j, c] du_c/dx_j
+HALF_CURL = 0.5 * LEVI_CIVITA
+
+
+@dataclass(frozen=True)
+class PlaceRows:
+    """Rows of a place: `displacement`, `rotation` (3, n, n_per_node) act on the values at `nodes`."""
+
+    position: Floats
+    nodes: Ints
+    displacement: Floats
+    rotation: Floats
+
+
+def rows_at_node(mesh: Mesh, node: int, turns: bool) -> PlaceRows:
+    """Rows of a node: its own rotation where nodes turn, else half the curl, averaged over its cells."""
+    nodes = np.array([node], dtype=np.int64)
+    if turns:
+        rows = np.zeros((2, 3, 1, 6))
+        rows[0, :, 0, :3] = rows[1, :, 0, 3:] = np.eye(3)
+        return PlaceRows(mesh.points[node], nodes, rows[0], rows[1])
+    parts = []
+    for kind, cells in mesh.cells.items():
+        element = ELEMENTS[kind]
+        for cell, local in zip(*np.nonzero(cells == node), strict=True):
+            xi = element.ref_coords[local : local + 1]
+            parts.append((cells[cell], gradients(mesh, kind, int(cell), xi)[0]))
+    nodes = np.unique(np.concatenate([nodes, *(cell for cell, _ in parts)]))
+    slope = np.zeros((len(nodes), 3))
+    for cell, gradient in parts:
+        slope[np.searchsorted(nodes, cell)] += gradient / len(parts)
+    displacement = np.zeros((3, len(nodes), 3))
+    displacement[:, np.searchsorted(nodes, node)] = np.eye(3)
+    return PlaceRows(mesh.points[node], nodes, displacement, _half_curl(slope))
+
+
+def rows_at_point(mesh: Mesh, x: Floats, where: str, turns: bool) -> PlaceRows:
+    """Rows of a point inside the body, interpolated within its element."""
+    near = int(np.argmin(np.linalg.norm(mesh.points - x, axis=1)))
+    if np.linalg.norm(mesh.points[near] - x) <= 1e-9 * _size(mesh):
+        return rows_at_node(mesh, near, turns)
+    kind, cell, xi = locate(mesh, x, where)
+    if turns:
+        return _beam_rows(mesh, cell, float(xi[0]))
+    element = ELEMENTS[kind]
+    N = element.shape(xi[None])[0]
+    displacement = np.einsum("n,ij->inj", N, np.eye(3))
+    slope = gradients(mesh, kind, cell, xi[None])[0]
+    return PlaceRows(
+        N @ mesh.points[mesh.cells[kind][cell]], mesh.cells[kind][cell], displacement, _half_curl(slope)
+    )
+
+
+def _half_curl(slope: Floats) -> Floats:
+    """Rows (3, n, 3) of the mean rotation out of the gradients (n, 3) of the shape functions."""
+    return np.einsum("ijc,nj->inc", HALF_CURL, slope)
+
+
+def gradients(mesh: Mesh, kind: str, cell: int, xi: Floats) -> Floats:
+    """Gradients (n_points, n_nodes, 3) of the shape functions in space."""
+    X = mesh.points[mesh.cells[kind][cell]]
+    dN = ELEMENTS[kind].dshape(xi)
+    jacobian = np.einsum("ni,pnj->pij", X, dN)
+    return np.einsum("pnj,pjk->pnk", dN, np.linalg.inv(jacobian))
+
+
+def _beam_rows(mesh: Mesh, cell: int, xi: float) -> PlaceRows:
+    """Cubic between the two nodes of a beam: slopes from the nodal rotations, twist linear."""
+    nodes = mesh.cells["beam2"][cell]
+    X = mesh.points[nodes]
+    axis = X[1] - X[0]
+    length = float(np.linalg.norm(axis))
+    tangent, s = axis / length, 0.5 * (1.0 + xi)
+    along = np.outer(tangent, tangent)
+    across, turn = np.eye(3) - along, -skew(tangent)  # theta x tangent is the slope
+    value = (1 - 3 * s**2 + 2 * s**3, 3 * s**2 - 2 * s**3)
+    slope = (length * (s - 2 * s**2 + s**3), length * (s**3 - s**2))
+    value_s = ((6 * s**2 - 6 * s) / length, (6 * s - 6 * s**2) / length)
+    slope_s = (1 - 4 * s + 3 * s**2, 3 * s**2 - 2 * s)
+    displacement, rotation = np.zeros((3, 2, 6)), np.zeros((3, 2, 6))
+    for n, share in enumerate((1.0 - s, s)):
+        displacement[:, n, :3] = share * along + value[n] * across
+        displacement[:, n, 3:] = slope[n] * turn
+        rotation[:, n, :3] = value_s[n] * skew(tangent) @ across
+        rotation[:, n, 3:] = share * along + slope_s[n] * skew(tangent) @ turn
+    return PlaceRows((1.0 - s) * X[0] + s * X[1], nodes, displacement, rotation)
+
+
+def locate(mesh: Mesh, x: Floats, where: str = "mesh") -> tuple[str, int, Floats]:
+    """Cell type, cell and reference coordinates of a point; a point outside the body is an error."""
+    best: tuple[float, str, int, Floats] = (np.inf, "", -1, np.zeros(3))
+    for kind, cells in mesh.cells.items():
+        X = mesh.points[cells]
+        low, high = X.min(axis=1), X.max(axis=1)
+        margin = 0.1 * (high - low).max(axis=1, keepdims=True)
+        near = np.flatnonzero(((x >= low - margin) & (x <= high + margin)).all(axis=1))
+        if len(near):
+            xi, outside = _invert(kind, X[near], x)
+            k = int(np.argmin(outside))
+            if outside[k] < best[0]:
+                best = (float(outside[k]), kind, int(near[k]), xi[k])
+    if best[0] <= OUTSIDE:
+        return best[1:]
+    distance = np.linalg.norm(mesh.points - x, axis=1)
+    close = int(np.argmin(distance))
+    place = "[" + ", ".join(f"{value:.6g}" for value in x) + "]"
+    what = f"the point {place} is not in the body, {distance[close]:.3g} m from its nearest node"
+    remedy = f"use {{ nearest = {place} }} or {{ node = {mesh.node_number[close]} }}"
+    raise InputError(Diagnostic("mesh.outside", where, what, remedy))
+
+
+def _invert(kind: str, X: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """Reference coordinates of x in each of the cells X (cell, node, 3), and how far outside they lie."""
+    element = ELEMENTS[kind]
+    if element.family == "line":
+        axis = X[:, 1] - X[:, 0]
+        length2 = np.sum(axis * axis, axis=1)
+        xi = np.zeros((len(X), 3))
+        xi[:, 0] = 2.0 * np.einsum("ci,ci->c", x - X[:, 0], axis) / length2 - 1.0
+        foot = X[:, 0] + 0.5 * (1.0 + xi[:, :1]) * axis
+        return xi, np.maximum(np.abs(xi[:, 0]) - 1.0, np.linalg.norm(x - foot, axis=1) / np.sqrt(length2))
+    xi = np.tile(element.ref_coords[: element.n_corners].mean(axis=0), (len(X), 1))
+    for _ in range(12):
+        error = x - np.einsum("cn,cni->ci", element.shape(xi), X)
+        jacobian = np.einsum("cni,cnj->cij", X, element.dshape(xi))
+        xi = np.clip(xi + np.linalg.solve(jacobian, error[..., None])[..., 0], -3.0, 3.0)
+    error = x - np.einsum("cn,cni->ci", element.shape(xi), X)
+    missed = np.linalg.norm(error, axis=1) > 1e-8 * np.ptp(X, axis=1).max(axis=1)
+    return xi, np.where(missed, np.inf, outside_reference(element.family, xi))
+
+
+def outside_reference(family: str, xi: Floats) -> Floats:
+    """How far reference points (n, 3) lie outside the reference cell; negative inside."""
+    box = np.abs(xi) - 1.0
+    if family == "hex":
+        return np.asarray(box.max(axis=1))
+    last = xi.sum(axis=1) - 1.0 if family == "tet" else xi[:, :2].sum(axis=1) - 1.0
+    sides = [-xi[:, 0], -xi[:, 1], last, -xi[:, 2] if family == "tet" else box[:, 2]]
+    return np.asarray(np.max(sides, axis=0))
+
+
+def _size(mesh: Mesh) -> float:
+    return float(np.linalg.norm(np.ptp(mesh.points, axis=0))) or 1.0

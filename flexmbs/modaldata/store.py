@@ -1,0 +1,260 @@
+"""The file `*.modal.h5` (docs/modal_file.md): written whole, read only after full validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs import __version__, hdf5
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.mesh import Mesh
+from flexmbs.ffrf.integrals import ShapeIntegrals
+from flexmbs.modaldata.data import InterfaceData, ModalData
+from flexmbs.modaldata.validate import Reader, check
+
+FORMAT = "flexmbs-modal"
+VERSION = 1
+
+#: inertia datasets: name -> units, equation
+INERTIA = {
+    "mass": ("kg", "F2"),
+    "S_O": ("kg m", "F3"),
+    "S_f": ("kg m", "F4"),
+    "Theta_kl": ("kg m^2", "F5"),
+    "I_kl": ("kg m^2", "F6"),
+    "S_kl": ("kg m^2", "F7"),
+    "m_ff": ("kg m^2", "F8"),
+    "K_ff": ("N m", "F9"),
+    "D_ff": ("N m s", "F14"),
+    "K_geo": ("N m per unit load", "F17"),
+}
+
+
+def save(modal: ModalData, path: str | Path, *, overwrite: bool) -> None:
+    """Write the file whole or not at all."""
+    check(modal)
+
+    def fill(root: hdf5.Group) -> None:
+        hdf5.attributes(
+            root,
+            source_sha256=modal.source_sha256,
+            method=modal.method,
+            frame=modal.frame,
+            mass_formalism=modal.mass_formalism,
+            unit_system="SI",
+            creator=f"flexmbs {__version__}",
+        )
+        write_mesh(root.create_group("mesh"), modal.mesh)
+        _write_material(root.create_group("material"), modal.materials)
+        _write_interfaces(root.create_group("interfaces"), modal.interfaces)
+        _write_modes(root.create_group("modes"), modal)
+        _write_inertia(root.create_group("inertia"), modal.integrals)
+        _write_quality(root.create_group("quality"), modal.quality)
+        hdf5.write_tree(root.create_group("provenance"), modal.provenance)
+
+    hdf5.build_file(path, fill, format=FORMAT, version=VERSION, overwrite=overwrite)
+
+
+def write_mesh(group: hdf5.Group, mesh: Mesh) -> None:
+    """`/mesh`: nodes, cells, drawing surface and sets."""
+    hdf5.dataset(group, "points", mesh.points, units="m")
+    hdf5.dataset(group, "node_number", mesh.node_number)
+    cells = group.create_group("cells")
+    hdf5.attributes(cells, order=list(mesh.cells), source=mesh.source)
+    numbers = group.create_group("cell_number")
+    for kind, rows in mesh.cells.items():
+        hdf5.dataset(cells, kind, rows)
+        hdf5.dataset(numbers, kind, mesh.cell_number[kind])
+    hdf5.dataset(group, "surface", mesh.surface())
+    sets = group.create_group("sets")
+    nodes = sets.create_group("nodes")
+    for name, rows in mesh.node_sets.items():
+        hdf5.dataset(nodes, _safe(name), rows)
+    for label, table in (("faces", mesh.face_sets), ("cells", mesh.cell_sets)):
+        part = sets.create_group(label)
+        for name, by_kind in table.items():
+            hdf5.write_tree(part.create_group(_safe(name)), by_kind)
+
+
+def _safe(name: str) -> str:
+    """A set name as a path component."""
+    return name.replace("/", "|") if name not in (".", "..", "") else f"_{name}"
+
+
+def _write_material(group: hdf5.Group, materials: Mapping[str, Mapping[str, float]]) -> None:
+    units = {"E": "Pa", "rho": "kg/m^3"}
+    for name, values in materials.items():
+        part = group.create_group(_safe(name))
+        for key, value in values.items():
+            hdf5.dataset(part, key, np.asarray(value, dtype=float), units=units.get(key, "1"))
+
+
+def _write_interfaces(group: hdf5.Group, interfaces: Mapping[str, InterfaceData]) -> None:
+    hdf5.attributes(group, order=list(interfaces))
+    for name, item in interfaces.items():
+        part = group.create_group(_safe(name))
+        hdf5.attributes(part, type=item.type, dofs=item.dofs)
+        hdf5.dataset(part, "position", item.position, units="m")
+        hdf5.dataset(part, "rotation", item.rotation)
+        hdf5.dataset(part, "type", item.type)
+        hdf5.dataset(part, "nodes", item.nodes)
+        hdf5.dataset(part, "weights", item.weights)
+        hdf5.dataset(part, "Phi", item.Phi, equation="F18")
+        hdf5.dataset(part, "Psi", item.Psi, units="rad/m", equation="F18")
+
+
+def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
+    nf = modal.nf
+    mode = hdf5.scale(group, "mode", np.arange(1, nf + 1))
+    xyz = hdf5.scale(group, "xyz", ["x", "y", "z"])
+    hdf5.dataset(group, "Phi", modal.Phi, equation="F1", scales=(mode, None, xyz))
+    if modal.Psi is not None:
+        hdf5.dataset(group, "Psi", modal.Psi, units="rad/m", equation="F18", scales=(mode, None, xyz))
+    hdf5.dataset(group, "frequency_hz", modal.frequency_hz, units="Hz", equation="F51", scales=(mode,))
+    kinds = hdf5.text_array(list(modal.kind)) if nf else np.zeros(0, dtype="S1")
+    hdf5.dataset(group, "kind", kinds, scales=(mode,))
+    hdf5.dataset(group, "effective_mass", modal.effective_mass, units="kg (kg m^2)", scales=(mode,))
+    if modal.stress is not None:
+        component = hdf5.scale(group, "component", ["xx", "yy", "zz", "xy", "yz", "zx"])
+        hdf5.dataset(
+            group,
+            "stress",
+            modal.stress,
+            units="Pa/m",
+            equation="F53",
+            scales=(mode, None, component),
+            at=modal.stress_at,
+        )
+
+
+def _write_inertia(group: hdf5.Group, integrals: ShapeIntegrals) -> None:
+    for name, (units, equation) in INERTIA.items():
+        extra: dict[str, Any] = {"loads": list(integrals.loads)} if name == "K_geo" else {}
+        data = np.asarray(getattr(integrals, name), dtype=float)
+        hdf5.dataset(group, name, data, units=units, equation=equation, **extra)
+
+
+def _write_quality(group: hdf5.Group, quality: Mapping[str, Any]) -> None:
+    hdf5.attributes(group, rigid_modes=int(quality.get("rigid_modes", 6)))
+    hdf5.write_tree(group, {key: _storable(value) for key, value in quality.items()})
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _storable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple) and not value:
+        return np.zeros(0)
+    return value
+
+
+def load(path: str | Path) -> ModalData:
+    """Read a file after full validation of names, shapes, symmetry, ranges and checksum."""
+    with hdf5.open_checked(path, format=FORMAT, max_version=VERSION) as root:
+        reader = Reader(root, Path(path).name)
+        modal = _read(reader, str(path))
+        check(modal)
+        return modal
+
+
+def _read(reader: Reader, source: str) -> ModalData:
+    integrals = _read_inertia(reader)
+    mesh = _read_mesh(reader)
+    nf, n = integrals.nf, mesh.n_nodes
+    interfaces = {}
+    for name in reader.names("interfaces"):
+        at = f"interfaces/{name}/"
+        interfaces[name] = InterfaceData(
+            position=reader.floats(at + "position", (3,)),
+            rotation=reader.floats(at + "rotation", (3, 3)),
+            Phi=reader.floats(at + "Phi", (3, nf)),
+            Psi=reader.floats(at + "Psi", (3, nf)),
+            nodes=reader.indices(at + "nodes", (None,), n),
+            weights=reader.floats(at + "weights", (None,)),
+            type=reader.text_attribute("interfaces/" + name, "type"),
+            dofs=reader.text_attribute("interfaces/" + name, "dofs"),
+        )
+    return ModalData(
+        mesh=mesh,
+        integrals=integrals,
+        Phi=reader.floats("modes/Phi", (nf, n, 3)),
+        Psi=reader.floats("modes/Psi", (nf, n, 3)) if reader.has("modes/Psi") else None,
+        stress=reader.floats("modes/stress", (nf, None, 6)) if reader.has("modes/stress") else None,
+        stress_at=reader.text_attribute("modes/stress", "at") if reader.has("modes/stress") else "none",
+        frequency_hz=reader.floats("modes/frequency_hz", (nf,)),
+        kind=tuple(reader.texts("modes/kind", nf)),
+        effective_mass=reader.floats("modes/effective_mass", (nf, 6)),
+        interfaces=interfaces,
+        materials=reader.tree("material"),
+        quality={
+            **reader.tree("quality"),
+            "rigid_modes": reader.int_attribute("quality", "rigid_modes"),
+        },
+        provenance=reader.tree("provenance"),
+        method=reader.text_attribute("", "method"),
+        frame=reader.text_attribute("", "frame"),
+        mass_formalism=reader.text_attribute("", "mass_formalism"),
+        source_sha256=reader.text_attribute("", "source_sha256"),
+        source=source,
+    )
+
+
+def _read_inertia(reader: Reader) -> ShapeIntegrals:
+    nf = reader.shape("inertia/m_ff", 2)[0]
+    shapes: dict[str, tuple[int | None, ...]] = {
+        "S_O": (3,),
+        "S_f": (3, nf),
+        "Theta_kl": (3, 3),
+        "I_kl": (3, 3, nf),
+        "S_kl": (3, 3, nf, nf),
+        "m_ff": (nf, nf),
+        "K_ff": (nf, nf),
+        "D_ff": (nf, nf),
+        "K_geo": (None, nf, nf),
+    }
+    loads = tuple(reader.text_list("inertia/K_geo", "loads"))
+    if not loads:
+        shapes["K_geo"] = (0, None, None)
+    values = {name: reader.floats(f"inertia/{name}", shape) for name, shape in shapes.items()}
+    return ShapeIntegrals(mass=float(reader.floats("inertia/mass", ())), loads=loads, **values)
+
+
+def _read_mesh(reader: Reader) -> Mesh:
+    points = reader.floats("mesh/points", (None, 3))
+    n = len(points)
+    cells, numbers = {}, {}
+    for kind in reader.cell_types():
+        cells[kind] = reader.cell_rows(kind, n)
+        numbers[kind] = reader.indices(f"mesh/cell_number/{kind}", (len(cells[kind]),), None)
+    sets = reader.tree("mesh/sets")
+    try:
+        return Mesh(
+            points,
+            cells,
+            node_number=reader.indices("mesh/node_number", (n,), None),
+            cell_number=numbers,
+            node_sets={k: reader.in_range(v, n, f"set {k}") for k, v in sets.get("nodes", {}).items()},
+            face_sets=_by_kind(reader, sets.get("faces", {}), cells),
+            cell_sets=_by_kind(reader, sets.get("cells", {}), cells),
+            source=reader.text_attribute("mesh/cells", "source"),
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(Diagnostic("modal.mesh", reader.name, f"/mesh is damaged: {error}")) from None
+
+
+def _by_kind(
+    reader: Reader, table: Mapping[str, Any], cells: Mapping[str, NDArray[np.int64]]
+) -> dict[str, dict[str, NDArray[np.int64]]]:
+    result: dict[str, dict[str, NDArray[np.int64]]] = {}
+    for name, by_kind in table.items():
+        result[name] = {}
+        for kind, rows in by_kind.items():
+            if kind not in cells:
+                reader.refuse(f"set {name} names cells of type {kind}, of which there are none")
+            array = np.asarray(rows, dtype=np.int64)
+            reader.in_range(array[:, 0] if array.ndim == 2 else array, len(cells[kind]), f"set {name}")
+            result[name][kind] = array
+    return result

@@ -1,0 +1,201 @@
+"""Checks of modal data: shapes and types while reading, physics of the whole afterwards."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs import hdf5
+from flexmbs.errors import Diagnostic, Diagnostics, InputError
+from flexmbs.fe.elements import ELEMENTS
+from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
+from flexmbs.modaldata.data import ModalData
+
+MAX_MODES = 5000
+MAX_NODES = 50_000_000
+SYMMETRY = 1e-8  # of the largest entry; files of ours are symmetric to rounding
+
+Shape = tuple[int | None, ...]
+
+
+class Reader:
+    """Reads datasets of an open file, each against the shape and kind it must have."""
+
+    def __init__(self, root: hdf5.Group, name: str) -> None:
+        self.root = root
+        self.name = name
+
+    def refuse(self, what: str) -> NoReturn:
+        raise InputError(Diagnostic("modal.content", self.name, what, "write it again with flexmbs reduce"))
+
+    def has(self, path: str) -> bool:
+        return path in self.root
+
+    def _node(self, path: str) -> Any:
+        if path and path not in self.root:
+            self.refuse(f"/{path} is missing")
+        return self.root[path] if path else self.root
+
+    def shape(self, path: str, ndim: int) -> tuple[int, ...]:
+        node = self._node(path)
+        if not isinstance(node, hdf5.Dataset) or node.ndim != ndim:
+            self.refuse(f"/{path} is not an array with {ndim} axes")
+        shape: tuple[int, ...] = node.shape
+        if path == "inertia/m_ff" and shape[0] > MAX_MODES:
+            self.refuse(f"{shape[0]} modes are more than the limit of {MAX_MODES}")
+        return shape
+
+    def _read(self, path: str, shape: Shape, kinds: str) -> NDArray[Any]:
+        node = self._node(path)
+        if not isinstance(node, hdf5.Dataset) or node.dtype.kind not in kinds:
+            self.refuse(f"/{path} is not an array of numbers of the right kind")
+        fits = node.ndim == len(shape) and all(
+            want is None or want == have for want, have in zip(shape, node.shape, strict=True)
+        )
+        if not fits:
+            wanted = ", ".join("n" if item is None else str(item) for item in shape)
+            self.refuse(f"/{path} has the shape {node.shape}, expected ({wanted})")
+        if node.ndim and node.shape[0] > MAX_NODES:
+            self.refuse(f"/{path} has {node.shape[0]} rows, more than the limit of {MAX_NODES}")
+        return np.asarray(node[()])
+
+    def floats(self, path: str, shape: Shape) -> NDArray[np.float64]:
+        """A finite array of floats."""
+        array = self._read(path, shape, "fiu").astype(np.float64)
+        if not np.isfinite(array).all():
+            self.refuse(f"/{path} has values that are not finite")
+        return array
+
+    def indices(self, path: str, shape: Shape, below: int | None) -> NDArray[np.int64]:
+        """An array of integers, each from 0 to below `below`."""
+        array = self._read(path, shape, "iu").astype(np.int64)
+        return array if below is None else self.in_range(array, below, f"/{path}")
+
+    def in_range(self, array: Any, below: int, label: str) -> NDArray[np.int64]:
+        array = np.asarray(array)
+        if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= below)):
+            self.refuse(f"{label} has indices outside 0 to {below - 1}")
+        return array.astype(np.int64)
+
+    def cell_types(self) -> list[str]:
+        """Cell types in the order in which they were written."""
+        order = self.text_list("mesh/cells", "order")
+        if sorted(order) != sorted(self._node("mesh/cells")) or not set(order) <= set(ELEMENTS):
+            self.refuse("/mesh/cells does not hold the cell types it names")
+        return order
+
+    def cell_rows(self, kind: str, n_nodes: int) -> NDArray[np.int64]:
+        return self.indices(f"mesh/cells/{kind}", (None, ELEMENTS[kind].n_nodes), n_nodes)
+
+    def names(self, path: str) -> list[str]:
+        order = self.text_list(path, "order")
+        return order if sorted(order) == sorted(self._node(path)) else sorted(self._node(path))
+
+    def texts(self, path: str, count: int) -> list[str]:
+        texts = hdf5.texts(self._read(path, (count,), "S"))
+        return texts if len(texts) == count else [""] * count
+
+    def text_attribute(self, path: str, name: str) -> str:
+        node = self._node(path)
+        if name not in node.attrs:
+            self.refuse(f"/{path} lacks the attribute {name}")
+        return hdf5.text(node.attrs[name]).strip()
+
+    def text_list(self, path: str, name: str) -> list[str]:
+        node = self._node(path)
+        if name not in node.attrs:
+            self.refuse(f"/{path} lacks the attribute {name}")
+        return hdf5.texts(node.attrs[name])
+
+    def int_attribute(self, path: str, name: str) -> int:
+        node = self._node(path)
+        return int(node.attrs[name]) if name in node.attrs else 6
+
+    def tree(self, path: str) -> dict[str, Any]:
+        return hdf5.read_tree(self._node(path)) if self.has(path) else {}
+
+
+def check(modal: ModalData) -> None:
+    """Refuse modal data that contradict themselves; all findings together."""
+    found = Diagnostics()
+    name = modal.source
+
+    def require(condition: Any, what: str) -> None:
+        if not condition:
+            found.error("modal.content", name, what, "write it again with flexmbs reduce")
+
+    body = modal.integrals
+    for label, array in _numbers(modal):
+        require(np.isfinite(array).all(), f"{label} has values that are not finite")
+    found.raise_errors()
+    _check_integrals(body, require)
+    _check_loads(modal, require)
+    _check_shapes(modal, require)
+    found.raise_errors()
+
+
+def _numbers(modal: ModalData) -> list[tuple[str, Any]]:
+    body = modal.integrals
+    names = ("mass", "S_O", "S_f", "Theta_kl", "I_kl", "S_kl", "m_ff", "K_ff", "D_ff", "K_geo")
+    items = [(label, np.asarray(getattr(body, label))) for label in names]
+    return [*items, ("Phi", modal.Phi), ("frequency_hz", modal.frequency_hz)]
+
+
+def _asymmetry(A: NDArray[np.float64]) -> float:
+    """Largest |A - A^T| over the last two axes, relative to the largest entry."""
+    largest = float(np.abs(A).max(initial=0.0))
+    return float(np.abs(A - np.swapaxes(A, -1, -2)).max(initial=0.0)) / (largest or 1.0)
+
+
+def _check_integrals(body: ShapeIntegrals, require: Any) -> None:
+    for label in ("Theta_kl", "m_ff", "K_ff", "D_ff", "K_geo"):
+        require(_asymmetry(getattr(body, label)) <= SYMMETRY, f"{label} is not symmetric")
+    swapped = np.transpose(body.S_kl, (1, 0, 3, 2))
+    largest = float(np.abs(body.S_kl).max(initial=0.0)) or 1.0
+    require(np.abs(body.S_kl - swapped).max(initial=0.0) <= SYMMETRY * largest, "S^lk is not (S^kl)^T")
+    trace = body.S_kl[0, 0] + body.S_kl[1, 1] + body.S_kl[2, 2]
+    require(np.abs(body.m_ff - trace).max(initial=0.0) <= SYMMETRY * largest, "m_ff is not the trace of S_kl")
+    require(body.mass >= 0.0, f"the mass is negative, {body.mass:g} kg")
+    scale = float(np.trace(body.Theta_kl))
+    require(
+        np.linalg.eigvalsh(body.Theta_kl).min() >= -1e-9 * abs(scale) - 1e-300, "Theta_kl is not an inertia"
+    )
+    require(
+        body.S_O @ body.S_O <= body.mass * scale * (1 + 1e-9) + 1e-300, "S_O does not fit mass and Theta_kl"
+    )
+    if body.nf:
+        floor = np.linalg.eigvalsh(body.m_ff).min()
+        require(floor > 0.0, "m_ff is not positive definite")
+
+
+def _check_loads(modal: ModalData, require: Any) -> None:
+    body = modal.integrals
+    if not body.loads:
+        require(body.K_geo.size == 0, "K_geo has no names of loads")
+        return
+    expected = [*BODY_LOADS]
+    for name in modal.interfaces:
+        expected += interface_loads(name)
+    require(sorted(body.loads) == sorted(expected), "the loads of K_geo are not those of this body")
+    require(body.K_geo.shape == (len(body.loads), body.nf, body.nf), "K_geo has not one matrix per load")
+
+
+def _check_shapes(modal: ModalData, require: Any) -> None:
+    nf, n = modal.nf, modal.mesh.n_nodes
+    require(modal.Phi.shape == (nf, n, 3), f"Phi has the shape {modal.Phi.shape}, expected ({nf}, {n}, 3)")
+    require(modal.Psi is None or modal.Psi.shape == (nf, n, 3), "Psi has not the shape of Phi")
+    require(len(modal.kind) == nf, "kind has not one text per mode")
+    frequency = modal.frequency_hz
+    require(frequency.shape == (nf,) and (np.diff(frequency) >= 0).all(), "frequencies are not ascending")
+    require((frequency >= 0).all(), "there are negative frequencies")
+    if modal.stress is not None:
+        count = n if modal.stress_at == "nodes" else modal.mesh.n_cells
+        require(modal.stress.shape == (nf, count, 6), f"stress modes have the shape {modal.stress.shape}")
+    for name, item in modal.interfaces.items():
+        require(item.Phi.shape == (3, nf) and item.Psi.shape == (3, nf), f"interface {name}: rows do not fit")
+        turned = item.rotation @ item.rotation.T - np.eye(3)
+        require(np.abs(turned).max() < 1e-9, f"interface {name}: its frame is not a rotation")
+        require(np.linalg.det(item.rotation) > 0, f"interface {name}: its frame is left-handed")
+        require(len(item.nodes) == len(item.weights), f"interface {name}: weights do not fit its nodes")
