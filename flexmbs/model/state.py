@@ -1,0 +1,27 @@
+"""The state of a system: what a time loop carries, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class State:
+    """Time [s], positions `pos`, speeds `vel`, own states of the case `aux`.
+
+    `turns` holds the last values of the coordinates of cut joints, which tell full turns apart.
+    """
+
+    t: float
+    pos: Array
+    vel: Array
+    aux: Array
+    turns: Array
+
+    def copy(self) -> State:
+        return State(self.t, self.pos.copy(), self.vel.copy(), self.aux.copy(), self.turns.copy())

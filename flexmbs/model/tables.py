@@ -1,0 +1,174 @@
+"""Flat arrays of a system, for the kernels: `Tables` is constant, `Workspace` is computed.
+
+Row 0 of every table of bodies is ground; bodies 1 ... n_bodies are numbered so that `parent[i] < i`. The
+6-rows of the recursion (twists, wrenches, inertia) are in *ground* axes at the origin of the body, elastic
+rows are modal: rotating one 6x6 per joint is dearer than rotating a body's inertia once. Whatever `f_app`
+holds is in body axes, as in the formulation.
+
+`pos = [beta_1, q_1, beta_2, q_2, ...]`, `vel = [eta_1, q_dot_1, ...]` follow that numbering. Every speed k
+belongs to body `speed_body[k]`; the columns of C_i for its speeds are rows of `Workspace.H` (F20).
+
+Constraint rows (cut joints, couplings, drives on cut joints) come in groups, one group per cut joint or
+law. A row is a sum of entries: relations between two markers (`ent_*`), and joint speeds (`dof_*`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Tables(NamedTuple):
+    """Everything constant that kernels read; n_bodies rows are n_bodies + 1 long, ground first."""
+
+    grav: Floats  # (3,)
+    # bodies
+    parent: Ints
+    nf: Ints
+    o_q: Ints  # offset of q in pos
+    o_eta: Ints  # offset of the joint's speeds in vel, n_bodies + 2 long
+    o_qd: Ints  # offset of q_dot in vel: speeds o_qd[i] ... o_eta[i + 1]
+    o_f: Ints  # offset of a body's (6 + nf) forces in f_app
+    o_block: Ints  # offset of the inertia block in block_data (ffrf/table.py)
+    n_T: Ints
+    n_A: Ints
+    n_G: Ints
+    o_rows: Ints  # offset of the inertia rows in Workspace.rows, 7 nf numbers
+    o_K: Ints  # offset of K_ff and then D_ff in K_data, 2 nf^2 numbers
+    o_N: Ints  # offset of the factor of N_ff in Workspace.N, nf^2 numbers
+    o_E: Ints  # offset of 6 nf numbers: Workspace.G
+    o_B: Ints  # offset of 6 nf[parent] numbers: Workspace.B
+    block_data: Floats
+    K_data: Floats
+    m_in: Ints  # marker on the parent of the joint of body i
+    m_out: Ints  # marker on body i
+    # elementary motions of the tree joints, in the order from the parent to the body
+    prim_start: Ints  # n_bodies + 2 long
+    prim_axis: Ints  # 0, 1, 2; -1 a ball
+    prim_turn: Floats  # sign included: negative when P is on the outer side
+    prim_travel: Floats
+    prim_beta: Ints  # offset in pos
+    prim_eta: Ints  # offset in vel
+    driven: Ints  # (n_vel,) number of the drive of a speed, or -1
+    driven_pos: Ints  # (n_vel,) its coordinate's place in pos, or -1 (ball and elastic speeds: -1)
+    speed_body: Ints  # (n_vel,)
+    # balls in pos, for x (+) v: places of the quaternion and of its three speeds
+    ball_beta: Ints
+    ball_eta: Ints
+    vel_of_pos: Ints  # (n_pos,) place in vel of a scalar coordinate, -1 in quaternions
+    # markers
+    mark_body: Ints
+    mark_u0: Floats  # (n_markers, 3)
+    mark_R0: Floats  # (n_markers, 3, 3)
+    mark_row: Ints  # offset in mark_data of Phi (3 nf) and Psi (3 nf), by mode: 6 numbers per mode; -1: none
+    mark_K: Ints  # offset in mark_data of K_P (6, nf, nf) of (F17a), or -1
+    mark_L: Ints  # offset of 6 nf numbers in Workspace.L
+    mark_data: Floats
+    mark_travel: Ints  # (n_markers,) row in Workspace.travel, or -1
+    # joint coordinates, all joints with scalar coordinates: what springs, couplings and sensors see
+    coord_pos: Ints  # place in pos, or -1 for a cut joint
+    coord_vel: Ints  # place in vel, or -1
+    coord_entry: Ints  # entry that gives the coordinate of a cut joint, or -1
+    # relations between two markers
+    ent_kind: Ints
+    ent_p: Ints  # marker P
+    ent_q: Ints  # marker Q
+    ent_a: Ints
+    ent_b: Ints
+    ent_value: Floats
+    # constraint rows and their groups
+    group_start: Ints  # rows of group g: group_start[g] ... group_start[g + 1]
+    row_kind: Ints  # 0 sum of entries - constant - drive; 1 expression
+    row_const: Floats
+    row_drive: Ints  # number of a drive or length law, or -1
+    row_expr: Ints
+    row_scale: Floats  # length that makes the row a length: 1 for offsets, l for turns
+    rowent_start: Ints  # entries of a row: rowent[rowent_start[r] ...]
+    rowent: Ints
+    rowent_coef: Floats
+    rowdof_start: Ints  # tree coordinates of a row
+    rowdof_coord: Ints
+    rowdof_coef: Floats
+    # paths of the groups: bodies from the cut to the root, falling
+    path_start: Ints
+    path_body: Ints
+    path_parent: Ints  # place of the parent in path_body, or -1 at the root
+    path_e: Ints  # offset of (speeds of the body) x (rows of the group) numbers in Workspace.e
+    o_gcol: Ints  # offset of the elastic part of the columns in Workspace.gcol_f
+    # groups that pass a body: places in path_body
+    body_path_start: Ints
+    body_path: Ints
+    path_group: Ints
+    # envelope of the loop matrix: row r holds columns env_first[r] ... r from env_start[r]
+    env_first: Ints
+    env_start: Ints
+
+
+class Workspace(NamedTuple):
+    """Everything computed; NaN until a stage fills it."""
+
+    # position stage
+    r: Floats  # (n_bodies + 1, 3) origins
+    R: Floats  # (n_bodies + 1, 3, 3) R_IB
+    H: Floats  # (n_vel, 6) columns of C_i at the body's origin: joint columns and Y_i (F20)
+    B: Floats  # elastic columns of B_i at the body's origin, 6 numbers per mode of the parent
+    mark_x: Floats  # (n_markers, 3)
+    mark_R: Floats  # (n_markers, 3, 3) R_IP
+    mark_u: Floats  # (n_markers, 3) u_P, body axes
+    L: Floats  # elastic columns of L_P at the marker, ground axes, 6 numbers per mode (F18)
+    e_axis: Floats  # (n_prims, 3) axes of the elementary motions (balls: unused)
+    # velocity stage: absolute, ground axes
+    v: Floats  # (n_bodies + 1, 6)
+    a: Floats  # (n_bodies + 1, 6) with the accelerations that were given
+    mark_v: Floats  # (n_markers, 6)
+    mark_a: Floats  # (n_markers, 6)
+    # drives, written by their kernel before the position stage
+    drive_x: Floats
+    drive_v: Floats
+    drive_a: Floats
+    travel: Floats  # (n_travel, 3, 3) place of travelling markers, its rate, its second rate
+    coord_x: Floats  # joint coordinates and their rates, all joints
+    coord_v: Floats
+    beta_ref: Floats  # (n_entries,) last value of every entry, to follow angles beyond half a turn
+    # mass and force stage
+    body_out: Floats  # (n_bodies + 1, 15) ffrf/inertia.py
+    rows: Floats
+    f_app: Floats  # applied forces, body axes, (6 + nf) per body: laws add to it
+    tau: Floats  # (n_vel,) generalised forces
+    tau_coord: Floats  # efforts on joint coordinates: laws add to it
+    K_coord: Floats  # -d effort / d coordinate, for the shift (F43): laws set it
+    D_coord: Floats  # -d effort / d rate
+    K_tau: Floats  # (n_vel,) the same on the speeds of the tree
+    D_tau: Floats
+    # recursion
+    M: Floats  # (n_bodies + 1, 6, 6) M_star
+    f: Floats  # (n_bodies + 1, 6) f_star of the residual
+    M_f: Floats  # elastic columns of M_star's rigid rows, 6 numbers per mode
+    N: Floats  # elastic blocks, then their Cholesky factors
+    G: Floats  # (N_ff's factor)^-1 E^T, 6 numbers per mode
+    U: Floats  # (n_vel, 6)
+    D: Floats  # (n_vel,)
+    u: Floats  # (n_vel,)
+    da: Floats  # (n_bodies + 1, 6) change of the body accelerations
+    delta: Floats  # (n_vel,) change of the accelerations
+    f_p: Floats  # (n_bodies + 1, 6) joint wrench on the body, ground axes at its origin
+    # loops
+    ent: Floats  # (n_entries, 9) value, rate, second rate, force (3) and moment (3) on Q at its origin
+    ent_coef: Floats  # coefficients of rowent, as used
+    dof_coef: Floats
+    g: Floats  # (n_rows,) g, its rate, its second rate with the accelerations that were given
+    g_dot: Floats
+    g_ddot: Floats
+    gcol: Floats  # (longest path * rows, 6)
+    gcol_f: Floats
+    e: Floats
+    S: Floats  # envelope of G A (F26)
+    S_diag: Floats  # its diagonal before the factorisation
+    free_row: Ints  # (n_rows,) 1 where the row was found redundant
+    rhs: Floats
+    lam: Floats
