@@ -1,0 +1,16 @@
+"""Torque on a frame or material point of a body (F16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flexmbs.model.forces.base import Number, PlacedForce, force
+
+
+@force("torque")
+@dataclass(kw_only=True)
+class Torque(PlacedForce):
+    """Moment with three components [N m] in `axes`; on a flexible body it turns with the place (F16)."""
+
+    torque: Sequence[Number]
