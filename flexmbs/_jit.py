@@ -7,6 +7,7 @@ versions of numba and numpy: a change anywhere below a kernel gives it a new fol
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import re
@@ -18,6 +19,9 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import get_cython_function_address, intrinsic
 
 PACKAGE_DIR = Path(__file__).resolve().parent
 DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
@@ -102,3 +106,51 @@ def _compile(
     if signatures:
         return numba.njit(list(signatures), **options)(function)
     return numba.njit(**options)(function)
+
+
+def blas_address(name: str) -> int:
+    """Address of a BLAS routine of SciPy, to be handed to kernels as an integer."""
+    return int(get_cython_function_address("scipy.linalg.cython_blas", name))
+
+
+def lapack_address(name: str) -> int:
+    """Address of a LAPACK routine of SciPy."""
+    return int(get_cython_function_address("scipy.linalg.cython_lapack", name))
+
+
+def _call_fortran_python(address: int, args: tuple[Any, ...]) -> None:
+    """Twin of `call_fortran` for uncompiled kernels."""
+    kept = []
+    for value in args:
+        if isinstance(value, np.ndarray):
+            kept.append(ctypes.c_void_p(value.ctypes.data))
+        elif isinstance(value, float):
+            kept.append(ctypes.cast(ctypes.pointer(ctypes.c_double(value)), ctypes.c_void_p))
+        else:
+            kept.append(ctypes.cast(ctypes.pointer(ctypes.c_int32(value)), ctypes.c_void_p))
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kept))(address)(*kept)
+
+
+@intrinsic
+def _call_fortran_compiled(typing_context, address, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, values):  # type: ignore[no-untyped-def]
+        pointers = []
+        for k, kind in enumerate(signature.args[1].types):
+            value = builder.extract_value(values[1], k)
+            if isinstance(kind, numba.types.Array):
+                slot = context.make_array(kind)(context, builder, value).data
+            else:
+                if isinstance(kind, numba.types.Integer):
+                    value = context.cast(builder, value, kind, numba.types.int32)
+                slot = cgutils.alloca_once_value(builder, value)
+            pointers.append(builder.bitcast(slot, cgutils.voidptr_t))
+        kind_of_call = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * len(pointers))
+        builder.call(builder.inttoptr(values[0], kind_of_call.as_pointer()), pointers)
+        return context.get_dummy_value()
+
+    return numba.types.void(numba.types.int64, args), codegen
+
+
+#: Call a Fortran routine by address: integers go as int32, floats as doubles, arrays as their first element;
+#: a character is its code, `ord("N")` (the low byte is what Fortran reads).
+call_fortran = _call_fortran_python if DISABLED else _call_fortran_compiled
