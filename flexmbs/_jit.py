@@ -79,26 +79,29 @@ def _sources_hash(path: Path) -> str:
     return digest.hexdigest()[:20]
 
 
-def kernel(*args: Any, inline: bool = False, reassociate: bool = False) -> Any:
+def kernel(*args: Any, inline: bool = False, reassociate: bool = False, lean: bool = False) -> Any:
     """Compile a function of arrays and numbers, cached on disk.
 
     `signatures`: declare them on entry points only (a declared kernel is ready at import).
     `inline`: put the body into its callers at the level of machine code (small functions).
     `reassociate`: allow sums to be reordered, for plain contraction loops; no other fast-math.
+    `lean`: do not count references to arrays (10 ns per array and call); such a kernel cannot allocate.
     """
     if len(args) == 1 and callable(args[0]) and not isinstance(args[0], numba.types.Type):
-        return _compile(args[0], (), inline, reassociate)
-    return lambda function: _compile(function, args, inline, reassociate)
+        return _compile(args[0], (), inline, reassociate, lean)
+    return lambda function: _compile(function, args, inline, reassociate, lean)
 
 
 def _compile(
-    function: Callable[..., Any], signatures: tuple[Any, ...], inline: bool, reassociate: bool
+    function: Callable[..., Any], signatures: tuple[Any, ...], inline: bool, reassociate: bool, lean: bool
 ) -> Any:
     if DISABLED:
         return function
     source = Path(function.__code__.co_filename)
     numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))  # type: ignore[attr-defined]
     options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+    if lean:
+        options["_nrt"] = False
     if inline:
         options["forceinline"] = True
     if reassociate:
