@@ -3,9 +3,11 @@
     expression = parse("=2*sin(w*t)").substitute({"w": 3.0})
     table = compile_table([expression], {"t": 0})
 
+Names in the expressions of a model are complete channel names: see `channels.py`.
 Nothing is ever evaluated as Python. `evaluate` is the kernel: value and two time derivatives.
 """
 
+from flexmbs.expressions.channels import Channel, split_channel
 from flexmbs.expressions.files import confined, read_table, table_loader
 from flexmbs.expressions.machine import evaluate
 from flexmbs.expressions.parser import FUNCTIONS, parse
@@ -23,6 +25,7 @@ from flexmbs.expressions.tree import (
 __all__ = [
     "FUNCTIONS",
     "STACK",
+    "Channel",
     "Expression",
     "ExpressionError",
     "ExpressionTable",
@@ -35,6 +38,7 @@ __all__ = [
     "parse",
     "read_table",
     "spline_through",
+    "split_channel",
     "switching_functions",
     "table_loader",
 ]
