@@ -1,0 +1,103 @@
+"""Tables of what is asked: analysis, output, expected values, metrics, sweep."""
+
+# mypy: disable-error-code="valid-type"
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from flexmbs.case.schema.values import Law, Number, Plain, Table, Time, fail
+
+Positive = Annotated[Time, Field(gt=0.0)]
+TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "linearize")
+
+
+class Analysis(Table):
+    """What is computed, and how."""
+
+    type: Literal["assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "linearize"] = (
+        "dynamics"
+    )
+    formulation: Literal["recursive", "minimal", "descriptor"] = "recursive"
+    t_end: Annotated[Time, Field(ge=0.0)] | None = None
+    until: Law | None = None
+    start: str = "assembled"
+    method: Literal[
+        "auto", "generalized-alpha", "dopri5", "dop853", "rk4", "radau", "cvode", "ida"
+    ] = "auto"  # fmt: skip
+    rho_inf: Annotated[Plain, Field(ge=0.0, le=1.0)] = 0.8
+    step: Literal["auto"] | Positive = "auto"
+    rtol: Annotated[Plain, Field(gt=0.0, lt=1.0)] = 1e-6
+    atol: Annotated[Plain, Field(gt=0.0)] = 1e-9
+    redundant: Literal["least-norm", "error"] = "least-norm"
+    about: Literal["assembled", "equilibrium"] = "assembled"
+    motion: str | None = None
+    projection: Literal["projection", "baumgarte", "ggl"] = "projection"
+    inputs: list[str] = Field(default=[])
+    outputs: list[str] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _check(self) -> Analysis:
+        if self.type in ("dynamics", "kinematics") and self.t_end is None:
+            raise fail(f'an analysis of type "{self.type}" needs "t_end"')
+        if self.type == "inverse_dynamics" and self.motion is None:
+            raise fail('an analysis of type "inverse_dynamics" needs "motion"')
+        return self
+
+
+class OutputTable(Table):
+    """Where and when results are written."""
+
+    file: str | None = None
+    every: Positive | None = None
+    times: list[Annotated[Time, Field(ge=0.0)]] = Field(default=[])
+    checkpoint_every: Positive | None = None
+
+
+class Expected(Table):
+    """Expected value of a channel or metric; within atol + rtol*|value|."""
+
+    value: Number
+    rtol: Annotated[Plain, Field(ge=0.0)] = 0.0
+    atol: Annotated[Plain, Field(ge=0.0)] = 0.0
+
+    @model_validator(mode="after")
+    def _check(self) -> Expected:
+        if self.rtol == 0.0 and self.atol == 0.0:
+            raise fail("an expected value needs rtol or atol above zero")
+        return self
+
+
+class Sample(Table):
+    """Random or low-discrepancy samples of parameters, each between its two bounds."""
+
+    method: Literal["sobol", "halton", "latin", "random"] = "sobol"
+    n: Annotated[int, Field(gt=0, le=1_000_000)]
+    seed: int = 0
+    parameters: dict[str, Annotated[list[Number], Field(min_length=2, max_length=2)]]
+
+
+def _as_values(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+Choices = Annotated[list[Any], BeforeValidator(_as_values), Field(min_length=1)]
+
+
+class Sweep(Table):
+    """Many runs: all combinations (`grid`), value by value (`zip`), or `sample`; `collect` names metrics."""
+
+    grid: dict[str, Choices] | None = None
+    zip: dict[str, Choices] | None = None
+    sample: Sample | None = None
+    collect: list[str] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _check(self) -> Sweep:
+        if sum(item is not None for item in (self.grid, self.zip, self.sample)) != 1:
+            raise fail("a sweep needs one of grid, zip, sample")
+        if self.zip is not None and len({len(values) for values in self.zip.values()}) > 1:
+            raise fail("the lists of zip have different lengths")
+        return self

@@ -1,0 +1,169 @@
+"""Places and orientations: `rot`, `pose`, `frames`."""
+
+# mypy: disable-error-code="valid-type"
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, model_validator
+
+from flexmbs.case.schema.values import Angle, Direction, MovingPoint, Plain, Point, Table, fail, vector
+from flexmbs.spatial import axis_angle, quat_to_matrix
+
+Array = NDArray[np.float64]
+
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+class Rotation(Table):
+    """Orientation, body to parent, in one of five forms.
+
+    `axis` and `angle`; `sequence` and `angles` about the turned axes; `quaternion` [w, x, y, z]; `matrix`; or
+    two of the axes `x`, `y`, `z` as seen in the parent.
+    """
+
+    axis: Direction | None = None
+    angle: Angle | None = None
+    sequence: Annotated[str, Field(pattern="^[xyz]{1,6}$")] | None = None
+    angles: list[Angle] | None = None
+    quaternion: vector(Plain, 4) | None = None
+    matrix: vector(Direction) | None = None
+    x: Direction | None = None
+    y: Direction | None = None
+    z: Direction | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Rotation:
+        given = {name for name in type(self).model_fields if getattr(self, name) is not None}
+        forms = [{"axis", "angle"}, {"sequence", "angles"}, {"quaternion"}, {"matrix"}]
+        axes_form = given <= {"x", "y", "z"} and len(given) == 2
+        if given not in forms and not axes_form:
+            found = ", ".join(sorted(given)) or "nothing"
+            raise fail(
+                f"a rotation needs axis and angle, or sequence and angles, or quaternion, or matrix, "
+                f"or two of x, y, z; found {found}"
+            )
+        self.to_matrix()
+        return self
+
+    def to_matrix(self) -> Array:
+        """Rotation matrix, parent <- body."""
+        if self.axis is not None:
+            return axis_angle(_direction(self.axis, "axis"), self.angle or 0.0)
+        if self.sequence is not None:
+            return self._from_sequence(self.sequence, self.angles or [])
+        if self.quaternion is not None:
+            if np.linalg.norm(self.quaternion) < 1e-6:
+                raise fail("the quaternion is zero")
+            return quat_to_matrix(self.quaternion)
+        if self.matrix is not None:
+            return _proper(np.array(self.matrix))
+        return self._from_axes()
+
+    @staticmethod
+    def _from_sequence(sequence: str, angles: list[float]) -> Array:
+        if len(sequence) != len(angles):
+            raise fail(f'the sequence "{sequence}" needs {len(sequence)} angles, found {len(angles)}')
+        R = np.eye(3)
+        for letter, angle in zip(sequence, angles, strict=True):
+            R = R @ axis_angle(_AXES[letter], angle)
+        return R
+
+    def _from_axes(self) -> Array:
+        """The first given axis holds exactly, the second is made square to it."""
+        names = [name for name in "xyz" if getattr(self, name) is not None]
+        a, b = (_direction(getattr(self, name), name) for name in names)
+        i, j = ("xyz".index(name) for name in names)
+        b = b - (a @ b) * a
+        if np.linalg.norm(b) < 1e-6:
+            raise fail(f"the axes {names[0]} and {names[1]} are parallel")
+        if np.linalg.norm(b) < 1.0 - 1e-6:
+            raise fail(f"the axes {names[0]} and {names[1]} are not at right angles")
+        b = b / np.linalg.norm(b)
+        columns = np.zeros((3, 3))
+        columns[:, i], columns[:, j] = a, b
+        k = 3 - i - j
+        sign = 1.0 if (j - i) % 3 == 1 else -1.0
+        columns[:, k] = sign * np.cross(a, b)
+        return columns
+
+
+def _direction(values: Any, name: str) -> Array:
+    n = np.array(values, dtype=float)
+    length = np.linalg.norm(n)
+    if length < 1e-12:
+        raise fail(f"the direction {name} is zero")
+    return n / length
+
+
+def _proper(R: Array) -> Array:
+    error = float(np.abs(R.T @ R - np.eye(3)).max())
+    if error > 1e-6 or np.linalg.det(R) < 0.0:
+        raise fail(
+            f"the matrix is no rotation: R^T R differs from 1 by {error:.1e}, det {np.linalg.det(R):.3g}"
+        )
+    U, _, Vt = np.linalg.svd(R)
+    return U @ Vt
+
+
+class Pose(Table):
+    """Place and orientation of a body frame in ground."""
+
+    pos: Point = Field(default=[0.0, 0.0, 0.0])
+    rot: Rotation | None = None
+
+    def matrix(self) -> Array:
+        return self.rot.to_matrix() if self.rot is not None else np.eye(3)
+
+
+class FrameTable(Table):
+    """Frame on ground or a rigid body: origin `pos` (its entries may depend on `t`), orientation `rot`."""
+
+    pos: MovingPoint | None = None
+    rot: Rotation | None = None
+
+    def matrix(self) -> Array:
+        return self.rot.to_matrix() if self.rot is not None else np.eye(3)
+
+
+def _as_place(value: Any) -> Any:
+    """`at = [x, y, z]` is short for `at = { point = [x, y, z] }`."""
+    return {"at": value} if isinstance(value, list | tuple) else value
+
+
+class PlaceTable(Table):
+    """Place on a body: `at` coordinates (may depend on `t`), node `nearest` to a point, or `node` number."""
+
+    at: MovingPoint | None = None
+    nearest: Point | None = None
+    node: int | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> PlaceTable:
+        if sum(value is not None for value in (self.at, self.nearest, self.node)) != 1:
+            raise fail("a place is one of: [x, y, z], { nearest = [x, y, z] }, { node = number }")
+        return self
+
+
+Place = Annotated[PlaceTable, BeforeValidator(_as_place)]
+
+
+class FlexibleFrame(Table):
+    """Frame on a flexible body: `at`, `nearest` or `node`, and its orientation `rot` at rest."""
+
+    at: MovingPoint | None = None
+    nearest: Point | None = None
+    node: int | None = None
+    rot: Rotation | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> FlexibleFrame:
+        if sum(value is not None for value in (self.at, self.nearest, self.node)) != 1:
+            raise fail("a frame on a flexible body needs one of at, nearest, node")
+        return self
+
+    def matrix(self) -> Array:
+        return self.rot.to_matrix() if self.rot is not None else np.eye(3)

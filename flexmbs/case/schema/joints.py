@@ -1,0 +1,153 @@
+"""Tables of joints, made from the registry of joint types, and of springs, dampers, friction and stops."""
+
+# mypy: disable-error-code="valid-type"
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import BeforeValidator, Field, create_model, model_validator
+
+from flexmbs import units
+from flexmbs.case.schema.frames import Rotation
+from flexmbs.case.schema.values import Direction, Law, Length, Number, Point, Table, fail, law
+from flexmbs.model.joints import JOINTS, Joint
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _as_position(value: Any) -> Any:
+    return value if isinstance(value, dict | Rotation) else _as_list(value)
+
+
+Values = Annotated[list[Number], BeforeValidator(_as_list)]
+
+
+class JointInitial(Table):
+    """Start of a joint's coordinates, in the order of the table of joints; `hold`: kept exactly by assembly.
+
+    The position of a spherical joint may be a rotation table."""
+
+    position: Annotated[Rotation | list[Number], BeforeValidator(_as_position)] | None = None
+    velocity: Values | None = None
+    hold: bool = False
+
+
+class Spring(Table):
+    """Joint spring: effort = -stiffness*(position - free), or `force` of x (position) and v (velocity)."""
+
+    stiffness: Law | None = None
+    free: Number = 0.0
+    force: Law | None = None
+    coordinate: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Spring:
+        if (self.stiffness is None) == (self.force is None):
+            raise fail("a spring needs either stiffness or force")
+        return self
+
+
+class Damper(Table):
+    """Joint damper: effort = -damping*velocity, or `force`, an expression of x (position), v (velocity)."""
+
+    damping: Law | None = None
+    force: Law | None = None
+    coordinate: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Damper:
+        if (self.damping is None) == (self.force is None):
+            raise fail("a damper needs either damping or force")
+        return self
+
+
+class Friction(Table):
+    """Dry friction, regularised below `stiction_velocity`: `effort`, or `coefficient` and `radius`."""
+
+    effort: Number | None = None
+    coefficient: Annotated[Number, Field(ge=0.0)] | None = None
+    radius: Length | None = None
+    stiction_velocity: Annotated[Number, Field(gt=0.0)] = 1e-3
+    coordinate: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Friction:
+        if (self.effort is None) == (self.coefficient is None):
+            raise fail("friction needs either effort, or coefficient (with radius on turning joints)")
+        return self
+
+
+class Stop(Table):
+    """Elastic stops at `lower` and `upper` values of the coordinate."""
+
+    lower: Number | None = None
+    upper: Number | None = None
+    stiffness: Annotated[Number, Field(gt=0.0)]
+    damping: Annotated[Number, Field(ge=0.0)] = 0.0
+    coordinate: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Stop:
+        if self.lower is None and self.upper is None:
+            raise fail("a stop needs lower, upper, or both")
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
+            raise fail(f"lower {self.lower:g} is not below upper {self.upper:g}")
+        return self
+
+
+class JointTable(Table):
+    """What all joints have: markers P (`from`), Q (`to`), or two bodies with `point` and `axis` in ground."""
+
+    from_: str = Field(alias="from")
+    to: str
+    axis: Direction | None = None
+    point: Point | None = None
+    initial: JointInitial | None = None
+    cut: bool = False
+    spring: Annotated[list[Spring], BeforeValidator(_as_list)] | None = None
+    damper: Annotated[list[Damper], BeforeValidator(_as_list)] | None = None
+    friction: Annotated[list[Friction], BeforeValidator(_as_list)] | None = None
+    stop: Annotated[list[Stop], BeforeValidator(_as_list)] | None = None
+    compliance: list[Number] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> JointTable:
+        if self.axis is not None and not any(self.axis):
+            raise fail("the axis is zero")
+        return self
+
+
+#: annotation of the parameters that joint types add; others are numbers of any dimension
+_PARAMETERS: dict[str, Any] = {"lead": Length, "length": law(units.LENGTH)}
+
+
+def own_parameters(cls: type) -> dict[str, bool]:
+    """Parameters that a registered type adds to its base, and whether each must be given."""
+    base = {item.name for item in dataclasses.fields(Joint)}
+    missing = dataclasses.MISSING
+    return {
+        item.name: item.default is missing and item.default_factory is missing
+        for item in dataclasses.fields(cls)
+        if item.name not in base
+    }
+
+
+@cache
+def joint_union() -> Any:
+    """Tagged union of the tables of all registered joint types."""
+    tables = []
+    for name in JOINTS:
+        cls: type = JOINTS[name]
+        extra: dict[str, Any] = {"type": (Literal[name], ...)}
+        for parameter, needed in own_parameters(cls).items():
+            kind = _PARAMETERS.get(parameter, Number)
+            extra[parameter] = (kind, ...) if needed else (kind | None, None)
+        title = "".join(word.capitalize() for word in name.split("_")) + "Joint"
+        model = create_model(title, __base__=JointTable, __doc__=cls.__doc__, **extra)
+        tables.append(model)
+    return Annotated[Union[tuple(tables)], Field(discriminator="type")]  # noqa: UP007

@@ -1,0 +1,219 @@
+"""Tables of couplings, drives, own states, forces and sensors."""
+
+# mypy: disable-error-code="valid-type"
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from flexmbs import units
+from flexmbs.case.schema.frames import Place
+from flexmbs.case.schema.values import Law, Length, Number, Plain, Table, fail, law, vector
+
+ForceLaw = law(units.FORCE)
+TorqueLaw = law(units.TORQUE)
+
+
+class GearPair(Table):
+    """Gear pair: zA a + zB b = const of the turns of `wheels` relative to `carrier`, bodies or ground."""
+
+    type: Literal["gear", "bevel_gear", "worm_gear"]
+    wheels: Annotated[list[str], Field(min_length=2, max_length=2)]
+    carrier: str = "ground"
+    teeth: Annotated[list[Annotated[Plain, Field(gt=0.0)]], Field(min_length=2, max_length=2)]
+    internal: bool = False
+    module: Annotated[Length, Field(gt=0.0)] | None = None
+
+
+class RackPinion(Table):
+    """Rack and pinion: travel of joint `rack` = radius * angle of joint `pinion` + const."""
+
+    type: Literal["rack_pinion"]
+    pinion: str
+    rack: str
+    radius: Length
+
+
+class Screw(Table):
+    """Screw: the joint `slide` travels `lead` per turn of the joint `nut`."""
+
+    type: Literal["screw"]
+    nut: str
+    slide: str
+    lead: Length
+
+
+class Cam(Table):
+    """Cam: follower = lift(cam), `lift` an expression of x, or a `table` (CSV file)."""
+
+    type: Literal["cam"]
+    cam: str
+    follower: str
+    lift: Law | None = None
+    table: str | None = None
+    unilateral: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Cam:
+        if (self.lift is None) == (self.table is None):
+            raise fail("a cam needs either lift or table")
+        return self
+
+
+class LinearCoupling(Table):
+    """Linear relation: the sum of factor times joint coordinate keeps the value that it has at the start."""
+
+    type: Literal["linear"]
+    terms: Annotated[dict[str, Plain], Field(min_length=1)]
+
+
+class ExpressionCoupling(Table):
+    """General relation of joint coordinates and time: zero = 0."""
+
+    type: Literal["expression"]
+    zero: Law
+
+
+AnyCoupling = Annotated[
+    GearPair | RackPinion | Screw | Cam | LinearCoupling | ExpressionCoupling, Field(discriminator="type")
+]
+
+
+class Drive(Table):
+    """Prescribed joint coordinate: `position`, `velocity` or `acceleration` as a function of t."""
+
+    joint: str
+    coordinate: str | None = None
+    position: Law | None = None
+    velocity: Law | None = None
+    acceleration: Law | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Drive:
+        if sum(item is not None for item in (self.position, self.velocity, self.acceleration)) != 1:
+            raise fail("a drive needs one of position, velocity, acceleration")
+        return self
+
+
+class StateTable(Table):
+    """Own first-order state: d/dt = `rate`, an expression of t, channels and states."""
+
+    rate: Law
+    initial: Number = 0.0
+
+
+class PointForce(Table):
+    """Force on a body or frame, components in ground or in the body (follower)."""
+
+    type: Literal["point"]
+    on: str
+    at: Place | None = None
+    force: vector(ForceLaw)
+    in_: Literal["ground", "body"] = Field(default="ground", alias="in")
+
+
+class Torque(Table):
+    """Torque on a body or frame, components in ground or in the body (follower)."""
+
+    type: Literal["torque"]
+    on: str
+    at: Place | None = None
+    torque: vector(TorqueLaw)
+    in_: Literal["ground", "body"] = Field(default="ground", alias="in")
+
+
+class SpringDamper(Table):
+    """Spring and damper between two frames, or `force` of x (length), v (its rate); tension positive."""
+
+    type: Literal["spring_damper"]
+    from_: str = Field(alias="from")
+    to: str
+    stiffness: law(units.STIFFNESS) | None = None
+    damping: law(units.DAMPING) | None = None
+    length: law(units.LENGTH) | None = None
+    preload: ForceLaw | None = None
+    force: ForceLaw | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> SpringDamper:
+        if self.force is not None and (self.stiffness is not None or self.damping is not None):
+            raise fail("a spring_damper has either force, or stiffness and damping")
+        if self.force is None and self.stiffness is None and self.damping is None and self.preload is None:
+            raise fail("a spring_damper needs stiffness, damping, preload or force")
+        if self.stiffness is not None and self.length is None:
+            raise fail('a spring_damper with stiffness needs its free "length"')
+        return self
+
+
+class Bushing(Table):
+    """Six springs and dampers in the axes of `from`: three translations, three rotations."""
+
+    type: Literal["bushing"]
+    from_: str = Field(alias="from")
+    to: str
+    stiffness: Annotated[list[Number], Field(min_length=6, max_length=6)]
+    damping: Annotated[list[Number], Field(min_length=6, max_length=6)] = [0.0] * 6
+
+
+class JointForce(Table):
+    """Effort on a joint coordinate; positive drives the coordinate up."""
+
+    type: Literal["joint_force"]
+    joint: str
+    coordinate: str | None = None
+    value: Law
+
+
+class Distributed(Table):
+    """`pressure` on a face set, or `force` per length, area or volume over a set, body axes."""
+
+    type: Literal["distributed"]
+    on: str
+    set: str | None = None
+    pressure: law(units.PRESSURE) | None = None
+    force: vector(Law) | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Distributed:
+        if (self.pressure is None) == (self.force is None):
+            raise fail("a distributed load needs either pressure or force")
+        if self.pressure is not None and self.set is None:
+            raise fail("a pressure needs a face set")
+        return self
+
+
+AnyForce = Annotated[
+    PointForce | Torque | SpringDamper | Bushing | JointForce | Distributed, Field(discriminator="type")
+]
+
+_ON = ("position", "velocity", "acceleration", "displacement", "rotation", "stress")
+
+
+class Sensor(Table):
+    """Sensor of a body, frame or place (`on`, `at`), of a joint, of the energy, or an expression."""
+
+    type: Literal[
+        "position", "velocity", "acceleration", "displacement", "rotation",
+        "reaction", "joint", "energy", "expression", "stress",
+    ]  # fmt: skip
+    on: str | None = None
+    at: Place | None = None
+    relative_to: str = "ground"
+    joint: str | None = None
+    value: Law | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Sensor:
+        need = {"reaction": "joint", "joint": "joint", "expression": "value", "energy": None}.get(
+            self.type, "on"
+        )
+        for key in ("on", "joint", "value"):
+            if key == need and getattr(self, key) is None:
+                raise fail(f'a sensor of type "{self.type}" needs "{key}"')
+            if key != need and getattr(self, key) is not None:
+                raise fail(f'a sensor of type "{self.type}" takes no "{key}"')
+        if self.at is not None and self.on is None:
+            raise fail('"at" goes with "on"')
+        return self

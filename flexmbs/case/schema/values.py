@@ -1,0 +1,168 @@
+"""Values of a case file: numbers with units, expressions, vectors; read into SI numbers."""
+
+# mypy: disable-error-code="valid-type"
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from flexmbs import units
+from flexmbs.expressions import Expression, ExpressionError, constant, parse, table_loader
+from flexmbs.units import Dimension, UnitError
+
+NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+
+@dataclass
+class Context:
+    """What values may refer to while they are read: parameters, and the folder of tables."""
+
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    folder: Path | None = None
+    allow_python: bool = False
+
+
+class Table(BaseModel):
+    """Base of all tables: unknown keys are errors; in Python `from` and `in` are `from_` and `in_`."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, arbitrary_types_allowed=True)
+
+
+class Measured(float):
+    """A number that remembers the dimension of its unit, where the key alone does not say which is due."""
+
+    dimension: Dimension | None = None
+
+    @staticmethod
+    def of(value: float, dimension: Dimension | None) -> Measured:
+        result = Measured(value)
+        result.dimension = dimension
+        return result
+
+
+def fail(what: str, column: int = 0) -> PydanticCustomError:
+    """Error of a value; `column` counts characters into a string."""
+    return PydanticCustomError("value", "{what}", {"what": what, "column": column})
+
+
+def context_of(info: ValidationInfo) -> Context:
+    return info.context if isinstance(info.context, Context) else Context()
+
+
+def read_expression(text: str, context: Context) -> Expression:
+    """Parse `=...` and put the parameters in."""
+    load_table = table_loader(context.folder) if context.folder is not None else None
+    try:
+        return parse(text, load_table=load_table).substitute(context.parameters)
+    except ExpressionError as error:
+        raise fail(str(error), error.column) from None
+
+
+def is_expression(value: Any) -> bool:
+    return isinstance(value, str) and value.lstrip().startswith("=")
+
+
+def read_number(value: Any, dimension: Dimension | None, context: Context) -> Measured:
+    """A number, a string with a unit, or an expression of parameters, in SI units."""
+    if isinstance(value, Measured):
+        value, found = float(value), value.dimension
+        if dimension is not None and found is not None:
+            _checked(units.check_dimension, units.Quantity(value, found), dimension)
+        return Measured.of(value, found)
+    if is_expression(value):
+        expression = read_expression(value, context)
+        for node in expression.names.values():
+            known = ", ".join(context.parameters) or "none"
+            raise fail(f'"{node.label}" is no parameter (parameters: {known})', node.column)
+        try:
+            return Measured.of(expression.number(), None)
+        except ExpressionError as error:
+            raise fail(str(error)) from None
+    if isinstance(value, str):
+        quantity = _checked(units.parse_quantity, value)
+        if dimension is not None:
+            _checked(_check_named, value, quantity, dimension)
+        return Measured.of(quantity.value, quantity.dimension)
+    return Measured.of(_checked(units.to_si, value, units.NONE), None)
+
+
+def _check_named(text: str, quantity: units.Quantity, dimension: Dimension) -> None:
+    try:
+        units.check_dimension(quantity, dimension)
+    except UnitError as error:
+        raise UnitError(f'"{text}" {error}') from None
+
+
+def _checked(function: Any, *args: Any) -> Any:
+    try:
+        return function(*args)
+    except UnitError as error:
+        raise fail(str(error)) from None
+
+
+def read_law(value: Any, dimension: Dimension | None, context: Context) -> Expression:
+    """A number with unit, or an expression of time and channels."""
+    if isinstance(value, Expression):
+        return value.substitute(context.parameters)
+    if is_expression(value):
+        return read_expression(value, context)
+    if isinstance(value, Mapping) and "function" in value:
+        raise fail(
+            'Python functions run only with --allow-python; write the law as an expression, "=..."'
+            if not context.allow_python
+            else 'Python functions are not offered here; write the law as an expression, "=..."'
+        )
+    return constant(read_number(value, dimension, context))
+
+
+def _schema(words: str, *, law: bool) -> WithJsonSchema:
+    more = "; or an expression of t and channels, '=...'" if law else "; or '=...' of parameters"
+    return WithJsonSchema(
+        {"type": ["number", "string"], "description": words + ", or a string with unit" + more}
+    )
+
+
+def number(dimension: Dimension | None) -> Any:
+    """Annotation of a number of a dimension (None: any)."""
+    words = "number in SI units" if dimension is None else units.describe(dimension) + " in SI units"
+
+    def read(value: Any, info: ValidationInfo) -> Measured:
+        return read_number(value, dimension, context_of(info))
+
+    return Annotated[float, BeforeValidator(read), _schema(words, law=False)]
+
+
+def law(dimension: Dimension | None) -> Any:
+    """Annotation of a number or expression of a dimension (None: any)."""
+    words = "number in SI units" if dimension is None else units.describe(dimension) + " in SI units"
+
+    def read(value: Any, info: ValidationInfo) -> Expression:
+        return read_law(value, dimension, context_of(info))
+
+    return Annotated[Expression, BeforeValidator(read), _schema(words, law=True)]
+
+
+def vector(item: Any, length: int | None = 3) -> Any:
+    """Annotation of a list of values."""
+    if length is None:
+        return list[item]
+    return Annotated[list[item], Field(min_length=length, max_length=length)]
+
+
+Number = number(None)
+Law = law(None)
+Length = number(units.LENGTH)
+Mass = Annotated[number(units.MASS), Field(ge=0.0)]
+Angle = number(units.ANGLE)
+Time = number(units.TIME)
+Frequency = number(units.FREQUENCY)
+Plain = number(units.NONE)
+Direction = vector(Plain)
+Point = vector(Length)
+MovingPoint = vector(law(units.LENGTH))
