@@ -201,12 +201,19 @@ def reference_mass(name: str) -> Floats:
     return N.T @ (rule.weights[:, None] * N)
 
 
-def is_straight(element: Element, corners_and_mids: Floats, tolerance: float = 1e-12) -> NDArray[np.bool_]:
-    """Which elements (n, n_nodes, 3) are affine images of the reference cell: mid-nodes in the middle, and
-    for bricks and wedges parallel edges; relative to the size of the element.
+def is_straight(element: Element, points: Floats, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which cells (n, n_nodes) are affine images of the reference cell: mid-nodes in the middle, and for
+    bricks and wedges parallel edges; up to 1e-12 of the element's size and the rounding of the coordinates.
     """
+    if element.n_nodes == 4:
+        return np.ones(len(cells), dtype=bool)
     ref = np.column_stack([np.ones(element.n_nodes), element.ref_coords])
-    centred = corners_and_mids - corners_and_mids[:, :1, :]
-    deviation = centred - np.einsum("ab,ebk->eak", ref @ np.linalg.pinv(ref), centred)
-    size = np.abs(centred).max(axis=(1, 2))
-    return np.asarray(np.abs(deviation).max(axis=(1, 2)) <= tolerance * size)
+    off = np.eye(element.n_nodes) - ref @ np.linalg.pinv(ref)
+    deviation, size = np.zeros(len(cells)), np.zeros(len(cells))
+    for axis in range(3):
+        x = points[cells, axis]
+        x -= x[:, :1].copy()
+        np.maximum(size, np.abs(x).max(axis=1), out=size)
+        np.maximum(deviation, np.abs(x @ off.T).max(axis=1), out=deviation)
+    rounding = 4.0 * np.finfo(float).eps * np.abs(points).max(initial=0.0)
+    return np.asarray(deviation <= 1e-12 * size + rounding)

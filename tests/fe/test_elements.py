@@ -195,8 +195,9 @@ def test_reference_mass_is_that_of_the_curved_rule_on_a_straight_element(name):
 def test_straight_elements_are_told_from_curved_ones(name):
     element = ELEMENTS[name]
     affine = element.ref_coords @ np.array([[1.0, 0.2, 0.0], [0.1, 2.0, 0.3], [0.0, 0.4, 0.5]]) + 10.0
-    both = np.stack([affine, affine + 1e-6 * bent(name, 1.0)])
-    assert is_straight(element, both).tolist() == [True, name == "tet4"]
+    both = np.concatenate([affine, affine + 1e-6 * bent(name, 1.0)])
+    cells = np.arange(2 * element.n_nodes).reshape(2, -1)
+    assert is_straight(element, both, cells).tolist() == [True, name == "tet4"]
 
 
 @pytest.mark.parametrize("name", SOLIDS)

@@ -1,0 +1,213 @@
+"""Mesh, Material -> K_fe, M_fe, Ms: graph first, then numbers (F2a, F9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.element_loops import lumped_loop, mass_loop, stiffness_loop
+from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.graph import NodeGraph, expand_blocks, expand_diagonal, expand_scalar, node_graph
+from flexmbs.fe.massform import Attached, MassForm
+from flexmbs.fe.materials import Material, material_of_cells, tensor
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.quadrature import Rule, is_straight, mass_rule, reference_mass, stiffness_rule
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class FeModel:
+    """Full matrices of a body, dof = node n_per_node + component (x y z, and rx ry rz with beams).
+
+    K_fe, M_fe : (n_dof, n_dof) csc, both halves stored, attached masses included
+    mass_form : the same inertia for the shape integrals (F2a-F7a)
+    """
+
+    mesh: Mesh
+    n_per_node: int
+    K_fe: Any
+    M_fe: Any
+    mass_form: MassForm
+
+    @property
+    def n_dof(self) -> int:
+        return self.n_per_node * self.mesh.n_nodes
+
+    def dofs(self, nodes: Any, components: Sequence[int] | None = None) -> Ints:
+        """Dofs of nodes, node by node; all components, or the given ones."""
+        chosen = np.arange(self.n_per_node) if components is None else np.asarray(components)
+        return np.asarray(self.n_per_node * np.asarray(nodes)[:, None] + chosen, dtype=np.int64).ravel()
+
+
+@dataclass(frozen=True)
+class ElementGroup:
+    """Cells of one type that share a rule: straight ones, or curved ones."""
+
+    kind: str
+    straight: bool
+    which: Ints
+
+
+def element_groups(mesh: Mesh) -> list[ElementGroup]:
+    """Solid cells by type, straight ones apart from curved ones."""
+    groups = []
+    for kind, rows in mesh.cells.items():
+        straight = is_straight(ELEMENTS[kind], mesh.points, rows)
+        for flag in (True, False):
+            which = np.flatnonzero(straight == flag)
+            if len(which):
+                groups.append(ElementGroup(kind, flag, which))
+    return groups
+
+
+def gradient_table(kind: str, rule: Rule) -> Floats:
+    """Reference gradients (n, 3, points) at the points of a rule."""
+    return np.ascontiguousarray(ELEMENTS[kind].dshape(rule.points).transpose(1, 2, 0))
+
+
+def mass_table(kind: str, straight: bool) -> tuple[Floats, Floats]:
+    """Gradients (n, 3, points) and weighted products N_a N_b (points, pairs a <= b) of the exact rule.
+
+    On straight elements det J is constant: one point, with the integrals over the reference cell.
+    """
+    a, b = np.triu_indices(ELEMENTS[kind].n_nodes)
+    rule = mass_rule(kind, straight)
+    if straight:
+        return gradient_table(kind, Rule(rule.points[:1], rule.weights[:1])), reference_mass(kind)[a, b][
+            None, :
+        ]
+    N = ELEMENTS[kind].shape(rule.points)
+    return gradient_table(kind, rule), rule.weights[:, None] * N[:, a] * N[:, b]
+
+
+def stiffness_pairs(
+    mesh: Mesh, graph: NodeGraph, groups: list[ElementGroup], C: Floats, mat: dict[str, Ints]
+) -> Floats:
+    """Blocks (n_pairs, 3, 3) of K_fe for the pairs of the graph (F9)."""
+    K_upper = np.zeros((graph.n_pairs, 3, 3))
+    for group in groups:
+        kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
+        n, n_p = ELEMENTS[kind].n_nodes, len(rule.weights)
+        columns = 1 if group.straight else n_p
+        scratch = (np.empty((9, columns)), np.empty((9, columns)), np.empty(columns))
+        wide = (np.empty((n_p, 3 * n)), np.empty((n_p, 3 * n)), np.empty((3, 3 * n)))
+        bad = stiffness_loop(
+            mesh.cells[kind], group.which, mesh.points, gradient_table(kind, rule), rule.weights,
+            mat[kind], C, graph.loc[kind], *scratch, *wide, K_upper,
+        )  # fmt: skip
+        _require_positive(mesh, kind, bad)
+    on_diagonal = graph.ptr[:-1]
+    blocks = K_upper[on_diagonal]
+    K_upper[on_diagonal] = 0.5 * (blocks + blocks.transpose(0, 2, 1))
+    return K_upper
+
+
+def mass_pairs(mesh: Mesh, graph: NodeGraph, groups: list[ElementGroup], rho: dict[str, Floats]) -> Floats:
+    """Entries (n_pairs,) of the consistent Ms for the pairs of the graph (F2a)."""
+    Ms_upper = np.zeros(graph.n_pairs)
+    for kind, which, arrays in _mass_arguments(groups):
+        dN, table, J, detJ, Ms_e = arrays
+        bad = mass_loop(
+            mesh.cells[kind],
+            which,
+            mesh.points,
+            dN,
+            table,
+            rho[kind],
+            graph.loc[kind],
+            J,
+            detJ,
+            Ms_e,
+            Ms_upper,
+        )
+        _require_positive(mesh, kind, bad)
+    return Ms_upper
+
+
+def lumped_masses(mesh: Mesh, groups: list[ElementGroup], rho: dict[str, Floats]) -> Floats:
+    """Nodal masses (n_nodes,): row sums on linear elements, the scaled diagonal on quadratic ones."""
+    mass = np.zeros(mesh.n_nodes)
+    for kind, which, arrays in _mass_arguments(groups):
+        dN, table, J, detJ, Ms_e = arrays
+        scaled = ELEMENTS[kind].order == 2
+        bad = lumped_loop(
+            mesh.cells[kind], which, mesh.points, dN, table, rho[kind], scaled, J, detJ, Ms_e, mass
+        )
+        _require_positive(mesh, kind, bad)
+    return mass
+
+
+def _mass_arguments(groups: list[ElementGroup]) -> Iterator[tuple[str, Ints, tuple[Floats, ...]]]:
+    for group in groups:
+        dN, table = mass_table(group.kind, group.straight)
+        n_p, pairs = table.shape
+        yield group.kind, group.which, (dN, table, np.empty((9, n_p)), np.empty(n_p), np.empty(pairs))
+
+
+def _require_positive(mesh: Mesh, kind: str, bad: int) -> None:
+    if bad >= 0:
+        number = mesh.cell_number[kind][bad]
+        raise InputError(
+            Diagnostic(
+                "mesh.inverted",
+                mesh.source or "mesh",
+                f"{kind} cell {number} is inverted or tangled (det J <= 0 at an integration point)",
+                "check its node order and its mid-nodes",
+            )
+        )
+
+
+def assemble(
+    mesh: Mesh,
+    materials: Mapping[str, Material] | Material,
+    mass: str = "consistent",
+    point_masses: Sequence[Any] = (),
+    progress: Progress | None = None,
+) -> FeModel:
+    """Full matrices of a mesh of solids, or of beams, or of points without elements.
+
+    `materials`: cell set -> Material, "" for the other cells; or one Material. `mass`: "consistent", "lumped".
+    `point_masses`: `PointMass` objects.
+    """
+    if mass not in ("consistent", "lumped"):
+        raise InputError(Diagnostic("mass", "mass", f'"{mass}"', "choices: consistent, lumped"))
+    by_set = {"": materials} if isinstance(materials, Material) else materials
+    tell = progress or (lambda fraction, text: None)
+    tell(0.0, "assembling")
+    model = _assemble_solids(mesh, by_set, mass, tell)
+    tell(1.0, "assembled")
+    return model
+
+
+def _assemble_solids(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:
+    """K_fe, M_fe of solid elements; without cells the matrices are empty."""
+    used, mat = material_of_cells(mesh, materials)
+    C = np.stack([tensor(item.C_mat) for item in used]) if used else np.zeros((0, 3, 3, 3, 3))
+    rho = {kind: np.array([item.rho for item in used])[index] for kind, index in mat.items()}
+    groups = element_groups(mesh)
+    graph = node_graph(mesh.n_nodes, mesh.cells)
+    tell(0.2, "assembling stiffness")
+    K_fe = expand_blocks(graph, stiffness_pairs(mesh, graph, groups, C, mat))
+    tell(0.7, "assembling mass")
+    if mass == "consistent":
+        upper = mass_pairs(mesh, graph, groups, rho)
+        Ms, M_fe = expand_scalar(graph, upper), expand_diagonal(graph, upper)
+    else:
+        nodal = lumped_masses(mesh, groups, rho)
+        Ms, M_fe = diagonal(nodal, "csr"), diagonal(np.repeat(nodal, 3), "csc")
+    form = MassForm(3, Ms=Ms, attached=Attached.none(3 * mesh.n_nodes))
+    return FeModel(mesh, 3, K_fe, M_fe, form)
+
+
+def diagonal(values: Floats, layout: str) -> Any:
+    """Sparse diagonal matrix with index arrays of the usual kind."""
+    return sp.diags_array(values, format=layout)
