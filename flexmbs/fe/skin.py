@@ -53,13 +53,29 @@ def group_rows(keys: Ints) -> tuple[Ints, Ints]:
     """Group label per row of equal rows, and the size of each group."""
     if not len(keys):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    order = np.lexsort(keys.T)
-    ordered = keys[order]
+    packed = packed_columns(keys)
+    order = np.lexsort(packed) if len(packed) > 1 else np.argsort(packed[0])
     new = np.ones(len(keys), dtype=bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    new[1:] = False
+    for column in packed:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
     label = np.empty(len(keys), dtype=np.int64)
     label[order] = np.cumsum(new) - 1
     return label, np.bincount(label)
+
+
+def packed_columns(keys: Ints) -> list[Ints]:
+    """Columns joined by twos and more as far as they fit into 64 bits: sorting fewer columns is faster."""
+    base = int(keys.max()) + 2  # keys start at -1
+    per_column = max(int(63 / np.log2(max(base, 2))), 1)
+    packed = []
+    for start in range(0, keys.shape[1], per_column):
+        key = np.zeros(len(keys), dtype=np.int64)
+        for column in keys[:, start : start + per_column].T:
+            key = key * base + (column + 1)
+        packed.append(key)
+    return packed
 
 
 def as_face_set(where: Ints, kinds: list[str]) -> dict[str, Ints]:

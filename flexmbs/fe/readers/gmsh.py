@@ -383,7 +383,7 @@ def add_elements_22(raw: RawMesh, groups: Groups, type_number: int, n_tags: int,
 
 
 def merge_repeated(raw: RawMesh) -> RawMesh:
-    """This version repeats an element for each of its groups: join those with the same nodes and new numbers."""
+    """This version repeats an element for each of its groups: join those with the same nodes."""
     renumber: dict[str, tuple[Ints, Ints]] = {}
     for kind in {block.kind for block in raw.blocks}:
         blocks = [block for block in raw.blocks if block.kind == kind]
