@@ -175,7 +175,7 @@ def assemble(
 ) -> FeModel:
     """Full matrices of a mesh of solids, or of beams, or of points without elements.
 
-    `materials`: cell set -> Material, "" for the other cells; or one Material. `mass`: "consistent", "lumped".
+    `materials`: cell set -> Material, "" for the other cells; or one Material. `mass`: consistent or lumped.
     `point_masses`: `PointMass` objects.
     """
     if mass not in ("consistent", "lumped"):

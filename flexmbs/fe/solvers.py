@@ -1,0 +1,180 @@
+"""Sparse symmetric systems behind one small interface; `fe.modes` has the eigenproblems.
+
+`factorise` gives an object with `solve` (many right-hand sides) and `negative_pivots` (Sylvester). Solvers:
+"auto" is the supernodal factorisation of `fe.cholesky`; "superlu" that of SciPy, ordered by METIS;
+"cholmod" and "pardiso" where scikit-sparse and pypardiso are installed, "slepc" for modes where slepc4py is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError, MissingComponentError, SolverError, nearest
+from flexmbs.fe.cholesky import SingularMatrix, SparseFactor
+from flexmbs.fe.symbolic import dissection, node_graph
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Name of the solver -> module that it needs beyond flexmbs' own dependencies, and how to get it.
+SOLVERS = {
+    "auto": ("", ""),
+    "superlu": ("", ""),
+    "cholmod": ("sksparse", "pip install scikit-sparse"),
+    "pardiso": ("pypardiso", "pip install pypardiso"),
+    "slepc": ("slepc4py", "pip install slepc4py"),
+}
+
+
+class Factor(Protocol):
+    """A factorised symmetric matrix A."""
+
+    def solve(self, B: Floats) -> Floats:
+        """A^-1 B for B (n,) or (n, m)."""
+
+    @property
+    def negative_pivots(self) -> int:
+        """Number of negative eigenvalues of A (Sylvester)."""
+
+
+def factorise(A: Any, kind: str = "symmetric", solver: str = "auto", node_of: Ints | None = None) -> Factor:
+    """Factor of a sparse symmetric matrix stored in full.
+
+    kind : "spd" when A must be positive definite (anything else is an error), or "symmetric"
+    node_of : (n,) node of each unknown, for the ordering; found from the pattern when not given
+    """
+    require_solver(solver)
+    if kind not in ("spd", "symmetric"):
+        raise ValueError(f"kind {kind!r}: spd or symmetric")
+    A = sp.csc_matrix(A)
+    nodes = equal_columns(A) if node_of is None else np.asarray(node_of)
+    try:
+        factor = FACTORS.get(solver, SparseFactor)(A, nodes)
+    except SingularMatrix as problem:
+        raise _singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None
+    if kind == "spd" and factor.negative_pivots:
+        raise _singular(f"{factor.negative_pivots} eigenvalues are negative")
+    return factor
+
+
+def require_solver(solver: str) -> None:
+    """Raise when a solver is unknown or not installed."""
+    if solver not in SOLVERS:
+        raise InputError(Diagnostic("solver", "solver", f'"{solver}"', nearest(solver, list(SOLVERS))))
+    module, install = SOLVERS[solver]
+    if module and find_spec(module) is None:
+        found = f'"{solver}" needs {module}, which is not installed'
+        raise MissingComponentError(
+            Diagnostic("missing.solver", "solver", found, f'install it with: {install}; or take "auto"')
+        )
+
+
+def _singular(what: str) -> SolverError:
+    return SolverError(
+        Diagnostic(
+            "solver.singular", "matrix", what, "is a part loose, or a support or an interface missing?"
+        )
+    )
+
+
+def equal_columns(A: Any) -> Ints:
+    """Group number of each unknown: neighbours in the numbering whose columns have the same pattern.
+
+    The three dofs of a node have; a graph of nodes instead of dofs orders nine times faster.
+    """
+    n = A.shape[0]
+    if n == 0:
+        return np.zeros(0, dtype=np.int64)
+    # a random number per row makes the sum over a column a fingerprint of its pattern
+    weight = np.random.default_rng(0).integers(1, 2**62, size=n, dtype=np.int64)
+    total = np.concatenate([[0], np.cumsum(weight[A.indices])])
+    mark = total[A.indptr[1:]] - total[A.indptr[:-1]]
+    length = np.diff(A.indptr)
+    new = (mark[1:] != mark[:-1]) | (length[1:] != length[:-1])
+    return np.concatenate([[0], np.cumsum(new)])
+
+
+class SuperLUFactor:
+    """SuperLU in symmetric mode on a METIS order of the nodes, pivots on the diagonal."""
+
+    def __init__(self, A: Any, node_of: Ints) -> None:
+        from scipy.sparse.linalg import splu
+
+        _, node_of = np.unique(node_of, return_inverse=True)
+        place = np.empty(int(node_of.max(initial=-1)) + 1, dtype=np.int64)
+        place[dissection(node_graph(A, node_of))] = np.arange(len(place))
+        self.order = np.argsort(place[node_of], kind="stable")
+        ordered = sp.csc_matrix(A[self.order][:, self.order])
+        options = {"SymmetricMode": True}
+        try:
+            self.lu = splu(ordered, permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options)
+        except RuntimeError:
+            raise _singular("the matrix is singular to rounding") from None
+
+    def solve(self, B: Floats) -> Floats:
+        B = np.asarray(B, dtype=float)
+        X = np.empty_like(B)
+        X[self.order] = self.lu.solve(np.ascontiguousarray(B[self.order]))
+        return X
+
+    @property
+    def negative_pivots(self) -> int:
+        if not np.array_equal(self.lu.perm_r, self.lu.perm_c):
+            raise SolverError(
+                Diagnostic(
+                    "solver.count", "superlu", "had to pivot, eigenvalues cannot be counted", 'take "auto"'
+                )
+            )
+        return int((self.lu.U.diagonal() < 0.0).sum())
+
+
+class CholmodFactor:
+    """CHOLMOD through scikit-sparse, nested dissection; LDL^T, so that indefinite matrices pass."""
+
+    def __init__(self, A: Any, node_of: Ints) -> None:
+        from sksparse.cholmod import CholmodError, cholesky
+
+        try:
+            self.factor = cholesky(A, ordering_method="metis", mode="auto")
+            self.negative_pivots = 0
+        except CholmodError:
+            # supernodal CHOLMOD stops at the first negative pivot; the simplicial LDL^T goes on
+            self.factor = cholesky(A, ordering_method="metis", mode="simplicial")
+            self.negative_pivots = int((self.factor.D() < 0.0).sum())
+
+    def solve(self, B: Floats) -> Floats:
+        return np.asarray(self.factor.solve_A(np.asarray(B, dtype=float)))
+
+
+class PardisoFactor:
+    """MKL PARDISO through pypardiso, symmetric indefinite."""
+
+    def __init__(self, A: Any, node_of: Ints) -> None:
+        from pypardiso import PyPardisoSolver
+
+        self.upper = sp.csr_matrix(sp.triu(A))
+        self.pardiso = PyPardisoSolver(mtype=-2)
+        self.pardiso.factorize(self.upper)
+        self.negative_pivots = int(self.pardiso.iparm[22])
+
+    def solve(self, B: Floats) -> Floats:
+        return np.asarray(self.pardiso.solve(self.upper, np.asfortranarray(B, dtype=float)))
+
+
+FACTORS: dict[str, Any] = {"superlu": SuperLUFactor, "cholmod": CholmodFactor, "pardiso": PardisoFactor}
+
+
+@contextmanager
+def blas_threads(count: int) -> Iterator[None]:
+    """Limit every BLAS pool of the process: numpy's and SciPy's spin against each other otherwise."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=count, user_api="blas"):
+        yield
