@@ -21,7 +21,7 @@ N_BODY_OUT = 15
 N_ROW_OUT = 7
 
 
-@kernel(reassociate=True)
+@kernel(reassociate=True, lean=True)
 def inertia(data, o, nf, n_T, n_A, n_G, q, iq, q_dot, id, wx, wy, wz, body, ib, rows, ir):
     """Inertia of a body at q, and its velocity forces at (w, q_dot) (F10-F13, F17a).
 
@@ -41,57 +41,72 @@ def inertia(data, o, nf, n_T, n_A, n_G, q, iq, q_dot, id, wx, wy, wz, body, ib, 
     lx = ly = lz = 0.0
     half_xx, half_yy, half_zz = 0.5 * wx * wx, 0.5 * wy * wy, 0.5 * wz * wz
     size = RECORD + (n_T + n_A + n_G) * nf
+    q_b, d_b = q[iq : iq + nf], q_dot[id : id + nf]
     for a in range(nf):
         p = o + HEADER + a * size
-        qa, da = q[iq + a], q_dot[id + a]
+        qa, da = q_b[a], d_b[a]
         # y = T q: half the slope of the quadratic part of Theta
         y0 = y1 = y2 = y3 = y4 = y5 = 0.0
         r = p + RECORD
         if n_T > 0:
+            # views let the compiler see that the rows are contiguous
+            m0, m1, m2 = data[r : r + nf], data[r + nf : r + 2 * nf], data[r + 2 * nf : r + 3 * nf]
+            r += 3 * nf
+            m3, m4, m5 = data[r : r + nf], data[r + nf : r + 2 * nf], data[r + 2 * nf : r + 3 * nf]
+            r += 3 * nf
             for b in range(nf):
-                qb = q[iq + b]
-                y0 += data[r + b] * qb
-                y1 += data[r + nf + b] * qb
-                y2 += data[r + 2 * nf + b] * qb
-                y3 += data[r + 3 * nf + b] * qb
-                y4 += data[r + 4 * nf + b] * qb
-                y5 += data[r + 5 * nf + b] * qb
+                qb = q_b[b]
+                y0 += m0[b] * qb
+                y1 += m1[b] * qb
+                y2 += m2[b] * qb
+                y3 += m3[b] * qb
+                y4 += m4[b] * qb
+                y5 += m5[b] * qb
         # A q gives I_Rf (A is antisymmetric), A q_dot the Coriolis force
-        r += n_T * nf
         a0 = a1 = a2 = c0 = c1 = c2 = 0.0
         if n_A > 0:
+            m0, m1, m2 = data[r : r + nf], data[r + nf : r + 2 * nf], data[r + 2 * nf : r + 3 * nf]
+            r += 3 * nf
             for b in range(nf):
-                qb, db = q[iq + b], q_dot[id + b]
-                e0, e1, e2 = data[r + b], data[r + nf + b], data[r + 2 * nf + b]
+                qb, db = q_b[b], d_b[b]
+                e0, e1, e2 = m0[b], m1[b], m2[b]
                 a0 += e0 * qb
                 a1 += e1 * qb
                 a2 += e2 * qb
                 c0 += e0 * db
                 c1 += e1 * db
                 c2 += e2 * db
-        # G_T, G_R of (F17) and K q_dot
-        r += n_A * nf
+        # G_T, G_R of (F17) and q_dot^T K q_dot
         g0 = g1 = g2 = g3 = g4 = g5 = 0.0
         if n_G > 0:
+            m0, m1, m2 = data[r : r + nf], data[r + nf : r + 2 * nf], data[r + 2 * nf : r + 3 * nf]
+            r += 3 * nf
+            k0 = k1 = k2 = k3 = k4 = k5 = 0.0
             for b in range(nf):
-                qb, db = q[iq + b], q_dot[id + b]
-                e0, e1, e2 = data[r + b], data[r + nf + b], data[r + 2 * nf + b]
+                qb, db = q_b[b], d_b[b]
+                e0, e1, e2 = m0[b], m1[b], m2[b]
                 g0 += e0 * qb
                 g1 += e1 * qb
                 g2 += e2 * qb
-                kx += da * e0 * db
-                ky += da * e1 * db
-                kz += da * e2 * db
-            r += 3 * nf
+                k0 += e0 * db
+                k1 += e1 * db
+                k2 += e2 * db
+            m3, m4, m5 = data[r : r + nf], data[r + nf : r + 2 * nf], data[r + 2 * nf : r + 3 * nf]
             for b in range(nf):
-                qb, db = q[iq + b], q_dot[id + b]
-                e0, e1, e2 = data[r + b], data[r + nf + b], data[r + 2 * nf + b]
+                qb, db = q_b[b], d_b[b]
+                e0, e1, e2 = m3[b], m4[b], m5[b]
                 g3 += e0 * qb
                 g4 += e1 * qb
                 g5 += e2 * qb
-                lx += da * e0 * db
-                ly += da * e1 * db
-                lz += da * e2 * db
+                k3 += e0 * db
+                k4 += e1 * db
+                k5 += e2 * db
+            kx += da * k0
+            ky += da * k1
+            kz += da * k2
+            lx += da * k3
+            ly += da * k4
+            lz += da * k5
         # S_t(q), S_f(q) and their part of the rates (F10, F17a)
         s0, s1, s2 = data[p], data[p + 1], data[p + 2]
         stx += qa * (linear * s0 - 0.5 * g0)

@@ -32,15 +32,30 @@ def interface_loads(interface: str) -> tuple[str, ...]:
 
 
 class MassForm(Protocol):
-    """What the integrals need of a discretised inertia; `fe/assembly.py` has the real one.
+    """What the integrals need of a discretised inertia; `fe/massform.py` has the real one.
 
-    A field U is (n_dof, m), node by node, `n_per_node` values at each.
+    A field U is (n_dof, m), node by node, `n_per_node` values at each. `attached` are point masses that
+    follow the mesh by rows of their own; `inertias` (n_j, 3, 3) turn with `turns(U)` (n_j, 3, m).
     """
 
     n_per_node: int
 
     def inner(self, k: int, A: Array, ell: int, B: Array) -> Array:
-        """`A_k^T Ms^kl B_l` (m_A, m_B): the inertia form of (F2a-F7a)."""
+        """`A_k^T Ms^kl B_l` (m_A, m_B) without what is attached: the inertia form of (F2a-F7a)."""
+
+    @property
+    def attached(self) -> Any:
+        """Point masses: `mass` (n_p,), `position` (n_p, 3)."""
+
+    @property
+    def inertias(self) -> Array:
+        """Rotary inertias, body axes."""
+
+    def turns(self, U: Array) -> Array:
+        """Rotations of the inertias in a field."""
+
+    def moves(self, U: Array) -> Array:
+        """Displacements (n_p, 3, m) of the attached point masses in a field."""
 
 
 @dataclass(frozen=True)
@@ -154,39 +169,21 @@ def shape_integrals(
     `points` (n_nodes, 3); `K_fe` may be a sparse matrix, or None for a body whose stiffness is given
     later. Nodal inertias of the mass form enter by their Euler tensors.
     """
-    points = np.asarray(points, dtype=float)
-    n_nodes, n_per_node = len(points), mass_form.n_per_node
-    X = np.zeros((n_nodes, n_per_node))
-    X[:, :3] = points
-    X = X.reshape(-1, 1)
-    ones = np.zeros((3, n_nodes, n_per_node))
-    for k in range(3):
-        ones[k, :, k] = 1.0
-    ones = ones.reshape(3, -1, 1)
+    fields = _Fields(mass_form, np.asarray(points, dtype=float), Phi)
+    moments = _point_masses(mass_form, Phi)
+    for part in (fields.moments(), _inertias(mass_form, Phi)):
+        moments = tuple(one + other for one, other in zip(moments, part, strict=True))
+    mass, S_O, S_f, Theta_kl, I_kl, S_kl = moments
     nf = Phi.shape[1]
-
-    mass = float(mass_form.inner(0, ones[0], 0, ones[0])[0, 0])
-    S_O = np.array([mass_form.inner(k, X, k, ones[k])[0, 0] for k in range(3)])
-    S_f = np.array([mass_form.inner(k, ones[k], k, Phi)[0] for k in range(3)]).reshape(3, nf)
-    Theta_kl, I_kl, S_kl = np.zeros((3, 3)), np.zeros((3, 3, nf)), np.zeros((3, 3, nf, nf))
-    for k in range(3):
-        for ell in range(3):
-            Theta_kl[k, ell] = mass_form.inner(k, X, ell, X)[0, 0]
-            I_kl[k, ell] = mass_form.inner(k, X, ell, Phi)[0]
-            if k <= ell:
-                S_kl[k, ell] = mass_form.inner(k, Phi, ell, Phi)
-                S_kl[ell, k] = S_kl[k, ell].T
-    _add_nodal_inertias(mass_form, Phi, n_per_node, Theta_kl, I_kl, S_kl)
-    K_ff = np.zeros((nf, nf)) if K_fe is None else _symmetric(Phi.T @ (K_fe @ Phi))
     return ShapeIntegrals(
-        mass=mass,
+        mass=float(mass),
         S_O=S_O,
         S_f=S_f,
         Theta_kl=_symmetric(Theta_kl),
         I_kl=I_kl,
         S_kl=S_kl,
         m_ff=_symmetric(S_kl[0, 0] + S_kl[1, 1] + S_kl[2, 2]),
-        K_ff=K_ff,
+        K_ff=np.zeros((nf, nf)) if K_fe is None else _symmetric(Phi.T @ (K_fe @ Phi)),
         D_ff=np.zeros((nf, nf)) if D_ff is None else np.asarray(D_ff, dtype=float),
         K_geo=np.zeros((0, nf, nf)) if K_geo is None else np.asarray(K_geo, dtype=float),
         loads=tuple(loads),
@@ -198,16 +195,52 @@ def _symmetric(A: Array) -> Array:
     return 0.5 * (A + A.T)
 
 
-def _add_nodal_inertias(
-    mass_form: MassForm, Phi: Array, n_per_node: int, Theta_kl: Array, I_kl: Array, S_kl: Array
-) -> None:
-    """Add inertias that turn with the rotation rows of their nodes (F7a). Writes: Theta_kl, I_kl, S_kl."""
-    nodes, J = getattr(mass_form, "inertia_nodes", ()), getattr(mass_form, "inertias", ())
-    if len(nodes) == 0:
-        return
-    P = euler_tensor(J)
-    rows = n_per_node * np.asarray(nodes)[:, None] + np.arange(3, 6)
-    Psi = Phi[rows]
-    Theta_kl += P.sum(axis=0)
-    I_kl += -np.einsum("lmn,jkm,jnb->klb", LEVI_CIVITA, P, Psi, optimize=True)
-    S_kl += np.einsum("kmn,lpr,jmp,jna,jrb->klab", LEVI_CIVITA, LEVI_CIVITA, P, Psi, Psi, optimize=True)
+class _Fields:
+    """The fields 1, u0 and Phi on all degrees of freedom, and their products (F2a-F7a)."""
+
+    def __init__(self, mass_form: MassForm, points: Array, Phi: Array) -> None:
+        n_nodes, n_per_node = len(points), mass_form.n_per_node
+        X = np.zeros((n_nodes, n_per_node, 1))
+        X[:, :3, 0] = points
+        ones = np.zeros((3, n_nodes, n_per_node, 1))
+        for k in range(3):
+            ones[k, :, k] = 1.0
+        self.form, self.Phi = mass_form, Phi
+        self.X, self.ones = X.reshape(-1, 1), ones.reshape(3, -1, 1)
+
+    def moments(self) -> tuple[Any, ...]:
+        """mass, S_O, S_f, Theta^kl, I^kl, S^kl of the mesh."""
+        inner, X, ones, Phi = self.form.inner, self.X, self.ones, self.Phi
+        nf = Phi.shape[1]
+        S_O = np.array([inner(k, X, k, ones[k])[0, 0] for k in range(3)])
+        S_f = np.array([inner(k, ones[k], k, Phi)[0] for k in range(3)]).reshape(3, nf)
+        Theta_kl, I_kl, S_kl = np.zeros((3, 3)), np.zeros((3, 3, nf)), np.zeros((3, 3, nf, nf))
+        for k in range(3):
+            for ell in range(3):
+                Theta_kl[k, ell] = inner(k, X, ell, X)[0, 0]
+                I_kl[k, ell] = inner(k, X, ell, Phi)[0]
+                if k <= ell:
+                    S_kl[k, ell] = inner(k, Phi, ell, Phi)
+                    S_kl[ell, k] = S_kl[k, ell].T
+        return inner(0, ones[0], 0, ones[0])[0, 0], S_O, S_f, Theta_kl, I_kl, S_kl
+
+
+def _point_masses(mass_form: MassForm, Phi: Array) -> tuple[Any, ...]:
+    """The same moments of the attached point masses (F2a-F7a)."""
+    mass, x, rows = mass_form.attached.mass, mass_form.attached.position, mass_form.moves(Phi)
+    return (
+        mass.sum(),
+        mass @ x,
+        np.einsum("j,jka->ka", mass, rows),
+        np.einsum("j,jk,jl->kl", mass, x, x),
+        np.einsum("j,jk,jla->kla", mass, x, rows, optimize=True),
+        np.einsum("j,jka,jlb->klab", mass, rows, rows, optimize=True),
+    )
+
+
+def _inertias(mass_form: MassForm, Phi: Array) -> tuple[Any, ...]:
+    """The same moments of inertias that turn with rows of their own: by their Euler tensors (F7a)."""
+    P, Psi, nf = euler_tensor(mass_form.inertias), mass_form.turns(Phi), Phi.shape[1]
+    I_kl = -np.einsum("lmn,jkm,jnb->klb", LEVI_CIVITA, P, Psi, optimize=True)
+    S_kl = np.einsum("kmn,lpr,jmp,jna,jrb->klab", LEVI_CIVITA, LEVI_CIVITA, P, Psi, Psi, optimize=True)
+    return 0.0, np.zeros(3), np.zeros((3, nf)), P.sum(axis=0), I_kl, S_kl

@@ -88,7 +88,7 @@ def turn_by(R0, m, x, y, z, R):
         R[m, 2, k] = r + a * nz + b * (x * ny - y * nx)
 
 
-@kernel
+@kernel(reassociate=True, lean=True)
 def marker_position(m, nf, u0, R0, data, row, K, q, iq, u, R, theta, rows, ir):
     """Place and axes of marker m in the body, and its elastic columns of L_P (F18, F17a).
 
@@ -99,21 +99,24 @@ def marker_position(m, nf, u0, R0, data, row, K, q, iq, u, R, theta, rows, ir):
     x = y = z = 0.0
     if row < 0:
         nf = 0
+    q_b = q[iq : iq + nf]
     for a in range(nf):
         p, o = row + 6 * a, ir + 6 * a
-        qa = q[iq + a]
+        qa = q_b[a]
         k0 = k1 = k2 = k3 = k4 = k5 = 0.0
         if K >= 0:
-            r = K + a * nf
-            n2 = nf * nf
+            r, n2 = K + a * nf, nf * nf
+            m0, m1, m2 = data[r : r + nf], data[r + n2 : r + n2 + nf], data[r + 2 * n2 : r + 2 * n2 + nf]
+            r += 3 * n2
+            m3, m4, m5 = data[r : r + nf], data[r + n2 : r + n2 + nf], data[r + 2 * n2 : r + 2 * n2 + nf]
             for b in range(nf):
-                qb = q[iq + b]
-                k0 += data[r + b] * qb
-                k1 += data[r + n2 + b] * qb
-                k2 += data[r + 2 * n2 + b] * qb
-                k3 += data[r + 3 * n2 + b] * qb
-                k4 += data[r + 4 * n2 + b] * qb
-                k5 += data[r + 5 * n2 + b] * qb
+                qb = q_b[b]
+                k0 += m0[b] * qb
+                k1 += m1[b] * qb
+                k2 += m2[b] * qb
+                k3 += m3[b] * qb
+                k4 += m4[b] * qb
+                k5 += m5[b] * qb
         ux += qa * (data[p] - 0.5 * k0)
         uy += qa * (data[p + 1] - 0.5 * k1)
         uz += qa * (data[p + 2] - 0.5 * k2)
@@ -135,7 +138,7 @@ def marker_position(m, nf, u0, R0, data, row, K, q, iq, u, R, theta, rows, ir):
         rows[o + 2] = pz + b * nz + c * (x * ny - y * nx)
 
 
-@kernel
+@kernel(reassociate=True, lean=True)
 def marker_velocity(m, nf, data, row, K, q_dot, iq, theta, rows, ir, R, i, out):
     """Relative velocity and bias of marker m from q_dot (F18, F17a).
 
@@ -147,22 +150,25 @@ def marker_velocity(m, nf, data, row, K, q_dot, iq, theta, rows, ir, R, i, out):
         out[k] = 0.0
     if row < 0:
         return
+    d_b = q_dot[iq : iq + nf]
     k0 = k1 = k2 = k3 = k4 = k5 = 0.0
     for a in range(nf):
-        o, da = ir + 6 * a, q_dot[iq + a]
+        o, da = ir + 6 * a, d_b[a]
         for k in range(6):
             out[k] += rows[o + k] * da
         if K >= 0:
-            r = K + a * nf
-            n2 = nf * nf
+            r, n2 = K + a * nf, nf * nf
+            m0, m1, m2 = data[r : r + nf], data[r + n2 : r + n2 + nf], data[r + 2 * n2 : r + 2 * n2 + nf]
+            r += 3 * n2
+            m3, m4, m5 = data[r : r + nf], data[r + n2 : r + n2 + nf], data[r + 2 * n2 : r + 2 * n2 + nf]
             for b in range(nf):
-                e = da * q_dot[iq + b]
-                k0 += data[r + b] * e
-                k1 += data[r + n2 + b] * e
-                k2 += data[r + 2 * n2 + b] * e
-                k3 += data[r + 3 * n2 + b] * e
-                k4 += data[r + 4 * n2 + b] * e
-                k5 += data[r + 5 * n2 + b] * e
+                e = da * d_b[b]
+                k0 += m0[b] * e
+                k1 += m1[b] * e
+                k2 += m2[b] * e
+                k3 += m3[b] * e
+                k4 += m4[b] * e
+                k5 += m5[b] * e
     x, y, z = theta[m, 0], theta[m, 1], theta[m, 2]
     ax, ay, az = rotation_bias(x, y, z, out[3], out[4], out[5])
     if K >= 0:

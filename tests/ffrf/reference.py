@@ -1,5 +1,7 @@
 """Slow twins of `flexmbs/ffrf`: direct nodal sums and the equations as they stand in the formulation."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from flexmbs.ffrf.integrals import BODY_LOADS, shape_integrals
@@ -7,7 +9,7 @@ from flexmbs.spatial import LEVI_CIVITA, skew
 
 
 class Cloud:
-    """A point cloud with lumped masses, and inertias at some points: its nodal sums are the oracle."""
+    """A point cloud with lumped masses, attached masses, and inertias at some points: sums are the oracle."""
 
     def __init__(self, rng, n_nodes=7, nf=4, inertias=False):
         self.n_per_node = 6 if inertias else 3
@@ -16,16 +18,29 @@ class Cloud:
         self.Phi = rng.normal(size=(n_nodes * self.n_per_node, nf))
         A = rng.normal(size=(n_nodes, 3, 3))
         self.inertias = np.einsum("nij,nkj->nik", A, A) if inertias else np.zeros((0, 3, 3))
-        self.inertia_nodes = np.arange(len(self.inertias))
+        # one mass that follows the mean of all nodes, with an offset
+        self.attached = SimpleNamespace(mass=np.array([1.5]), position=np.array([[0.3, -0.4, 0.2]]))
 
     def inner(self, k, A, ell, B):
         n = self.n_per_node
         return (A[k::n] * self.masses[:, None]).T @ B[ell::n]
 
+    def moves(self, U):
+        return U.reshape(len(self.points), self.n_per_node, U.shape[1])[:, :3].mean(axis=0)[None]
+
+    def turns(self, U):
+        rows = U.reshape(len(self.points), self.n_per_node, U.shape[1])[: len(self.inertias), 3:]
+        return rows if len(self.inertias) else np.zeros((0, 3, U.shape[1]))
+
+    def parts(self):
+        """(mass, place, rows) of all masses."""
+        yield from zip(self.masses, self.points, self.shapes[0], strict=True)
+        yield from zip(self.attached.mass, self.attached.position, self.moves(self.Phi), strict=True)
+
     @property
     def shapes(self):
         """Translation and rotation rows (node, 3, nf)."""
-        rows = self.Phi.reshape(len(self.points), self.n_per_node, -1)
+        rows = self.Phi.reshape(len(self.points), self.n_per_node, self.Phi.shape[1])
         return rows[:, :3], rows[:, 3:]
 
 
@@ -48,7 +63,7 @@ def mass_matrix_by_nodal_sum(cloud, q):
     Phi, Psi = cloud.shapes
     nf = Phi.shape[2]
     M = np.zeros((6 + nf, 6 + nf), dtype=np.result_type(q, float))
-    for point, mass, rows in zip(cloud.points, cloud.masses, Phi, strict=True):
+    for mass, point, rows in cloud.parts():
         L = np.hstack([np.eye(3), -skew(point + rows @ q), rows])
         M = M + mass * L.T @ L
     for J, rows in zip(cloud.inertias, Psi, strict=False):
@@ -63,7 +78,7 @@ def velocity_forces_by_nodal_sum(cloud, q, q_dot, w):
     Phi, _ = cloud.shapes
     Q = np.zeros(6 + Phi.shape[2])
     W = skew(w)
-    for point, mass, rows in zip(cloud.points, cloud.masses, Phi, strict=True):
+    for mass, point, rows in cloud.parts():
         u = point + rows @ q
         L = np.hstack([np.eye(3), -skew(u), rows])
         Q -= mass * L.T @ (W @ W @ u + 2.0 * W @ rows @ q_dot)

@@ -159,4 +159,5 @@ def test_second_order_places_belong_to_the_stiffening_of_the_body_F17a():
     K_a = np.einsum("n,ncab->cab", cloud.masses, K)
     places = cloud.points + cloud.shapes[0] @ q - 0.5 * np.einsum("a,ncab,b->nc", q, K, q)
     S_t = body.S_O + body.S_f @ q - 0.5 * np.einsum("a,cab,b->c", q, K_a, q)
-    np.testing.assert_allclose(cloud.masses @ places, S_t, rtol=1e-12)
+    apart = cloud.attached.mass @ (cloud.attached.position + cloud.moves(cloud.Phi)[0] @ q)
+    np.testing.assert_allclose(cloud.masses @ places + apart, S_t, rtol=1e-12)

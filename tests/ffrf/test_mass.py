@@ -1,6 +1,7 @@
 """Integrals, mass matrix and velocity forces against direct nodal sums, the printed equations and power."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -158,8 +159,16 @@ class BoxByQuadrature:
         self.points = 0.5 * (lower + upper) + 0.5 * (upper - lower) * grid
         self.masses = density * weight * np.prod(0.5 * (upper - lower))
 
+        self.attached = SimpleNamespace(mass=np.zeros(0), position=np.zeros((0, 3)))
+        self.inertias = np.zeros((0, 3, 3))
+
     def inner(self, k, A, ell, B):
         return (A[k::3] * self.masses[:, None]).T @ B[ell::3]
+
+    def moves(self, U):
+        return np.zeros((0, 3, U.shape[1]))
+
+    turns = moves
 
 
 def box_case():
