@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from flexmbs.case.schema.values import Law, Number, Plain, Table, Time, fail
 
 Positive = Annotated[Time, Field(gt=0.0)]
+Step = Annotated[
+    Annotated[Literal["auto"], Tag("word")] | Annotated[Positive, Tag("number")],
+    Discriminator(lambda value: "word" if value == "auto" else "number"),
+]
 TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "linearize")
 
 
@@ -28,7 +32,7 @@ class Analysis(Table):
         "auto", "generalized-alpha", "dopri5", "dop853", "rk4", "radau", "cvode", "ida"
     ] = "auto"  # fmt: skip
     rho_inf: Annotated[Plain, Field(ge=0.0, le=1.0)] = 0.8
-    step: Literal["auto"] | Positive = "auto"
+    step: Step = "auto"
     rtol: Annotated[Plain, Field(gt=0.0, lt=1.0)] = 1e-6
     atol: Annotated[Plain, Field(gt=0.0)] = 1e-9
     redundant: Literal["least-norm", "error"] = "least-norm"

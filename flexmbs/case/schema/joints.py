@@ -8,7 +8,7 @@ import dataclasses
 from functools import cache
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import BeforeValidator, Field, create_model, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from flexmbs import units
 from flexmbs.case.schema.frames import Rotation
@@ -20,11 +20,14 @@ def _as_list(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _as_position(value: Any) -> Any:
-    return value if isinstance(value, dict | Rotation) else _as_list(value)
+def _form_of_position(value: Any) -> str:
+    return "rotation" if isinstance(value, dict | Rotation) else "values"
 
 
 Values = Annotated[list[Number], BeforeValidator(_as_list)]
+Position = Annotated[
+    Annotated[Rotation, Tag("rotation")] | Annotated[Values, Tag("values")], Discriminator(_form_of_position)
+]
 
 
 class JointInitial(Table):
@@ -32,7 +35,7 @@ class JointInitial(Table):
 
     The position of a spherical joint may be a rotation table."""
 
-    position: Annotated[Rotation | list[Number], BeforeValidator(_as_position)] | None = None
+    position: Position | None = None
     velocity: Values | None = None
     hold: bool = False
 

@@ -4,16 +4,61 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from flexmbs import units
 from flexmbs.case.schema.frames import Place
-from flexmbs.case.schema.values import Law, Length, Number, Plain, Table, fail, law, vector
+from flexmbs.case.schema.values import (
+    Law,
+    Length,
+    Number,
+    Plain,
+    Table,
+    context_of,
+    fail,
+    law,
+    read_law,
+    vector,
+)
+from flexmbs.expressions import Expression
 
-ForceLaw = law(units.FORCE)
-TorqueLaw = law(units.TORQUE)
+
+def _read_channel(value: Any, info: ValidationInfo) -> Expression:
+    text = value if isinstance(value, str) else ""
+    return read_law("=" + text.removeprefix("="), None, context_of(info))
+
+
+Channel = Annotated[Expression, BeforeValidator(_read_channel), WithJsonSchema({"type": "string"})]
+
+
+class PythonLaw(Table):
+    """A number from Python, `function = "file.py:name"` of t and channels; slow, needs --allow-python."""
+
+    function: Annotated[str, Field(pattern=r"^[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*$")]
+    channels: list[Channel] = Field(default=[])
+
+
+def force_law(dimension: units.Dimension | None) -> Any:
+    """A number, an expression, or a Python function: what every number of a force may be."""
+    return Annotated[
+        Annotated[law(dimension), Tag("number")] | Annotated[PythonLaw, Tag("function")],
+        Discriminator(lambda value: "function" if isinstance(value, dict | PythonLaw) else "number"),
+    ]
+
+
+AnyLaw = force_law(None)
+ForceLaw = force_law(units.FORCE)
+TorqueLaw = force_law(units.TORQUE)
 
 
 class GearPair(Table):
@@ -105,23 +150,23 @@ class StateTable(Table):
 
 
 class PointForce(Table):
-    """Force on a body or frame, components in ground or in the body (follower)."""
+    """Force on a body or frame, components `in` ground, the body (follower), or a frame."""
 
     type: Literal["point"]
     on: str
     at: Place | None = None
     force: vector(ForceLaw)
-    in_: Literal["ground", "body"] = Field(default="ground", alias="in")
+    in_: str = Field(default="ground", alias="in")
 
 
 class Torque(Table):
-    """Torque on a body or frame, components in ground or in the body (follower)."""
+    """Torque on a body or frame, components `in` ground, the body (follower), or a frame."""
 
     type: Literal["torque"]
     on: str
     at: Place | None = None
     torque: vector(TorqueLaw)
-    in_: Literal["ground", "body"] = Field(default="ground", alias="in")
+    in_: str = Field(default="ground", alias="in")
 
 
 class SpringDamper(Table):
@@ -130,9 +175,9 @@ class SpringDamper(Table):
     type: Literal["spring_damper"]
     from_: str = Field(alias="from")
     to: str
-    stiffness: law(units.STIFFNESS) | None = None
-    damping: law(units.DAMPING) | None = None
-    length: law(units.LENGTH) | None = None
+    stiffness: force_law(units.STIFFNESS) | None = None
+    damping: force_law(units.DAMPING) | None = None
+    length: force_law(units.LENGTH) | None = None
     preload: ForceLaw | None = None
     force: ForceLaw | None = None
 
@@ -153,8 +198,8 @@ class Bushing(Table):
     type: Literal["bushing"]
     from_: str = Field(alias="from")
     to: str
-    stiffness: Annotated[list[Number], Field(min_length=6, max_length=6)]
-    damping: Annotated[list[Number], Field(min_length=6, max_length=6)] = [0.0] * 6
+    stiffness: Annotated[list[AnyLaw], Field(min_length=6, max_length=6)]
+    damping: Annotated[list[AnyLaw], Field(min_length=6, max_length=6)] | None = None
 
 
 class JointForce(Table):
@@ -163,24 +208,23 @@ class JointForce(Table):
     type: Literal["joint_force"]
     joint: str
     coordinate: str | None = None
-    value: Law
+    value: AnyLaw
 
 
 class Distributed(Table):
-    """`pressure` on a face set, or `force` per length, area or volume over a set, body axes."""
+    """`pressure` on a face set, or `force` per length, area or volume over a set."""
 
     type: Literal["distributed"]
     on: str
-    set: str | None = None
-    pressure: law(units.PRESSURE) | None = None
-    force: vector(Law) | None = None
+    set: str
+    pressure: force_law(units.PRESSURE) | None = None
+    force: vector(AnyLaw) | None = None
+    in_: str = Field(default="ground", alias="in")
 
     @model_validator(mode="after")
     def _check(self) -> Distributed:
         if (self.pressure is None) == (self.force is None):
             raise fail("a distributed load needs either pressure or force")
-        if self.pressure is not None and self.set is None:
-            raise fail("a pressure needs a face set")
         return self
 
 

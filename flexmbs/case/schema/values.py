@@ -112,12 +112,8 @@ def read_law(value: Any, dimension: Dimension | None, context: Context) -> Expre
         return value.substitute(context.parameters)
     if is_expression(value):
         return read_expression(value, context)
-    if isinstance(value, Mapping) and "function" in value:
-        raise fail(
-            'Python functions run only with --allow-python; write the law as an expression, "=..."'
-            if not context.allow_python
-            else 'Python functions are not offered here; write the law as an expression, "=..."'
-        )
+    if isinstance(value, Mapping):
+        raise fail('expected a number or an expression "=...", found a table')
     return constant(read_number(value, dimension, context))
 
 

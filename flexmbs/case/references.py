@@ -1,0 +1,118 @@
+"""Names that refer to other parts of the case: do they exist? Works on plain data, beside the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flexmbs.case.problems import dotted
+from flexmbs.case.source import Path_, Source
+from flexmbs.errors import Diagnostics, nearest
+
+#: (table, key) -> what the value names; keys of all entries of the table, whatever their type
+_FRAMES = [
+    ("joints", "from"),
+    ("joints", "to"),
+    ("forces", "on"),
+    ("forces", "from"),
+    ("forces", "to"),
+    ("sensors", "on"),
+    ("sensors", "relative_to"),
+]
+_JOINTS = [
+    ("drives", "joint"),
+    ("forces", "joint"),
+    ("sensors", "joint"),
+    ("couplings", "pinion"),
+    ("couplings", "rack"),
+    ("couplings", "nut"),
+    ("couplings", "slide"),
+    ("couplings", "cam"),
+    ("couplings", "follower"),
+]
+
+
+def check_references(source: Source, problems: Diagnostics) -> None:
+    """Report every name of a body, frame or joint that does not exist."""
+    checker = _Checker(source, problems)
+    for table, key in _FRAMES:
+        for path, value in _values(source.data, table, key):
+            checker.frame(path, value)
+    for table, key in _JOINTS:
+        for path, value in _values(source.data, table, key):
+            checker.joint(path, value)
+    for path, value in _values(source.data, "couplings", "carrier"):
+        checker.body(path, value)
+    for path, value in _values(source.data, "couplings", "wheels"):
+        for k, item in enumerate(value if isinstance(value, list) else []):
+            checker.body((*path, k), item)
+    for path, value in _values(source.data, "couplings", "terms"):
+        for key in value if isinstance(value, dict) else {}:
+            checker.joint((*path, key), key, key=True)
+    checker.visuals()
+
+
+def table_of(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """A top-level table, empty when it is missing or no table (the schema says so)."""
+    found = data.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _values(data: dict[str, Any], table: str, key: str) -> Iterator[tuple[Path_, Any]]:
+    for name, item in table_of(data, table).items():
+        if isinstance(item, dict) and key in item:
+            yield (table, name, key), item[key]
+
+
+class _Checker:
+    def __init__(self, source: Source, problems: Diagnostics) -> None:
+        self.source = source
+        self.problems = problems
+        self.bodies = table_of(source.data, "bodies")
+        self.joints = table_of(source.data, "joints")
+
+    def fail(self, path: Path_, what: str, remedy: str, *, key: bool = False) -> None:
+        where = self.source.where(path, key=key)
+        self.problems.error("case.reference", where, f"{dotted(path)}: {what}", remedy)
+
+    def body(self, path: Path_, value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        if value != "ground" and value not in self.bodies:
+            self.fail(path, f'there is no body "{value}"', nearest(value, ["ground", *self.bodies]))
+            return False
+        return True
+
+    def frame(self, path: Path_, value: Any) -> None:
+        if not isinstance(value, str):
+            return
+        body, dot, frame = value.partition(".")
+        if not self.body(path, body) or not dot:
+            return
+        known = self.frames_of(body)
+        if known is not None and frame not in known:
+            owner = "ground" if body == "ground" else f"body {body}"
+            self.fail(path, f'{owner} has no frame "{frame}"', nearest(frame, known))
+
+    def frames_of(self, body: str) -> list[str] | None:
+        """Frames that can be known from the file; None for flexible bodies, whose interfaces are elsewhere."""
+        table = table_of(self.source.data, "ground") if body == "ground" else self.bodies[body]
+        if not isinstance(table, dict) or table.get("type") == "flexible":
+            return None
+        frames = table.get("frames", {})
+        return list(frames) if isinstance(frames, dict) else None
+
+    def joint(self, path: Path_, value: Any, *, key: bool = False) -> None:
+        if not isinstance(value, str):
+            return
+        name = value.partition(".")[0] if path[0] == "couplings" else value
+        if name not in self.joints:
+            self.fail(path, f'there is no joint "{name}"', nearest(name, list(self.joints)), key=key)
+
+    def visuals(self) -> None:
+        for name, body in self.bodies.items():
+            visual = body.get("visual") if isinstance(body, dict) else None
+            to = visual.get("to") if isinstance(visual, dict) else None
+            known = self.frames_of(name)
+            if isinstance(to, str) and known is not None and to not in known:
+                self.fail(("bodies", name, "visual", "to"), f'no frame "{to}"', nearest(to, known))
