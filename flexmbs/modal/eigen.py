@@ -1,0 +1,143 @@
+"""Block Lanczos iteration for the lowest modes of a held or free body, many right-hand sides at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, SolverError
+
+Floats = NDArray[np.float64]
+
+BLOCK = 8
+TOLERANCE = 1e-10  # of the operator's Ritz residual; the frequency is then good to its square
+MAX_VECTORS = 3000
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Eigenpairs: omega2 (n,) ascending, V (n_t, n) M-orthonormal; `all_found` up to the limit asked for."""
+
+    omega2: Floats
+    V: Floats
+
+    @property
+    def frequency_hz(self) -> Floats:
+        return np.sqrt(np.maximum(self.omega2, 0.0)) / (2.0 * np.pi)
+
+    def first(self, n: int) -> Modes:
+        return Modes(self.omega2[:n], self.V[:, :n])
+
+
+def lowest_modes(
+    inverse_mass: Callable[[Floats], Floats],
+    M: sp.spmatrix,
+    n: int | None = None,
+    fmax: float | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> Modes:
+    """The lowest n modes, or all up to fmax [Hz], of the operator K^-1 M (`inverse_mass`), self-adjoint in M.
+
+    Full reorthogonalisation; grows until the Ritz residuals of all wanted modes are below the tolerance.
+    """
+    size = M.shape[0]
+    if n is not None:
+        n = min(n, size)
+    if n == 0:
+        return Modes(np.zeros(0), np.zeros((size, 0)))
+    basis = _Krylov(inverse_mass, M, min(BLOCK, size))
+    limit = np.inf if fmax is None else 1.0 / (2.0 * np.pi * fmax) ** 2
+    while True:
+        grown = basis.grow()
+        mu, W, residual = basis.ritz()
+        good = residual <= TOLERANCE * mu[0] + 0.0 * residual
+        wanted = len(mu) if n is None else n
+        leading = int(np.argmin(good)) if not good.all() else len(good)
+        if n is not None and (leading >= n or not grown):
+            wanted = min(n, int(np.sum(mu > 1e-14 * mu[0])))
+            break
+        if n is None and leading and (mu[leading - 1] < limit or not grown):
+            wanted = int(np.sum(mu[:leading] >= limit))
+            break
+        if not grown:
+            wanted = 0
+            break
+        if progress is not None and n is not None:
+            progress(min(leading / n, 1.0), f"{leading} of {n} modes")
+        if basis.count > MAX_VECTORS:
+            raise SolverError(
+                Diagnostic(
+                    "modal.many_modes",
+                    "modes",
+                    f"more than {MAX_VECTORS // 3} modes lie below the limit",
+                    "lower --fmax, or give --modes",
+                )
+            )
+    V = basis.vectors(W[:, :wanted])
+    return Modes(1.0 / mu[:wanted], V)
+
+
+class _Krylov:
+    """M-orthonormal block Krylov basis with the projection of the operator on it."""
+
+    def __init__(self, operator: Callable[[Floats], Floats], M: sp.spmatrix, block: int) -> None:
+        self.operator, self.M = operator, M
+        start = operator(np.random.default_rng(7).normal(size=(M.shape[0], block)))
+        self.Q = np.zeros((M.shape[0], 0))
+        self.MQ = np.zeros((M.shape[0], 0))
+        self.A = np.zeros((0, 0))
+        self.residual_factor = np.zeros((0, 0))
+        self.block, _ = self._orthonormal(start)
+
+    @property
+    def count(self) -> int:
+        return self.Q.shape[1]
+
+    def _orthonormal(self, V: Floats) -> tuple[Floats, Floats]:
+        """V made M-orthonormal and orthogonal to the basis, dependent directions dropped; V = new R."""
+        size = np.sqrt(np.abs(np.einsum("ij,ij->j", V, self.M @ V)))
+        largest = size.max(initial=0.0)
+        total = np.eye(V.shape[1])
+        for _ in range(2):
+            V = V - self.Q @ (self.MQ.T @ V)
+            gram = V.T @ (self.M @ V)
+            value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
+            keep = value > (1e-13 * largest) ** 2
+            V = V @ (vector[:, keep] / np.sqrt(value[keep]))
+            total = (vector[:, keep] * np.sqrt(value[keep])).T @ total
+        return V, total
+
+    def grow(self) -> bool:
+        """Add one block; False when the space is exhausted."""
+        new = self.block
+        if not new.shape[1]:
+            return False
+        before = self.count
+        self.Q = np.concatenate([self.Q, new], axis=1)
+        self.MQ = np.concatenate([self.MQ, self.M @ new], axis=1)
+        image = self.operator(new)
+        H = self.MQ.T @ image
+        A = np.zeros((self.count, self.count))
+        A[:before, :before] = self.A
+        A[:, before:] = H
+        A[before:, :] = H.T
+        A[before:, before:] = 0.5 * (H[before:] + H[before:].T)
+        self.A = A
+        self.block, self.residual_factor = self._orthonormal(image - self.Q @ H)
+        return self.block.shape[1] > 0
+
+    def ritz(self) -> tuple[Floats, Floats, Floats]:
+        """Ritz values, descending, vectors in the basis, and M-norms of their residuals."""
+        mu, W = np.linalg.eigh(self.A)
+        mu, W = mu[::-1], W[:, ::-1]
+        last = W[self.count - self.residual_factor.shape[1] :] if self.residual_factor.size else W[:0]
+        residual = np.linalg.norm(self.residual_factor @ last, axis=0) if len(last) else np.zeros(len(mu))
+        return mu, W, residual
+
+    def vectors(self, W: Floats) -> Floats:
+        V = self.Q @ W
+        return V / np.sqrt(np.einsum("ij,ij->j", V, self.M @ V))

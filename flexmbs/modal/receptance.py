@@ -1,0 +1,115 @@
+"""Error of the reduction over a band, and the smallest basis that keeps it below a bound (F52)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.modal.basis import Columns, orthonormalise
+from flexmbs.modal.frame import apply_frame
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import TiedModel
+
+Floats = NDArray[np.float64]
+
+LOSS_FACTOR = 0.02
+N_FREQUENCIES = 120
+#: the full model is solved until its receptance changes by less than this
+SOLVED = 1e-6
+MAX_BLOCKS = 24
+
+
+@dataclass(frozen=True)
+class ModalReceptance:
+    """Receptance of the markers by modes: C rows (n_b, n) and omega2 (n,) of all modes, rigid ones included."""
+
+    C: Floats
+    omega2: Floats
+
+    def at(self, frequency_hz: Floats) -> Floats:
+        """H (n_freq, n_b, n_b), with the loss factor in the stiffness."""
+        w2 = (2.0 * np.pi * np.asarray(frequency_hz)) ** 2
+        gain = 1.0 / (self.omega2 * (1.0 + 1j * LOSS_FACTOR) - w2[:, None])
+        return np.einsum("ia,fa,ja->fij", self.C, gain, self.C, optimize=True)
+
+
+@dataclass(frozen=True)
+class BandError:
+    """Largest relative error of the receptance over the band, where it occurs, and how far it is itself known."""
+
+    error: float
+    frequency_hz: float
+    band_hz: float
+    uncertainty: float
+
+
+class FullResponse:
+    """Receptance of the full model at its interfaces, by a block Krylov iteration that begins at the basis.
+
+    The space of all reduced columns grows by K^-1 M applied to the static responses until the receptance no
+    longer changes; each block matches two more moments of the full model.
+    """
+
+    def __init__(self, statics: Statics, columns: Columns, band_hz: float) -> None:
+        self.model = statics.model
+        self.band_hz = band_hz
+        self.rows = scaled_rows(self.model)
+        free = statics.holding()
+        basis, _ = reduced(columns, self.model)
+        grid = np.geomspace(0.01 * band_hz, band_hz, N_FREQUENCIES)
+        inside = basis.frequency_hz[(basis.frequency_hz < band_hz) & (basis.frequency_hz > grid[0])]
+        self.frequencies = np.unique(np.concatenate([grid, inside]))
+        block = free.respond((self.rows / self.row_scale()).T)
+        current = receptance(basis.U, basis.omega2, self.model, self.rows)
+        response = current.at(self.frequencies)
+        self.change, calm = np.inf, 0
+        for _ in range(MAX_BLOCKS):
+            block = free.inverse_mass(block)
+            block /= np.sqrt(np.einsum("ij,ij->j", block, self.model.M @ block))
+            grown = Columns(np.concatenate([basis.U, block], axis=1), (*basis.kind, *([""] * block.shape[1])))
+            basis = orthonormalise(grown, self.model.K, self.model.M)
+            new = receptance(basis.U, basis.omega2, self.model, self.rows).at(self.frequencies)
+            self.change = float(np.max(relative_difference(response, new)))
+            response = new
+            calm = calm + 1 if self.change < SOLVED else 0
+            if calm:
+                break
+        self.response = response
+
+    def row_scale(self) -> Floats:
+        return np.ones((self.rows.shape[0], 1))
+
+    def error_of(self, modes: ModalReceptance) -> BandError:
+        """Error of a reduced basis against the full response."""
+        error = relative_difference(modes.at(self.frequencies), self.response)
+        worst = int(np.argmax(error))
+        return BandError(float(error[worst]), float(self.frequencies[worst]), self.band_hz, self.change)
+
+
+def relative_difference(H: Floats, H_full: Floats) -> Floats:
+    """|H - H_full| / |H_full| per frequency (Frobenius norms over the interface coordinates)."""
+    return np.asarray(
+        np.linalg.norm(H - H_full, axis=(1, 2)) / np.linalg.norm(H_full, axis=(1, 2)), dtype=float
+    )
+
+
+def scaled_rows(model: TiedModel) -> Floats:
+    """Rows of the interface coordinates (n_b, n_t), rotations times a length so that moments compare with forces."""
+    length = float(np.sqrt(np.mean(np.sum((model.points - model.points.mean(axis=0)) ** 2, axis=1)))) or 1.0
+    scale = [1.0 if k < 3 else length for item in model.interfaces.values() for k in item.dofs]
+    return np.asarray(model.boundary.toarray() * np.array(scale)[:, None])
+
+
+def reduced(columns: Columns, model: TiedModel) -> tuple:
+    """Elastic modes of a set of columns in the mean-axis frame; with the rigid motions they span the same space."""
+    frame = "mean-axis" if model.rigid.shape[1] else "supports"
+    moved, expected = apply_frame(columns, frame, model)
+    return orthonormalise(moved, model.K, model.M, expected), expected
+
+
+def receptance(U: Floats, omega2: Floats, model: TiedModel, rows: Floats) -> ModalReceptance:
+    """Receptance of elastic modes together with the rigid motions."""
+    C = np.concatenate([rows @ model.rigid, rows @ U], axis=1)
+    return ModalReceptance(C, np.concatenate([np.zeros(model.rigid.shape[1]), omega2]))

@@ -1,0 +1,167 @@
+"""Static responses of a body that may be free, with any of its markers held: one factorisation for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.modal.ties import TiedModel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: K moves this little, of its largest entries, under rigid motions that it must not resist
+RIGID_RESIDUAL = 1e-6
+
+
+class Factor(Protocol):
+    """A factorised matrix; `fe/solvers.py` has the real ones."""
+
+    def solve(self, B: Floats) -> Floats: ...
+
+
+class Statics:
+    """The stiffness of a tied model, factorised once with as many dofs pinned as it has rigid motions.
+
+    The pins carry nothing when the loads balance; every public method sees to that.
+    """
+
+    def __init__(self, model: TiedModel, factorise: Callable[..., Any] | None = None) -> None:
+        if factorise is None:
+            from flexmbs.fe.solvers import factorise
+        self.model = model
+        self.pins = _pins(model)
+        self.rest = np.setdiff1d(np.arange(model.n), self.pins)
+        K = model.K[self.rest][:, self.rest] if len(self.pins) else model.K
+        self.factor: Factor = factorise(sp.csc_matrix(K), "spd")
+        self._check_definite()
+
+    def _check_definite(self) -> None:
+        """A mechanism makes the pinned matrix singular: its response to a random load is then out of scale."""
+        load = np.random.default_rng(0).normal(size=(len(self.rest), 1))
+        response = self.factor.solve(load)
+        K = self.model.K[self.rest][:, self.rest] if len(self.pins) else self.model.K
+        residual = np.linalg.norm(K @ response - load) / np.linalg.norm(load)
+        if not residual < 1e-3:
+            raise singular_stiffness(self.model)
+
+    def pinned(self, F: Floats) -> Floats:
+        """Response (n_t, m) to loads F (n_t, m), zero at the pins."""
+        U = np.zeros((self.model.n, F.shape[1]))
+        U[self.rest] = self.factor.solve(np.ascontiguousarray(F[self.rest]))
+        return U
+
+    def holding(self, C: sp.csr_matrix | None = None) -> Constrained:
+        """The same body with the coordinates C u held."""
+        return Constrained(self, sp.csr_matrix((0, self.model.n)) if C is None else C)
+
+
+class Constrained:
+    """Static responses of the body with the coordinates C u (m_c of them) held or prescribed.
+
+    With u = K^+ (f + C^T lam) + R c, K^+ the pinned inverse and R the rigid motions, C u = d and the balance
+    R^T (f + C^T lam) = 0 are a small system. Rigid motions that C leaves (`loose`, M-orthonormal) are taken
+    out of loads and responses by inertia relief.
+    """
+
+    def __init__(self, statics: Statics, C: sp.csr_matrix) -> None:
+        self.statics = statics
+        self.model = statics.model
+        self.C = C
+        self.KC = statics.pinned(C.T.toarray()) if C.shape[0] else np.zeros((self.model.n, 0))
+        CR = C @ self.model.rigid
+        m, r = CR.shape
+        A = np.zeros((m + r, m + r))
+        A[:m, :m] = C @ self.KC
+        A[:m, m:], A[m:, :m] = CR, CR.T
+        self._inverse, self._scale = _pseudo_inverse(A, m)
+        self.loose = self.model.rigid @ _null_space(CR)
+        self.M_loose = self.model.M @ self.loose
+
+    def relieve(self, F: Floats) -> Floats:
+        """Loads less the inertia forces of the rigid accelerations they cause, where C leaves rigid motions."""
+        return F - self.M_loose @ (self.loose.T @ F) if self.loose.shape[1] else F
+
+    def respond(self, F: Floats | None = None, d: Floats | None = None) -> Floats:
+        """Displacements (n_t, m) under loads F with C u = d (default: zero)."""
+        m_c = self.C.shape[0]
+        if F is None:
+            assert d is not None
+            F, U = np.zeros((self.model.n, d.shape[1])), np.zeros((self.model.n, d.shape[1]))
+        else:
+            F = self.relieve(F)
+            U = self.statics.pinned(F)
+        rhs = np.concatenate([-(self.C @ U), -(self.model.rigid.T @ F)])
+        if d is not None:
+            rhs[:m_c] += d
+        x = self._scale[:, None] * (self._inverse @ (self._scale[:, None] * rhs))
+        U = U + self.KC @ x[:m_c] + self.model.rigid @ x[m_c:]
+        if self.loose.shape[1]:
+            U -= self.loose @ (self.M_loose.T @ U)
+        return U
+
+    def inverse_mass(self, V: Floats) -> Floats:
+        """K^-1 M V on the held body: the operator whose largest eigenvalues are 1/omega^2."""
+        return self.respond(self.model.M @ V)
+
+
+def _pins(model: TiedModel) -> Ints:
+    """As many coordinates as there are rigid motions, chosen so that they hold the body well."""
+    R = model.rigid
+    if not R.shape[1]:
+        return np.zeros(0, dtype=np.int64)
+    diagonal = np.abs(model.K.diagonal())
+    usable = np.flatnonzero(diagonal > 1e-12 * diagonal.max(initial=0.0))
+    _, _, order = qr(R[usable].T, mode="economic", pivoting=True)
+    if len(order) < R.shape[1]:
+        raise singular_stiffness(model)
+    return np.sort(usable[order[: R.shape[1]]])
+
+
+def _pseudo_inverse(A: Floats, m: int) -> tuple[Floats, Floats]:
+    """Inverse of the small symmetric system on its range, with rows and columns scaled alike."""
+    size = np.ones(len(A))
+    if m:
+        diagonal = np.abs(np.diag(A)[:m])
+        largest = diagonal.max() if diagonal.max() > 0 else 1.0
+        size[:m] = np.where(diagonal > 1e-14 * largest, diagonal, largest)
+    scale = 1.0 / np.sqrt(size)
+    coupling = np.linalg.norm(scale[:m, None] * A[:m, m:], axis=0)
+    scale[m:] = 1.0 / np.where(coupling > 0, coupling, 1.0)
+    return np.linalg.pinv(scale[:, None] * A * scale, rcond=1e-12, hermitian=True), scale
+
+
+def _null_space(CR: Floats) -> Floats:
+    """Combinations of rigid motions (r, k) that the rows do not feel."""
+    if not CR.shape[0]:
+        return np.eye(CR.shape[1])
+    row = np.linalg.norm(CR, axis=1, keepdims=True)
+    _, size, Vt = np.linalg.svd(CR / np.where(row > 0, row, 1.0), full_matrices=True)
+    size = np.concatenate([size, np.zeros(CR.shape[1] - len(size))]) if CR.shape[1] else size
+    return Vt[size <= 1e-9 * max(size.max(initial=0.0), 1e-300)].T
+
+
+def singular_stiffness(model: TiedModel) -> InputError:
+    """The stiffness has more zero modes than the supports explain (F51); says which nodes are loose."""
+    from scipy.sparse.csgraph import connected_components
+
+    count, label = connected_components(model.K, directed=False)
+    if count > 1:
+        sizes = np.bincount(label)
+        first = [int(model.G.indices[model.G.indptr[np.flatnonzero(label == k)[0]]]) for k in range(min(count, 3))]
+        nodes = ", ".join(str(dof // model.n_per_node + 1) for dof in first)
+        what = (
+            f"the body falls into {count} parts (of {', '.join(map(str, sizes[:3]))} freedoms, "
+            f"beginning at nodes {nodes})"
+        )
+        remedy = "merge coincident nodes (--merge-tol), or tie the parts"
+    else:
+        what = "the stiffness matrix has more zero modes than rigid motions: a part can move without strain"
+        remedy = "look for parts joined at a single node or edge"
+    return InputError(Diagnostic("fe.mechanism", "mesh", what, remedy))

@@ -1,0 +1,194 @@
+"""Mesh matrices, interfaces and supports -> the matrices of the tied model and the rows of its markers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.modal.interfaces import DIRECTIONS, Interface, mean_rows, tie_columns
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: a rigid motion is held by the supports when it moves them by more than this, of its size
+HELD = 1e-9
+
+
+@dataclass(frozen=True)
+class TiedModel:
+    """The full model with its interfaces tied and its supports held; all fields are (n_t, m).
+
+    K, M : (n_t, n_t) csc;  G : (n_dof, n_t) tied coordinates to nodal dofs
+    rows : interface -> (6, n_t) motion of its marker, in marker axes (zero rows where not carried)
+    rigid : (n_t, n_rigid) rigid motions that the supports leave, M-orthonormal when `heavy`: all have inertia
+    """
+
+    K: sp.csc_matrix
+    M: sp.csc_matrix
+    G: sp.csc_matrix
+    interfaces: dict[str, Interface]
+    rows: dict[str, sp.csr_matrix]
+    rigid: Floats
+    heavy: bool
+    points: Floats
+    n_per_node: int
+
+    @property
+    def n(self) -> int:
+        return self.K.shape[0]
+
+    @property
+    def boundary(self) -> sp.csr_matrix:
+        """(n_b, n_t): the boundary coordinates of all interfaces, in their order."""
+        parts = [self.rows[name][list(item.dofs)] for name, item in self.interfaces.items()]
+        return sp.csr_matrix(sp.vstack(parts)) if parts else sp.csr_matrix((0, self.n))
+
+    @property
+    def boundary_names(self) -> list[str]:
+        return [f"{name} {DIRECTIONS[k]}" for name, item in self.interfaces.items() for k in item.dofs]
+
+
+def tie(
+    K: sp.spmatrix,
+    M: sp.spmatrix,
+    points: Floats,
+    n_per_node: int,
+    interfaces: Sequence[Interface] = (),
+    fixed: Ints | None = None,
+) -> TiedModel:
+    """Tie the interfaces and hold the dofs `fixed` (indices node * n_per_node + component)."""
+    fixed = np.zeros(0, dtype=np.int64) if fixed is None else np.unique(fixed)
+    absent = np.flatnonzero((K.diagonal() == 0.0) & (M.diagonal() == 0.0))  # nodes without a cell
+    kept, slots = _layout(K.shape[0], n_per_node, interfaces, fixed, absent)
+    G = _transformation(points, K.shape[0], n_per_node, interfaces, kept, slots)
+    rows = {item.name: _marker_rows(points, n_per_node, item, slots, G) for item in interfaces}
+    plain = len(kept) == K.shape[0]
+    K_t = sp.csc_matrix(K) if plain else sp.csc_matrix(G.T @ (K @ G))
+    M_t = sp.csc_matrix(M) if plain else sp.csc_matrix(G.T @ (M @ G))
+    R = _rigid_motions(points, n_per_node, fixed, absent)
+    rigid, heavy = _orthonormal(_to_tied(R, points, n_per_node, kept, slots, interfaces), M_t)
+    by_name = {item.name: item for item in interfaces}
+    return TiedModel(K_t, M_t, G, by_name, rows, rigid, heavy, points, n_per_node)
+
+
+def _dofs(nodes: Ints, n_per_node: int) -> Ints:
+    return (nodes[:, None] * n_per_node + np.arange(n_per_node)).ravel()
+
+
+def _layout(
+    n_dof: int, n_per_node: int, interfaces: Sequence[Interface], fixed: Ints, absent: Ints
+) -> tuple[Ints, dict[str, Ints]]:
+    """Nodal dofs that stay coordinates, and behind them the coordinates of rigidly tied markers."""
+    keep = np.ones(n_dof, dtype=bool)
+    keep[fixed] = keep[absent] = False
+    rigid_ties = [item for item in interfaces if item.tie == "rbe2"]
+    for item in rigid_ties:
+        dofs = _dofs(item.nodes, n_per_node)
+        held = np.intersect1d(dofs, fixed)
+        if len(held):
+            what = f"{len(np.unique(held // n_per_node))} of its nodes are held by [fix]"
+            remedy = "use rbe3, or other nodes"
+            raise InputError(
+                Diagnostic("recipe.fixed_interface", f"interfaces.{item.name}", what, remedy)
+            )
+        keep[dofs] = False
+    kept, slots = np.flatnonzero(keep), {}
+    start = len(kept)
+    for item in rigid_ties:
+        slots[item.name] = start + np.arange(len(item.carried))
+        start += len(item.carried)
+    return kept, slots
+
+
+def _transformation(
+    points: Floats,
+    n_dof: int,
+    n_per_node: int,
+    interfaces: Sequence[Interface],
+    kept: Ints,
+    slots: Mapping[str, Ints],
+) -> sp.csc_matrix:
+    """G: tied coordinates to nodal dofs."""
+    entries = [(kept, np.arange(len(kept)), np.ones(len(kept)))]
+    for item in interfaces:
+        if item.name in slots:
+            dofs, columns = _dofs(item.nodes, n_per_node), slots[item.name]
+            T = tie_columns(points, item, n_per_node)[:, list(item.carried)]
+            entries.append((np.repeat(dofs, len(columns)), np.tile(columns, len(dofs)), T.ravel()))
+    i, j, v = (np.concatenate(part) for part in zip(*entries, strict=True))
+    n_t = len(kept) + sum(len(columns) for columns in slots.values())
+    G = sp.csc_matrix((v, (i, j)), shape=(n_dof, n_t))
+    G.eliminate_zeros()
+    return G
+
+
+def _marker_rows(
+    points: Floats, n_per_node: int, item: Interface, slots: Mapping[str, Ints], G: sp.csc_matrix
+) -> sp.csr_matrix:
+    """(6, n_t): motion of a marker out of the tied coordinates, in marker axes."""
+    if item.name in slots:
+        columns = slots[item.name]
+        one = np.ones(len(columns))
+        return sp.csr_matrix((one, (list(item.carried), columns)), shape=(6, G.shape[1]))
+    dofs = _dofs(item.nodes, n_per_node)
+    mean = mean_rows(points, item, n_per_node)
+    place = (np.repeat(np.arange(6), len(dofs)), np.tile(dofs, 6))
+    return sp.csr_matrix(sp.csr_matrix((mean.ravel(), place), shape=(6, G.shape[0])) @ G)
+
+
+def rigid_field(points: Floats, n_per_node: int, centre: Floats | None = None) -> Floats:
+    """The six unit rigid motions (n_dof, 6) about `centre` (origin): three translations, three rotations."""
+    n = len(points)
+    arm = points if centre is None else points - centre
+    field = np.zeros((n, n_per_node, 6))
+    field[:, :3, :3] = np.eye(3)
+    field[:, :3, 3:] = np.cross(np.eye(3)[None], arm[:, None]).transpose(0, 2, 1)
+    if n_per_node == 6:
+        field[:, 3:, 3:] = np.eye(3)
+    return field.reshape(n * n_per_node, 6)
+
+
+def _rigid_motions(points: Floats, n_per_node: int, fixed: Ints, absent: Ints) -> Floats:
+    """Rigid motions (n_dof, n_rigid) of size one that move the nodes and leave the supports at rest."""
+    R = rigid_field(points, n_per_node, points.mean(axis=0))
+    R[absent] = 0.0
+    size = np.sqrt(np.mean(R**2, axis=0))
+    moving = size > 1e-12 * size.max()
+    R = R[:, moving] / size[moving]
+    _, moved, Vt = np.linalg.svd(R.T @ R)
+    R = R @ Vt[moved > 1e-12 * moved[0]].T  # nodes on a line: the turn about it moves nothing
+    if len(fixed):
+        _, held, Vt = np.linalg.svd(R[fixed], full_matrices=True)
+        held = np.concatenate([held, np.zeros(R.shape[1] - len(held))])
+        R = R @ Vt[held <= HELD * max(held[0], 1e-300)].T
+    return R
+
+
+def _to_tied(
+    R: Floats, points: Floats, n_per_node: int, kept: Ints, slots: Mapping[str, Ints], items: Sequence[Interface]
+) -> Floats:
+    """Tied coordinates of fields that respect the ties, such as rigid motions."""
+    n_t = len(kept) + sum(len(columns) for columns in slots.values())
+    R_t = np.zeros((n_t, R.shape[1]))
+    R_t[: len(kept)] = R[kept]
+    for item in items:
+        if item.name in slots:
+            T = tie_columns(points, item, n_per_node)[:, list(item.carried)]
+            R_t[slots[item.name]] = np.linalg.lstsq(T, R[_dofs(item.nodes, n_per_node)], rcond=None)[0]
+    return R_t
+
+
+def _orthonormal(R_t: Floats, M_t: sp.csc_matrix) -> tuple[Floats, bool]:
+    """Columns of R_t made M-orthonormal, and whether all of them have inertia (else they stay as they are)."""
+    if not R_t.shape[1]:
+        return R_t, True
+    gram = R_t.T @ (M_t @ R_t)
+    value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
+    if value[0] <= 1e-14 * abs(value[-1]):
+        return R_t, False
+    return R_t @ (vector / np.sqrt(value)), True

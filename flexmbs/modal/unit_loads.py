@@ -1,0 +1,87 @@
+"""Unit loads of a moving body: accelerations, products of angular velocities, interface wrenches (F17)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import TiedModel
+from flexmbs.spatial import LEVI_CIVITA
+
+Floats = NDArray[np.float64]
+
+
+def moment_rows(form: Any, points: Floats, n_dof: int) -> tuple[Floats, Floats]:
+    """S_f and I^kl of (F4a, F6a) as rows over the nodal dofs: (3, n_dof) and (3, 3, n_dof)."""
+    p = form.n_per_node
+    X = np.zeros((len(points), p))
+    X[:, :3] = points
+    X = X.reshape(-1, 1)
+    S_f, I_kl = np.zeros((3, n_dof)), np.zeros((3, 3, n_dof))
+    for k in range(3):
+        one = np.zeros((n_dof, 1))
+        one[k::p] = 1.0
+        S_f[k] = _row(form, k, one, k)
+        for ell in range(3):
+            I_kl[k, ell] = _row(form, k, X, ell)
+    extra = form.attached
+    if len(extra.mass):
+        rows = np.asarray(extra.rows.todense()).reshape(len(extra.mass), 3, n_dof)
+        S_f += np.einsum("p,pld->ld", extra.mass, rows)
+        I_kl += np.einsum("p,pk,pld->kld", extra.mass, extra.position, rows)
+    if len(extra.inertia):
+        turns = np.asarray(extra.turn_rows.todense()).reshape(len(extra.inertia), 3, n_dof)
+        trace = np.einsum("jii->j", extra.inertia)
+        P = 0.5 * trace[:, None, None] * np.eye(3) - extra.inertia
+        I_kl -= np.einsum("lmn,jkm,jnd->kld", LEVI_CIVITA, P, turns)
+    return S_f, I_kl
+
+
+def _row(form: Any, k: int, A: Floats, ell: int) -> Floats:
+    """`A_k^T Ms^kl` as a row over all nodal dofs."""
+    operator = form.Ms if form.Ms_kl is None else form.Ms_kl[k][ell]
+    part = np.asarray(operator.T @ form.component(A, k)).ravel()
+    if form.Ms_kl is not None:
+        return part
+    row = np.zeros(form.n_per_node * len(part))
+    row[ell :: form.n_per_node] = part
+    return row
+
+
+def body_loads(form: Any, points: Floats, n_dof: int) -> Floats:
+    """Nodal forces (n_dof, 12) of the unit loads, in the order of the body loads of `ShapeIntegrals` (F17)."""
+    S_f, I_kl = moment_rows(form, points, n_dof)
+    turn = np.einsum("ijk,jkd->id", LEVI_CIVITA, I_kl)
+    trace = I_kl[0, 0] + I_kl[1, 1] + I_kl[2, 2]
+    products = [
+        I_kl[k, k] - trace if k == ell else I_kl[k, ell] + I_kl[ell, k]
+        for k in range(3)
+        for ell in range(k, 3)
+    ]
+    return np.concatenate([S_f, turn, np.stack(products)]).T
+
+
+def wrench_loads(model: TiedModel) -> Floats:
+    """Tied forces (n_t, 6 n_interfaces) of unit wrenches at the interfaces, body axes (F17)."""
+    parts = [np.asarray(model.rows[name].T @ item.axes.T) for name, item in model.interfaces.items()]
+    return np.concatenate(parts, axis=1) if parts else np.zeros((model.n, 0))
+
+
+def unit_responses(statics: Statics, loads: Floats, support: sp.csr_matrix | None) -> Floats:
+    """Static displacements (n_t, n_load) with the support of the frame, or by inertia relief (F17).
+
+    A load that the relief balances all by itself, such as a uniform acceleration, gives rounding only; it is
+    set to zero, so that no stress follows from it.
+    """
+    held = statics.holding(support)
+    relieved = held.relieve(loads)
+    size = np.linalg.norm(loads, axis=0)
+    carried = np.linalg.norm(relieved, axis=0) > 1e-10 * np.where(size > 0, size, 1.0)
+    U = np.zeros_like(loads)
+    if carried.any():
+        U[:, carried] = held.respond(relieved[:, carried])
+    return U
