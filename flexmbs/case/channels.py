@@ -60,7 +60,7 @@ class Resolver:
 
     def _name(self, node: Node, local: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
         words = node.text.split(".")
-        found = list(self._matches(words))
+        found = list({item.label: (item, rest) for item, rest in self._matches(words)}.values())
         if not found:
             raise ExpressionError(self._unknown(node, words, local), node.column)
         if len(found) > 1:

@@ -95,7 +95,7 @@ class _Checker:
             self.fail(path, f'{owner} has no frame "{frame}"', nearest(frame, known))
 
     def frames_of(self, body: str) -> list[str] | None:
-        """Frames that can be known from the file; None for flexible bodies, whose interfaces are elsewhere."""
+        """Frames known from the file; None for flexible bodies, whose interfaces are elsewhere."""
         table = table_of(self.source.data, "ground") if body == "ground" else self.bodies[body]
         if not isinstance(table, dict) or table.get("type") == "flexible":
             return None

@@ -1,0 +1,123 @@
+"""A case: the file, checked, and the model and system made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from flexmbs.case import parameters
+from flexmbs.case.problems import diagnostics_of
+from flexmbs.case.references import check_references, table_of
+from flexmbs.case.schema import CaseFile, Context
+from flexmbs.case.source import Source, override, read_source, source_from
+from flexmbs.errors import Diagnostic, Diagnostics, InputError
+
+if TYPE_CHECKING:
+    from flexmbs.model.model import Model
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass
+class Case:
+    """A case that has passed its schema. `spec` holds the tables in SI units; `source` knows their places.
+
+    `model()` builds the mechanism (reading or reducing flexible bodies), `system()` numbers it for the
+    kernels. `parameters` are the values in force, overrides included.
+    """
+
+    spec: CaseFile
+    source: Source
+    parameters: dict[str, float]
+    allow_python: bool = False
+    _model: Model | None = field(default=None, repr=False)
+
+    @staticmethod
+    def load(path: str | Path, *, allow_python: bool = False, **overrides: Any) -> Case:
+        """Read a case file. `overrides` replace parameters by name, or values by dotted key.
+
+        `Case.load("a.toml", speed="2000 rpm", **{"analysis.t_end": 2})`. All errors come in one `InputError`.
+        """
+        return _checked(read_source(path), overrides, allow_python)
+
+    @staticmethod
+    def from_dict(
+        data: Mapping[str, Any], *, folder: str | Path = ".", allow_python: bool = False, **overrides: Any
+    ) -> Case:
+        """A case as Python dictionaries, with the keys of the file; `folder` holds its other files."""
+        return _checked(source_from(data, folder), overrides, allow_python)
+
+    def with_values(self, **overrides: Any) -> Case:
+        """The same case with other parameters or keys."""
+        changed = Source(
+            self.source.name, self.source.folder, _copied(self.source.data), dict(self.source.owners),
+            self.source.files,
+        )  # fmt: skip
+        return _checked(changed, overrides, self.allow_python)
+
+    @property
+    def name(self) -> str:
+        return Path(self.source.name).stem
+
+    @property
+    def folder(self) -> Path:
+        return self.source.folder
+
+    def model(self, progress: Progress | None = None) -> Model:
+        """The mechanism as named parts; raises `InputError` with all that does not fit together."""
+        if self._model is None:
+            from flexmbs.case.build import build_model
+            from flexmbs.case.build.report import Report
+
+            report = Report(self.spec, self.source, progress=progress, allow_python=self.allow_python)
+            self._model = build_model(report)
+        return self._model
+
+    def system(self, progress: Progress | None = None) -> Any:
+        """The numbered system: `initial_state`, `forward_dynamics`, `mass_matrix`."""
+        from flexmbs.model.system import build_system
+
+        return build_system(self.model(progress))
+
+
+def _copied(data: Any) -> Any:
+    import copy
+
+    return copy.deepcopy(data)
+
+
+def _checked(source: Source, overrides: Mapping[str, Any], allow_python: bool) -> Case:
+    """Parameters, references and schema; the findings of all three together, in the order of the file."""
+    override(source, overrides, list(CaseFile.model_fields))
+    problems = Diagnostics()
+    values, wrong = parameters.resolve(table_of(source.data, "parameters"))
+    for name, what, column in wrong:
+        where = source.where(("parameters", name), offset=column or None)
+        problems.error("case.parameter", where, f"parameters.{name}: {what}")
+    check_references(source, problems)
+    spec = None
+    data = dict(source.data)
+    if "parameters" in data:
+        data["parameters"] = values if isinstance(data["parameters"], dict) else data["parameters"]
+    try:
+        context = Context(values, source.folder, allow_python)
+        spec = CaseFile.model_validate(data, context=context)
+    except ValidationError as error:
+        problems.extend(diagnostics_of(error, source, CaseFile))
+    except RecursionError:
+        problems.error("case.limits", source.name, "nested too deeply")
+    if problems.errors:
+        raise InputError(*sorted(problems.errors, key=_place))
+    assert spec is not None
+    return Case(spec, source, values, allow_python)
+
+
+def _place(item: Diagnostic) -> tuple[str, int, int]:
+    name, *numbers = item.where.rsplit(":", 2)
+    if len(numbers) == 2 and all(number.isdigit() for number in numbers):
+        return (name, int(numbers[0]), int(numbers[1]))
+    return (item.where, 0, 0)
