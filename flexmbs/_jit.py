@@ -157,3 +157,24 @@ def _call_fortran_compiled(typing_context, address, args):  # type: ignore[no-un
 #: Call a Fortran routine by address: integers go as int32, floats as doubles, arrays as their first element;
 #: a character is its code, `ord("N")` (the low byte is what Fortran reads).
 call_fortran = _call_fortran_python if DISABLED else _call_fortran_compiled
+
+
+def declare(function: Callable[..., Any], *args: Any) -> Any:
+    """Type of a kernel that is itself an argument: returns int, takes arguments like `args`; compiled or loaded now.
+
+    A function of declared type is a pointer to the caller: nothing is compiled anew for another function.
+    """
+    if DISABLED:
+        return None
+    signature = numba.int64(*(numba.typeof(arg) for arg in args))
+    function.compile(signature)  # type: ignore[attr-defined]
+    return numba.types.FunctionType(signature)
+
+
+def prepare(entry: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    """The kernel `entry` compiled or loaded for arguments like `args` (values, or types from `declare`)."""
+    if DISABLED:
+        return entry
+    types = tuple(arg if isinstance(arg, numba.types.Type) else numba.typeof(arg) for arg in args)
+    compiled: Callable[..., Any] = entry.compile(types)  # type: ignore[attr-defined]
+    return compiled

@@ -253,7 +253,7 @@ def _value(node: Any) -> Any:
 def _plain(attrs: Any) -> dict[str, Any]:
     """Attributes of a node without those that HDF5 keeps for itself; texts decoded."""
     hidden = {"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "content_sha256"}
-    plain = {}
+    plain: dict[str, Any] = {}
     for name, value in attrs.items():
         if name in hidden:
             continue

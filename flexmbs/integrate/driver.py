@@ -1,0 +1,189 @@
+"""The Python side of a run: hands the compiled loop slices of work and takes samples and events."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs._jit import declare, prepare
+from flexmbs.errors import Diagnostic, SolverError, UsageError
+from flexmbs.integrate import memory as mem
+from flexmbs.integrate.loop import run
+from flexmbs.integrate.memory import Memory, Options
+from flexmbs.integrate.methods import method
+from flexmbs.integrate.problem import Problem
+from flexmbs.integrate.tableaus import DOPRI5
+
+Floats = NDArray[np.float64]
+SLICE_SECONDS = 0.1  # Python gets control back about this often: signals, progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to integrate. `step` 0 is adaptive; `until` is the switching function that ends the run, or -1."""
+
+    method: str = "dopri5"
+    rtol: float = 1e-6
+    atol: float = 1e-9
+    step: float = 0.0
+    rho_inf: float = 0.8
+    until: int = -1
+
+    def __post_init__(self) -> None:
+        checks = {
+            "rtol": 0.0 < self.rtol < 1.0,
+            "atol": self.atol > 0.0,
+            "step": self.step >= 0.0 and np.isfinite(self.step),
+            "rho_inf": 0.0 <= self.rho_inf <= 1.0,
+        }
+        for name, good in checks.items():
+            if not good:
+                what = f"{getattr(self, name)} is out of range"
+                raise UsageError(Diagnostic("analysis.range", f"analysis.{name}", what))
+
+
+@dataclass
+class Chunk:
+    """Samples and events of a slice: times (n,), states (n, size), info (n, 5); events (k,)."""
+
+    t: Floats
+    y: Floats
+    info: Floats
+    event_t: Floats
+    event_index: NDArray[np.int64]
+    event_direction: Floats
+
+
+class Integrator:
+    """A run with a compiled method: `advance` until `finished`; `checkpoint` and `restore` between slices."""
+
+    def __init__(
+        self, problem: Problem, settings: Settings, t_start: float, y0: Floats, times: Floats, t_end: float
+    ) -> None:
+        chosen = method[settings.method]
+        self.problem, self.settings, self.times = problem, settings, np.ascontiguousarray(times, dtype=float)
+        self.tab = chosen.tableau or DOPRI5
+        control = problem.n_pos + problem.n_vel + problem.n_aux - problem.n_free
+        self.options = Options(
+            int(chosen.tableau is not None), problem.n_pos, problem.n_vel, problem.n_aux, problem.n_held,
+            control, problem.n_switch, float(settings.rtol), float(settings.atol), float(settings.step),
+            float(t_start), float(t_end), float(settings.rho_inf), int(settings.until),
+        )  # fmt: skip
+        self.memory = mem.memory(problem, t_start, y0)
+        self.scratch = mem.scratch(problem, self.tab)
+        self.out = mem.samples(problem, max(16, min(4096, int(2**22 // max(1, problem.size)))))
+        self.events = mem.events(256 + problem.n_switch)
+        self._steps = 16
+        self._finished = False
+        self._run = self._compiled()
+
+    def _compiled(self) -> Any:
+        """The loop for the types of this problem: compiled once per installation, then loaded."""
+        p, y, t = self.problem, self.memory.y, 0.0
+        functions = (
+            declare(p.rates, p.data, t, y, y),
+            declare(p.shifted, p.data, t, y, y, t, t, y, y),
+            declare(p.increment, p.data, y, y, y),
+            declare(p.project, p.data, t, y, t, t, y),
+            declare(p.switches, p.data, t, y, y),
+        )
+        return prepare(run, *functions, *self._rest(0, 0.0))
+
+    def _rest(self, n_steps: int, t_pause: float) -> tuple[Any, ...]:
+        return (
+            self.problem.data, self.options, self.tab, self.memory, self.scratch, self.times, self.out,
+            self.events, n_steps, t_pause,
+        )  # fmt: skip
+
+    @property
+    def t(self) -> float:
+        """Time that has been reached: the end of the last step."""
+        return float(self.memory.real[mem.T])
+
+    @property
+    def finished(self) -> bool:
+        return self._finished
+
+    @property
+    def between_steps(self) -> bool:
+        """True where a checkpoint may be taken: nothing of a step is waiting to be sampled."""
+        return self.memory.count[mem.PENDING] == 0
+
+    def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
+        """Integrate on for a slice of wall time, or `n_steps`, or to the first step end at or after t_pause."""
+        p = self.problem
+        self.out.count[0] = self.events.count[0] = 0
+        begun = time.perf_counter()
+        steps = self._steps if n_steps is None else n_steps
+        status = self._run(
+            p.rates, p.shifted, p.increment, p.project, p.switches, *self._rest(steps, float(t_pause))
+        )
+        spent = time.perf_counter() - begun
+        self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
+        if status < 0:
+            self._raise(status)
+        self._finished = status == mem.DONE
+        return self._chunk()
+
+    def _chunk(self) -> Chunk:
+        n, k = int(self.out.count[0]), int(self.events.count[0])
+        t, y, info = self.out.t[:n].copy(), self.out.y[:n].copy(), self.out.info[:n].copy()
+        if self.memory.count[mem.ENDED] and (not n or t[-1] != self.t):  # `until`: the end is a sample
+            last = np.array([self.memory.real[mem.H_STEP], 0, self.memory.count[mem.REJECTED], 0, 0])
+            last[3:] = self.scratch.closure[:2]
+            t, y = np.append(t, self.t), np.vstack([y, self.memory.y])
+            info = np.vstack([info, last])
+        return Chunk(
+            t,
+            y,
+            info,
+            self.events.t[:k].copy(),
+            self.events.index[:k].copy(),
+            self.events.direction[:k].copy(),
+        )
+
+    def _raise(self, status: int) -> None:
+        texts = {
+            mem.TOO_SMALL: ("step_too_small", "the step shrinks to nothing: the motion ends here or is too "
+                            "stiff for this method", 'try method = "generalized-alpha", or larger tolerances'),
+            mem.NOT_EVALUATED: ("not_evaluated", "the equations cannot be solved at this state",
+                                "check masses, forces and joints near this position"),
+            mem.CANNOT_START: ("cannot_start", "the equations cannot be solved at the initial state",
+                               "check masses, forces and joints"),
+        }  # fmt: skip
+        code, what, remedy = texts[status]
+        raise SolverError(Diagnostic(f"solver.{code}", f"t = {self.t:.6g} s", what, remedy))
+
+    def statistics(self) -> dict[str, float]:
+        """Totals so far: steps, rejected, passes (evaluations), largest closure."""
+        count, real = self.memory.count, self.memory.real
+        return {
+            "steps": int(count[mem.STEPS]),
+            "rejected": int(count[mem.REJECTED]),
+            "evaluations": int(count[mem.EVALUATIONS]),
+            "largest_closure": float(real[mem.CLOSURE_POS]),
+            "largest_closure_velocity": float(real[mem.CLOSURE_VEL]),
+            "chattering": int(np.count_nonzero(self.memory.mute >= mem.CHATTER)),
+        }
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Everything that the next step reads."""
+        assert self.between_steps
+        return {name: np.array(value) for name, value in self.memory._asdict().items()}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Go on from a checkpoint of the same problem and settings."""
+        self.memory = Memory(*(np.array(checkpoint[name]) for name in Memory._fields))
+
+
+def integrator(
+    problem: Problem, settings: Settings, t_start: float, y0: Floats, times: Floats, t_end: float
+) -> Any:
+    """The run of any method, compiled or not."""
+    chosen = method[settings.method]
+    kind = Integrator if chosen.compiled else chosen
+    return kind(problem, settings, t_start, y0, times, t_end)

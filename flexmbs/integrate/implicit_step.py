@@ -1,0 +1,118 @@
+"""Kernels of the generalised-alpha step on the recursion (F43-F44)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexmbs._jit import kernel
+from flexmbs.integrate.control import motion_norm, set_scales, speed_norm
+from flexmbs.integrate.memory import EVALUATIONS, H_LAST, HISTORY, MAX_PASSES, STEP_PASSES
+
+NO_CONVERGENCE = 99  # status: the iteration (F43) does not settle with this step
+
+
+@kernel(inline=True)
+def coefficients(rho, h):
+    """am, af, gamma_N, beta_N and the derivatives bh, gh by the new accelerations (section 8)."""
+    am = (2.0 * rho - 1.0) / (rho + 1.0)
+    af = rho / (rho + 1.0)
+    gamma = 0.5 + af - am
+    beta = 0.25 * (gamma + 0.5) ** 2
+    ratio = (1.0 - af) / (1.0 - am)
+    return am, af, gamma, beta, h * h * beta * ratio, h * gamma * ratio
+
+
+@kernel(inline=True)
+def start_guess(opt, mem, scr, h, am, af, a1):
+    """First guess of the new accelerations, and the auxiliary ones of the last step moved to this step size.
+
+    `acc` stands for the time (am - af) h_last after the last step; another step size moves it along the
+    slope of a, or the order drops to one wherever the step changes. Writes: a1, scr.acc0.
+    """
+    h_last = mem.real[H_LAST]
+    known = mem.count[HISTORY] > 0 and h_last > 0.0
+    for j in range(opt.n_vel):
+        slope = 0.0
+        if known:
+            slope = (mem.a[j] - mem.a_prev[j]) / h_last
+        a1[j] = mem.a[j] + h * slope
+        scr.acc0[j] = mem.acc[j]
+        if known:
+            scr.acc0[j] += (am - af) * (h - h_last) * slope
+
+
+@kernel(inline=True)
+def place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1):
+    """State of the accelerations a1 (section 8). Writes: y1, scr.acc1."""
+    n_pos, n_aux0 = opt.n_pos, opt.n_pos + opt.n_vel
+    for j in range(opt.n_vel):
+        acc1 = ((1.0 - af) * a1[j] + af * mem.a[j] - am * scr.acc0[j]) / (1.0 - am)
+        scr.acc1[j] = acc1
+        v = mem.y[n_pos + j]
+        scr.delta[j] = h * v + h * h * ((0.5 - beta) * scr.acc0[j] + beta * acc1)
+        y1[n_pos + j] = v + h * ((1.0 - gamma) * scr.acc0[j] + gamma * acc1)
+    for k in range(opt.n_aux):
+        y1[n_aux0 + k] = mem.y[n_aux0 + k] + 0.5 * h * (mem.f[n_aux0 + k] + scr.aux_dot[k])
+    for k in range(n_aux0 + opt.n_aux, mem.y.size):
+        y1[k] = mem.y[k]
+    return increment(data, mem.y, scr.delta, y1)
+
+
+@kernel
+def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
+    """Solve one step of size h from the memory (F43, F44). Writes: y1, a1, scr.acc0, scr.acc1, scr.aux_dot.
+
+    Iterates until the change of bh a is below a hundredth of the tolerance. Returns a status.
+    """
+    am, af, gamma, beta, bh, gh = coefficients(opt.rho_inf, h)
+    start_guess(opt, mem, scr, h, am, af, a1)
+    for k in range(opt.n_aux):
+        scr.aux_dot[k] = mem.f[opt.n_pos + opt.n_vel + k]
+    mem.count[STEP_PASSES] = 0
+    last = np.inf
+    for iteration in range(MAX_PASSES):
+        status = place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1)
+        if status == 0:
+            status = shifted(data, t + h, y1, a1, bh, gh, scr.a_new, scr.aux_dot)
+        mem.count[EVALUATIONS] += 1
+        mem.count[STEP_PASSES] += 1
+        if status != 0:
+            return status
+        if iteration == 0:
+            set_scales(opt, scr, mem.y, y1, mem.f, 0.0)
+        for j in range(opt.n_vel):
+            scr.delta[j] = scr.a_new[j] - a1[j]
+            a1[j] = scr.a_new[j]
+        change = 100.0 * motion_norm(opt, scr, scr.delta, bh)
+        ratio = change / last if last > 0.0 else 0.0
+        settled = change <= 1.0 or (iteration > 0 and ratio < 0.5 and change * ratio / (1.0 - ratio) <= 1.0)
+        if settled:
+            return place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1)
+        if not change < 1e300 or (iteration > 2 and ratio > 0.9):
+            return NO_CONVERGENCE
+        last = change
+    return NO_CONVERGENCE
+
+
+@kernel
+def implicit_error(opt, mem, scr, h):
+    """Error norm of a step: leading terms of the local errors of positions and speeds.
+
+    With acc(t) = a(t + d h), d = am - af, Taylor's series leaves h^3 a' (1/6 - d/2 - beta_N) in the positions
+    and h^3 a'' ((1-gamma_N) d^2 + gamma_N (1+d)^2 - 1/3)/2 in the speeds. Writes: scr.delta.
+    """
+    am, af, gamma, beta, _, _ = coefficients(opt.rho_inf, h)
+    d = am - af
+    for j in range(opt.n_vel):
+        scr.delta[j] = scr.acc1[j] - scr.acc0[j]
+    err = motion_norm(opt, scr, scr.delta, h * h * (1.0 / 6.0 - 0.5 * d - beta))
+    h_last = mem.real[H_LAST]
+    if mem.count[HISTORY] > 1 and h_last > 0.0:
+        for j in range(opt.n_vel):
+            slope = (scr.acc1[j] - scr.acc0[j]) / h - (mem.acc[j] - mem.acc_prev[j]) / h_last
+            scr.delta[j] = 2.0 * slope / (h + h_last)
+        factor = 0.5 * h**3 * ((1.0 - gamma) * d * d + gamma * (1.0 + d) ** 2 - 1.0 / 3.0)
+        other = speed_norm(opt, scr, scr.delta, factor)
+        if not other <= err:
+            err = other
+    return err

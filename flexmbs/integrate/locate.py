@@ -1,0 +1,111 @@
+"""Kernels that locate zeros of switching functions by shortened steps, and pass them."""
+
+from __future__ import annotations
+
+from flexmbs._jit import kernel
+from flexmbs.integrate.memory import CHATTER, ENDED, EVENT, H_STEP, NOT_EVALUATED, T_EVENT, T_STEP, T
+from flexmbs.integrate.step import attempt
+
+
+@kernel(inline=True)
+def crossing(opt, mem, s_low, s):
+    """Number of the switching function that changed its side first (by the secant), or -1."""
+    found, first = -1, 2.0
+    for k in range(opt.n_switch):
+        wanted = mem.mute[k] < CHATTER and not (k == opt.until and mem.sign[k] > 0.0)
+        if wanted and mem.sign[k] * s[k] < 0.0:
+            place = s_low[k] / (s_low[k] - s[k]) if s_low[k] * s[k] < 0.0 else 0.0
+            if place < first:
+                found, first = k, place
+    return found
+
+
+@kernel(inline=True)
+def update_sides(mem, scr):
+    """Sides of the switching functions after a step; zero keeps the side it came from. Writes: mem.sign."""
+    for k in range(mem.sign.size):
+        if scr.s1[k] > 0.0:
+            mem.sign[k] = 1.0
+        elif scr.s1[k] < 0.0:
+            mem.sign[k] = -1.0
+
+
+@kernel
+def locate(rates, shifted, increment, project, switches, data, opt, tab, mem, scr):
+    """Shorten the accepted step to just before the first zero in it. Writes: mem, scr.y1 and its companions.
+
+    Every trial is a true step, so that the state before the zero has the accuracy of the method and no stage
+    of the step has seen the other side. Illinois iteration between the last sizes before and behind.
+    """
+    t = mem.real[T]
+    low, high = 0.0, mem.real[H_STEP]
+    if switches(data, mem.real[T_STEP], scr.y1, scr.s1) != 0 or switches(data, t, mem.y, scr.s0) != 0:
+        return NOT_EVALUATED
+    k = crossing(opt, mem, scr.s0, scr.s1)
+    if k < 0:
+        return 0
+    tolerance = max(4e-16 * abs(t + high), 1e-13 * high)
+    f_low, f_high, side = scr.s0[k], scr.s1[k], 0
+    for iteration in range(100):
+        if high - low <= tolerance:
+            break
+        h = 0.5 * (low + high)
+        if iteration % 4 != 3 and f_low * f_high < 0.0:
+            h = low + (high - low) * f_low / (f_low - f_high)
+        h = min(max(h, low + 0.4 * tolerance), high - 0.4 * tolerance)
+        status, _ = attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h)
+        if status == 0:
+            status = switches(data, t + h, scr.y1, scr.s2)
+        found = crossing(opt, mem, scr.s0, scr.s2) if status == 0 else k
+        if found < 0:
+            low, f_low = h, scr.s2[k]
+            f_high *= 0.5 if side == -1 else 1.0
+            side = -1
+        else:
+            high = h
+            k = found if status == 0 else k
+            f_high = scr.s2[k] if status == 0 else -f_low
+            f_low *= 0.5 if side == 1 else 1.0
+            side = 1
+    mem.count[EVENT] = k + 1
+    mem.real[T_EVENT] = t + high
+    mem.real[T_STEP], mem.real[H_STEP] = t + low, low
+    if low > 0.0:
+        status, _ = attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, low)
+        return NOT_EVALUATED if status != 0 else 0
+    return 0
+
+
+@kernel
+def pass_event(rates, project, switches, data, opt, mem, scr, events):
+    """Cross the located zero by an explicit step as short as the bracket. Writes: mem, events."""
+    t, chosen = mem.real[T], mem.count[EVENT] - 1
+    gap = mem.real[T_EVENT] - t
+    status = rates(data, t, mem.y, mem.f)
+    if status != 0:
+        return status
+    for i in range(mem.y.size):
+        mem.y[i] += gap * mem.f[i]
+    mem.real[T] = mem.real[T_EVENT]
+    status = project(data, mem.real[T], mem.y, 0.0, 0.0, scr.closure)
+    if status == 0:
+        status = switches(data, mem.real[T], mem.y, scr.s1)
+    if status != 0:
+        return status
+    quick = 1e-6 * (opt.t_end - opt.t_start)
+    for k in range(opt.n_switch):
+        old = mem.sign[k]
+        if k == chosen:
+            mem.sign[k] = -old
+        elif scr.s1[k] != 0.0:
+            mem.sign[k] = 1.0 if scr.s1[k] > 0.0 else -1.0
+        if mem.sign[k] != old and old != 0.0:
+            n = events.count[0]
+            events.t[n], events.index[n], events.direction[n] = mem.real[T], k, mem.sign[k]
+            events.count[0] += 1
+            mem.mute[k] = mem.mute[k] + 1.0 if mem.real[T] - mem.last[k] < quick else 0.0
+            mem.last[k] = mem.real[T]
+            if k == opt.until and mem.sign[k] > 0.0:
+                mem.count[ENDED] = 1
+    mem.count[EVENT] = 0
+    return 0

@@ -1,0 +1,241 @@
+"""The compiled time loop: steps under error control, events, output at the requested times."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexmbs._jit import kernel
+from flexmbs.integrate.control import next_step
+from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients
+from flexmbs.integrate.locate import locate, pass_event, update_sides
+from flexmbs.integrate.memory import (
+    AFTER_REJECT,
+    CANNOT_START,
+    CLOSURE_POS,
+    CLOSURE_VEL,
+    DENSE,
+    DONE,
+    ENDED,
+    ERR_OLD,
+    EVENT,
+    FAILURE,
+    FULL,
+    GRID,
+    H_LAST,
+    H_STEP,
+    HISTORY,
+    NOT_EVALUATED,
+    OUT,
+    PAUSED,
+    PENDING,
+    REJECTED,
+    STARTED,
+    STEP_PASSES,
+    STEPS,
+    T_STEP,
+    TOO_SMALL,
+    H,
+    T,
+)  # fmt: skip
+from flexmbs.integrate.step import attempt, first_size, inside
+
+
+@kernel
+def run(
+    rates, shifted, increment, project, switches,
+    data, opt, tab, mem, scr, times, out, events, n_steps, t_pause,
+):  # fmt: skip
+    """Integrate on from the memory until the end, `t_pause`, `n_steps` more steps, or a full buffer.
+
+    Pauses fall between steps and change no number. Writes: mem, out, events. Returns DONE, PAUSED, FULL or
+    a negative reason.
+    """
+    if mem.count[STARTED] == 0:
+        if start(rates, project, switches, data, opt, tab, mem, scr) != 0:
+            return CANNOT_START
+    steps = 0
+    while True:
+        status = flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, out)
+        if status != 0:
+            return status
+        if mem.count[PENDING] == 1:
+            status = move_on(rates, project, switches, data, opt, mem, scr, events)
+            if status != 0:
+                return status
+            continue  # outputs that fall on the end of the step
+        if mem.real[T] >= opt.t_end or mem.count[ENDED] == 1:
+            return DONE
+        if steps >= n_steps or mem.real[T] >= t_pause or events.count[0] + mem.sign.size > events.t.size:
+            return PAUSED
+        status = accepted_step(rates, shifted, increment, project, switches, data, opt, tab, mem, scr)
+        if status != 0:
+            return status
+        steps += 1
+
+
+@kernel
+def start(rates, project, switches, data, opt, tab, mem, scr):
+    """Consistent start, first step, sides of the switching functions. Writes: mem."""
+    status = restart(rates, project, data, opt, mem, scr, 0.0)
+    if status != 0:
+        return status
+    if opt.n_switch > 0:
+        status = switches(data, mem.real[T], mem.y, scr.s1)
+        update_sides(mem, scr)
+    mem.real[H] = opt.step
+    if opt.step == 0.0 and opt.t_end > mem.real[T]:
+        mem.real[H] = first_size(rates, data, opt, tab, mem, scr)
+    mem.count[STARTED] = 1
+    return status
+
+
+@kernel
+def restart(rates, project, data, opt, mem, scr, h):
+    """Begin anew at the state of the memory: projected (F44), accelerations from the equations. Writes: mem."""
+    bh = gh = 0.0
+    if opt.explicit == 0 and h > 0.0:
+        _, _, _, _, bh, gh = coefficients(opt.rho_inf, h)
+    status = project(data, mem.real[T], mem.y, bh, gh, scr.closure)
+    if status != 0:
+        return status
+    status = rates(data, mem.real[T], mem.y, mem.f)
+    for j in range(opt.n_vel):
+        mem.a[j] = mem.f[opt.n_pos + j]
+        mem.acc[j] = mem.a[j]
+    mem.count[HISTORY] = 0
+    mem.real[ERR_OLD] = 0.0
+    if status == 0 and not np.isfinite(mem.f.sum()):
+        status = NOT_EVALUATED
+    return status
+
+
+@kernel
+def proposed(opt, mem):
+    """Size of the next step and the time of its end; the end of the run and fixed grids are hit exactly."""
+    t, h = mem.real[T], mem.real[H]
+    if opt.step > 0.0:
+        target = opt.t_start + (mem.count[GRID] + 1) * opt.step
+        if target - t < 1e-9 * opt.step:
+            mem.count[GRID] += 1
+            target += opt.step
+        if target > opt.t_end - 1e-9 * opt.step:
+            target = opt.t_end
+    else:
+        target = opt.t_end
+    left = target - t
+    if h >= left * (1.0 - 1e-10):
+        return left, target
+    if 2.0 * h > left and opt.step == 0.0:
+        h = 0.5 * left
+    return h, t + h
+
+
+@kernel
+def accepted_step(rates, shifted, increment, project, switches, data, opt, tab, mem, scr):
+    """Try steps until one is accepted, and shorten it to the first event in it. Writes: mem, scr.y1 ..."""
+    while True:
+        h, t_step = proposed(opt, mem)
+        if h < 1e-15 * abs(mem.real[T]) or h < 1e-16 * (opt.t_end - opt.t_start):
+            return NOT_EVALUATED if mem.count[FAILURE] != 0 else TOO_SMALL
+        status, err = attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h)
+        mem.count[FAILURE] = status
+        if status == 0 and err <= 1.0:
+            break
+        reject(opt, tab, mem, h, status, err)
+    if opt.step > 0.0:
+        mem.real[H] = opt.step
+    else:
+        order = tab.error_order if opt.explicit == 1 else 3
+        next_step(mem, h, err, order, opt.explicit == 0, mem.count[AFTER_REJECT] == 1)
+    mem.count[AFTER_REJECT] = 0
+    mem.count[EVENT] = 0
+    mem.count[PENDING] = 1
+    mem.real[T_STEP], mem.real[H_STEP] = t_step, h
+    if opt.n_switch > 0:
+        return locate(rates, shifted, increment, project, switches, data, opt, tab, mem, scr)
+    return 0
+
+
+@kernel
+def reject(opt, tab, mem, h, status, err):
+    """Smaller step after a failure or too large an error. Writes: mem."""
+    factor = 0.25
+    if status == NO_CONVERGENCE or opt.step > 0.0:
+        factor = 0.5
+    elif status == 0 and err < 1e300:
+        order = tab.error_order if opt.explicit == 1 else 3
+        factor = max(0.2, 0.9 * err ** (-1.0 / order))
+    mem.real[H] = h * factor
+    mem.count[REJECTED] += 1
+    mem.count[AFTER_REJECT] = 1
+
+
+@kernel
+def flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, out):
+    """Samples at the requested times that have been reached. Writes: out, mem. Returns 0, FULL or a reason."""
+    pending = mem.count[PENDING] == 1
+    passes = mem.count[STEP_PASSES]
+    while mem.count[OUT] < times.size and mem.count[ENDED] == 0:
+        t_out = times[mem.count[OUT]]
+        if t_out > (mem.real[T_STEP] if pending else mem.real[T]) or pending and t_out >= mem.real[T_STEP]:
+            break
+        n = out.count[0]
+        if n >= out.t.size:
+            return FULL
+        if pending and t_out > mem.real[T]:
+            status = inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out)
+        else:
+            status = standing(project, data, opt, mem, scr)
+        if status != 0:
+            return NOT_EVALUATED
+        out.t[n] = t_out
+        out.y[n] = scr.y_out
+        out.info[n, 0] = mem.real[H_STEP]
+        out.info[n, 1] = passes
+        out.info[n, 2] = mem.count[REJECTED]
+        out.info[n, 3] = scr.closure[0]
+        out.info[n, 4] = scr.closure[1]
+        mem.real[CLOSURE_POS] = max(mem.real[CLOSURE_POS], scr.closure[0])
+        mem.real[CLOSURE_VEL] = max(mem.real[CLOSURE_VEL], scr.closure[1])
+        mem.count[OUT] += 1
+        out.count[0] += 1
+    mem.count[STEP_PASSES] = passes
+    return 0
+
+
+@kernel
+def standing(project, data, opt, mem, scr):
+    """The state of the memory as it is reported: speeds projected (F44). Writes: scr.y_out, scr.closure."""
+    bh = gh = 0.0
+    if opt.explicit == 0 and mem.real[H_LAST] > 0.0:
+        _, _, _, _, bh, gh = coefficients(opt.rho_inf, mem.real[H_LAST])
+    for i in range(mem.y.size):
+        scr.y_out[i] = mem.y[i]
+    return project(data, mem.real[T], scr.y_out, bh, gh, scr.closure)
+
+
+@kernel
+def move_on(rates, project, switches, data, opt, mem, scr, events):
+    """Make the end of the accepted step the state of the memory, and pass an event there. Writes: mem, events."""
+    if mem.real[H_STEP] > 0.0:
+        for i in range(mem.y.size):
+            mem.y[i] = scr.y1[i]
+            mem.f[i] = scr.f_end[i]
+        if opt.explicit == 0:
+            for j in range(opt.n_vel):
+                mem.a_prev[j], mem.a[j] = mem.a[j], scr.a_end[j]
+                mem.acc_prev[j], mem.acc[j] = mem.acc[j], scr.acc_end[j]
+        mem.real[T] = mem.real[T_STEP]
+        mem.real[H_LAST] = mem.real[H_STEP]
+        mem.count[HISTORY] += 1
+        mem.count[STEPS] += 1
+    mem.count[PENDING] = 0
+    mem.count[DENSE] = 0
+    if mem.count[EVENT] == 0:
+        if opt.n_switch > 0:
+            update_sides(mem, scr)
+        return 0
+    status = pass_event(rates, project, switches, data, opt, mem, scr, events)
+    if status == 0:
+        status = restart(rates, project, data, opt, mem, scr, mem.real[H_LAST])
+    return NOT_EVALUATED if status != 0 else 0

@@ -1,0 +1,155 @@
+"""Arrays of a time loop: what it carries from step to step, and scratch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.integrate.problem import Problem
+from flexmbs.integrate.tableaus import Tableau
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# places in Memory.real
+T, H, H_LAST, ERR_OLD, T_STEP, H_STEP, CLOSURE_POS, CLOSURE_VEL, T_EVENT = range(9)
+# places in Memory.count
+STARTED, PENDING, OUT, STEPS, REJECTED, EVALUATIONS, HISTORY, GRID, STEP_PASSES, AFTER_REJECT = range(10)
+ENDED, EVENT, DENSE, FAILURE = range(10, 14)
+
+# what the loop returns
+DONE, PAUSED, FULL = 0, 1, 2
+TOO_SMALL, NOT_EVALUATED, CANNOT_START = -1, -2, -3
+
+INFO = 5  # columns of Samples.info: step size, passes, rejected so far, closure of positions, of speeds
+MAX_PASSES = 12
+CHATTER = 50.0  # so many events in quick succession, and a switching function is located no more
+
+
+class Options(NamedTuple):
+    """Numbers that stay as they are during a run."""
+
+    explicit: int  # 1: tableau; 0: generalised-alpha
+    n_pos: int
+    n_vel: int
+    n_aux: int
+    n_held: int
+    n_control: int  # components in error control
+    n_switch: int
+    rtol: float
+    atol: float
+    step: float  # fixed step [s]; 0: adaptive
+    t_start: float
+    t_end: float
+    rho_inf: float
+    until: int  # number of the switching function that ends the run, or -1
+
+
+class Memory(NamedTuple):
+    """Everything the next step reads; saved with each segment, so that a run goes on to the same bits."""
+
+    real: Floats
+    count: Ints
+    y: Floats
+    f: Floats  # rates at y
+    a: Floats  # accelerations of the last two steps, and the auxiliary ones (F43)
+    a_prev: Floats
+    acc: Floats
+    acc_prev: Floats
+    sign: Floats  # side of every switching function
+    mute: Floats  # events in quick succession; at CHATTER the function is no longer located
+    last: Floats  # time of the last event of every function
+
+
+class Scratch(NamedTuple):
+    """Arrays without meaning between steps."""
+
+    group: Ints
+    twin: Ints  # place in pos of the coordinate of a speed, or -1 (rotations)
+    scale: Floats
+    K: Floats
+    F: Floats
+    y1: Floats
+    y_try: Floats
+    y_half: Floats
+    y_out: Floats
+    err: Floats
+    a1: Floats
+    a_new: Floats
+    acc0: Floats
+    acc1: Floats
+    delta: Floats
+    aux_dot: Floats
+    a_end: Floats  # of the accepted step, while output inside it uses the arrays above
+    acc_end: Floats
+    f_end: Floats
+    closure: Floats
+    s0: Floats
+    s1: Floats
+    s2: Floats
+
+
+class Samples(NamedTuple):
+    """Buffer of output states; the loop returns when it is full."""
+
+    t: Floats
+    y: Floats
+    info: Floats
+    count: Ints
+
+
+class Events(NamedTuple):
+    """Buffer of located events: time, number of the switching function, direction."""
+
+    t: Floats
+    index: Ints
+    direction: Floats
+    count: Ints
+
+
+def memory(problem: Problem, t: float, y: Floats) -> Memory:
+    """Memory at the start of a run."""
+    n_vel, n_switch = problem.n_vel, problem.n_switch
+    real = np.zeros(16)
+    real[T] = t
+    return Memory(
+        real, np.zeros(16, dtype=np.int64), np.array(y, dtype=float), np.zeros(problem.size),
+        np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel),
+        np.zeros(n_switch), np.zeros(n_switch), np.full(n_switch, -np.inf),
+    )  # fmt: skip
+
+
+def scratch(problem: Problem, tab: Tableau) -> Scratch:
+    """Scratch arrays, filled with NaN."""
+    size, n_vel, n_switch = problem.size, problem.n_vel, problem.n_switch
+    group = problem.groups
+    n_groups = int(group.max()) + 1 if group.size else 0
+    n_dense = max(3 + tab.D.shape[0], 4)
+
+    def full(*shape: int) -> Floats:
+        return np.full(shape, np.nan)
+
+    return Scratch(
+        group, problem.twins, full(n_groups), full(tab.A.shape[0], size), full(n_dense, size),
+        full(size), full(size), full(size), full(size), full(size),
+        full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(problem.n_aux),
+        full(n_vel), full(n_vel), full(size), np.zeros(3), full(n_switch), full(n_switch), full(n_switch),
+    )  # fmt: skip
+
+
+def samples(problem: Problem, capacity: int) -> Samples:
+    return Samples(
+        np.zeros(capacity), np.zeros((capacity, problem.size)), np.zeros((capacity, INFO)),
+        np.zeros(1, dtype=np.int64),
+    )  # fmt: skip
+
+
+def events(capacity: int) -> Events:
+    return Events(
+        np.zeros(capacity),
+        np.zeros(capacity, dtype=np.int64),
+        np.zeros(capacity),
+        np.zeros(1, dtype=np.int64),
+    )

@@ -1,0 +1,74 @@
+"""What an integrator sees of a system: a state vector and five functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Function = Callable[..., int]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """State vector y = [pos, vel, aux, held] and the functions of its equations.
+
+    `data` is handed to every function as first argument: a named tuple of arrays, whatever the functions need.
+    All functions are kernels; they return 0, or a positive status when this state cannot be evaluated (the
+    step is then tried again with half its size).
+
+    rates(data, t, y, y_dot)
+        y_dot = [H_kin eta; accelerations; aux_dot; 0], loops on acceleration level (F22-F26).
+    shifted(data, t, y, a, bh, gh, a_new, aux_dot)
+        One pass of (F43) with loops on position level (F44): accelerations `a` -> `a_new`.
+    increment(data, y, delta, y_new)
+        Positions of y_new = those of y (+) delta, with delta in the space of speeds.
+    project(data, t, y, bh, gh, out)
+        Positions and speeds of y onto the constraints, in place, in the metric of M + Sh; held values are
+        brought up to date. out = [largest closure of positions, of speeds, 1 if y was changed], after it.
+    switches(data, t, y, s)
+        Switching functions; their zeros are located.
+
+    `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
+    values that stay as they are during a step and are brought up to date by `project` (turn counters).
+    `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for rotations (whose scale is 1).
+    `group` (n_pos + n_vel + n_aux,) gives components that share one scale in error control the same number.
+    """
+
+    data: Any
+    n_pos: int
+    n_vel: int
+    n_aux: int
+    rates: Function
+    shifted: Function
+    increment: Function
+    project: Function
+    switches: Function
+    n_held: int = 0
+    n_free: int = 0
+    n_switch: int = 0
+    group: NDArray[np.int64] | None = None
+    twin: NDArray[np.int64] | None = None
+    stiffness: Callable[[float, Array], float] | None = None
+
+    @property
+    def size(self) -> int:
+        return self.n_pos + self.n_vel + self.n_aux + self.n_held
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """Group of every controlled component; each is its own group where the problem names none."""
+        count = self.n_pos + self.n_vel + self.n_aux - self.n_free
+        chosen = np.arange(count) if self.group is None else np.asarray(self.group)[:count]
+        return np.ascontiguousarray(chosen, dtype=np.int64)
+
+    @property
+    def twins(self) -> NDArray[np.int64]:
+        """Coordinate of every speed; in order where the problem says nothing."""
+        if self.twin is None:
+            return np.arange(self.n_vel, dtype=np.int64)
+        return np.ascontiguousarray(self.twin, dtype=np.int64)

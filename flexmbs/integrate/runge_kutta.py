@@ -1,0 +1,147 @@
+"""Kernels of explicit Runge-Kutta methods: a step with its error, and dense output."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexmbs._jit import kernel
+from flexmbs.integrate.control import error_norm, set_scales
+from flexmbs.integrate.memory import EVALUATIONS, STEP_PASSES
+
+
+@kernel
+def stages(rates, data, tab, t, h, y, f, K, y_try, y1):
+    """All stages of one step from (y, f = rates there). Writes: K, y_try, y1. Returns a status."""
+    size = y.size
+    for i in range(size):
+        K[0, i] = f[i]
+    for s in range(1, tab.n_stages):
+        for i in range(size):
+            y_try[i] = 0.0
+        for j in range(s):
+            weight = tab.A[s, j]
+            if weight != 0.0:
+                for i in range(size):
+                    y_try[i] += weight * K[j, i]
+        for i in range(size):
+            y_try[i] = y[i] + h * y_try[i]
+        status = rates(data, t + tab.C[s] * h, y_try, K[s])
+        if status != 0:
+            return status
+    for i in range(size):
+        y1[i] = 0.0
+    for j in range(tab.n_stages):
+        for i in range(size):
+            y1[i] += tab.B[j] * K[j, i]
+    for i in range(size):
+        y1[i] = y[i] + h * y1[i]
+    return 0
+
+
+@kernel
+def explicit_step(rates, data, opt, tab, mem, scr, t, h):
+    """A step of size h from the memory, and its error norm. Writes: scr.K, scr.y1.
+
+    Returns (status, error); in fixed steps the error is 0.
+    """
+    y, f = mem.y, mem.f
+    size = y.size
+    n = tab.n_stages
+    halves = opt.step == 0.0 and not tab.E[0].any()
+    status = stages(rates, data, tab, t, h, y, f, scr.K, scr.y_try, scr.y1)
+    mem.count[EVALUATIONS] += n
+    mem.count[STEP_PASSES] = n
+    if status != 0:
+        return status, np.nan
+    if halves:
+        return two_halves(rates, data, opt, tab, mem, scr, t, h)
+    if tab.end_rate == 1:
+        status = rates(data, t + h, scr.y1, scr.K[n])
+        if status != 0:
+            return status, np.nan
+    if opt.step > 0.0:
+        return 0, 0.0 * scr.y1.sum()
+    for i in range(size):
+        scr.err[i] = 0.0
+        scr.y_half[i] = 0.0
+    for j in range(n + tab.end_rate):
+        for i in range(size):
+            scr.err[i] += h * tab.E[0, j] * scr.K[j, i]
+            scr.y_half[i] += h * tab.E[1, j] * scr.K[j, i]
+    set_scales(opt, scr, y, scr.y1, f, h)
+    err = error_norm(opt, scr, scr.err)
+    other = error_norm(opt, scr, scr.y_half)
+    if other > 0.0 and err > 0.0:  # the two estimates of order 8 (Hairer, Norsett and Wanner)
+        err = err * err / np.sqrt(err * err + 0.01 * other * other)
+    return 0, err
+
+
+@kernel
+def two_halves(rates, data, opt, tab, mem, scr, t, h):
+    """Error of a step without error weights, from two half steps, which are kept. Writes: scr.y1, scr.K."""
+    y, f = mem.y, mem.f
+    for i in range(y.size):
+        scr.err[i] = scr.y1[i]
+    status = stages(rates, data, tab, t, 0.5 * h, y, f, scr.K, scr.y_try, scr.y_half)
+    if status == 0:
+        status = rates(data, t + 0.5 * h, scr.y_half, scr.y_out)
+    if status == 0:
+        status = stages(
+            rates, data, tab, t + 0.5 * h, 0.5 * h, scr.y_half, scr.y_out, scr.K, scr.y_try, scr.y1
+        )
+    mem.count[EVALUATIONS] += 2 * tab.n_stages
+    mem.count[STEP_PASSES] = 3 * tab.n_stages
+    if status != 0:
+        return status, np.nan
+    for i in range(y.size):
+        scr.err[i] = (scr.y1[i] - scr.err[i]) / (2.0**tab.order - 1.0)
+    set_scales(opt, scr, y, scr.y1, f, h)
+    return 0, error_norm(opt, scr, scr.err)
+
+
+@kernel
+def explicit_dense(rates, data, tab, mem, scr, t, h, f1):
+    """Coefficients of the dense output of an accepted step. Writes: scr.F, scr.K (further stages).
+
+    f1 is the rate at the end of the step. Returns a status.
+    """
+    size = mem.y.size
+    n = tab.n_stages
+    if tab.end_rate == 0:
+        for i in range(size):
+            scr.K[n, i] = f1[i]
+    for s in range(n + 1, tab.A.shape[0]):
+        for i in range(size):
+            scr.y_try[i] = 0.0
+        for j in range(s):
+            for i in range(size):
+                scr.y_try[i] += tab.A[s, j] * scr.K[j, i]
+        for i in range(size):
+            scr.y_try[i] = mem.y[i] + h * scr.y_try[i]
+        status = rates(data, t + tab.C[s] * h, scr.y_try, scr.K[s])
+        if status != 0:
+            return status
+    for i in range(size):
+        change = scr.y1[i] - mem.y[i]
+        scr.F[0, i] = change
+        scr.F[1, i] = h * mem.f[i] - change
+        scr.F[2, i] = 2.0 * change - h * (f1[i] + mem.f[i])
+    for k in range(tab.D.shape[0]):
+        for i in range(size):
+            scr.F[3 + k, i] = 0.0
+        for j in range(tab.D.shape[1]):
+            if tab.D[k, j] != 0.0:
+                for i in range(size):
+                    scr.F[3 + k, i] += h * tab.D[k, j] * scr.K[j, i]
+    return 0
+
+
+@kernel(inline=True)
+def explicit_at(tab, mem, scr, theta, y_out):
+    """State at the fraction theta of the step: y0 + th (F0 + (1-th) (F1 + th (F2 + ...))). Writes: y_out."""
+    last = 2 + tab.D.shape[0]
+    for i in range(mem.y.size):
+        value = scr.F[last, i]
+        for k in range(last - 1, -1, -1):
+            value = scr.F[k, i] + value * ((1.0 - theta) if k % 2 == 0 else theta)
+        y_out[i] = mem.y[i] + theta * value

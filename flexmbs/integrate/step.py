@@ -1,0 +1,116 @@
+"""Kernels: one step of any compiled method, and the state inside it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexmbs._jit import kernel
+from flexmbs.integrate.control import error_norm, set_scales
+from flexmbs.integrate.implicit_step import coefficients, implicit_error, implicit_step
+from flexmbs.integrate.memory import DENSE, H_STEP, T
+from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
+
+
+@kernel
+def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
+    """A step of size h with its end made consistent. Writes: scr.y1, scr.f_end, scr.a_end, scr.acc_end.
+
+    Returns (status, error norm).
+    """
+    t = mem.real[T]
+    mem.count[DENSE] = 0
+    if opt.explicit == 1:
+        status, err = explicit_step(rates, data, opt, tab, mem, scr, t, h)
+        if status == 0 and err <= 1.0:
+            status = explicit_end(rates, project, data, tab, scr, t + h)
+        return status, err
+    status = implicit_step(shifted, increment, data, opt, mem, scr, t, h, scr.y1, scr.a1)
+    if status != 0:
+        return status, np.nan
+    err = 0.0 * scr.y1.sum() if opt.step > 0.0 else implicit_error(opt, mem, scr, h)
+    for j in range(opt.n_vel):
+        scr.a_end[j] = scr.a1[j]
+        scr.acc_end[j] = scr.acc1[j]
+    offset = opt.n_pos + opt.n_vel
+    for k in range(opt.n_aux):
+        scr.f_end[offset + k] = scr.aux_dot[k]
+    if opt.n_held > 0 and err <= 1.0:
+        status = refresh_held(project, data, opt, scr, t + h, h)
+    return status, err
+
+
+@kernel(inline=True)
+def explicit_end(rates, project, data, tab, scr, t):
+    """End of an explicit step onto the constraints, and the rates there. Writes: scr.y1, scr.f_end."""
+    status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+    if status != 0:
+        return status
+    if tab.end_rate == 1 and scr.closure[2] == 0.0:
+        for i in range(scr.y1.size):
+            scr.f_end[i] = scr.K[tab.n_stages, i]
+        return 0
+    return rates(data, t, scr.y1, scr.f_end)
+
+
+@kernel(inline=True)
+def refresh_held(project, data, opt, scr, t, h):
+    """Held values of the end of an implicit step, whose speeds stay as they came out. Writes: scr.y1."""
+    _, _, _, _, bh, gh = coefficients(opt.rho_inf, h)
+    for i in range(scr.y1.size):
+        scr.y_try[i] = scr.y1[i]
+    status = project(data, t, scr.y_try, bh, gh, scr.closure)
+    for i in range(scr.y1.size - opt.n_held, scr.y1.size):
+        scr.y1[i] = scr.y_try[i]
+    return status
+
+
+@kernel
+def inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out):
+    """Consistent state at t_out inside the accepted step. Writes: scr.y_out, scr.closure.
+
+    Explicit methods: dense output brought back onto the constraints. The implicit method takes a step of its
+    own from the start of the accepted one, which nothing goes on from: interpolating would kick the modes
+    that the step does not resolve. Neither depends on other output times.
+    """
+    t, h = mem.real[T], mem.real[H_STEP]
+    bh = gh = 0.0
+    if opt.explicit == 1:
+        if mem.count[DENSE] == 0:
+            status = explicit_dense(rates, data, tab, mem, scr, t, h, scr.f_end)
+            if status != 0:
+                return status
+            mem.count[DENSE] = 1
+        explicit_at(tab, mem, scr, max(t_out - t, 0.0) / h, scr.y_out)
+        for i in range(mem.y.size - opt.n_held, mem.y.size):
+            scr.y_out[i] = mem.y[i]
+    else:
+        part = max(t_out - t, 1e-12 * h)
+        status = implicit_step(shifted, increment, data, opt, mem, scr, t, part, scr.y_out, scr.a1)
+        if status != 0:
+            return status
+        _, _, _, _, bh, gh = coefficients(opt.rho_inf, part)
+    return project(data, t_out, scr.y_out, bh, gh, scr.closure)
+
+
+@kernel
+def first_size(rates, data, opt, tab, mem, scr):
+    """First step from the tolerances (Hairer, Norsett and Wanner, II.4), by the largest component."""
+    order = tab.order if opt.explicit == 1 else 2
+    span = opt.t_end - mem.real[T]
+    y, f = mem.y, mem.f
+    set_scales(opt, scr, y, y, f, 0.0)
+    d0, d1 = error_norm(opt, scr, y), error_norm(opt, scr, f)
+    h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
+    h = min(h, span)
+    for _ in range(20):
+        for i in range(y.size):
+            scr.y_try[i] = y[i] + h * f[i]
+        if rates(data, mem.real[T] + h, scr.y_try, scr.f_end) == 0:
+            break
+        h *= 0.1
+    for i in range(y.size):
+        scr.err[i] = (scr.f_end[i] - f[i]) / h
+    largest = max(d1, error_norm(opt, scr, scr.err))
+    other = max(1e-6, 1e-3 * h) if largest <= 1e-15 else (0.01 / largest) ** (1.0 / (order + 1))
+    size = min(100.0 * h, other, span)
+    return size if size > 0.0 else h
