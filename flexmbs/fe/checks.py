@@ -226,7 +226,7 @@ def _check_parts(mesh: Mesh, where: str, found: Diagnostics) -> None:
         found.error("mesh.components", where, what, f"{remedy}, or reduce each part as a body of its own")
     part = connectivity.face_parts(mesh)
     if int(part.max()) + 1 > n_components:
-        for _, nodes in connectivity.weak_parts(mesh, part)[:LISTED]:
+        for nodes in connectivity.weak_parts(mesh, part)[:LISTED]:
             joint = "at one node" if len(nodes) == 1 else "along one edge"
             what = f"parts of the mesh are joined only {joint} (node {listed(mesh.node_number[nodes])})"
             found.error("mesh.hinge", where, what, "the part turns freely there: join whole faces")

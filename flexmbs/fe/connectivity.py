@@ -77,10 +77,10 @@ def face_parts(mesh: Mesh) -> Ints:
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def weak_parts(mesh: Mesh, part: Ints) -> list[tuple[int, Ints]]:
+def weak_parts(mesh: Mesh, part: Ints) -> list[Ints]:
     """Parts that share corner nodes with others, but none besides one node or one straight line: hinges.
 
-    Returns (part, shared nodes).
+    Returns the shared nodes of each such joint.
     """
     pairs, start = [], 0
     for kind, rows in mesh.cells.items():
@@ -92,12 +92,12 @@ def weak_parts(mesh: Mesh, part: Ints) -> list[tuple[int, Ints]]:
     node_part = np.unique(np.concatenate(pairs), axis=0)
     shared = np.flatnonzero(np.bincount(node_part[:, 0], minlength=mesh.n_nodes) > 1)
     at_shared = node_part[np.isin(node_part[:, 0], shared)]
-    result = []
+    result: dict[bytes, Ints] = {}
     for number in np.unique(at_shared[:, 1]):
         nodes = at_shared[at_shared[:, 1] == number, 0]
         if is_line(mesh.points[nodes]):
-            result.append((int(number), nodes))
-    return result
+            result.setdefault(nodes.tobytes(), nodes)
+    return list(result.values())
 
 
 def is_line(points: Floats) -> bool:

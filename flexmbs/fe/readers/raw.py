@@ -13,12 +13,13 @@ from flexmbs.errors import Diagnostic, Diagnostics
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import CELL_TYPES, Ints, Mesh
 from flexmbs.fe.readers.source import Floats
-from flexmbs.fe.skin import as_face_set, match_faces
+from flexmbs.fe.skin import as_face_set, match_faces, skin_faces
 
 SOLIDS = tuple(kind for kind in CELL_TYPES if kind != "beam2")
 FLAT = {"tri3": 3, "tri6": 3, "tri7": 3, "quad4": 4, "quad8": 4, "quad9": 4}  # number of corners
 LINES = ("point1", "line2", "line3")
 INCOMPLETE = "the file is incomplete: write it again"
+FREE_FACES = -2  # in place of a local face: all faces of the cell that are on the skin
 LISTED = 5  # numbers shown in a message
 
 
@@ -38,7 +39,8 @@ class RawMesh:
     node_sets : name -> parts: arrays of node numbers, or ranges (first, last, step)
     cell_sets : name -> parts: element numbers of any dimension, or ranges
     faces : name -> parts: (n, 3 or 4) corner node numbers
-    local_faces : name -> parts: (element numbers (n,), local face (n,)); -1 for the one face of a flat cell
+    local_faces : name -> parts: (element numbers (n,), local face (n,)); -1 for the one face of a flat
+        cell, FREE_FACES for those on the skin
     structural : flat cells that carry stiffness in the file: element numbers
     """
 
@@ -246,7 +248,11 @@ class _Resolver:
             for elements, local in parts:
                 index, unknown = self.cell_numbering.index(elements)
                 known = index >= 0
+                free = known & (local == FREE_FACES)
+                known &= ~free
                 rows.append(self._faces_of(index[known], local[known]))
+                if free.any():
+                    rows.append(self._free_faces(mesh, index[free]))
                 if len(unknown):
                     what = f'surface "{name}" refers to element {listed(unknown)}, which does not exist'
                     self.found.error("mesh.no_cell", self.where, what, INCOMPLETE)
@@ -258,6 +264,15 @@ class _Resolver:
                 what = f'{int((~good).sum())} entries of surface "{name}" name faces that do not exist'
                 self.found.error("mesh.lost_faces", self.where, what, "name a face that the element type has")
             add_faces(face_sets, name, as_face_set(where[good], self.kinds))
+
+    def _free_faces(self, mesh: Mesh, index: Ints) -> Ints:
+        """Rows (kind, cell, local face) of the skin faces of cells by their running index."""
+        rows = [np.zeros((0, 3), dtype=np.int64)]
+        for kind, faces in skin_faces(mesh).items():
+            number = self.kinds.index(kind)
+            faces = faces[np.isin(faces[:, 0] + self.kind_start[number], index)]
+            rows.append(np.column_stack([np.full(len(faces), number), faces]))
+        return np.concatenate(rows)
 
     def _faces_of(self, index: Ints, local: Ints) -> Ints:
         """Rows (kind, cell, local face) of cells by their running index; flat cells give the face below."""

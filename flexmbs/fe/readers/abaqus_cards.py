@@ -1,0 +1,154 @@
+"""Keyword cards of an Abaqus or CalculiX input file: includes followed, comments removed, places kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from flexmbs.fe.readers.source import MAX_BYTES, Damaged, Floats, Ints, confined, numbers, read_bytes, to_ints
+
+KEYWORD_LINE = re.compile(rb"^[ \t]*\*(?!\*)[^\n]*", re.MULTILINE)
+COMMENT = re.compile(rb"^[ \t]*\*\*[^\n]*\n?", re.MULTILINE)
+MAX_DEPTH = 8  # nested includes
+MAX_FILES = 1000
+
+
+@dataclass(frozen=True)
+class Card:
+    """One keyword line with its parameters, and the text of its data lines without comments."""
+
+    keyword: str
+    options: dict[str, str]
+    text: bytes
+    line: int
+    path: Path
+
+    def need(self, name: str) -> str:
+        if not self.options.get(name):
+            raise Damaged(f"*{self.keyword} without {name}=", self.line)
+        return self.options[name]
+
+
+class Cards:
+    """Iterates over the cards of a file and of those it includes, inside the folder of the first."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path, self.data, self.root = path, data, path.parent
+        self.bytes_left = MAX_BYTES
+        self.files = 0
+
+    def __iter__(self) -> Iterator[Card]:
+        return self._of(self.path, self.data, 0)
+
+    def _of(self, path: Path, data: bytes, depth: int) -> Iterator[Card]:
+        for card in split_cards(path, data):
+            if card.keyword == "INCLUDE":
+                yield from self._included(card, card.need("INPUT"), depth)
+            elif card.keyword in ("NODE", "ELEMENT", "NSET", "ELSET") and "INPUT" in card.options:
+                text = self._read(card, card.need("INPUT"), depth)
+                yield Card(
+                    card.keyword, card.options, COMMENT.sub(b"", text) + card.text, card.line, card.path
+                )
+            else:
+                yield card
+
+    def _included(self, card: Card, name: str, depth: int) -> Iterator[Card]:
+        target = confined(card.path, name, card.line, self.root)
+        yield from self._of(target, self._read(card, name, depth), depth + 1)
+
+    def _read(self, card: Card, name: str, depth: int) -> bytes:
+        self.files += 1
+        if depth >= MAX_DEPTH or self.files > MAX_FILES:
+            raise Damaged("includes are nested too deeply, or include themselves", card.line)
+        text = clean(read_bytes(confined(card.path, name, card.line, self.root), self.bytes_left))
+        self.bytes_left -= len(text)
+        return text
+
+
+def clean(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def split_cards(path: Path, data: bytes) -> Iterator[Card]:
+    data = clean(data)
+    starts = list(KEYWORD_LINE.finditer(data))
+    line, counted, skip_to = 1, 0, 0
+    for k, found in enumerate(starts):
+        if found.start() < skip_to:
+            continue
+        line += data.count(b"\n", counted, found.start())
+        counted = found.start()
+        end = starts[k + 1].start() if k + 1 < len(starts) else len(data)
+        head, body = found[0], data[found.end() : end].lstrip(b"\n")
+        while head.rstrip().endswith(b",") and body:  # the keyword line goes on
+            more, _, body = body.partition(b"\n")
+            head += more
+        if b"**" in body:
+            body = COMMENT.sub(b"", body)
+        yield make_card(head, body, line, path)
+
+
+def make_card(head: bytes, body: bytes, line: int, path: Path) -> Card:
+    words = [word.strip() for word in head.decode("utf-8", "replace").strip()[1:].split(",")]
+    options = {}
+    for word in words[1:]:
+        name, _, value = word.partition("=")
+        if name.strip():
+            options[name.strip().upper()] = value.strip().strip('"')
+    return Card(" ".join(words[0].upper().split()), options, body, line, path)
+
+
+def data_lines(card: Card) -> list[list[str]]:
+    """Fields of the data lines, blank lines left out."""
+    text = card.text.decode("utf-8", "replace")
+    return [[field.strip() for field in line.split(",")] for line in text.split("\n") if line.strip()]
+
+
+def flat_numbers(card: Card) -> Floats:
+    """All numbers of the data lines in order, across line ends."""
+    text = card.text.replace(b"D", b"E").replace(b"d", b"e")
+    return numbers(re.sub(rb"[ \t]*,?[ \t]*\n\s*", b",", text).strip().rstrip(b","), ",", card.line)
+
+
+def node_rows(card: Card) -> tuple[Ints, Floats]:
+    """Node numbers and coordinates; missing coordinates are zero, further fields are left out."""
+    text = card.text.strip()
+    if text.count(b",") == 3 * (text.count(b"\n") + 1):
+        values = flat_numbers(card)
+        if values.size == 4 * (text.count(b"\n") + 1):
+            rows = values.reshape(-1, 4)
+            return to_ints(rows[:, 0], "node number", card.line), rows[:, 1:]
+    rows = np.zeros((0, 4))
+    lines = data_lines(card)
+    if lines:
+        rows = np.array(
+            [[real(word, card.line) for word in (*line[:4], *[""] * (4 - len(line)))] for line in lines]
+        )
+    return to_ints(rows[:, 0], "node number", card.line), rows[:, 1:]
+
+
+def real(word: str, line: int) -> float:
+    try:
+        return float(word.replace("D", "E").replace("d", "e")) if word else 0.0
+    except ValueError:
+        raise Damaged(f'expected a number, found "{word[:40]}"', line) from None
+
+
+def element_rows(card: Card, n_nodes: int) -> tuple[Ints, Ints]:
+    """Element numbers and their node numbers, continued over lines as needed."""
+    values = flat_numbers(card)
+    if values.size % (n_nodes + 1):
+        what = f"elements of type {card.options.get('TYPE')} need {n_nodes} nodes each"
+        raise Damaged(f"{what}; the block has {values.size} numbers", card.line)
+    rows = to_ints(values, "number", card.line).reshape(-1, n_nodes + 1)
+    return rows[:, 0], rows[:, 1:]
+
+
+def count_rows(card: Card) -> int:
+    """Number of data lines, those that continue others not counted."""
+    lines = [line.strip() for line in card.text.split(b"\n") if line.strip()]
+    return sum(1 for k in range(len(lines)) if k == 0 or not lines[k - 1].endswith(b","))

@@ -1,0 +1,247 @@
+"""Parts, instances and sets of sets of an .inp file, resolved into one numbering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import Diagnostic, nearest
+from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh
+from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
+
+# corner positions of the faces S1, S2, ...
+FACES = {
+    "tet": ((0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 3, 0)),
+    "hex": ((0, 1, 2, 3), (4, 7, 6, 5), (0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0)),
+    "wedge": ((0, 1, 2), (3, 5, 4), (0, 3, 4, 1), (1, 4, 5, 2), (2, 5, 3, 0)),
+}
+MAX_DEPTH = 50  # sets of sets
+NOBODY = np.zeros(0, dtype=np.int64)
+
+
+@dataclass
+class Scope:
+    """Content of a part, or of the file outside parts. Set entries: arrays, (first, last, step), names."""
+
+    name: str
+    nodes: list[tuple[Ints, Floats]] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    unsupported: dict[str, int] = field(default_factory=dict)
+    node_sets: dict[str, list[Any]] = field(default_factory=dict)
+    cell_sets: dict[str, list[Any]] = field(default_factory=dict)
+    surfaces: dict[str, list[tuple[Any, str, int]]] = field(default_factory=dict)
+    sections: list[tuple[str, int]] = field(default_factory=list)
+
+    def largest(self) -> tuple[int, int]:
+        """Largest node and element number."""
+        node = max((int(number.max()) for number, _ in self.nodes if len(number)), default=0)
+        cell = max((int(block.number.max()) for block in self.blocks if len(block.number)), default=0)
+        return node, cell
+
+
+@dataclass
+class Instance:
+    """A part in its place: x -> rotation @ (x + translation - pivot) + pivot."""
+
+    name: str
+    scope: Scope
+    translation: Floats = field(default_factory=lambda: np.zeros(3))
+    rotation: Floats = field(default_factory=lambda: np.eye(3))
+    pivot: Floats = field(default_factory=lambda: np.zeros(3))
+    node_offset: int = 0
+    cell_offset: int = 0
+
+    def place(self, points: Floats) -> Floats:
+        return (points + self.translation - self.pivot) @ self.rotation.T + self.pivot
+
+
+def resolve(root: Scope, instances: list[Instance], where: str) -> RawMesh:
+    """One RawMesh of everything that is placed."""
+    return _Resolver(root, instances, where).raw()
+
+
+class _Resolver:
+    def __init__(self, root: Scope, instances: list[Instance], where: str) -> None:
+        self.top = Instance("", root)
+        self.instances, self.where = instances, where
+        self.by_name = {instance.name.upper(): instance for instance in instances}
+        scopes = [id(instance.scope) for instance in instances]
+        self.several = {scope for scope in scopes if scopes.count(scope) > 1}
+
+    def raw(self) -> RawMesh:
+        everything = [self.top, *self.instances]
+        number, points, blocks = [NOBODY], [np.zeros((0, 3))], []
+        unsupported: dict[str, int] = {}
+        for place in everything:
+            for numbers, xyz in place.scope.nodes:
+                number.append(numbers + place.node_offset)
+                points.append(place.place(xyz))
+            for block in place.scope.blocks:
+                shifted = block.nodes + place.node_offset
+                blocks.append(Block(block.kind, block.number + place.cell_offset, shifted))
+            for name, count in place.scope.unsupported.items():
+                unsupported[name] = unsupported.get(name, 0) + count
+        raw = RawMesh(*without_repeats(np.concatenate(number), np.concatenate(points)), blocks, unsupported)
+        for place in everything:
+            self._sets(place, raw)
+        raw.notes.extend(self._notes())
+        return raw
+
+    def _sets(self, place: Instance, raw: RawMesh) -> None:
+        scope = place.scope
+        for name, entries in scope.node_sets.items():
+            raw.node_sets.setdefault(self._name(place, name), []).extend(
+                self._parts(place, entries, "node", 0)
+            )
+        for name, entries in scope.cell_sets.items():
+            raw.cell_sets.setdefault(self._name(place, name), []).extend(
+                self._parts(place, entries, "cell", 0)
+            )
+        for name, rows in scope.surfaces.items():
+            faces = raw.local_faces.setdefault(self._name(place, name), [])
+            for entry, label, line in rows:
+                faces.extend(self._faces(place, entry, label, line))
+        for name, line in scope.sections:
+            if lookup(scope.cell_sets, name) is not None:
+                raw.structural.extend(self._parts(place, [name], "cell", line))
+
+    def _name(self, place: Instance, name: str) -> str:
+        """Sets of a part: by their own name where that is unique, else instance.name."""
+        if place is self.top:
+            return name
+        root = self.top.scope
+        taken = any(
+            lookup(sets, name) is not None for sets in (root.node_sets, root.cell_sets, root.surfaces)
+        )
+        elsewhere = sum(
+            lookup(sets, name) is not None
+            for other in self.instances
+            if other is not place
+            for sets in (other.scope.node_sets, other.scope.cell_sets, other.scope.surfaces)
+        )
+        return f"{place.name}.{name}" if taken or elsewhere else name
+
+    def _parts(self, place: Instance, entries: list[Any], kind: str, depth: int) -> list[Any]:
+        """Entries as arrays and ranges in the numbering of the whole."""
+        if depth > MAX_DEPTH:
+            raise Damaged("sets are nested too deeply, or contain themselves")
+        result: list[Any] = []
+        offset = place.node_offset if kind == "node" else place.cell_offset
+        last = place.scope.largest()[0 if kind == "node" else 1]
+        for entry in entries:
+            if isinstance(entry, np.ndarray):
+                result.append(entry + offset)
+            elif isinstance(entry, str):
+                result.extend(self._named(place, entry, kind, depth))
+            elif entry[0] == "of":
+                result.extend(self._parts(self._instance(entry[1]), [entry[2]], kind, depth + 1))
+            elif entry[0] == "nodes of":
+                result.append(self._nodes_of(self._parts(place, [entry[1]], "cell", depth + 1)))
+            else:
+                first, end, step = entry
+                result.append((first + offset, min(end, last) + offset, step))
+        return result
+
+    def _named(self, place: Instance, name: str, kind: str, depth: int) -> list[Any]:
+        sets = place.scope.node_sets if kind == "node" else place.scope.cell_sets
+        entries = lookup(sets, name)
+        if entries is not None:
+            return self._parts(place, entries, kind, depth + 1)
+        owner, dot, rest = name.partition(".")
+        if dot and owner.upper() in self.by_name:
+            entry = np.array([int(rest)]) if rest.isdigit() and len(rest) < 19 else rest
+            return self._parts(self.by_name[owner.upper()], [entry], kind, depth + 1)
+        for other in self.instances:
+            if place is self.top and self._unique(name, kind, other):
+                return self._parts(other, [name], kind, depth + 1)
+        what = f'{"node" if kind == "node" else "element"} set "{name}" is used and not defined'
+        raise Damaged(what, remedy=nearest(name, list(sets)))
+
+    def _unique(self, name: str, kind: str, place: Instance) -> bool:
+        sets = place.scope.node_sets if kind == "node" else place.scope.cell_sets
+        return lookup(sets, name) is not None and self._name(place, name).upper() == name.upper()
+
+    def _instance(self, name: str) -> Instance:
+        if name.upper() not in self.by_name:
+            choices = [instance.name for instance in self.instances]
+            raise Damaged(f'instance "{name}" is used and not defined', remedy=nearest(name, choices))
+        return self.by_name[name.upper()]
+
+    def _blocks(self) -> Iterator[tuple[str, Ints, Ints]]:
+        for place in [self.top, *self.instances]:
+            for block in place.scope.blocks:
+                yield block.kind, block.number + place.cell_offset, block.nodes + place.node_offset
+
+    def _nodes_of(self, parts: list[Any]) -> Ints:
+        found = [NOBODY]
+        for _, number, nodes in self._blocks():
+            found.append(nodes[members(number, parts)].ravel())
+        return np.unique(np.concatenate(found))
+
+    def _faces(self, place: Instance, entry: Any, label: str, line: int) -> Iterator[tuple[Ints, Ints]]:
+        parts = self._parts(place, [entry], "cell", 0)
+        known = [NOBODY]
+        for kind, number, _ in self._blocks():
+            chosen = number[members(number, parts)]
+            if len(chosen):
+                known.append(chosen)
+                yield chosen, np.full(len(chosen), face_number(kind, label, line), dtype=np.int64)
+        for part in parts:
+            missing = np.setdiff1d(part, np.concatenate(known)) if isinstance(part, np.ndarray) else NOBODY
+            if len(missing):
+                yield missing, np.zeros(len(missing), dtype=np.int64)
+
+    def _notes(self) -> Iterator[Diagnostic]:
+        """Say which numbers the nodes of further instances have."""
+        for place in self.instances:
+            if place.node_offset:
+                what = f'nodes of instance "{place.name}" have their number plus {place.node_offset}'
+                yield Diagnostic("mesh.renumbered", self.where, what, severity="warn")
+
+
+def lookup(sets: dict[str, Any], name: str) -> Any:
+    """Entry of a set, upper and lower case alike; None where there is none."""
+    if name in sets:
+        return sets[name]
+    return next((entries for known, entries in sets.items() if known.upper() == name.upper()), None)
+
+
+def members(number: Ints, parts: list[Any]) -> Any:
+    """Mask of the numbers that are in arrays or ranges."""
+    chosen = np.zeros(len(number), dtype=bool)
+    for part in parts:
+        if isinstance(part, tuple):
+            first, last, step = part
+            chosen |= (number >= first) & (number <= last) & ((number - first) % step == 0)
+        else:
+            chosen |= np.isin(number, part)
+    return chosen
+
+
+def face_number(kind: str, label: str, line: int) -> int:
+    """Local face of a label S1 ... S6; without a label the free faces; flat cells have one face only."""
+    if kind not in ELEMENTS:
+        return -1
+    if not label:
+        return FREE_FACES
+    if not (label[:1] == "S" and label[1:].isdigit()):
+        raise Damaged(f'face "{label[:20]}" of a {kind} cell', line, "name S1, S2, ...")
+    element = ELEMENTS[kind]
+    ours = [frozenset(node for node in face if node < element.n_corners) for face in element.faces]
+    theirs = FACES[element.family]
+    number = int(label[1:3]) - 1
+    return ours.index(frozenset(theirs[number])) if 0 <= number < len(theirs) else len(theirs)
+
+
+def without_repeats(number: Ints, points: Floats) -> tuple[Ints, Floats]:
+    """A node that is given again at the same place counts once."""
+    if len(np.unique(number)) == len(number):
+        return number, points
+    rows = np.column_stack([number, points])
+    _, first = np.unique(rows, axis=0, return_index=True)
+    keep = np.sort(first)
+    return to_ints(number[keep]), points[keep]
