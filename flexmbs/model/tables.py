@@ -5,8 +5,8 @@ Row 0 of every table of bodies is ground; bodies 1 ... n_bodies are numbered so 
 rows are modal: rotating one 6x6 per joint is dearer than rotating a body's inertia once. Whatever `f_app`
 holds is in body axes, as in the formulation.
 
-`pos = [beta_1, q_1, beta_2, q_2, ...]`, `vel = [eta_1, q_dot_1, ...]` follow that numbering. Every speed k
-belongs to body `speed_body[k]`; the columns of C_i for its speeds are rows of `Workspace.H` (F20).
+`pos = [beta_1, q_1, beta_2, q_2, ...]`, `vel = [eta_1, q_dot_1, ...]` follow that numbering. The columns of
+C_i for the speeds of a body are rows of `Workspace.H` (F20).
 
 Constraint rows (cut joints, couplings, drives on cut joints) come in groups, one group per cut joint or
 law. A row is a sum of entries: relations between two markers (`ent_*`), and joint speeds (`dof_*`).
@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from flexmbs.expressions import ExpressionTable
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -54,9 +56,8 @@ class Tables(NamedTuple):
     prim_travel: Floats
     prim_beta: Ints  # offset in pos
     prim_eta: Ints  # offset in vel
-    driven: Ints  # (n_vel,) number of the drive of a speed, or -1
+    driven: Ints  # (n_vel,) place in drive_x of a prescribed speed, or -1
     driven_pos: Ints  # (n_vel,) its coordinate's place in pos, or -1 (ball and elastic speeds: -1)
-    speed_body: Ints  # (n_vel,)
     # balls in pos, for x (+) v: places of the quaternion and of its three speeds
     ball_beta: Ints
     ball_eta: Ints
@@ -70,11 +71,12 @@ class Tables(NamedTuple):
     mark_L: Ints  # offset of 6 nf numbers in Workspace.L
     mark_data: Floats
     mark_travel: Ints  # (n_markers,) row in Workspace.travel, or -1
+    mark_start: Ints  # markers of body i: mark_start[i] ... mark_start[i + 1]
     # joint coordinates, all joints with scalar coordinates: what springs, couplings and sensors see
     coord_pos: Ints  # place in pos, or -1 for a cut joint
     coord_vel: Ints  # place in vel, or -1
     coord_entry: Ints  # entry that gives the coordinate of a cut joint, or -1
-    # relations between two markers
+    # relations between two markers: kinds in model/joints/relations.py
     ent_kind: Ints
     ent_p: Ints  # marker P
     ent_q: Ints  # marker Q
@@ -83,23 +85,27 @@ class Tables(NamedTuple):
     ent_value: Floats
     # constraint rows and their groups
     group_start: Ints  # rows of group g: group_start[g] ... group_start[g + 1]
-    row_kind: Ints  # 0 sum of entries - constant - drive; 1 expression
-    row_const: Floats
-    row_drive: Ints  # number of a drive or length law, or -1
-    row_expr: Ints
-    row_scale: Floats  # length that makes the row a length: 1 for offsets, l for turns
-    rowent_start: Ints  # entries of a row: rowent[rowent_start[r] ...]
+    group_of_row: Ints
+    row_law: Ints  # place in drive_x of what is subtracted (drive, length), or -1
+    row_expr: Ints  # expression of joint coordinates that is added, or -1
+    rowent_start: Ints  # entries of row r: rowent[rowent_start[r] ... rowent_start[r + 1]]
     rowent: Ints
+    rowent_coord: Ints  # joint coordinate by which an expression sees the entry, or -1: coefficient constant
     rowent_coef: Floats
+    rowent_p: Ints  # places of the bodies of P and Q in path_body, -1 for ground
+    rowent_q: Ints
     rowdof_start: Ints  # tree coordinates of a row
     rowdof_coord: Ints
+    rowdof_expr: Ints  # 1 where the coefficient is a derivative of the row's expression
     rowdof_coef: Floats
+    rowdof_place: Ints  # place of the coordinate's body in path_body
     # paths of the groups: bodies from the cut to the root, falling
     path_start: Ints
     path_body: Ints
     path_parent: Ints  # place of the parent in path_body, or -1 at the root
     path_e: Ints  # offset of (speeds of the body) x (rows of the group) numbers in Workspace.e
-    o_gcol: Ints  # offset of the elastic part of the columns in Workspace.gcol_f
+    path_col: Ints  # offset of the rows' sixes in Workspace.gcol, counted in sixes
+    path_mode: Ints  # offset of (modes of the body) x (rows) numbers in Workspace.gcol_f
     # groups that pass a body: places in path_body
     body_path_start: Ints
     body_path: Ints
@@ -107,6 +113,7 @@ class Tables(NamedTuple):
     # envelope of the loop matrix: row r holds columns env_first[r] ... r from env_start[r]
     env_first: Ints
     env_start: Ints
+    row_laws: ExpressionTable  # expressions of joint coordinates: slot 0 is t, 1 + c coordinate c
 
 
 class Workspace(NamedTuple):
@@ -120,17 +127,25 @@ class Workspace(NamedTuple):
     mark_x: Floats  # (n_markers, 3)
     mark_R: Floats  # (n_markers, 3, 3) R_IP
     mark_u: Floats  # (n_markers, 3) u_P, body axes
+    mark_Rl: Floats  # (n_markers, 3, 3) R_P, body <- marker
+    mark_theta: Floats  # (n_markers, 3) rotation of the marker by the modes, ground axes
     L: Floats  # elastic columns of L_P at the marker, ground axes, 6 numbers per mode (F18)
     e_axis: Floats  # (n_prims, 3) axes of the elementary motions (balls: unused)
+    e_point: Floats  # (n_prims, 3) points on the axes, after the travel
+    e_travel: Floats  # (n_prims,) travels
     # velocity stage: absolute, ground axes
     v: Floats  # (n_bodies + 1, 6)
     a: Floats  # (n_bodies + 1, 6) with the accelerations that were given
     mark_v: Floats  # (n_markers, 6)
     mark_a: Floats  # (n_markers, 6)
-    # drives, written by their kernel before the position stage
+    mark_rel: Floats  # (n_markers, 12) velocity in the body and its rate beside the terms in w, ground axes
+    # functions of time and their rates: drives, then lengths (`System.time_laws`); written before all stages
     drive_x: Floats
     drive_v: Floats
     drive_a: Floats
+    stack: Floats
+    slots: Floats  # (3, 1 + n_coords) what expressions see: values, rates, second rates
+    out3: Floats
     travel: Floats  # (n_travel, 3, 3) place of travelling markers, its rate, its second rate
     coord_x: Floats  # joint coordinates and their rates, all joints
     coord_v: Floats
@@ -158,17 +173,18 @@ class Workspace(NamedTuple):
     delta: Floats  # (n_vel,) change of the accelerations
     f_p: Floats  # (n_bodies + 1, 6) joint wrench on the body, ground axes at its origin
     # loops
-    ent: Floats  # (n_entries, 9) value, rate, second rate, force (3) and moment (3) on Q at its origin
-    ent_coef: Floats  # coefficients of rowent, as used
-    dof_coef: Floats
-    g: Floats  # (n_rows,) g, its rate, its second rate with the accelerations that were given
+    ent: Floats  # (n_entries, 10) value, rate, second rate; force (3), moment (3) on Q at its origin; spare
+    rowent_c: Floats  # coefficients of the entries of rows, as used
+    rowdof_c: Floats
+    row_const: Floats  # constants of the rows, taken at the start
+    g: Floats  # (n_rows,) g, its rate, its second rate for the accelerations that were given
     g_dot: Floats
     g_ddot: Floats
-    gcol: Floats  # (longest path * rows, 6)
+    gcol: Floats  # (..., 6)
     gcol_f: Floats
     e: Floats
-    S: Floats  # envelope of G A (F26)
+    S: Floats  # envelope of G A (F26), then its factors
     S_diag: Floats  # its diagonal before the factorisation
-    free_row: Ints  # (n_rows,) 1 where the row was found redundant
+    redundant: Ints  # (n_rows,) 1 where the row was found redundant
     rhs: Floats
     lam: Floats

@@ -21,16 +21,17 @@ class Term(NamedTuple):
 
 
 class Law(NamedTuple):
-    """sum of `terms` + `curve(x)` of the coordinate `curve_of` = constant.
+    """sum of `terms` + `zero` = constant.
 
-    `curve` is an expression of x or None. `constant_from_start`: the constant is taken at the start, else 0.
-    `scale`: the reported force is `scale` times the multiplier of this row.
+    `zero` is an expression or None; it sees the joint coordinates `of` under the `names` given.
+    `constant_from_start`: the constant is what the law has at the start, else 0. `scale`: the reported
+    force is `scale` times the multiplier of this row.
     """
 
-    terms: tuple[Term, ...]
-    curve: Any = None
-    curve_of: tuple[str, int] | None = None
+    terms: tuple[Term, ...] = ()
     zero: Any = None
+    of: tuple[tuple[str, int], ...] = ()
+    names: tuple[str, ...] = ()
     constant_from_start: bool = True
     scale: float = 1.0
 
@@ -54,7 +55,7 @@ def coordinate_number(model: Any, path: str) -> tuple[str, int]:
 
 @dataclass(kw_only=True)
 class Gear(Coupling):
-    """What spur, bevel and worm pairs share: `wheels` and `carrier` are bodies or ground, `teeth` both counts.
+    """What spur, bevel and worm pairs share: `wheels`, `carrier` are bodies or ground, `teeth` counts.
 
     `module` [m] is only used for the tangential force that is reported.
     """

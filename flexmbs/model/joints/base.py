@@ -1,4 +1,4 @@
-"""What a joint is: data. Elementary screws for the explicit face, locked relations for the implicit one (F19)."""
+"""What a joint is: data. Elementary screws for its explicit face, locked relations for the other (F19)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,383 @@
+"""The recursion: residual of given accelerations, backward pass, forward pass (F22-F24, F43).
+
+All is written for the *change* delta of given accelerations `acc`: forces are replaced by what is missing,
+f - M a_hat(acc), so that a_rel drops out, rounding shrinks with the iterations, and the step of (F43) needs
+no product Sh a:  (M + Sh) delta = k - M acc. With acc = 0 and gh = bh = 0 it is the plain forward dynamics.
+Gravity enters as an acceleration of the whole: a_hat - g.
+"""
+
+import math
+
+from flexmbs._jit import kernel
+from flexmbs.ffrf.inertia import inertia
+
+DONE, SINGULAR_ELASTIC, SINGULAR_JOINT = 0, 1, 2
+
+
+@kernel(lean=True)
+def masses(sys, ws, pos, vel):
+    """Inertia and velocity forces of all bodies (F10-F13). Writes: body_out, rows."""
+    for i in range(1, sys.parent.shape[0]):
+        R, v = ws.R[i], ws.v[i]
+        wx = R[0, 0] * v[3] + R[1, 0] * v[4] + R[2, 0] * v[5]
+        wy = R[0, 1] * v[3] + R[1, 1] * v[4] + R[2, 1] * v[5]
+        wz = R[0, 2] * v[3] + R[1, 2] * v[4] + R[2, 2] * v[5]
+        inertia(
+            sys.block_data, sys.o_block[i], sys.nf[i], sys.n_T[i], sys.n_A[i], sys.n_G[i],
+            pos, sys.o_q[i], vel, sys.o_qd[i], wx, wy, wz, ws.body_out, 15 * i, ws.rows, sys.o_rows[i],
+        )  # fmt: skip
+
+
+@kernel(lean=True)
+def residuals(sys, ws, pos, vel, acc):
+    """What is missing on every body and speed for the accelerations `acc`: f - M a_hat (F21).
+
+    Needs masses, f_app, tau_coord and the velocity stage with the same `acc`. Writes: M, M_f, f, tau.
+    """
+    for k in range(vel.shape[0]):
+        ws.tau[k] = 0.0
+    for c in range(sys.coord_vel.shape[0]):
+        if sys.coord_vel[c] >= 0:
+            ws.tau[sys.coord_vel[c]] += ws.tau_coord[c]
+    for i in range(1, sys.parent.shape[0]):
+        rigid_residual(sys, ws, i)
+        elastic_residual(sys, ws, i, pos, vel, acc)
+
+
+@kernel(lean=True)
+def rigid_residual(sys, ws, i):
+    """Rigid rows of body i: inertia turned to ground axes, residual force (F12). Writes: M, f of body i."""
+    R, M, f, o, b, p = ws.R[i], ws.M[i], ws.f[i], ws.body_out, 15 * i, sys.o_f[i]
+    mass = sys.block_data[sys.o_block[i]]
+    # S_t and the applied and velocity forces
+    x, y, z = o[b], o[b + 1], o[b + 2]
+    f0, f1, f2 = o[b + 9] + ws.f_app[p], o[b + 10] + ws.f_app[p + 1], o[b + 11] + ws.f_app[p + 2]
+    n0, n1, n2 = o[b + 12] + ws.f_app[p + 3], o[b + 13] + ws.f_app[p + 4], o[b + 14] + ws.f_app[p + 5]
+    sx = R[0, 0] * x + R[0, 1] * y + R[0, 2] * z
+    sy = R[1, 0] * x + R[1, 1] * y + R[1, 2] * z
+    sz = R[2, 0] * x + R[2, 1] * y + R[2, 2] * z
+    for row in range(3):
+        for col in range(3):
+            M[row, col] = mass if row == col else 0.0
+        f[row] = R[row, 0] * f0 + R[row, 1] * f1 + R[row, 2] * f2
+        f[3 + row] = R[row, 0] * n0 + R[row, 1] * n1 + R[row, 2] * n2
+        # R Theta, row by row, then times R^T
+        a, c, d = R[row, 0], R[row, 1], R[row, 2]
+        t0 = a * o[b + 3] + c * o[b + 4] + d * o[b + 5]
+        t1 = a * o[b + 4] + c * o[b + 6] + d * o[b + 7]
+        t2 = a * o[b + 5] + c * o[b + 7] + d * o[b + 8]
+        for col in range(3):
+            M[3 + row, 3 + col] = t0 * R[col, 0] + t1 * R[col, 1] + t2 * R[col, 2]
+    M[0, 3], M[0, 4], M[0, 5] = 0.0, sz, -sy
+    M[1, 3], M[1, 4], M[1, 5] = -sz, 0.0, sx
+    M[2, 3], M[2, 4], M[2, 5] = sy, -sx, 0.0
+    ax, ay, az = ws.a[i, 0] - sys.grav[0], ws.a[i, 1] - sys.grav[1], ws.a[i, 2] - sys.grav[2]
+    bx, by, bz = ws.a[i, 3], ws.a[i, 4], ws.a[i, 5]
+    f[0] -= mass * ax + by * sz - bz * sy
+    f[1] -= mass * ay + bz * sx - bx * sz
+    f[2] -= mass * az + bx * sy - by * sx
+    f[3] -= sy * az - sz * ay + M[3, 3] * bx + M[3, 4] * by + M[3, 5] * bz
+    f[4] -= sz * ax - sx * az + M[4, 3] * bx + M[4, 4] * by + M[4, 5] * bz
+    f[5] -= sx * ay - sy * ax + M[5, 3] * bx + M[5, 4] * by + M[5, 5] * bz
+    for row in range(3):
+        for col in range(3):
+            M[3 + row, col] = M[col, 3 + row]
+
+
+@kernel(lean=True)
+def elastic_residual(sys, ws, i, pos, vel, acc):
+    """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
+    R, f, a = ws.R, ws.f[i], ws.a[i]
+    nf, k0, q0, o, r = sys.nf[i], sys.o_qd[i], sys.o_q[i], sys.o_E[i], sys.o_rows[i]
+    ax, ay, az = a[0] - sys.grav[0], a[1] - sys.grav[1], a[2] - sys.grav[2]
+    mff, K, D = sys.o_K[i], sys.o_K[i] + nf * nf, sys.o_K[i] + 2 * nf * nf
+    for m in range(nf):
+        c = o + 6 * m
+        for row in range(6):
+            ws.M_f[c + row] = ws.rows[r + 7 * m + row]
+        rotate_six(R, i, ws.M_f, c)
+        s = ws.rows[r + 7 * m + 6] + ws.f_app[sys.o_f[i] + 6 + m]
+        s -= ws.M_f[c] * ax + ws.M_f[c + 1] * ay + ws.M_f[c + 2] * az
+        s -= ws.M_f[c + 3] * a[3] + ws.M_f[c + 4] * a[4] + ws.M_f[c + 5] * a[5]
+        row_m, row_K, row_D = mff + nf * m, K + nf * m, D + nf * m
+        for n in range(nf):
+            s -= sys.K_data[row_m + n] * acc[k0 + n]
+            s -= sys.K_data[row_K + n] * pos[q0 + n] + sys.K_data[row_D + n] * vel[k0 + n]
+        ws.tau[k0 + m] = s
+        for row in range(6):
+            f[row] -= ws.M_f[c + row] * acc[k0 + m]
+
+
+@kernel(inline=True)
+def rotate_six(R, i, x, o):
+    """Two three-vectors in x[o : o + 6] turned by R[i]."""
+    for s in (o, o + 3):
+        a, b, c = x[s], x[s + 1], x[s + 2]
+        x[s] = R[i, 0, 0] * a + R[i, 0, 1] * b + R[i, 0, 2] * c
+        x[s + 1] = R[i, 1, 0] * a + R[i, 1, 1] * b + R[i, 1, 2] * c
+        x[s + 2] = R[i, 2, 0] * a + R[i, 2, 1] * b + R[i, 2, 2] * c
+
+
+@kernel(lean=True)
+def backward(sys, ws, gh, bh):
+    """Articulated inertia and force of every body, from the tips to the bases (F22), with Sh of (F43).
+
+    Needs residuals. Writes: N, G, U, D, u; M and f become those that reach the joint's inner side.
+    Returns a status and the body concerned.
+    """
+    for k in range(sys.driven.shape[0]):
+        ws.K_tau[k] = 0.0
+        ws.D_tau[k] = 0.0
+    for c in range(sys.coord_vel.shape[0]):
+        if sys.coord_vel[c] >= 0:
+            ws.K_tau[sys.coord_vel[c]] += ws.K_coord[c]
+            ws.D_tau[sys.coord_vel[c]] += ws.D_coord[c]
+    for i in range(1, sys.parent.shape[0]):
+        nf, o = sys.nf[i], sys.o_K[i]
+        n2 = nf * nf
+        for a in range(n2):
+            ws.N[sys.o_N[i] + a] = (
+                sys.K_data[o + a] + bh * sys.K_data[o + n2 + a] + gh * sys.K_data[o + 2 * n2 + a]
+            )
+    for i in range(sys.parent.shape[0] - 1, 0, -1):
+        if not eliminate_modes(sys, ws, i):
+            return SINGULAR_ELASTIC, i
+        if not eliminate_joint(sys, ws, i, gh, bh):
+            return SINGULAR_JOINT, i
+        if sys.parent[i] > 0:
+            to_parent(sys, ws, i)
+    return DONE, 0
+
+
+@kernel(lean=True)
+def eliminate_modes(sys, ws, i):
+    """Take the elastic coordinates of body i out of M and f (F22, F24a).
+
+    Writes: N (Cholesky factor, lower), G = N^-1/2 E^T, u of the elastic speeds; M, f. False when N_ff is not
+    positive definite.
+    """
+    nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]
+    M, f, H = ws.M[i], ws.f[i], ws.H
+    for a in range(nf):
+        c, k = o + 6 * a, k0 + a
+        s = ws.tau[k]
+        for row in range(6):
+            e = ws.M_f[c + row]
+            for col in range(6):
+                e += M[row, col] * H[k, col]
+            ws.G[c + row] = e
+            s += H[k, row] * f[row]
+        ws.u[k] = s
+        ws.D[k] = 1.0
+    N = ws.N[sys.o_N[i] : sys.o_N[i] + nf * nf].reshape(nf, nf)
+    for a in range(nf):
+        for b in range(a + 1):
+            s = N[a, b]
+            for row in range(6):
+                s += H[k0 + a, row] * ws.G[o + 6 * b + row] + ws.M_f[o + 6 * a + row] * H[k0 + b, row]
+            N[a, b] = s
+    for a in range(nf):
+        for b in range(a + 1):
+            s = N[a, b]
+            for c in range(b):
+                s -= N[a, c] * N[b, c]
+            if a == b:
+                if not s > 0.0:
+                    return False
+                N[a, a] = math.sqrt(s)
+            else:
+                N[a, b] = s / N[b, b]
+        for b in range(a):
+            for row in range(6):
+                ws.G[o + 6 * a + row] -= N[a, b] * ws.G[o + 6 * b + row]
+            ws.u[k0 + a] -= N[a, b] * ws.u[k0 + b]
+        d = 1.0 / N[a, a]
+        for row in range(6):
+            ws.G[o + 6 * a + row] *= d
+        ws.u[k0 + a] *= d
+        z = ws.u[k0 + a]
+        for row in range(6):
+            g = ws.G[o + 6 * a + row]
+            f[row] -= g * z
+            for col in range(6):
+                M[row, col] -= g * ws.G[o + 6 * a + col]
+    return True
+
+
+@kernel(lean=True)
+def eliminate_joint(sys, ws, i, gh, bh):
+    """Take the free speeds of the joint out of M and f, one rank-one downdate each (F22).
+
+    Writes: U, D, u of these speeds; M, f. False when a freedom has no inertia.
+    """
+    M, f, H = ws.M[i], ws.f[i], ws.H
+    for k in range(sys.o_qd[i] - 1, sys.o_eta[i] - 1, -1):
+        if sys.driven[k] >= 0:
+            continue
+        U = ws.U[k]
+        d = gh * ws.D_tau[k] + bh * ws.K_tau[k]
+        u = ws.tau[k]
+        for row in range(6):
+            s = 0.0
+            for col in range(6):
+                s += M[row, col] * H[k, col]
+            U[row] = s
+            d += H[k, row] * s
+            u += H[k, row] * f[row]
+        if not d > 0.0:
+            return False
+        ws.D[k], ws.u[k] = d, u
+        d = 1.0 / d
+        u *= d
+        for row in range(6):
+            s = d * U[row]
+            f[row] -= U[row] * u
+            for col in range(6):
+                M[row, col] -= s * U[col]
+    return True
+
+
+@kernel(lean=True)
+def to_parent(sys, ws, i):
+    """Add M and f of body i to its parent, moved to the parent's origin and modes (F22).
+
+    Only the 6x6 part leaves a body: the lower rows of B vanish. Writes: M, f, M_f, N, tau of the parent.
+    """
+    p = sys.parent[i]
+    M, f, Mp, fp = ws.M[i], ws.f[i], ws.M[p], ws.f[p]
+    x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
+    nf, b0, m0, k0 = sys.nf[p], sys.o_B[i], sys.o_E[p], sys.o_qd[p]
+    N = ws.N[sys.o_N[p] : sys.o_N[p] + nf * nf].reshape(nf, nf)
+    for a in range(nf):
+        # one column of M B at a time
+        b = b0 + 6 * a
+        c0, c1, c2 = column(M, ws.B, b, 0), column(M, ws.B, b, 1), column(M, ws.B, b, 2)
+        c3, c4, c5 = column(M, ws.B, b, 3), column(M, ws.B, b, 4), column(M, ws.B, b, 5)
+        for c in range(a, nf):
+            e = b0 + 6 * c
+            N[c, a] += (
+                ws.B[e] * c0 + ws.B[e + 1] * c1 + ws.B[e + 2] * c2
+                + ws.B[e + 3] * c3 + ws.B[e + 4] * c4 + ws.B[e + 5] * c5
+            )  # fmt: skip
+        m = m0 + 6 * a
+        ws.M_f[m] += c0
+        ws.M_f[m + 1] += c1
+        ws.M_f[m + 2] += c2
+        ws.M_f[m + 3] += c3 + y * c2 - z * c1
+        ws.M_f[m + 4] += c4 + z * c0 - x * c2
+        ws.M_f[m + 5] += c5 + x * c1 - y * c0
+        s = 0.0
+        for row in range(6):
+            s += ws.B[b + row] * f[row]
+        ws.tau[k0 + a] += s
+    fp[0] += f[0]
+    fp[1] += f[1]
+    fp[2] += f[2]
+    fp[3] += f[3] + y * f[2] - z * f[1]
+    fp[4] += f[4] + z * f[0] - x * f[2]
+    fp[5] += f[5] + x * f[1] - y * f[0]
+    shift_inertia(M, x, y, z, Mp)
+
+
+@kernel(inline=True)
+def column(M, B, b, row):
+    """Row `row` of M times six numbers of B."""
+    s = 0.0
+    for k in range(6):
+        s += M[row, k] * B[b + k]
+    return s
+
+
+@kernel(inline=True)
+def shift_inertia(M, x, y, z, Mp):
+    """Mp += S^T M S for S = [1, -(x, y, z)~; 0, 1] (F22). M stays."""
+    for row in range(3):
+        a, b, c = M[row, 0], M[row, 1], M[row, 2]
+        # linear rows: [A, A X + B]; its lower right part needs them too
+        p, q, s = M[row, 3] + y * c - z * b, M[row, 4] + z * a - x * c, M[row, 5] + x * b - y * a
+        Mp[row, 0] += a
+        Mp[row, 1] += b
+        Mp[row, 2] += c
+        Mp[row, 3] += p
+        Mp[row, 4] += q
+        Mp[row, 5] += s
+        Mp[3, row] += p
+        Mp[4, row] += q
+        Mp[5, row] += s
+    for row in range(3):
+        a, b, c = M[3 + row, 0], M[3 + row, 1], M[3 + row, 2]
+        Mp[3 + row, 3] += M[3 + row, 3] + y * c - z * b
+        Mp[3 + row, 4] += M[3 + row, 4] + z * a - x * c
+        Mp[3 + row, 5] += M[3 + row, 5] + x * b - y * a
+    for col in range(3):
+        # (x, y, z)~ times the upper right block A X + B
+        a, b, c = M[0, 0], M[0, 1], M[0, 2]
+        if col == 0:
+            p = M[0, 3] + y * c - z * b
+            q = M[1, 3] + y * M[1, 2] - z * M[1, 1]
+            s = M[2, 3] + y * M[2, 2] - z * M[2, 1]
+        elif col == 1:
+            p = M[0, 4] + z * a - x * c
+            q = M[1, 4] + z * M[1, 0] - x * M[1, 2]
+            s = M[2, 4] + z * M[2, 0] - x * M[2, 2]
+        else:
+            p = M[0, 5] + x * b - y * a
+            q = M[1, 5] + x * M[1, 1] - y * M[1, 0]
+            s = M[2, 5] + x * M[2, 1] - y * M[2, 0]
+        Mp[3, 3 + col] += y * s - z * q
+        Mp[4, 3 + col] += z * p - x * s
+        Mp[5, 3 + col] += x * q - y * p
+
+
+@kernel(lean=True)
+def forward(sys, ws, delta):
+    """Changes of all accelerations, from the bases to the tips (F23-F24).
+
+    Needs backward (and u with the multipliers in it). Writes: da, delta. Driven speeds do not change.
+    """
+    for row in range(6):
+        ws.da[0, row] = 0.0
+    for i in range(1, sys.parent.shape[0]):
+        p = sys.parent[i]
+        a, ap = ws.da[i], ws.da[p]
+        x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
+        a[0] = ap[0] + ap[4] * z - ap[5] * y
+        a[1] = ap[1] + ap[5] * x - ap[3] * z
+        a[2] = ap[2] + ap[3] * y - ap[4] * x
+        a[3], a[4], a[5] = ap[3], ap[4], ap[5]
+        for m in range(sys.nf[p]):
+            b, d = sys.o_B[i] + 6 * m, delta[sys.o_qd[p] + m]
+            for row in range(6):
+                a[row] += ws.B[b + row] * d
+        for k in range(sys.o_eta[i], sys.o_qd[i]):
+            if sys.driven[k] >= 0:
+                delta[k] = 0.0
+                continue
+            d = ws.u[k]
+            for row in range(6):
+                d -= ws.U[k, row] * a[row]
+            d /= ws.D[k]
+            delta[k] = d
+            for row in range(6):
+                a[row] += ws.H[k, row] * d
+        modes_forward(sys, ws, i, a, delta)
+
+
+@kernel(lean=True)
+def modes_forward(sys, ws, i, a, delta):
+    """Elastic rates of body i from the acceleration `a` before its modes (F23). Writes: delta; a."""
+    nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]
+    N = ws.N[sys.o_N[i] : sys.o_N[i] + nf * nf].reshape(nf, nf)
+    for m in range(nf):
+        s = ws.u[k0 + m]
+        for row in range(6):
+            s -= ws.G[o + 6 * m + row] * a[row]
+        delta[k0 + m] = s
+    for m in range(nf - 1, -1, -1):
+        s = delta[k0 + m] / N[m, m]
+        delta[k0 + m] = s
+        for n in range(m):
+            delta[k0 + n] -= N[m, n] * s
+    for m in range(nf):
+        for row in range(6):
+            a[row] += ws.H[k0 + m, row] * delta[k0 + m]

@@ -1,0 +1,193 @@
+"""Bodies, joints and markers -> flat tables (see `tables.py` for what each array holds)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.ffrf.integrals import ShapeIntegrals
+from flexmbs.ffrf.table import BodyBlock, pack_body
+from flexmbs.model.bodies import GROUND, Body, FlexibleBody
+from flexmbs.model.markers import Marker, integrals_of
+from flexmbs.model.rows import Coordinate
+from flexmbs.model.topology import Branch, Topology
+
+Array = NDArray[np.float64]
+
+
+def ints(values: Any) -> NDArray[np.int64]:
+    return np.ascontiguousarray(np.array(list(values), dtype=np.int64).reshape(-1))
+
+
+def floats(values: Any) -> Array:
+    return np.ascontiguousarray(np.array(list(values), dtype=np.float64))
+
+
+def offsets(sizes: Any) -> NDArray[np.int64]:
+    """Running starts of pieces of these sizes, with the end as last item."""
+    return np.concatenate([[0], np.cumsum(list(sizes))]).astype(np.int64)
+
+
+@dataclass
+class BodyNumbers:
+    """Numbers and offsets of the bodies, ground first."""
+
+    names: list[str]
+    branches: tuple[Branch, ...]
+    parts: dict[str, Body]
+    integrals: list[ShapeIntegrals | None]
+    blocks: list[BodyBlock]
+    nf: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    n_beta: NDArray[np.int64]
+    n_eta: NDArray[np.int64]
+
+    @property
+    def index(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.names)}
+
+    @property
+    def o_beta(self) -> NDArray[np.int64]:
+        return offsets(self.n_beta + self.nf)
+
+    @property
+    def o_eta(self) -> NDArray[np.int64]:
+        return offsets(self.n_eta + self.nf)
+
+    @property
+    def n_pos(self) -> int:
+        return int(self.o_beta[-1])
+
+    @property
+    def n_vel(self) -> int:
+        return int(self.o_eta[-1])
+
+
+def number_bodies(topology: Topology, parts: dict[str, Body]) -> BodyNumbers:
+    """Bodies in the order of the tree, with their inertia packed."""
+    names = [GROUND, *(branch.body for branch in topology.branches)]
+    index = {name: k for k, name in enumerate(names)}
+    integrals: list[ShapeIntegrals | None] = [None]
+    blocks = [BodyBlock(np.zeros(12), 0, 0, 0, 0)]
+    for name in names[1:]:
+        body = parts[name]
+        found = integrals_of(body)
+        integrals.append(found)
+        terms = body.inertia_terms if isinstance(body, FlexibleBody) else "full"
+        stiffening = not isinstance(body, FlexibleBody) or body.geometric_stiffening is not False
+        blocks.append(pack_body(found, inertia_terms=terms, stiffening=stiffening))
+    return BodyNumbers(
+        names,
+        topology.branches,
+        parts,
+        integrals,
+        blocks,
+        ints(block.nf for block in blocks),
+        ints([0, *(index[branch.parent] for branch in topology.branches)]),
+        ints([0, *(branch.joint.n_beta for branch in topology.branches)]),
+        ints([0, *(branch.joint.n_eta for branch in topology.branches)]),
+    )
+
+
+def body_tables(numbers: BodyNumbers) -> dict[str, Any]:
+    """Offsets of bodies, inertia blocks, stiffness."""
+    nf, o_beta, o_eta = numbers.nf, numbers.o_beta, numbers.o_eta
+    square = [
+        np.concatenate([m.ravel() for m in (found.m_ff, found.K_ff, found.D_ff)]) if found else np.zeros(0)
+        for found in numbers.integrals
+    ]
+    return {
+        "parent": numbers.parent,
+        "nf": nf,
+        "o_q": ints(o_beta[:-1] + numbers.n_beta),
+        "o_eta": o_eta,
+        "o_qd": ints(o_eta[:-1] + numbers.n_eta),
+        "o_f": offsets(6 + nf)[:-1].copy(),
+        "o_block": offsets(len(block.data) for block in numbers.blocks)[:-1].copy(),
+        "n_T": ints(block.n_T for block in numbers.blocks),
+        "n_A": ints(block.n_A for block in numbers.blocks),
+        "n_G": ints(block.n_G for block in numbers.blocks),
+        "o_rows": offsets(7 * nf)[:-1].copy(),
+        "o_K": offsets(3 * nf * nf)[:-1].copy(),
+        "o_N": offsets(nf * nf)[:-1].copy(),
+        "o_E": offsets(6 * nf)[:-1].copy(),
+        "o_B": offsets(6 * nf[numbers.parent])[:-1].copy(),
+        "block_data": np.concatenate([block.data for block in numbers.blocks]),
+        "K_data": np.concatenate([*square, np.zeros(0)]),
+    }
+
+
+def motion_tables(numbers: BodyNumbers) -> dict[str, Any]:
+    """Elementary motions in the order from the parent to the body, balls for x (+) v."""
+    prims: list[tuple[int, float, float, int, int]] = []
+    start, balls = [0, 0], []
+    vel_of_pos = np.full(numbers.n_pos, -1, dtype=np.int64)
+    for i, branch in enumerate(numbers.branches, start=1):
+        beta, eta = int(numbers.o_beta[i]), int(numbers.o_eta[i])
+        own = []
+        sign = -1.0 if branch.reverse else 1.0
+        for item in branch.joint.motion:
+            own.append((item.axis, sign * item.turn, sign * item.travel, beta, eta))
+            if item.axis < 0:
+                balls.append((beta, eta))
+            else:
+                vel_of_pos[beta] = eta
+            beta, eta = beta + (4 if item.axis < 0 else 1), eta + (3 if item.axis < 0 else 1)
+        prims.extend(reversed(own) if branch.reverse else own)
+        start.append(len(prims))
+        for a in range(numbers.nf[i]):
+            vel_of_pos[beta + a] = eta + a
+    columns = list(zip(*prims, strict=True)) if prims else [()] * 5
+    return {
+        "prim_start": ints(start),
+        "prim_axis": ints(columns[0]),
+        "prim_turn": floats(columns[1]),
+        "prim_travel": floats(columns[2]),
+        "prim_beta": ints(columns[3]),
+        "prim_eta": ints(columns[4]),
+        "ball_beta": ints(b for b, _ in balls),
+        "ball_eta": ints(e for _, e in balls),
+        "vel_of_pos": vel_of_pos,
+    }
+
+
+def marker_tables(numbers: BodyNumbers, markers: list[Marker]) -> dict[str, Any]:
+    """Markers by body with their modal rows."""
+    index = numbers.index
+    body = ints(index[m.body] for m in markers)
+    rows, K, data, o_L, n_L, size = [], [], [], [], 0, 0
+    for m in markers:
+        for piece, places in ((m.rows, rows), (m.K_P, K)):
+            places.append(-1 if piece is None else size)
+            if piece is not None:
+                data.append(np.ascontiguousarray(piece).ravel())
+                size += data[-1].size
+        o_L.append(n_L)
+        n_L += 6 * int(numbers.nf[index[m.body]])
+    travelling = [k for k, m in enumerate(markers) if m.travel is not None]
+    travel = np.full(len(markers), -1, dtype=np.int64)
+    travel[travelling] = np.arange(len(travelling))
+    counts = np.bincount(body, minlength=len(numbers.names))
+    return {
+        "mark_body": body,
+        "mark_u0": floats(m.u0 for m in markers).reshape(-1, 3),
+        "mark_R0": floats(m.R0 for m in markers).reshape(-1, 3, 3),
+        "mark_row": ints(rows),
+        "mark_K": ints(K),
+        "mark_L": ints(o_L),
+        "mark_data": np.concatenate([*data, np.zeros(0)]),
+        "mark_travel": travel,
+        "mark_start": offsets(counts),
+    }
+
+
+def coordinate_tables(coordinates: list[Coordinate]) -> dict[str, Any]:
+    """Places of joint coordinates in pos and vel, or the entry that gives them."""
+    return {
+        "coord_pos": ints(c.pos for c in coordinates),
+        "coord_vel": ints(c.vel for c in coordinates),
+        "coord_entry": ints(-1 if c.entry is None else c.entry.number for c in coordinates),
+    }

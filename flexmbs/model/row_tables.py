@@ -1,0 +1,170 @@
+"""Constraint groups -> flat tables: entries, rows, paths to the root, envelope of the loop matrix (F26)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.model.numbering import BodyNumbers, floats, ints, offsets
+from flexmbs.model.rows import Coordinate, Entry, Group, Row
+
+Ints = NDArray[np.int64]
+
+
+def entry_tables(entries: list[Entry]) -> dict[str, Any]:
+    """Relations between markers."""
+    return {
+        "ent_kind": ints(e.kind for e in entries),
+        "ent_p": ints(e.P.number for e in entries),
+        "ent_q": ints(e.Q.number for e in entries),
+        "ent_a": ints(e.a for e in entries),
+        "ent_b": ints(e.b for e in entries),
+        "ent_value": floats(e.value for e in entries),
+    }
+
+
+def group_paths(groups: list[Group], numbers: BodyNumbers) -> list[list[int]]:
+    """For every group the bodies between its markers and coordinates and the root, falling."""
+    index = numbers.index
+    paths = []
+    for group in groups:
+        found: set[int] = set()
+        for row in group.rows:
+            ends = [index[m.body] for _, e in row.entries for m in (e.P, e.Q)]
+            tree = [c for _, c in row.coordinates] + row.of
+            ends += [c.body for c in tree if c.entry is None]
+            ends += [index[m.body] for c in row.of if c.entry for m in (c.entry.P, c.entry.Q)]
+            for body in ends:
+                while body > 0 and body not in found:
+                    found.add(body)
+                    body = int(numbers.parent[body])
+        paths.append(sorted(found, reverse=True))
+    return paths
+
+
+def order_groups(groups: list[Group], numbers: BodyNumbers) -> list[Group]:
+    """Groups in an order of small bandwidth: neighbours are those that share a body of their paths."""
+    if len(groups) < 3:
+        return groups
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    paths = group_paths(groups, numbers)
+    rows = np.repeat(np.arange(len(groups)), [len(path) for path in paths])
+    touch = csr_matrix((np.ones(len(rows)), (rows, np.concatenate(paths))), (len(groups), len(numbers.names)))
+    order = reverse_cuthill_mckee((touch @ touch.T).tocsr(), symmetric_mode=True)
+    return [groups[int(k)] for k in order]
+
+
+def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str, Any]:
+    """All tables of rows and paths; `laws` gives the numbers of time laws and row expressions."""
+    paths = group_paths(groups, numbers)
+    tables = _path_tables(groups, paths, numbers)
+    ent: list[tuple[int, int, float, int, int]] = []
+    dof: list[tuple[int, int, float, int]] = []
+    n_ent, n_dof, law, expr = [0], [0], [], []
+    for g, group in enumerate(groups):
+        place = {body: int(tables["path_start"][g]) + k for k, body in enumerate(paths[g])}
+        for row in group.rows:
+            row.number = len(law)
+            law.append(laws.number_of(row.law))
+            expr.append(laws.row_expression(row))
+            for coef, entry in row.entries:
+                ent.append((entry.number, -1, coef, *_ends(entry, place, numbers)))
+            for c in row.of:
+                if c.entry is not None:
+                    ent.append((c.entry.number, c.number, 0.0, *_ends(c.entry, place, numbers)))
+                else:
+                    dof.append((c.number, 1, 0.0, place[c.body]))
+            dof += [(c.number, 0, coef, place[c.body]) for coef, c in row.coordinates]
+            n_ent.append(len(ent))
+            n_dof.append(len(dof))
+    e = list(zip(*ent, strict=True)) if ent else [()] * 5
+    d = list(zip(*dof, strict=True)) if dof else [()] * 4
+    return tables | {
+        "row_law": ints(law),
+        "row_expr": ints(expr),
+        "rowent_start": ints(n_ent),
+        "rowent": ints(e[0]),
+        "rowent_coord": ints(e[1]),
+        "rowent_coef": floats(e[2]),
+        "rowent_p": ints(e[3]),
+        "rowent_q": ints(e[4]),
+        "rowdof_start": ints(n_dof),
+        "rowdof_coord": ints(d[0]),
+        "rowdof_expr": ints(d[1]),
+        "rowdof_coef": floats(d[2]),
+        "rowdof_place": ints(d[3]),
+    }
+
+
+def _ends(entry: Entry, place: dict[int, int], numbers: BodyNumbers) -> tuple[int, int]:
+    index = numbers.index
+    return place.get(index[entry.P.body], -1), place.get(index[entry.Q.body], -1)
+
+
+def _path_tables(groups: list[Group], paths: list[list[int]], numbers: BodyNumbers) -> dict[str, Any]:
+    sizes = [len(group.rows) for group in groups]
+    start = offsets(len(path) for path in paths)
+    speeds = numbers.n_eta + numbers.nf
+    parent, e_size, col, mode, group_of = [], [], [], [], []
+    for g, path in enumerate(paths):
+        place = {body: int(start[g]) + k for k, body in enumerate(path)}
+        n_mode = 0
+        for k, body in enumerate(path):
+            parent.append(place.get(int(numbers.parent[body]), -1))
+            e_size.append(int(speeds[body]) * sizes[g])
+            col.append(k * sizes[g])
+            mode.append(n_mode)
+            n_mode += int(numbers.nf[body]) * sizes[g]
+            group_of.append(g)
+    bodies = [body for path in paths for body in path]
+    by_body = np.argsort(np.array(bodies, dtype=np.int64), kind="stable")
+    return {
+        "group_start": offsets(sizes),
+        "group_of_row": ints(np.repeat(np.arange(len(groups)), sizes)),
+        "path_start": start,
+        "path_body": ints(bodies),
+        "path_parent": ints(parent),
+        "path_e": offsets(e_size)[:-1].copy() if e_size else ints([]),
+        "path_col": ints(col),
+        "path_mode": ints(mode),
+        "body_path_start": offsets(np.bincount(ints(bodies), minlength=len(numbers.names))),
+        "body_path": ints(by_body),
+        "path_group": ints(group_of),
+    } | _envelope(sizes, paths)
+
+
+def _envelope(sizes: list[int], paths: list[list[int]]) -> dict[str, Any]:
+    """First column of every row of the loop matrix: the first group that shares a body."""
+    starts = offsets(sizes)
+    seen: dict[int, int] = {}
+    first = []
+    for g, path in enumerate(paths):
+        low = min([g, *(seen.get(body, g) for body in path)])
+        for body in path:
+            seen.setdefault(body, g)
+        first += [int(starts[low])] * sizes[g]
+    lengths = [r - low + 1 for r, low in enumerate(first)]
+    return {"env_first": ints(first), "env_start": offsets(lengths)}
+
+
+def entries_of(groups: list[Group], coordinates: list[Coordinate]) -> list[Entry]:
+    """All entries, numbered: those of rows and those of coordinates of cut joints."""
+    found: dict[int, Entry] = {}
+    for row in _rows(groups):
+        for _, entry in row.entries:
+            found.setdefault(id(entry), entry)
+    for c in coordinates:
+        if c.entry is not None:
+            found.setdefault(id(c.entry), c.entry)
+    entries = list(found.values())
+    for number, entry in enumerate(entries):
+        entry.number = number
+    return entries
+
+
+def _rows(groups: list[Group]) -> list[Row]:
+    return [row for group in groups for row in group.rows]

@@ -1,0 +1,149 @@
+"""Bodies and joints -> spanning tree and cut joints (F28).
+
+The tree takes the joints with most constraints, so that cuts have few rows; driven and held joints go first
+among equals, because in the tree a prescribed coordinate costs nothing and is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.model.bodies import GROUND, Particle
+from flexmbs.model.joints.base import Joint, Motion, travel
+from flexmbs.model.joints.free import Free
+from flexmbs.model.model import Model
+
+
+@dataclass(kw_only=True)
+class Base(Free):
+    """The free joint between ground and a body that no joint of the tree holds; not a joint of the user."""
+
+
+@dataclass(kw_only=True)
+class ParticleBase(Joint):
+    """Three translations of a mass point; not a joint of the user."""
+
+    motion: tuple[Motion, ...] = field(default=(travel("x", "x"), travel("y", "y"), travel("z", "z")))
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A joint of the tree: it moves `body` against `parent`; `reverse` when its P is on `body`."""
+
+    joint: Joint
+    parent: str
+    body: str
+    reverse: bool
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Branches in the order of the bodies' numbers (parents first), and the cut joints with the reason."""
+
+    branches: tuple[Branch, ...]
+    cuts: tuple[Joint, ...]
+    reasons: dict[str, str]
+
+    @property
+    def n_loops(self) -> int:
+        return len(self.cuts)
+
+
+def body_of(path: str) -> str:
+    """Name of the body in `body` or `body.frame`."""
+    return path.partition(".")[0]
+
+
+def build_topology(model: Model) -> Topology:
+    """Choose the tree and number the bodies along it, depth first."""
+    chosen, reasons = _spanning_joints(model)
+    neighbours: dict[str, list[tuple[str, Joint, bool]]] = {name: [] for name in (GROUND, *model.bodies)}
+    for joint in chosen:
+        a, b = body_of(joint.from_frame), body_of(joint.to_frame)
+        neighbours[a].append((b, joint, False))
+        neighbours[b].append((a, joint, True))
+    branches: list[Branch] = []
+    seen = {GROUND}
+    stack = [(GROUND, joint, body, reverse) for body, joint, reverse in reversed(neighbours[GROUND])]
+    while stack:
+        parent, joint, body, reverse = stack.pop()
+        if body in seen:
+            continue
+        seen.add(body)
+        branches.append(Branch(joint, parent, body, reverse))
+        stack.extend(
+            (body, j, other, rev) for other, j, rev in reversed(neighbours[body]) if other not in seen
+        )
+    taken = {id(joint) for joint in chosen}
+    cuts = tuple(joint for joint in model.joints.values() if id(joint) not in taken)
+    return Topology(tuple(branches), cuts, reasons)
+
+
+def _spanning_joints(model: Model) -> tuple[list[Joint], dict[str, str]]:
+    """Joints of the tree, floating bases included; and why every other joint is a cut."""
+    driven = {drive.joint for drive in model.drives.values()}
+    group = {name: name for name in (GROUND, *model.bodies)}
+
+    def root(name: str) -> str:
+        while group[name] != name:
+            group[name] = group[group[name]]
+            name = group[name]
+        return name
+
+    chosen: list[Joint] = []
+    reasons: dict[str, str] = {}
+    for joint in sorted(model.joints.values(), key=lambda item: _preference(item, item.name in driven)):
+        a, b = body_of(joint.from_frame), body_of(joint.to_frame)
+        reason = _why_not(model, joint, a, b)
+        if not reason and root(a) == root(b):
+            reason = "closes a loop, and has the fewest constraints in it"
+        if reason:
+            reasons[joint.name] = reason
+        else:
+            group[root(a)] = root(b)
+            chosen.append(joint)
+    # the user's order decides the numbering, not the preference
+    order = {name: k for k, name in enumerate(model.joints)}
+    chosen.sort(key=lambda item: order[item.name])
+    for name in model.bodies:
+        if root(name) != root(GROUND):
+            group[root(name)] = root(GROUND)
+            chosen.append(_base(model, name))
+    return chosen, reasons
+
+
+def _preference(joint: Joint, driven: bool) -> tuple[int, int]:
+    return (0 if driven or joint.hold else 1, joint.n_eta)
+
+
+def _why_not(model: Model, joint: Joint, a: str, b: str) -> str:
+    """Reason why a joint cannot stand in the tree, or nothing."""
+    if joint.cut:
+        return "cut = true"
+    if not joint.has_motion:
+        return f"{joint.type_name} has no coordinates of its own"
+    if joint.type_name == "free":
+        return "" if a != b else "joins a body to itself"
+    if any(isinstance(model.bodies.get(name), Particle) for name in (a, b)):
+        return "holds a particle, whose coordinates are its place"
+    return "" if a != b else "joins a body to itself"
+
+
+def _base(model: Model, name: str) -> Joint:
+    kind = ParticleBase if isinstance(model.bodies[name], Particle) else Base
+    return kind(name=name, from_frame=GROUND, to_frame=name)
+
+
+def check_joints(model: Model) -> None:
+    """Refuse joints whose two sides are one body."""
+    for joint in model.joints.values():
+        if body_of(joint.from_frame) == body_of(joint.to_frame):
+            raise InputError(
+                Diagnostic(
+                    "joint.same_body",
+                    f"joints.{joint.name}",
+                    f"from and to are both on {body_of(joint.from_frame)}",
+                    "a joint connects two bodies, or a body and ground",
+                )
+            )
