@@ -1,0 +1,106 @@
+"""Result or modal data -> a file to look at; the ending of its name says which kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flexmbs import hdf5
+from flexmbs.errors import Diagnostic, UsageError, nearest
+from flexmbs.modaldata import ModalData
+from flexmbs.post.animation.gltf import write_glb
+from flexmbs.post.animation.page import Curve, animation_page, write_page
+from flexmbs.post.animation.pictures import View, write_pictures
+from flexmbs.post.animation.shapes import system_modes
+from flexmbs.post.channels import Channel, catalogue
+from flexmbs.post.record import Record
+from flexmbs.post.scene import Scene, modal_scene, result_scene
+from flexmbs.post.skin import MAX_VERTICES
+
+ENDINGS = (".html", ".glb", ".mp4", ".gif", ".png")
+MAX_CURVE_BYTES = 6_000_000
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A scene with its curves and, for a `linearize` result, the modes of the system."""
+
+    scene: Scene
+    curves: list[Curve] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+    modes: list[dict[str, Any]] = field(default_factory=list)
+
+
+def load_story(
+    source: str | Path, modal: Mapping[str, str | Path] | None = None, limit: int = MAX_VERTICES
+) -> Story:
+    """Read a result (finished or not) or `X.modal.h5`."""
+    if hdf5.file_format(source) == "flexmbs-modal":
+        return Story(modal_scene(ModalData.load(source), Path(source).name.split(".")[0], limit))
+    record = Record.load(source)
+    scene = result_scene(record, modal, limit)
+    curves = curves_of(record)
+    return Story(scene, curves, first_curves(curves), system_modes(record, scene))
+
+
+def animate(
+    source: str | Path,
+    output: str | Path,
+    *,
+    modal: Mapping[str, str | Path] | None = None,
+    limit: int = MAX_VERTICES,
+    view: View | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Write the animation of a result, or of the modes of a body; returns what was written."""
+    output = Path(output)
+    if output.suffix not in ENDINGS:
+        what = f'"{output.suffix}" is no kind of animation'
+        remedy = nearest(output.suffix, ENDINGS) if output.suffix else "choices: " + ", ".join(ENDINGS)
+        raise UsageError(Diagnostic("animate.kind", str(output), what, remedy))
+    story = load_story(source, modal, limit)
+    if output.suffix == ".html":
+        text = animation_page(story.scene, story.curves, story.shown, story.modes)
+        size = write_page(output, text, overwrite)
+    elif output.suffix == ".glb":
+        size = write_glb(output, story.scene, overwrite)
+    else:
+        size = write_pictures(output, story.scene, view or View(), overwrite, progress)
+    skins = {b.name: [b.skin.n_points, b.skin.n_full] for b in story.scene.bodies if b.skin is not None}
+    return {
+        "file": str(output),
+        "bytes": size,
+        "bodies": [body.name for body in story.scene.bodies],
+        "skins": skins,
+        "samples": len(story.scene.time),
+        "notes": story.scene.notes,
+    }
+
+
+def curves_of(record: Record) -> list[Curve]:
+    """Channels for the page, those people ask for first until the page would grow too large."""
+    channels = sorted(catalogue(record), key=rank)
+    room = max(1, MAX_CURVE_BYTES // (4 * record.n_samples))
+    chosen = sorted(channels[:room], key=lambda channel: channel.name)
+    return [Curve(c.short, c.unit, c.owner, c.values(record)) for c in chosen]
+
+
+def rank(channel: Channel) -> int:
+    word = channel.path.split("/")[-1]
+    if channel.group in ("sensors", "energy", "joints", "drives", "states", "metrics", "couplings"):
+        return 0
+    return {"position": 1, "q": 1, "velocity": 2, "angular_velocity": 2, "q_dot": 2}.get(word, 3)
+
+
+def first_curves(curves: list[Curve]) -> list[str]:
+    """What the plot under the animation shows at first: a sensor, else elastic coordinates, else energies."""
+    names = [curve.name for curve in curves]
+    moving = [c.name for c in curves if not c.owner and "." in c.name and len(set(map(float, c.values))) > 1]
+    sensors = [name for name in moving if not name.startswith(("energy.", "solver.", "system."))]
+    elastic = [name for name in names if name.endswith((".q[0]", ".q[1]"))]
+    energies = [name for name in names if name in ("energy.kinetic", "energy.strain")]
+    return (sensors[:2] or elastic[:2] or energies or names[:1])[:2]

@@ -1,0 +1,219 @@
+"""One self-contained page: the scene as JSON and base64 arrays, own WebGL2 modules, nothing from outside."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs import __version__
+from flexmbs.hdf5 import atomic_file
+from flexmbs.post.scene import Scene, SceneBody, SceneJoint
+from flexmbs.post.stress import largest_von_mises
+
+#: in the order of their imports
+MODULES = ("matrix", "data", "camera", "motion", "plot", "renderer", "stage", "controls", "viewer", "main")
+SHADERS = {"skin": "skin.vert.glsl", "surface": "surface.frag.glsl", "plain": "plain.frag.glsl"}
+MAX_SAMPLES = 3000
+#: blue, green, yellow, red: monotone in lightness up to yellow, so that it also reads in print
+PALETTE = (
+    (0.19, 0.16, 0.48), (0.17, 0.36, 0.66), (0.14, 0.55, 0.67), (0.20, 0.70, 0.55), (0.49, 0.80, 0.38),
+    (0.84, 0.83, 0.27), (0.98, 0.67, 0.20), (0.93, 0.40, 0.17), (0.72, 0.11, 0.17),
+)  # fmt: skip
+THEME = {
+    "light": {
+        "background": [0.965, 0.969, 0.976, 1],
+        "rule": [0.5, 0.55, 0.62, 0.28],
+        "ghost": [0.15, 0.2, 0.3, 0.45],
+    },
+    "dark": {
+        "background": [0.078, 0.094, 0.122, 1],
+        "rule": [0.6, 0.68, 0.78, 0.22],
+        "ghost": [0.9, 0.93, 1.0, 0.5],
+    },
+}
+
+
+@dataclass
+class Arrays:
+    """Collects arrays into one block of bytes; what goes into the JSON is where each lies."""
+
+    parts: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def put(self, values: Any, kind: str = "float32") -> dict[str, Any]:
+        array = np.ascontiguousarray(
+            values, dtype="<" + {"float32": "f4", "float64": "f8", "uint32": "u4"}[kind]
+        )
+        self.parts += [b"\0" * (-self.size % 8), array.tobytes()]
+        offset = self.size + -self.size % 8
+        self.size = offset + array.nbytes
+        return {"kind": kind, "offset": offset, "length": int(array.size), "shape": list(array.shape)}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A channel of the page: `owner` is the body or joint whose click shows it."""
+
+    name: str
+    unit: str
+    owner: str
+    values: Any
+
+
+def animation_page(
+    scene: Scene, curves: Sequence[Curve] = (), shown: Sequence[str] = (), system_modes: Sequence[Any] = ()
+) -> str:
+    """The page as text. `curves` are sampled at the times of the scene before it is thinned out."""
+    thin = scene.thinned(MAX_SAMPLES)
+    pick = np.searchsorted(scene.time, thin.time)
+    arrays = Arrays()
+    low, high = thin.box()
+    radius = thin.radius()
+    tree = {
+        "title": thin.title,
+        "time": arrays.put(thin.time, "float64"),
+        "up": thin.up.tolist(),
+        "bounds": {"low": low, "high": high, "centre": 0.5 * (low + high), "radius": radius},
+        "bodies": [_body(body, arrays) for body in thin.bodies],
+        "joints": [_joint(joint, arrays) for joint in thin.joints],
+        "channels": [
+            {
+                "name": c.name,
+                "unit": c.unit,
+                "owner": c.owner,
+                "values": arrays.put(np.asarray(c.values)[pick]),
+            }
+            for c in curves
+        ],
+        "shown": list(shown),
+        "system_modes": [_system_mode(mode, arrays) for mode in system_modes],
+        "palette": [list(colour) for colour in PALETTE],
+        "theme": THEME,
+        "notes": thin.notes,
+        **_largest(thin, radius),
+    }
+    return assemble(scene.title, tree, arrays)
+
+
+def _largest(scene: Scene, radius: float) -> dict[str, float]:
+    """Ends of the colour scales, and a good deformation scale: displacements are then 5 % of the scene."""
+    stress = displacement = 0.0
+    for body in scene.bodies:
+        if body.skin is None or not body.q.shape[1]:
+            continue
+        if body.skin.stress is not None:
+            stress = max(stress, largest_von_mises(body.q, body.skin.stress))
+        chosen = body.q[np.unique(np.linspace(0, len(body.q) - 1, 200).astype(int))]
+        flat = body.skin.Phi.reshape(len(body.skin.Phi), -1)
+        for q in chosen:
+            displacement = max(displacement, float(np.linalg.norm((q @ flat).reshape(-1, 3), axis=1).max()))
+    wanted = 0.05 * radius / displacement if displacement > 0.0 else 1.0
+    power = 10.0 ** np.floor(np.log10(max(wanted, 1.0)))
+    nice = power * max(step for step in (1.0, 2.0, 5.0) if step * power <= max(wanted, 1.0))
+    return {"stress_max": stress, "displacement_max": displacement, "suggested_scale": float(nice)}
+
+
+def _mesh(body: SceneBody | SceneJoint, arrays: Arrays) -> dict[str, Any]:
+    mesh = {
+        "points": arrays.put(body.mesh.points),
+        "triangles": arrays.put(body.mesh.triangles.ravel(), "uint32"),
+        "edges": arrays.put(body.mesh.edges.ravel(), "uint32"),
+    }
+    skin = getattr(body, "skin", None)
+    if skin is not None and len(skin.Phi):
+        mesh["Phi"] = arrays.put(skin.Phi)
+        if skin.stress is not None:
+            mesh["stress"] = arrays.put(skin.stress)
+    return mesh
+
+
+def _body(body: SceneBody, arrays: Arrays) -> dict[str, Any]:
+    n_modes = 0 if body.skin is None else len(body.skin.Phi)
+    modes = []
+    if body.modal is not None:
+        for frequency, kind in zip(body.modal.frequency_hz, body.modal.kind, strict=True):
+            modes.append({"frequency_hz": float(frequency), "kind": str(kind)})
+    return {
+        "name": body.name,
+        "kind": body.kind,
+        "colour": list(body.colour),
+        "size": body.size,
+        "n_modes": n_modes,
+        "modes": modes,
+        "mesh": _mesh(body, arrays),
+        "position": arrays.put(body.position),
+        "quaternion": arrays.put(body.quaternion),
+        "q": arrays.put(body.q),
+    }
+
+
+def _joint(joint: SceneJoint, arrays: Arrays) -> dict[str, Any]:
+    return {
+        "name": joint.name,
+        "type": joint.type,
+        "body": joint.body,
+        "place": joint.place.tolist(),
+        "rotation": joint.rotation.ravel().tolist(),
+        "Phi": None if joint.Phi is None else joint.Phi.tolist(),
+        "mesh": _mesh(joint, arrays),
+    }
+
+
+def _system_mode(mode: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    return mode | {"bodies": [arrays.put(shape) for shape in mode["bodies"]]}
+
+
+def assemble(title: str, tree: dict[str, Any], arrays: Arrays) -> str:
+    """Put everything into the template."""
+    parts = {
+        "title": html.escape(title),
+        "version": __version__,
+        "style": web_file("style.css"),
+        "scene": inline_json(tree),
+        "arrays": base64.b64encode(b"".join(arrays.parts)).decode("ascii"),
+        "script": script(MODULES),
+        **{f"shader_{name}": web_file(path) for name, path in SHADERS.items()},
+    }
+    return fill(web_file("page.html"), parts)
+
+
+def web_file(name: str) -> str:
+    return files("flexmbs.post").joinpath("web", name).read_text(encoding="utf-8")
+
+
+def fill(template: str, parts: dict[str, str]) -> str:
+    """Replace `{{name}}` once each; what is put in is not looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found.group(1)], template)
+
+
+def inline_json(tree: Any) -> str:
+    """JSON that cannot end its script element."""
+    return json.dumps(tree, separators=(",", ":"), default=lambda value: value.tolist()).replace(
+        "<", "\\u003c"
+    )
+
+
+def script(modules: Sequence[str]) -> str:
+    """The modules as one script: their imports and exports resolved by putting them one after the other."""
+    texts = []
+    for name in modules:
+        text = re.sub(r"^import\s[^;]*;\n", "", web_file(f"{name}.js"), flags=re.MULTILINE)
+        texts.append(re.sub(r"^export\s+", "", text, flags=re.MULTILINE))
+    return '(() => {\n"use strict";\n' + "\n".join(texts) + "})();"
+
+
+def write_page(path: str | Path, text: str, overwrite: bool = False) -> int:
+    """Write a page whole or not at all; returns its size in bytes."""
+    data = text.encode("utf-8")
+    with atomic_file(Path(path), overwrite) as raw:
+        raw.write(data)
+    return len(data)

@@ -1,0 +1,314 @@
+"""A result, or modal data, as things to draw: bodies with their motion, joints, extent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.modaldata import ModalData
+from flexmbs.post.record import Floats, Record, table
+from flexmbs.post.skin import MAX_VERTICES, Skin, skin_of
+from flexmbs.post.visuals import TriMesh, inertia_ellipsoid, joined, joint_symbol, sphere, visual_mesh
+from flexmbs.spatial import axis_angle, quat_to_matrix, shortest_rotation
+
+COLOURS = (
+    (0.36, 0.55, 0.78), (0.80, 0.52, 0.32), (0.45, 0.66, 0.46), (0.72, 0.42, 0.52), (0.55, 0.48, 0.74),
+    (0.40, 0.66, 0.70), (0.74, 0.66, 0.38), (0.58, 0.60, 0.64),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SceneBody:
+    """One body: mesh in body axes and its motion; `skin` and `q` (time, mode) where it is flexible."""
+
+    name: str
+    kind: str
+    mesh: TriMesh
+    position: Floats
+    quaternion: Floats
+    q: Floats
+    colour: tuple[float, float, float]
+    skin: Skin | None = None
+    modal: ModalData | None = None
+
+    @property
+    def size(self) -> float:
+        """Diagonal of its box at rest."""
+        return float(np.linalg.norm(np.ptp(self.mesh.points, axis=0)))
+
+    def points_at(self, k: int, scale: float = 1.0) -> Floats:
+        """Points of the mesh in ground at sample k, `r + A (u0 + scale S q)` (F1)."""
+        u = self.mesh.points
+        if self.skin is not None and self.q.shape[1]:
+            u = u + scale * np.tensordot(self.q[k], self.skin.Phi, axes=1)
+        return u @ quat_to_matrix(self.quaternion[k]).T + self.position[k]
+
+
+@dataclass(frozen=True)
+class SceneJoint:
+    """Symbol of a joint at marker Q, which sits on body number `body` (-1: ground) and moves with Phi q."""
+
+    name: str
+    type: str
+    body: int
+    place: Floats
+    rotation: Floats
+    mesh: TriMesh
+    Phi: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that is drawn; `notes` say in words what the picture leaves out."""
+
+    title: str
+    time: Floats
+    bodies: list[SceneBody]
+    joints: list[SceneJoint] = field(default_factory=list)
+    up: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    notes: list[str] = field(default_factory=list)
+
+    def box(self, samples: int = 40) -> tuple[Floats, Floats]:
+        """Corners of a box about everything at all times."""
+        chosen = np.unique(np.linspace(0, len(self.time) - 1, min(samples, len(self.time))).astype(int))
+        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        for body in self.bodies:
+            if not len(body.mesh.points):
+                continue
+            ends = np.stack([body.mesh.points.min(axis=0), body.mesh.points.max(axis=0)])
+            corners = np.array([[ends[k >> i & 1, i] for i in range(3)] for k in range(8)])
+            for k in chosen:
+                placed = corners @ quat_to_matrix(body.quaternion[k]).T + body.position[k]
+                low, high = np.minimum(low, placed.min(axis=0)), np.maximum(high, placed.max(axis=0))
+        if not np.isfinite(low).all():
+            return -np.ones(3), np.ones(3)
+        return low, high
+
+    def radius(self) -> float:
+        """Half the diagonal of that box; 1 where everything is one point."""
+        low, high = self.box()
+        return float(0.5 * np.linalg.norm(high - low)) or 1.0
+
+    def thinned(self, limit: int) -> Scene:
+        """At most `limit` samples, evenly chosen, first and last kept."""
+        if len(self.time) <= limit:
+            return self
+        pick = np.unique(np.linspace(0, len(self.time) - 1, limit).round().astype(int))
+        bodies = [
+            replace(b, position=b.position[pick], quaternion=b.quaternion[pick], q=b.q[pick])
+            for b in self.bodies
+        ]
+        note = f"{len(pick)} of {len(self.time)} samples"
+        return replace(self, time=self.time[pick], bodies=bodies, notes=[*self.notes, note])
+
+
+def result_scene(
+    record: Record, modal: Mapping[str, str | Path] | None = None, limit: int = MAX_VERTICES
+) -> Scene:
+    """Scene of a result. `modal`: files of modal data that have moved; `limit`: points per skin."""
+    notes: list[str] = []
+    bodies = []
+    for k, name in enumerate(record.bodies):
+        flexible = body_modal(record, name, modal or {}, notes) if name in record.flexible else None
+        colour = body_colour(record, name, COLOURS[k % len(COLOURS)])
+        bodies.append(_body(record, name, flexible, colour, limit, notes))
+    scene = Scene(record.title, record.time, bodies, notes=notes, up=up_axis(record.case.get("gravity")))
+    smallest = 0.02 * _extent(scene)
+    bodies = [
+        b if len(b.mesh.points) else replace(b, mesh=_stand_in(record, b.name, smallest)) for b in bodies
+    ]
+    joints = [
+        found for name in table(record.case, "joints") if (found := _joint(record, name, bodies, smallest))
+    ]
+    return replace(scene, bodies=bodies, joints=joints)
+
+
+def _extent(scene: Scene) -> float:
+    """Size of the scene before bodies without a visual have a mesh: their origins count too."""
+    low, high = (
+        scene.box() if any(len(body.mesh.points) for body in scene.bodies) else (np.zeros(3), np.zeros(3))
+    )
+    places = [body.position for body in scene.bodies]
+    low = np.minimum(low, np.min([p.min(axis=0) for p in places], axis=0, initial=np.inf)) if places else low
+    high = (
+        np.maximum(high, np.max([p.max(axis=0) for p in places], axis=0, initial=-np.inf)) if places else high
+    )
+    return float(0.5 * np.linalg.norm(high - low)) or 1.0
+
+
+def modal_scene(modal: ModalData, title: str, limit: int = MAX_VERTICES) -> Scene:
+    """Scene of one body at rest, to show its modes."""
+    skin = skin_of(modal, limit)
+    rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, modal.nf))
+    body = SceneBody(title, "flexible", skin.mesh, *rest, COLOURS[0], skin, modal)
+    return Scene(title, np.zeros(1), [body], notes=skin_notes(title, skin))
+
+
+def up_axis(gravity: Any) -> Floats:
+    """Direction against gravity, along the nearest axis; z without gravity."""
+    g = np.asarray(gravity if gravity is not None else (0.0, 0.0, 0.0), dtype=float)
+    up = np.zeros(3)
+    k = int(np.argmax(np.abs(g))) if g.shape == (3,) and np.any(g) else 2
+    up[k] = 1.0 if not np.any(g) or g[k] < 0.0 else -1.0
+    return up
+
+
+def body_modal(
+    record: Record, name: str, given: Mapping[str, str | Path], notes: list[str]
+) -> ModalData | None:
+    """Modal data of a flexible body with the modes of the run; None and a note where it is lost."""
+    source = table(record.case, "bodies", name)
+    path = given.get(name) or record.find_file(str(source.get("modal") or ""))
+    if path is None:
+        notes.append(
+            f'{name}: its modal data "{source.get("modal", "?")}" was not found; drawn without its skin'
+        )
+        return None
+    data = ModalData.load(path)
+    nf = record.require(f"bodies/{name}/q").shape[1]
+    chosen = {key: value for key, value in table(source, "modes").items() if value is not None}
+    if chosen and data.nf != nf:
+        data = data.select(chosen.pop("list", None), **chosen)
+    if data.nf != nf:
+        what = f'body "{name}" has {nf} modes in the result, its modal data has {data.nf}'
+        raise InputError(Diagnostic("animate.modes", str(path), what, "use the modal data of the run"))
+    return data
+
+
+def body_colour(record: Record, name: str, default: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Colour "#rrggbb" of the body's visual, else the default."""
+    text = str(table(record.case, "bodies", name, "visual").get("color") or "")
+    if not re.fullmatch("#[0-9a-fA-F]{6}", text):
+        return default
+    red, green, blue = (int(text[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
+def skin_notes(name: str, skin: Skin) -> list[str]:
+    if not skin.coarser:
+        return []
+    return [f"{name}: skin drawn with {skin.n_points} of {skin.n_full} points"]
+
+
+def _body(
+    record: Record, name: str, modal: ModalData | None, colour: Any, limit: int, notes: list[str]
+) -> SceneBody:
+    position = np.atleast_2d(record.require(f"bodies/{name}/position"))
+    unturned = np.tile([1.0, 0.0, 0.0, 0.0], (len(position), 1))
+    quaternion = np.atleast_2d(record.get(f"bodies/{name}/quaternion", unturned))
+    if modal is not None:
+        skin = skin_of(modal, limit)
+        notes += skin_notes(name, skin)
+        q = np.asarray(record.require(f"bodies/{name}/q"))
+        return SceneBody(name, "flexible", skin.mesh, position, quaternion, q, colour, skin, modal)
+    mesh = _visual(record, name, notes)
+    kind = str(table(record.case, "bodies", name).get("type", "rigid"))
+    return SceneBody(name, kind, mesh, position, quaternion, np.zeros((len(position), 0)), colour)
+
+
+NOTHING = TriMesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
+
+
+def _visual(record: Record, name: str, notes: list[str]) -> TriMesh:
+    """Mesh of the body's `visual` tables; nothing where it has none."""
+    visual = table(record.case, "bodies", name).get("visual")
+    if not visual:
+        return NOTHING
+
+    def place_of(frame: str) -> Floats:
+        return frame_of(record, name, frame)[0]
+
+    try:
+        parts = visual if isinstance(visual, list) else [visual]
+        return joined([visual_mesh(part, place_of, record.find_file) for part in parts])
+    except (InputError, KeyError, TypeError, ValueError) as error:
+        notes.append(f"{name}: its visual cannot be drawn ({error}); drawn by its inertia")
+        return NOTHING
+
+
+def _stand_in(record: Record, name: str, smallest: float) -> TriMesh:
+    """Inertia ellipsoid, or a small ball where mass or inertia are not known."""
+    data = table(record.case, "bodies", name)
+    com = np.asarray(data.get("com") or (0.0, 0.0, 0.0), dtype=float)
+    inertia, mass = inertia_matrix(data.get("inertia")), float(data.get("mass") or 0.0)
+    if mass <= 0.0 or not np.any(inertia):
+        return sphere(smallest).moved(com)
+    return inertia_ellipsoid(mass, com, inertia, 0.3 * smallest)
+
+
+def inertia_matrix(given: Any) -> Floats:
+    """Inertia (3, 3) of a case's table or matrix; zero when there is none."""
+    if isinstance(given, Mapping):
+        ixx, iyy, izz, ixy, ixz, iyz = (
+            float(given.get(k) or 0.0) for k in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        )
+        return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    matrix = np.asarray(given if given is not None else 0.0, dtype=float)
+    return matrix if matrix.shape == (3, 3) else np.zeros((3, 3))
+
+
+def frame_of(
+    record: Record, body: str, frame: str, modal: ModalData | None = None
+) -> tuple[Floats, Floats, Floats | None]:
+    """Place and axes of a frame in its body, and on a flexible body its rows Phi."""
+    if not frame:
+        return np.zeros(3), np.eye(3), None
+    if modal is not None and frame in modal.interfaces:
+        found = modal.interfaces[frame]
+        return found.position, found.rotation, found.Phi
+    owner = ("ground",) if body == "ground" else ("bodies", body)
+    data = table(record.case, *owner, "frames", frame)
+    if modal is not None and any(key in data for key in ("at", "node", "nearest")):
+        rows = {key: data[key] for key in ("at", "node", "nearest") if data.get(key) is not None}
+        u0, Phi, _ = modal.marker_rows(**rows)
+        return u0, rotation_of(data.get("rot")), Phi
+    return numbers(data.get("pos") or data.get("at")), rotation_of(data.get("rot")), None
+
+
+def numbers(values: Any) -> Floats:
+    """Three numbers; entries that are expressions of time count as zero."""
+    out = np.zeros(3)
+    for k, value in enumerate(values or ()):
+        out[k] = value if isinstance(value, int | float) else 0.0
+    return out
+
+
+def rotation_of(rot: Any) -> Floats:
+    """Rotation of a resolved `rot` table: a matrix, axis and angle, or quaternion; 1 when absent."""
+    if isinstance(rot, Mapping):
+        if rot.get("matrix") is not None:
+            return np.asarray(rot["matrix"], dtype=float)
+        if rot.get("axis") is not None:
+            return axis_angle(rot["axis"], float(rot.get("angle") or 0.0))
+        if rot.get("quaternion") is not None:
+            return quat_to_matrix(rot["quaternion"])
+    matrix = np.asarray(rot if isinstance(rot, list) else np.eye(3), dtype=float)
+    return matrix if matrix.shape == (3, 3) else np.eye(3)
+
+
+def _joint(record: Record, name: str, bodies: list[SceneBody], size: float) -> SceneJoint | None:
+    """Symbol at marker Q; None for a free joint, which is nothing to see."""
+    data = table(record.case, "joints", name)
+    kind = str(data.get("type", ""))
+    names = [body.name for body in bodies]
+    for side in ("to", "from"):
+        body, _, frame = str(data.get(side) or "").partition(".")
+        if kind == "free" or body not in (*names, "ground"):
+            continue
+        number = names.index(body) if body in names else -1
+        modal = bodies[number].modal if number >= 0 else None
+        place, rotation, Phi = frame_of(record, body, frame, modal)
+        if data.get("point") is not None:  # given in ground, all bodies at their poses
+            pose = table(record.case, "bodies", body, "pose")
+            rotation = rotation_of(pose.get("rot")).T
+            place = rotation @ (numbers(data["point"]) - numbers(pose.get("pos")))
+        if data.get("axis") is not None:
+            rotation = rotation @ shortest_rotation(data["axis"])
+        return SceneJoint(name, kind, number, place, rotation, joint_symbol(kind, 2.4 * size), Phi)
+    return None

@@ -1,0 +1,192 @@
+"""Modal data -> what is drawn of a flexible body: skin, mode shapes and modal stresses at its points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.skin import skin_faces, triangles_of_faces
+from flexmbs.modaldata import ModalData
+from flexmbs.post.visuals import Floats, Ints, TriMesh, ellipsoid
+from flexmbs.spatial import skew
+
+#: corners and mid-nodes of a face in the order of its rim
+RIM = {
+    3: (0, 1, 2),
+    4: (0, 1, 2, 3),
+    6: (0, 3, 1, 4, 2, 5),
+    8: (0, 4, 1, 5, 2, 6, 3, 7),
+    9: (0, 4, 1, 5, 2, 6, 3, 7),
+}
+MAX_VERTICES = 20_000
+RING = 10  # points around a beam
+
+
+@dataclass(frozen=True)
+class Skin:
+    """Surface of a flexible body, `points + sum_a q_a Phi[a]` (F1).
+
+    Phi : (mode, point, xyz);  stress : (mode, point, xx yy zz xy yz zx) or None (F53)
+    nodes : (point,) indices in the mesh;  n_full : points before the skin was made coarser
+    """
+
+    mesh: TriMesh
+    Phi: Floats
+    nodes: Ints
+    stress: Floats | None = None
+    n_full: int = 0
+
+    @property
+    def n_points(self) -> int:
+        return len(self.mesh.points)
+
+    @property
+    def coarser(self) -> bool:
+        return self.n_points < self.n_full
+
+
+def skin_of(modal: ModalData, limit: int = MAX_VERTICES) -> Skin:
+    """Skin of a solid, tubes along beams, or small balls at the nodes of a body without elements."""
+    if any(kind != "beam2" for kind, cells in modal.mesh.cells.items() if len(cells)):
+        return _solid(modal, limit)
+    if len(modal.mesh.cells.get("beam2", ())):
+        return _beams(modal)
+    return _balls(modal)
+
+
+def node_stress(modal: ModalData) -> Floats | None:
+    """Modal stresses at the nodes; those of cells are averaged over the cells of a node."""
+    if modal.stress is None or not modal.stress.size or modal.stress_at == "none":
+        return None
+    if modal.stress_at == "nodes":
+        return modal.stress
+    total = np.zeros((len(modal.stress), modal.mesh.n_nodes, 6))
+    count = np.zeros(modal.mesh.n_nodes)
+    start = 0
+    for cells in modal.mesh.cells.values():
+        values = modal.stress[:, start : start + len(cells)]
+        for column in cells.T:
+            for a, field in enumerate(values):
+                np.add.at(total[a], column, field)
+            np.add.at(count, column, 1.0)
+        start += len(cells)
+    return total / np.maximum(count, 1.0)[:, None]
+
+
+def _solid(modal: ModalData, limit: int) -> Skin:
+    faces = modal.mesh.face_nodes(skin_faces(modal.mesh))
+    triangles = triangles_of_faces(faces)
+    edges = rim_edges(faces)
+    nodes = np.unique(triangles)
+    n_full = len(nodes)
+    if n_full > limit:
+        keep = coarser_nodes(modal.mesh.points, nodes, limit)
+        triangles = keep[triangles]
+        lost = (triangles == np.roll(triangles, 1, axis=1)).any(axis=1)
+        triangles = np.unique(triangles[~lost], axis=0)
+        edges = np.zeros((0, 2), dtype=np.int64)  # those of the elements are gone
+        nodes = np.unique(triangles)
+    number = np.zeros(modal.mesh.n_nodes, dtype=np.int64)
+    number[nodes] = np.arange(len(nodes))
+    stress = node_stress(modal)
+    return Skin(
+        mesh=TriMesh(modal.mesh.points[nodes], number[triangles], number[edges]),
+        Phi=np.ascontiguousarray(modal.Phi[:, nodes]),
+        nodes=nodes,
+        stress=None if stress is None else np.ascontiguousarray(stress[:, nodes]),
+        n_full=n_full,
+    )
+
+
+def rim_edges(faces: list[Ints]) -> Ints:
+    """Edges of elements on the skin, through their mid-nodes."""
+    parts = [np.zeros((0, 2), dtype=np.int64)]
+    for rows in faces:
+        rim = rows[:, RIM[rows.shape[1]]]
+        parts.append(np.stack([rim, np.roll(rim, -1, axis=1)], axis=2).reshape(-1, 2))
+    return np.unique(np.sort(np.concatenate(parts), axis=1), axis=0)
+
+
+def coarser_nodes(points: Floats, nodes: Ints, limit: int) -> Ints:
+    """For every node the one that stands for it: the node nearest the mean in its cube of a regular grid.
+
+    The cubes are made just large enough that at most `limit` of them hold nodes; kept nodes are nodes of
+    the mesh, so their modes and stresses are exact.
+    """
+    low, size = points[nodes].min(axis=0), float(np.ptp(points[nodes], axis=0).max())
+    fine, coarse = size * 1e-4, size
+    for _ in range(40):
+        width = np.sqrt(fine * coarse)
+        count = len(np.unique(_cubes(points[nodes], low, width)))
+        fine, coarse = (width, coarse) if count > limit else (fine, width)
+        if coarse / fine < 1.01:
+            break
+    cube, label, count = np.unique(
+        _cubes(points[nodes], low, coarse), return_inverse=True, return_counts=True
+    )
+    mean = np.zeros((len(cube), 3))
+    np.add.at(mean, label, points[nodes])
+    gap = np.linalg.norm(points[nodes] - (mean / count[:, None])[label], axis=1)
+    order = np.lexsort((gap, label))
+    first = order[np.cumsum(np.concatenate([[0], count[:-1]]))]
+    stands_for = np.arange(len(points), dtype=np.int64)
+    stands_for[nodes] = nodes[first][label]
+    return stands_for
+
+
+def _cubes(points: Floats, low: Floats, width: float) -> Ints:
+    cell = np.floor((points - low) / width).astype(np.int64)
+    n = cell.max(axis=0) + 1
+    return (cell[:, 0] * n[1] + cell[:, 1]) * n[2] + cell[:, 2]
+
+
+def _beams(modal: ModalData) -> Skin:
+    """Tubes: a ring of points turns with the section, `Phi + Psi x offset`."""
+    cells, X = modal.mesh.cells["beam2"], modal.mesh.points
+    radius = beam_radius(modal.mesh)
+    ends = cells.ravel()
+    axis = np.repeat(X[cells[:, 1]] - X[cells[:, 0]], 2, axis=0)
+    axis /= np.linalg.norm(axis, axis=1, keepdims=True)
+    other = np.where(np.abs(axis[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+    y = np.cross(axis, other)
+    y /= np.linalg.norm(y, axis=1, keepdims=True)
+    z = np.cross(axis, y)
+    angle = 2.0 * np.pi * np.arange(RING) / RING
+    offset = radius * (np.cos(angle)[:, None] * y[:, None] + np.sin(angle)[:, None] * z[:, None])
+    points = (X[ends][:, None] + offset).reshape(-1, 3)
+    Phi = np.repeat(modal.Phi[:, ends, None], RING, axis=2)
+    if modal.Psi is not None:
+        Phi = Phi - np.einsum("nrij,anj->anri", skew(offset), modal.Psi[:, ends])
+    ring = np.arange(RING)
+    low = (2 * RING * np.arange(len(cells)))[:, None] + ring
+    low_next, high, high_next = np.roll(low, -1, 1), low + RING, np.roll(low, -1, 1) + RING
+    triangles = np.stack([low, low_next, high_next, low, high_next, high], axis=-1).reshape(-1, 3)
+    edges = np.stack([low, low_next], axis=-1).reshape(-1, 2)
+    mesh = TriMesh(points, triangles, edges)
+    nodes = np.repeat(ends, RING)
+    return Skin(mesh, Phi.reshape(len(modal.Phi), -1, 3), nodes, n_full=len(points))
+
+
+def beam_radius(mesh: Mesh) -> float:
+    """Radius of the circle of the same area as the section; 2 % of the length where no section is known."""
+    A = np.asarray(getattr(getattr(mesh, "beam", None), "A", 0.0), dtype=float)
+    size = float(np.ptp(mesh.points, axis=0).max())
+    return float(np.sqrt(A.mean() / np.pi)) if np.all(A > 0.0) else 0.02 * size
+
+
+def _balls(modal: ModalData) -> Skin:
+    """A ball at every node, moving with it; a body of points has no more to show."""
+    X = modal.mesh.points
+    size = float(np.ptp(X, axis=0).max()) if len(X) > 1 else 0.0
+    ball = ellipsoid([0.03 * size or 0.01] * 3, n=12)
+    n = len(ball.points)
+    start = n * np.arange(len(X))[:, None, None]
+    mesh = TriMesh(
+        (X[:, None] + ball.points).reshape(-1, 3),
+        (start + ball.triangles).reshape(-1, 3),
+        (start + ball.edges).reshape(-1, 2),
+    )
+    nodes = np.repeat(np.arange(len(X)), n)
+    return Skin(mesh, np.repeat(modal.Phi, n, axis=1), nodes, n_full=len(mesh.points))

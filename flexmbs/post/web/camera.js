@@ -1,0 +1,71 @@
+// A camera on a sphere about a target; "up" follows gravity.
+import { add, cross, dot, look_at, norm, perspective, product, subtract, times, unit } from "./matrix.js";
+
+const FIELD_OF_VIEW = 0.6;
+
+export class Camera {
+    // `bounds`: low and high corner of everything at all times, and the radius about its centre.
+    constructor(up, bounds) {
+        this.up = unit(up);
+        const other = Math.abs(this.up[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0];
+        this.right = unit(subtract(other, times(other[0] * this.up[0] + other[1] * this.up[1], this.up)));
+        this.front = cross(this.right, this.up);   // right, up and front are the axes of the presets
+        this.home = bounds;
+        this.aspect = 1.6;
+        this.preset("iso");
+    }
+
+    // Turns are about the up axis (azimuth, from the front) and above the horizon (elevation).
+    preset(name) {
+        const views = { iso: [0.6, 0.45], front: [0, 0], back: [Math.PI, 0], right: [Math.PI / 2, 0],
+                        left: [-Math.PI / 2, 0], top: [0, 1.5533] };
+        [this.azimuth, this.elevation] = views[name] || views.iso;
+        this.fit();
+    }
+
+    // Nearest distance from which all corners of the box are in view, with a margin.
+    fit() {
+        this.target = this.home.centre.slice();
+        const { low, high } = this.home;
+        const back = this.direction();
+        const right = unit(cross(this.up, back));
+        const head = cross(back, right);
+        const slope = Math.tan(FIELD_OF_VIEW / 2);
+        this.distance = 0.05 * this.home.radius;
+        for (let k = 0; k < 8; ++k) {
+            const corner = [0, 1, 2].map((i) => ((k >> i) & 1 ? high : low)[i] - this.target[i]);
+            const half = Math.max(Math.abs(dot(corner, head)) / slope, Math.abs(dot(corner, right)) / (slope * this.aspect));
+            this.distance = Math.max(this.distance, 1.12 * half + dot(corner, back));
+        }
+    }
+
+    direction() {
+        const c = Math.cos(this.elevation);
+        const flat = add(times(Math.sin(this.azimuth) * c, this.right), times(Math.cos(this.azimuth) * c, this.front));
+        return add(flat, times(Math.sin(this.elevation), this.up));
+    }
+
+    orbit(dx, dy) {
+        this.azimuth -= 0.008 * dx;
+        this.elevation = Math.max(-1.55, Math.min(1.55, this.elevation + 0.008 * dy));
+    }
+
+    pan(dx, dy, height) {
+        const step = (2 * this.distance * Math.tan(FIELD_OF_VIEW / 2)) / height;
+        const right = unit(cross(this.up, this.direction()));
+        const head = cross(this.direction(), right);
+        this.target = add(this.target, add(times(-dx * step, right), times(dy * step, head)));
+    }
+
+    zoom(factor) {
+        this.distance = Math.max(1e-3 * this.home.radius, Math.min(50 * this.home.radius, this.distance * factor));
+    }
+
+    matrices(aspect) {
+        const place = add(this.target, times(this.distance, this.direction()));
+        const view = look_at(place, this.target, this.up);
+        const far = this.distance + 12 * this.home.radius + norm(subtract(this.target, this.home.centre));
+        const near = Math.max(far * 2e-4, 0.02 * this.distance);
+        return { view, view_projection: product(perspective(FIELD_OF_VIEW, aspect, near, far), view) };
+    }
+}

@@ -1,0 +1,31 @@
+// Starts the viewer and offers it to scripts as `window.flexmbs`.
+import { Viewer } from "./viewer.js";
+
+function start() {
+    const viewer = new Viewer();
+    const number = (name) => viewer.scene.bodies.findIndex((body) => body.name === name);
+    window.flexmbs = {
+        viewer,
+        ready: true,
+        set_time: (t) => { viewer.play(false); viewer.set_time(t); viewer.draw(); },
+        set: (options) => { viewer.set(options); viewer.draw(); },
+        transform: (name) => {
+            const { position, quaternion } = viewer.poses()[number(name)];
+            return { position, quaternion };
+        },
+        weights: (name) => viewer.poses()[number(name)].q,
+        skin_point: (name, vertex) => viewer.skin_point(number(name), vertex),
+        pick: (x, y) => viewer.name_of(viewer.pick(x, y)),
+        play_mode: (mode) => viewer.play_mode(mode),
+        names: () => viewer.scene.bodies.map((body) => body.name),
+    };
+}
+
+try {
+    start();
+} catch (error) {
+    const message = document.getElementById("message");
+    message.hidden = false;
+    message.textContent = `The view cannot be drawn: ${error.message}`;
+    window.flexmbs = { ready: false, error: String(error) };
+}

@@ -1,0 +1,98 @@
+// Where everything is: from samples of the run, from one mode of a body, or from a mode of the system.
+import { add, multiply_quaternions, multiply_rotations, norm, pose_matrix, quaternion_of_vector, rotate, rotation,
+         times } from "./matrix.js";
+import { locate, quaternion_row, row } from "./data.js";
+
+function pose_of(position, quaternion, q) {
+    return { position, quaternion, q, R: rotation(quaternion) };
+}
+
+// Poses of all bodies at time t of the run.
+export function motion_at(scene, t) {
+    const place = locate(scene.time, t);
+    return scene.bodies.map((body) => pose_of(
+        row(body.position, 3, place), quaternion_row(body.quaternion, place),
+        body.n_modes ? row(body.q, body.n_modes, place) : []));
+}
+
+// Amplitude at which mode a moves its largest node by 8 % of the size of the body.
+export function mode_amplitude(body, a) {
+    const Phi = body.mesh.Phi;
+    const n = 3 * Phi.shape[1];
+    let largest = 0;
+    for (let k = a * n; k < (a + 1) * n; k += 3) largest = Math.max(largest, Math.hypot(Phi[k], Phi[k + 1], Phi[k + 2]));
+    return largest > 0 ? (0.08 * body.size) / largest : 0;
+}
+
+// One mode of one body, the others as they stand at time t.
+export function body_mode_at(scene, t, b, a, phase) {
+    const poses = motion_at(scene, t);
+    poses[b].q = poses[b].q.map((_, k) => (k === a ? mode_amplitude(scene.bodies[b], a) * Math.sin(phase) : 0));
+    return poses;
+}
+
+// A mode of the whole system: real part of shape * exp(i phase) added to the state it belongs to.
+export function system_mode_at(scene, k, phase, factor) {
+    const mode = scene.system_modes[k];
+    const part = (shape, i) => factor * mode.amplitude * (shape[2 * i] * Math.cos(phase) - shape[2 * i + 1] * Math.sin(phase));
+    return motion_at(scene, scene.time[0]).map((pose, b) => {
+        const shape = mode.bodies[b];
+        const three = (from) => [part(shape, from), part(shape, from + 1), part(shape, from + 2)];
+        const turned = multiply_quaternions(quaternion_of_vector(three(3)), pose.quaternion);
+        return pose_of(add(pose.position, three(0)), turned, pose.q.map((q, j) => q + part(shape, 6 + j)));
+    });
+}
+
+export const body_matrix = (pose) => pose_matrix(pose.R, pose.position);
+
+// A joint sits on a body (or ground, body = -1) at u0 + scale * Phi q.
+export function joint_matrix(joint, poses, scale) {
+    const R_joint = [0, 1, 2].map((k) => Array.from(joint.rotation.slice(3 * k, 3 * k + 3)));
+    if (joint.body < 0) return pose_matrix(R_joint, joint.place);
+    const pose = poses[joint.body];
+    const rows = joint.Phi;
+    const u = joint.place.map((x, k) => x + scale * pose.q.reduce((sum, q, a) => sum + (rows ? rows[k][a] * q : 0), 0));
+    return pose_matrix(multiply_rotations(pose.R, R_joint), add(pose.position, rotate(pose.R, u)));
+}
+
+// Point of a skin in ground (F1), as the vertex shader places it; for tests and for labels.
+export function skin_point(body, pose, vertex, scale) {
+    const mesh = body.mesh;
+    let u = [0, 1, 2].map((k) => mesh.points[3 * vertex + k]);
+    for (let a = 0; a < body.n_modes; ++a) {
+        const k = 3 * (a * (mesh.points.length / 3) + vertex);
+        u = add(u, times(scale * pose.q[a], [mesh.Phi[k], mesh.Phi[k + 1], mesh.Phi[k + 2]]));
+    }
+    return add(pose.position, rotate(pose.R, u));
+}
+
+// Largest von Mises stress of one mode at its amplitude of display.
+export function mode_stress(body, a) {
+    const stress = body.mesh.stress;
+    if (!stress) return 0;
+    const n = 6 * (body.mesh.points.length / 3);
+    let largest = 0;
+    for (let k = a * n; k < (a + 1) * n; k += 6) {
+        const [xx, yy, zz] = stress.subarray(k, k + 3);
+        const shear = norm(stress.subarray(k + 3, k + 6));
+        const vm2 = 0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * shear * shear;
+        largest = Math.max(largest, vm2);
+    }
+    return Math.sqrt(largest) * mode_amplitude(body, a);
+}
+
+// Largest displacement over the skin for given coordinates, unscaled.
+export function largest_displacement(body, q) {
+    const n = body.mesh.points.length;
+    let largest = 0;
+    for (let v = 0; v < n; v += 3) {
+        let [x, y, z] = [0, 0, 0];
+        for (let a = 0; a < body.n_modes; ++a) {
+            x += q[a] * body.mesh.Phi[a * n + v];
+            y += q[a] * body.mesh.Phi[a * n + v + 1];
+            z += q[a] * body.mesh.Phi[a * n + v + 2];
+        }
+        largest = Math.max(largest, x * x + y * y + z * z);
+    }
+    return Math.sqrt(largest);
+}

@@ -1,0 +1,134 @@
+// Curves over time on a 2-D canvas, with a cursor; one vertical axis per unit, at most two.
+
+export const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#e11d48", "#8b5cf6", "#0891b2", "#ca8a04", "#64748b"];
+
+export function number_text(x) {
+    if (!Number.isFinite(x)) return "-";
+    if (x === 0) return "0";
+    const size = Math.abs(x);
+    if (size >= 1e5 || size < 1e-3) return x.toExponential(2).replace("e+", "e");
+    return String(Number(x.toPrecision(4)));
+}
+
+// Round values that span low..high in about n steps.
+export function ticks(low, high, n) {
+    const raw = (high - low) / Math.max(n, 1) || 1;
+    const power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) || 10 * power;
+    const out = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k) out.push(k * step);
+    return out;
+}
+
+function range_of(curves) {
+    let [low, high] = [Infinity, -Infinity];
+    for (const curve of curves) for (const y of curve.values) {
+        if (y < low) low = y;
+        if (y > high) high = y;
+    }
+    if (!(low <= high)) return [0, 1];
+    const margin = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
+    return [low - margin, high + margin];
+}
+
+export class Plot {
+    constructor(canvas, time, pick_time) {
+        this.canvas = canvas;
+        this.time = time;
+        this.curves = [];
+        const seek = (event) => {
+            const box = canvas.getBoundingClientRect();
+            const share = (event.clientX - box.left - this.left) / (this.right - this.left);
+            pick_time(time[0] + Math.max(0, Math.min(1, share)) * (time[time.length - 1] - time[0]));
+        };
+        canvas.addEventListener("pointerdown", (event) => {
+            canvas.setPointerCapture(event.pointerId);
+            seek(event);
+        });
+        canvas.addEventListener("pointermove", (event) => event.buttons && seek(event));
+    }
+
+    toggle(channel) {
+        const at = this.curves.findIndex((curve) => curve.name === channel.name);
+        if (at >= 0) this.curves.splice(at, 1);
+        else this.curves.push(channel);
+        const used = new Set(this.curves.map((curve) => curve.colour));
+        channel.colour = COLOURS.find((colour) => !used.has(colour)) || COLOURS[0];
+    }
+
+    // Draw everything; `value_at(curve)` is the value at the cursor.
+    draw(t, value_at) {
+        const scale = window.devicePixelRatio || 1;
+        const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
+        if (!width || !height) return;
+        this.canvas.width = Math.round(width * scale);
+        this.canvas.height = Math.round(height * scale);
+        const pen = this.canvas.getContext("2d");
+        pen.scale(scale, scale);
+        const style = getComputedStyle(this.canvas);
+        const ink = style.getPropertyValue("--ink");
+        const rule = style.getPropertyValue("--rule");
+        pen.font = "11px system-ui, sans-serif";
+        const units = [...new Set(this.curves.map((curve) => curve.unit))].slice(0, 2);
+        [this.left, this.right] = [62, width - (units.length > 1 ? 62 : 14)];
+        const [top, bottom] = [20, height - 22];
+        const [t0, t1] = [this.time[0], this.time[this.time.length - 1]];
+        const x_of = (time) => this.left + ((time - t0) / (t1 - t0 || 1)) * (this.right - this.left);
+        pen.strokeStyle = rule;
+        pen.fillStyle = ink;
+        pen.textAlign = "center";
+        for (const mark of ticks(t0, t1, (this.right - this.left) / 90)) {
+            line(pen, [[x_of(mark), top], [x_of(mark), bottom]]);
+            pen.fillText(number_text(mark), x_of(mark), bottom + 15);
+        }
+        pen.textAlign = "left";
+        pen.fillText("t [s]", 4, bottom + 15);
+        units.forEach((unit, side) => this.draw_unit(pen, unit, side, { ink, rule, top, bottom, x_of }));
+        pen.strokeStyle = ink;
+        pen.lineWidth = 1;
+        line(pen, [[x_of(t), top], [x_of(t), bottom]]);
+        this.draw_legend(pen, ink, value_at);
+    }
+
+    draw_unit(pen, unit, side, { ink, rule, top, bottom, x_of }) {
+        const curves = this.curves.filter((curve) => curve.unit === unit);
+        const [low, high] = range_of(curves);
+        const y_of = (y) => bottom - ((y - low) / (high - low)) * (bottom - top);
+        pen.lineWidth = 1;
+        pen.textAlign = side ? "left" : "right";
+        for (const mark of ticks(low, high, (bottom - top) / 24)) {
+            pen.strokeStyle = rule;
+            if (!side) line(pen, [[this.left, y_of(mark)], [this.right, y_of(mark)]]);
+            pen.fillStyle = ink;
+            pen.fillText(number_text(mark), side ? this.right + 6 : this.left - 6, y_of(mark) + 4);
+        }
+        pen.fillText(unit || "1", side ? this.right + 6 : this.left - 6, top - 7);
+        for (const curve of curves) {
+            pen.strokeStyle = curve.colour;
+            pen.lineWidth = 1.6;
+            pen.beginPath();
+            const step = Math.max(1, Math.floor(curve.values.length / 4000));
+            for (let k = 0; k < curve.values.length; k += step) pen.lineTo(x_of(this.time[k]), y_of(curve.values[k]));
+            pen.stroke();
+        }
+    }
+
+    draw_legend(pen, ink, value_at) {
+        let x = this.left + 6;
+        pen.textAlign = "left";
+        for (const curve of this.curves) {
+            const text = `${curve.name} ${number_text(value_at(curve))} ${curve.unit}`;
+            pen.fillStyle = curve.colour;
+            pen.fillRect(x, 6, 10, 4);
+            pen.fillStyle = ink;
+            pen.fillText(text, x + 14, 12);
+            x += 30 + pen.measureText(text).width;
+        }
+    }
+}
+
+function line(pen, points) {
+    pen.beginPath();
+    for (const [x, y] of points) pen.lineTo(x, y);
+    pen.stroke();
+}

@@ -1,0 +1,241 @@
+// The viewer: holds the state of the page, draws a frame when something changed, answers `window.flexmbs`.
+import { Camera } from "./camera.js";
+import { locate, read_page_data, row } from "./data.js";
+import { body_mode_at, largest_displacement, mode_amplitude, mode_stress, motion_at, skin_point, system_mode_at } from "./motion.js";
+import { number_text, Plot } from "./plot.js";
+import { Renderer } from "./renderer.js";
+import { Stage } from "./stage.js";
+import { build_display, build_modes, build_things, draw_legend } from "./controls.js";
+
+const PRESETS = ["iso", "front", "back", "left", "right", "top"];
+
+export class Viewer {
+    constructor() {
+        this.scene = read_page_data(document);
+        const { scene } = this;
+        const shader = (name) => document.getElementById(`shader-${name}`).textContent;
+        this.renderer = new Renderer(document.getElementById("view"),
+            { skin: shader("skin"), surface: shader("surface"), plain: shader("plain") }, scene.palette);
+        this.camera = new Camera(scene.up, scene.bounds);
+        this.stage = new Stage(this.renderer, scene, this.camera);
+        this.plot = new Plot(document.getElementById("plot"), scene.time, (t) => this.set_time(t));
+        this.t = scene.time[0];
+        this.phase = 0;
+        this.playing = false;
+        this.mode = null;
+        this.on_change = [];
+        const stressed = scene.bodies.some((body) => body.mesh.stress);
+        this.show = { field: stressed ? 1 : 0, scale: 1, undeformed: false, edges: true, joints: true, grid: true, axes: true,
+                      selected: -1, level_max: [], ...scene.theme.light };
+        for (const name of scene.shown) this.toggle_channel(name, false);
+        this.follow_theme();
+        this.build_controls();
+        if (scene.time.length < 2) {
+            document.getElementById("app").classList.add("still");
+            const first = scene.system_modes && scene.system_modes.length ? { system: 0 }
+                : { body: scene.bodies.findIndex((body) => body.n_modes), mode: 0 };
+            if (first.body !== -1) this.play_mode(first);
+        }
+        this.playing = this.playing || scene.time.length > 1;
+        if (window.matchMedia("(prefers-reduced-motion: reduce)").matches) this.playing = false;
+        this.changed();
+        new ResizeObserver(() => this.changed()).observe(this.renderer.canvas);
+        requestAnimationFrame((now) => this.frame(now));
+    }
+
+    follow_theme() {
+        const dark = window.matchMedia("(prefers-color-scheme: dark)");
+        const apply = () => this.set(dark.matches ? this.scene.theme.dark : this.scene.theme.light);
+        dark.addEventListener("change", apply);
+        apply();
+    }
+
+    build_controls() {
+        const at = (id) => document.getElementById(id);
+        build_display(this, at("display"));
+        build_modes(this, at("modes"));
+        build_things(this, at("things"));
+        at("notes").replaceChildren(...this.scene.notes.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
+        at("presets").append(...PRESETS.map((name) => {
+            const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+            button.addEventListener("click", () => { this.camera.preset(name); this.touched = false; this.changed(); });
+            return button;
+        }));
+        const toggle = at("panel-toggle");
+        const open = (yes) => { at("panel").hidden = !yes; toggle.setAttribute("aria-expanded", yes); };
+        toggle.addEventListener("click", () => open(at("panel").hidden));
+        open(window.innerWidth > 640);
+        const [t0, t1] = this.span();
+        const slider = at("slider");
+        Object.assign(slider, { min: t0, max: t1 });
+        slider.addEventListener("input", () => this.set_time(Number(slider.value)));
+        at("play").addEventListener("click", () => this.play(!this.playing));
+        at("speed").addEventListener("input", () => this.changed());
+        this.on_change.push(() => {
+            slider.value = this.t;
+            at("play").textContent = this.playing ? "\u23f8" : "\u25b6";
+            at("clock").textContent = this.mode ? this.mode_text() : `t = ${number_text(this.t)} s of ${number_text(t1)} s`;
+            at("speed-text").textContent = `\u00d7${number_text(this.speed())} real time`;
+        });
+        this.build_pointer();
+    }
+
+    build_pointer() {
+        const canvas = this.renderer.canvas;
+        const pointers = new Map();
+        let moved = 0;
+        canvas.addEventListener("pointerdown", (event) => {
+            canvas.setPointerCapture(event.pointerId);
+            pointers.set(event.pointerId, [event.clientX, event.clientY]);
+            moved = 0;
+        });
+        canvas.addEventListener("pointermove", (event) => {
+            const last = pointers.get(event.pointerId);
+            if (!last) return;
+            const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
+            moved += Math.abs(dx) + Math.abs(dy);
+            if (pointers.size === 2) {
+                const other = [...pointers].find(([id]) => id !== event.pointerId)[1];
+                const gap = (x, y) => Math.hypot(x - other[0], y - other[1]) || 1;
+                this.camera.zoom(gap(...last) / gap(event.clientX, event.clientY));
+            } else if (event.shiftKey || event.buttons & 6) this.camera.pan(dx, dy, canvas.clientHeight);
+            else this.camera.orbit(dx, dy);
+            pointers.set(event.pointerId, [event.clientX, event.clientY]);
+            this.touched = true;
+            this.changed();
+        });
+        const release = (event) => {
+            if (event.type === "pointerup" && moved < 4 && pointers.size === 1) this.select(this.pick(event.offsetX, event.offsetY));
+            pointers.delete(event.pointerId);
+        };
+        canvas.addEventListener("pointerup", release);
+        canvas.addEventListener("pointercancel", release);
+        canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+        canvas.addEventListener("wheel", (event) => {
+            event.preventDefault();
+            this.camera.zoom(Math.exp(0.0012 * event.deltaY));
+            this.touched = true;
+            this.changed();
+        }, { passive: false });
+        document.addEventListener("keydown", (event) => {
+            if (event.target.tagName === "INPUT" || event.target.tagName === "SELECT" || event.target.tagName === "BUTTON") return;
+            if (event.key === " ") this.play(!this.playing);
+            else if (event.key === "f") { this.camera.fit(); this.changed(); }
+            else return;
+            event.preventDefault();
+        });
+    }
+
+    span() { return [this.scene.time[0], this.scene.time[this.scene.time.length - 1]]; }
+
+    // Simulated seconds per second: the whole run takes ten seconds at the middle of the slider.
+    speed() {
+        const [t0, t1] = this.span();
+        return ((t1 - t0) / 10) * 2 ** Number(document.getElementById("speed").value);
+    }
+
+    mode_text() {
+        if ("system" in this.mode) return `mode ${this.mode.system + 1} of the system`;
+        return `mode ${this.mode.mode + 1} of ${this.scene.bodies[this.mode.body].name}`;
+    }
+
+    set(options) { Object.assign(this.show, options); this.changed(); }
+    set_time(t) {
+        const [t0, t1] = this.span();
+        this.t = Math.max(t0, Math.min(t1, t));
+        this.mode = null;
+        this.changed();
+    }
+    play(yes) { this.playing = yes; this.changed(); }
+    play_mode(mode) { this.mode = mode; this.phase = Math.PI / 2; this.playing = mode !== null; this.changed(); }
+    select(number) { this.set({ selected: number }); }
+    name_of(number) {
+        const n = this.scene.bodies.length;
+        return number < 0 ? null : number < n ? this.scene.bodies[number].name : this.scene.joints[number - n].name;
+    }
+    toggle_channel(name, redraw = true) {
+        const channel = this.scene.channels.find((item) => item.name === name);
+        if (channel) this.plot.toggle(channel);
+        if (redraw) this.changed();
+    }
+
+    poses() {
+        if (!this.mode) return motion_at(this.scene, this.t);
+        if ("system" in this.mode) return system_mode_at(this.scene, this.mode.system, this.phase, this.show.scale);
+        return body_mode_at(this.scene, this.t, this.mode.body, this.mode.mode, this.phase);
+    }
+
+    pick(x, y) {
+        const ratio = this.renderer.canvas.width / this.renderer.canvas.clientWidth;
+        const found = this.stage.pick(this.camera, this.poses(), this.show, x * ratio, y * ratio);
+        this.changed();
+        return found;
+    }
+
+    changed() { this.dirty = true; }
+
+    frame(now) {
+        const seconds = Math.min((now - (this.last || now)) / 1000, 0.1);
+        this.last = now;
+        if (this.playing) {
+            if (this.mode) this.phase += 3 * seconds;
+            else {
+                const [t0, t1] = this.span();
+                this.t += this.speed() * seconds;
+                if (this.t > t1) this.t = t0;
+            }
+            this.dirty = true;
+        }
+        if (this.dirty) this.draw();
+        requestAnimationFrame((later) => this.frame(later));
+    }
+
+    draw() {
+        this.dirty = false;
+        const { canvas } = this.renderer;
+        const ratio = window.devicePixelRatio || 1;
+        const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
+        if (!width || !height) return;
+        if (canvas.width !== width || canvas.height !== height) {
+            Object.assign(canvas, { width, height });
+            this.camera.aspect = width / height;
+            if (!this.touched) this.camera.fit();
+        }
+        this.show.level_max = this.levels();
+        this.stage.draw(this.camera, this.poses(), this.show);
+        this.draw_legend();
+        const place = locate(this.scene.time, this.t);
+        this.plot.draw(this.t, (curve) => row(curve.values, 1, place)[0]);
+        for (const update of this.on_change) update();
+    }
+
+    // Upper end of the colours: one for all bodies of a run, so that colours compare; that of the mode for a mode.
+    levels() {
+        const { scene, show, mode } = this;
+        if (mode && "body" in mode) {
+            const body = scene.bodies[mode.body];
+            const key = `${mode.body} ${mode.mode} ${show.field}`;
+            if (this.level_key !== key) {
+                const q = body.modes.map((_, k) => (k === mode.mode ? mode_amplitude(body, k) : 0));
+                this.level_value = show.field === 1 ? mode_stress(body, mode.mode) : largest_displacement(body, q);
+                this.level_key = key;
+            }
+            return scene.bodies.map(() => this.level_value);
+        }
+        const largest = show.field === 1 ? scene.stress_max : scene.displacement_max;
+        return scene.bodies.map(() => largest);
+    }
+
+    draw_legend() {
+        const { field } = this.show;
+        const title = ["", "von Mises stress", "displacement"][field];
+        const largest = this.show.level_max[0] || 0;
+        if (this.mode) draw_legend(this, this.scene.palette, field ? `${title}, share of the mode's largest` : "", "", 1);
+        else if (field === 1) draw_legend(this, this.scene.palette, title, "MPa", largest / 1e6);
+        else draw_legend(this, this.scene.palette, title, "mm", largest * 1e3);
+    }
+
+    skin_point(b, vertex) {
+        return skin_point(this.scene.bodies[b], this.poses()[b], vertex, this.show.scale);
+    }
+}

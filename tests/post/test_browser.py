@@ -1,0 +1,198 @@
+"""The page in a real browser: nothing from outside, no complaints, everything moves as the file says."""
+
+import numpy as np
+import pytest
+
+from flexmbs.post.animation import animate
+from flexmbs.post.record import Record
+from flexmbs.spatial import quat_to_matrix
+from tests.post.chromium import Page
+from tests.post.synthetic import box_mesh, mode_fields, rod_modal, write_result
+
+pytestmark = pytest.mark.slow
+
+#: place in the window of a point in ground
+PLACE_OF_POINT = """(() => {
+    const { viewer } = flexmbs;
+    const p = %s;
+    const { canvas } = viewer.renderer;
+    const m = viewer.camera.matrices(canvas.width / canvas.height).view_projection;
+    const c = [0, 1, 3].map((r) => m[r] * p[0] + m[4 + r] * p[1] + m[8 + r] * p[2] + m[12 + r]);
+    const box = canvas.getBoundingClientRect();
+    const [x, y] = [0.5 + 0.5 * c[0] / c[2], 0.5 - 0.5 * c[1] / c[2]];
+    return [box.left + x * box.width, box.top + y * box.height];
+})()"""
+
+#: colour of the picture at a place in the window
+PIXEL = """(() => {
+    const { gl, canvas } = flexmbs.viewer.renderer;
+    const box = canvas.getBoundingClientRect();
+    const out = new Uint8Array(4);
+    gl.readPixels(Math.round(%r - box.left), canvas.height - 1 - Math.round(%r - box.top), 1, 1,
+        gl.RGBA, gl.UNSIGNED_BYTE, out);
+    return Array.from(out.slice(0, 3));
+})()"""
+
+
+@pytest.fixture(scope="module")
+def opened(result_path, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "a.html"
+    animate(result_path, path)
+    with Page() as page:
+        page.open(path)
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        yield page
+        assert page.console == []
+        assert [url for url in page.requests if not url.startswith(("file:///", "data:"))] == []
+        assert len([url for url in page.requests if url.startswith("file:")]) == 1
+
+
+def test_transforms_and_weights_equal_the_file(opened, result_path):
+    record = Record.load(result_path)
+    for k in (0, 57, 200):
+        opened.run(f"flexmbs.set_time({float(record.time[k])!r})")
+        for name in record.bodies:
+            got = opened.run(f"flexmbs.transform('{name}')")
+            np.testing.assert_allclose(
+                got["position"], record.require(f"bodies/{name}/position")[k], atol=1e-7
+            )
+            quaternion = record.require(f"bodies/{name}/quaternion")[k]
+            np.testing.assert_allclose(got["quaternion"], quaternion, atol=1e-6)
+        weights = opened.run("Array.from(flexmbs.weights('rod'))")
+        np.testing.assert_allclose(
+            weights, record.require("bodies/rod/q")[k], rtol=1e-6, atol=1e-12
+        )  # float32
+
+
+def test_between_samples_the_motion_is_interpolated(opened, result_path):
+    record = Record.load(result_path)
+    middle = float(0.5 * (record.time[30] + record.time[31]))
+    opened.run(f"flexmbs.set_time({middle!r})")
+    q = record.require("bodies/rod/q")
+    np.testing.assert_allclose(
+        opened.run("Array.from(flexmbs.weights('rod'))"), 0.5 * (q[30] + q[31]), rtol=1e-5, atol=1e-9
+    )
+
+
+def test_points_of_the_skin_follow_F1(opened, result_path):
+    record = Record.load(result_path)
+    modal = rod_modal()
+    nodes = np.unique(modal.mesh.surface())
+    k = 33
+    opened.run(f"flexmbs.set_time({float(record.time[k])!r})")
+    q = record.require("bodies/rod/q")[k]
+    R = quat_to_matrix(record.require("bodies/rod/quaternion")[k])
+    for vertex in (0, 17, len(nodes) - 1):
+        u = (
+            modal.mesh.points[nodes[vertex]]
+            + q @ mode_fields(modal.mesh.points[nodes[vertex]][None])[0][:, 0]
+        )
+        expected = record.require("bodies/rod/position")[k] + R @ u
+        got = opened.run(f"Array.from(flexmbs.skin_point('rod', {vertex}))")
+        np.testing.assert_allclose(got, expected, atol=2e-7)  # float32
+
+
+def test_slider_and_play_move_the_picture(opened):
+    opened.run("flexmbs.set_time(0)")
+    before = opened.screenshot()
+    opened.run(
+        "const s = document.getElementById('slider'); s.value = 0.03; s.dispatchEvent(new Event('input'))"
+    )
+    opened.wait("Math.abs(flexmbs.viewer.t - 0.03) < 1e-9 && !flexmbs.viewer.dirty")
+    assert opened.screenshot() != before
+    opened.run("document.getElementById('play').click()")
+    opened.wait("Math.abs(flexmbs.viewer.t - 0.03) > 1e-4")
+    opened.run("flexmbs.set_time(0.01)")
+    assert opened.run("flexmbs.viewer.playing") is False
+
+
+def test_a_click_selects_the_body_and_lists_its_channels(opened):
+    opened.run("flexmbs.set_time(0)")
+    opened.run("flexmbs.set({ joints: false })")
+    place = opened.run(PLACE_OF_POINT % "[0.3, 0, 0]")
+    opened.click(*place)
+    assert opened.run("flexmbs.viewer.name_of(flexmbs.viewer.show.selected)") == "rod"
+    opened.wait("document.getElementById('channels-title').textContent === 'Channels of rod'")
+    assert "rod.q[0]" in opened.run("document.getElementById('channels').textContent")
+    assert opened.run("flexmbs.pick(3, 200)") is None
+    opened.run("flexmbs.set({ joints: true, selected: -1 })")
+
+
+def test_stress_colours_are_those_of_the_shader(opened, result_path):
+    """Red where the bending stress is largest, blue where there is none; the scale ends at the largest."""
+    record = Record.load(result_path)
+    modal = rod_modal()
+    sigma = np.abs(record.require("bodies/rod/q") @ modal.stress[:, :, 0])
+    np.testing.assert_allclose(opened.run("flexmbs.viewer.scene.stress_max"), sigma.max(), rtol=1e-6)
+    k = int(np.argmax(sigma.max(axis=1)))
+    opened.run(f"flexmbs.set_time({float(record.time[k])!r})")
+    opened.run("flexmbs.set({ joints: false, edges: false, axes: false, grid: false })")
+    side = (np.unique(modal.mesh.surface()), modal.mesh.points)
+    front = np.flatnonzero(np.isclose(side[1][side[0], 2], modal.mesh.points[:, 2].max()))
+    level = sigma[k][side[0][front]]
+    inner = np.abs(side[1][side[0][front], 1]) < 0.4 * np.ptp(modal.mesh.points[:, 1])
+    opened.run("flexmbs.viewer.camera.preset('front')")
+    opened.run("flexmbs.viewer.draw()")
+    hot, cold = front[inner][np.argmax(level[inner])], front[inner][np.argmin(level[inner])]
+    colours = []
+    for vertex in (hot, cold):
+        x, y = opened.run(PLACE_OF_POINT % f"flexmbs.skin_point('rod', {vertex})")
+        colours.append(opened.run(PIXEL % (x, y)))
+    share = level[inner].max() / sigma.max()
+    stops = opened.run("flexmbs.viewer.scene.palette")
+    expected = [np.interp(share, np.linspace(0, 1, 9), [stop[i] for stop in stops]) for i in range(3)]
+    got = np.array(colours[0]) / max(colours[0])
+    np.testing.assert_allclose(got, np.array(expected) / max(expected), atol=0.12)  # light adds gloss
+    assert colours[1][2] > colours[1][0]
+    opened.run("flexmbs.set({ joints: true, edges: true, axes: true, grid: true })")
+
+
+def test_mode_browser_swings_one_mode(opened):
+    opened.run("flexmbs.play_mode({ body: 1, mode: 2 })")
+    opened.wait("flexmbs.viewer.mode")
+    weights = opened.run("flexmbs.viewer.phase = Math.PI / 2, Array.from(flexmbs.weights('rod'))")
+    assert weights[2] > 0 and weights[0] == weights[1] == weights[3] == 0
+    opened.run("document.getElementById('back').click()")
+    assert opened.run("flexmbs.viewer.mode") is None
+    opened.run("flexmbs.set_time(0)")
+
+
+def test_modal_data_animate_their_modes(tmp_path):
+    rod_modal().save(tmp_path / "rod.modal.h5")
+    animate(tmp_path / "rod.modal.h5", tmp_path / "m.html")
+    with Page(size=(900, 700), dark=True) as page:
+        page.open(tmp_path / "m.html")
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        assert page.run("flexmbs.viewer.mode.mode") == 0
+        first = page.screenshot()
+        page.wait("flexmbs.viewer.phase > 1.9")
+        assert page.screenshot() != first
+        assert page.run("document.querySelectorAll('#modes li').length") == 4
+        assert page.console == []
+
+
+def test_titles_cannot_run_code(tmp_path):
+    from tests.post.synthetic import case
+
+    bad = case()
+    bad["title"] = "</script><script>window.bad = 1</script><img src=x onerror='window.bad=2'>"
+    path = write_result(tmp_path / "bad.h5", n=5, case_data=bad)
+    animate(path, tmp_path / "bad.html")
+    with Page() as page:
+        page.open(tmp_path / "bad.html")
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        assert page.run("window.bad") is None
+        assert page.run("document.title") == bad["title"]
+
+
+def test_large_skins_are_drawn_coarser_and_say_so(tmp_path):
+    rod = rod_modal(divisions=(80, 12, 8))
+    rod.save(tmp_path / "rod.modal.h5")
+    done = animate(tmp_path / "rod.modal.h5", tmp_path / "m.html", limit=1000)
+    drawn, full = done["skins"]["rod"]
+    assert full == len(np.unique(box_mesh((80, 12, 8)).surface())) and 500 < drawn <= 1000
+    assert f"{drawn} of {full} points" in done["notes"][0]
+    with Page() as page:
+        page.open(tmp_path / "m.html")
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        assert page.console == []
