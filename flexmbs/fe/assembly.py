@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.attach import PointMass, attach
+from flexmbs.fe.beam_assembly import beam_groups, beam_mass_form, beam_stiffness
 from flexmbs.fe.element_loops import lumped_loop, mass_loop, stiffness_loop
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.graph import NodeGraph, expand_blocks, expand_diagonal, expand_scalar, node_graph
@@ -170,7 +172,7 @@ def assemble(
     mesh: Mesh,
     materials: Mapping[str, Material] | Material,
     mass: str = "consistent",
-    point_masses: Sequence[Any] = (),
+    point_masses: Sequence[PointMass] = (),
     progress: Progress | None = None,
 ) -> FeModel:
     """Full matrices of a mesh of solids, or of beams, or of points without elements.
@@ -183,9 +185,55 @@ def assemble(
     by_set = {"": materials} if isinstance(materials, Material) else materials
     tell = progress or (lambda fraction, text: None)
     tell(0.0, "assembling")
-    model = _assemble_solids(mesh, by_set, mass, tell)
+    model = (_assemble_beams if "beam2" in mesh.cells else _assemble_solids)(mesh, by_set, mass, tell)
+    turning = any(item.inertia is not None for item in point_masses)
+    if not mesh.n_cells and turning:
+        # points without elements turn only where they have dofs to do so
+        model = _without_cells(mesh, 6)
+    model = with_point_masses(model, point_masses)
     tell(1.0, "assembled")
     return model
+
+
+def _without_cells(mesh: Mesh, n_per_node: int) -> FeModel:
+    n_dof = n_per_node * mesh.n_nodes
+    form = MassForm(n_per_node, Ms=diagonal(np.zeros(mesh.n_nodes), "csr"), attached=Attached.none(n_dof))
+    return FeModel(mesh, n_per_node, sp.csc_array((n_dof, n_dof)), sp.csc_array((n_dof, n_dof)), form)
+
+
+def with_point_masses(model: FeModel, point_masses: Sequence[PointMass]) -> FeModel:
+    """The same model with further masses and inertias, in M_fe and in the mass form alike."""
+    if not point_masses:
+        return model
+    n = model.n_per_node
+    nodal, attached = attach(model.mesh, n, point_masses)
+    padded = np.zeros((model.mesh.n_nodes, n))
+    padded[:, :3] = nodal[:, None]
+    form = replace(model.mass_form, attached=model.mass_form.attached.join(attached))
+    M_fe = model.M_fe + diagonal(padded.ravel(), "csc") + attached.matrix()
+    if form.Ms_kl is None:
+        return replace(model, M_fe=M_fe, mass_form=replace(form, Ms=form.Ms + diagonal(nodal, "csr")))
+    blocks = [list(row) for row in form.Ms_kl]
+    for k in range(3):
+        at_k = np.zeros_like(padded)
+        at_k[:, k] = nodal
+        blocks[k][k] = blocks[k][k] + diagonal(at_k.ravel(), "csr")
+    return replace(model, M_fe=M_fe, mass_form=replace(form, Ms_kl=tuple(tuple(row) for row in blocks)))
+
+
+def _assemble_beams(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:
+    """K_fe, M_fe of beams: translation, and turning of the sections."""
+    groups = list(beam_groups(mesh, materials))
+    K_fe = beam_stiffness(mesh, groups)
+    tell(0.5, "assembling mass")
+    form = beam_mass_form(mesh, groups, mass)
+    if form.Ms_kl is None:
+        padded = np.zeros((mesh.n_nodes, 6))
+        padded[:, :3] = form.Ms.diagonal()[:, None]
+        moving = diagonal(padded.ravel(), "csc")
+    else:
+        moving = sum((form.Ms_kl[k][k] for k in range(1, 3)), start=form.Ms_kl[0][0])
+    return FeModel(mesh, 6, K_fe, sp.csc_array(moving + form.attached.matrix()), form)
 
 
 def _assemble_solids(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:
