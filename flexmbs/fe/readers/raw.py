@@ -201,11 +201,11 @@ class _Resolver:
             what = f"{counts} cells lie on no face of a solid: shells are not supported"
             self.found.error("mesh.shells", self.where, what, "remove them, or mesh the part with solids")
         index, _ = self.cell_numbering.of_parts(self.raw.structural)
-        shells = int(((index >= self.n_solid) & (index < self.n_solid + len(alone))).sum())
+        shells = int((index >= self.n_solid).sum())
         if shells and not alone.any():
-            what = f"{shells} shell or membrane elements with a section lie on faces of solids"
+            what = f"{shells} shells, membranes or beams with a section"
             self.found.error(
-                "mesh.shells", self.where, what, "shells are not supported: remove their section"
+                "mesh.shells", self.where, what, "only solids are supported: remove their sections"
             )
 
     def _flat_counts(self, mask: Any) -> dict[str, int]:

@@ -1,0 +1,270 @@
+"""Nastran .bdf -> RawMesh: nodes in any coordinate system, solids, sets, property ids, loaded faces.
+
+Cell sets: `pid_N` for property N, and its name where a comment of a pre-processor gives one; flat cells and
+lines without a property entry only mark faces and nodes. `SET n` and `SET1`: `set_N`, of nodes or elements as
+their numbers say. Faces of PLOAD4 with load set N: face set `pload4_N`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import Diagnostic
+from flexmbs.fe.readers.nastran_axes import Systems
+from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
+from flexmbs.fe.readers.raw import Block, RawMesh
+from flexmbs.fe.readers.source import Damaged, Ints, one_int
+
+# entry -> (corners, name with corners only, all nodes, name with mid-nodes)
+SOLIDS = {
+    "CTETRA": (4, "tet4", 10, "tet10"),
+    "CHEXA": (8, "hex8", 20, "hex20"),
+    "CPENTA": (6, "wedge6", 15, "wedge15"),
+}
+FLATS = {
+    "CTRIA3": (3, "tri3", 3, "tri3"), "CTRIAR": (3, "tri3", 3, "tri3"), "CTRIA6": (3, "tri3", 6, "tri6"),
+    "CQUAD4": (4, "quad4", 4, "quad4"), "CQUADR": (4, "quad4", 4, "quad4"),
+    "CQUAD8": (4, "quad4", 8, "quad8"), "CQUAD": (4, "quad4", 9, "quad9"),
+    "CBAR": (2, "line2", 2, "line2"), "CBEAM": (2, "line2", 2, "line2"), "CROD": (2, "line2", 2, "line2"),
+}  # fmt: skip
+# vertical mid-nodes come before those of the top
+TO_VTK = {
+    "hex20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
+    "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
+}
+OTHERS = re.compile(r"(CPYRAM?|CBEAM3|CBEND|CONROD|CTUBE|CBUSH\w*|CELAS\d|CDAMP\d|CMASS\d|CONM\d|"
+                    r"CSHEAR|CGAP|CVISC|CWELD|CFAST|CTRIAX6?|CQUADX?4?|CTETRAX|CHEX8|CHEX20)$")  # fmt: skip
+SECTIONS = re.compile(r"(PSHELL|PCOMPG?|PBARL?|PBEAML?|PBCOMP|PROD|PSHEAR)$")
+RIGID = re.compile(r"(RBE1|RBE2|RBE3|RBAR1?|RROD|RSPLINE|RSSCON|MPC)$")
+SET = re.compile(r"\s*SET\s+(\d{1,9})\s*=\s*(.*)", re.IGNORECASE)
+NAMES = (
+    re.compile(r"ANSA_NAME_COMMENT;(?P<id>\d+);(?P<kind>PSOLID|SET|PSHELL);(?P<name>[^;]+);"),
+    re.compile(r'HMNAME\s+(?P<kind>PROP|COMP)\s+(?P<id>\d+)\s*"(?P<name>[^"]+)"'),
+    re.compile(r'HMSET\s+(?P<id>\d+)\s+\d+\s*"(?P<name>[^"]+)"(?P<kind>)'),
+    re.compile(r"\s*Femap (?P<kind>Property) (?P<id>\d+) : (?P<name>.+)"),
+)
+
+
+def read_nastran(path: Path, data: bytes) -> RawMesh:
+    """Content of a bulk data file."""
+    deck = read_deck(path, data)
+    return _Model(deck).raw()
+
+
+class _Model:
+    def __init__(self, deck: Deck) -> None:
+        self.deck = deck
+        self.systems = Systems()
+        self.rows: dict[str, tuple[list[int], list[int], list[list[int]]]] = {}
+        self.unsupported: dict[str, int] = {}
+        self.rigid: dict[str, int] = {}
+        self.sets: dict[int, list[Any]] = {}
+        self.loads: list[Entry] = []
+        self.sections: set[int] = set()
+
+    def raw(self) -> RawMesh:
+        default_system = 0
+        for entry in self.deck.entries:
+            if entry.name == "GRDSET":
+                default_system = entry.whole(1, 0)
+        for entry in self.deck.entries:
+            self._add(entry, default_system)
+        self._control_sets()
+        raw = RawMesh(*self._nodes())
+        raw.unsupported = self.unsupported
+        self._cells(raw)
+        self._named_sets(raw)
+        self._loaded_faces(raw)
+        for name, count in sorted(self.rigid.items()):
+            what = f"{count} {name} entries are passed over"
+            remedy = "say rigid and averaging connections as interfaces"
+            raw.notes.append(Diagnostic("mesh.passed_over", str(self.deck.path), what, remedy, "warn"))
+        return raw
+
+    def _add(self, entry: Entry, default_system: int) -> None:
+        name = entry.name
+        if name == "GRID":
+            system = entry.whole(1, default_system)
+            point = np.array([entry.real(2), entry.real(3), entry.real(4)])
+            number = entry.whole(0)
+            known = self.systems.grids.get(number)
+            if known is not None and (known[0] != system or (known[1] != point).any()):
+                raise Damaged(f"node {number} is defined twice at different places", entry.line)
+            self.systems.grids[number] = (system, point)
+        elif name in SOLIDS or name in FLATS:
+            self._cell(entry)
+        elif name.startswith("CORD") and name[4:] in ("1R", "1C", "1S", "2R", "2C", "2S"):
+            self.systems.add(entry)
+        elif OTHERS.match(name):
+            self.unsupported[name] = self.unsupported.get(name, 0) + 1
+        elif RIGID.match(name):
+            self.rigid[name] = self.rigid.get(name, 0) + 1
+        elif SECTIONS.match(name):
+            self.sections.add(entry.whole(0))
+        elif name == "PLOAD4":
+            self.loads.append(entry)
+        elif name == "SET1":
+            words = [
+                word for word in entry.fields[1:] if word and not word.isalpha() or word.upper() == "THRU"
+            ]
+            self.sets[entry.whole(0)] = parse_items(" ".join(words), entry.line)
+
+    def _cell(self, entry: Entry) -> None:
+        corners, linear, most, quadratic = (SOLIDS | FLATS)[entry.name]
+        number = entry.whole(0)
+        words = entry.fields[2 : 2 + most]
+        if entry.name in FLATS:  # coordinates and offsets may stand behind the nodes
+            words = words[: most if all(word.isdigit() for word in words[corners:]) else corners]
+        nodes = [int(word) if word.isdigit() else -1 if word else 0 for word in words]
+        if min(nodes[:corners], default=-1) <= 0 or len(nodes) < corners or min(nodes) < 0:
+            raise Damaged(f"{entry.name} {number}: its nodes are not all numbers", entry.line)
+        mids = sum(1 for node in nodes[corners:] if node)
+        if mids and mids < most - corners:
+            kind = f"{entry.name} with {corners + mids} of {most} nodes"
+            self.unsupported[kind] = self.unsupported.get(kind, 0) + 1
+            return
+        kind = quadratic if mids else linear
+        numbers, properties, rows = self.rows.setdefault(kind, ([], [], []))
+        numbers.append(number)
+        properties.append(entry.whole(1, number))
+        rows.append(nodes if mids else nodes[:corners])
+
+    def _nodes(self) -> tuple[Ints, Any]:
+        grids = self.systems.grids
+        number = np.fromiter(grids, dtype=np.int64, count=len(grids))
+        system = np.array([grid[0] for grid in grids.values()], dtype=np.int64)
+        points = np.array([grid[1] for grid in grids.values()]).reshape(-1, 3)
+        for name in np.unique(system):
+            chosen = system == name
+            points[chosen] = self.systems.basic(int(name), points[chosen])
+        return number, points
+
+    def _cells(self, raw: RawMesh) -> None:
+        names = self._comment_names()
+        for kind, (numbers, properties, rows) in self.rows.items():
+            number, nodes = np.array(numbers, dtype=np.int64), np.array(rows, dtype=np.int64)
+            raw.blocks.append(Block(kind, number, nodes[:, TO_VTK[kind]] if kind in TO_VTK else nodes))
+            owner = np.array(properties, dtype=np.int64)
+            for pid in np.unique(owner):
+                members = number[owner == pid]
+                raw.cell_sets.setdefault(f"pid_{pid}", []).append(members)
+                if ("property", int(pid)) in names:
+                    raw.cell_sets.setdefault(names["property", int(pid)], []).append(members)
+                if int(pid) in self.sections and kind[:3] in ("tri", "qua", "lin"):
+                    raw.structural.append(members)
+
+    def _comment_names(self) -> dict[tuple[str, int], str]:
+        names: dict[tuple[str, int], str] = {}
+        for comment in self.deck.comments:
+            for pattern in NAMES:
+                found = pattern.match(comment)
+                if found and len(found["id"]) < 10:
+                    what = "set" if found["kind"] in ("SET", "") else "property"
+                    names[what, int(found["id"])] = found["name"].strip()
+        return names
+
+    def _control_sets(self) -> None:
+        """SET n = ... of the case control section; a comma at the end of a line goes on."""
+        text, start = "", 0
+        for line, number in self.deck.control:
+            line = line.partition("$")[0].rstrip()
+            start = start if text else number
+            text = f"{text} {line}" if text else line
+            if text.endswith(","):
+                continue
+            found = SET.match(text)
+            if found and found[2].strip().upper() != "ALL":
+                self.sets[int(found[1])] = parse_items(found[2].replace(",", " "), start)
+            text = ""
+
+    def _named_sets(self, raw: RawMesh) -> None:
+        """A set is one of nodes when all its numbers are nodes; of elements likewise; or both."""
+        names = self._comment_names()
+        cells = np.concatenate([np.zeros(0, dtype=np.int64), *(block.number for block in raw.blocks)])
+        for number, parts in self.sets.items():
+            name = names.get(("set", number), f"set_{number}")
+            of_nodes, of_cells = all_known(parts, raw.node_number), all_known(parts, cells)
+            if of_nodes or not of_cells:
+                raw.node_sets[name] = parts
+            if of_cells:
+                raw.cell_sets.setdefault(name, []).extend(parts)
+
+    def _loaded_faces(self, raw: RawMesh) -> None:
+        wanted = {entry.whole(1) for entry in self.loads}
+        corners: dict[int, tuple[str, list[int]]] = {}
+        for kind, (numbers, _, rows) in self.rows.items():
+            if kind.startswith(("tet", "hex", "wedge")):
+                corners.update((n, (kind, row)) for n, row in zip(numbers, rows, strict=True) if n in wanted)
+        for entry in self.loads:
+            if entry.whole(1) in corners and entry.text(6):
+                kind, row = corners[entry.whole(1)]
+                face = loaded_face(kind, row, entry.whole(6), entry.whole(7, 0))
+                if not face:
+                    raise Damaged(f"PLOAD4 on element {entry.whole(1)} names no face of it", entry.line)
+                name = f"pload4_{entry.whole(0)}"
+                raw.faces.setdefault(name, []).append(np.array([face], dtype=np.int64))
+
+
+def loaded_face(kind: str, row: list[int], one: int, other: int) -> list[int]:
+    """Corners of the face: tetrahedra name a corner of it and the one opposite, others two on a diagonal."""
+    from flexmbs.fe.elements import ELEMENTS
+
+    element = ELEMENTS[kind]
+    faces = [[row[k] for k in face if k < element.n_corners] for face in element.faces]
+    for face in faces:
+        if one not in face:
+            continue
+        if element.family == "tet" and other in row[:4] and other not in face:
+            return face
+        if element.family != "tet" and len(face) == 4 and other in face:
+            if (face.index(one) - face.index(other)) % 4 == 2:
+                return face
+        if element.family == "wedge" and len(face) == 3 and not other:
+            return face
+    return []
+
+
+def all_known(parts: list[Any], number: Ints) -> bool:
+    """Whether all single numbers exist, and every range holds at least one."""
+    for part in parts:
+        if isinstance(part, tuple):
+            if not ((number >= part[0]) & (number <= part[1])).any():
+                return False
+        elif not np.isin(part, number).all():
+            return False
+    return bool(parts)
+
+
+def parse_items(text: str, line: int) -> list[Any]:
+    """`1 2 5 THRU 10 EXCEPT 7 20 THRU 40 BY 2` -> arrays and ranges."""
+    words = text.upper().split()
+    parts: list[Any] = []
+    single: list[int] = []
+    at = 0
+    while at < len(words):
+        first = one_int(words[at], "number in a set", line)
+        if at + 2 < len(words) and words[at + 1] == "THRU":
+            last, step = one_int(words[at + 2], "number in a set", line), 1
+            at += 3
+            if at + 1 < len(words) and words[at] == "BY":
+                step = max(one_int(words[at + 1], "step in a set", line), 1)
+                at += 2
+            if at < len(words) and words[at] == "EXCEPT":
+                at += 1
+                while at < len(words) and words[at].isdigit() and first <= int(words[at]) <= last:
+                    if int(words[at]) > first:
+                        parts.append((first, int(words[at]) - 1, step))
+                    first = int(words[at]) + 1
+                    at += 1
+            if first <= last:
+                parts.append((first, last, step))
+        else:
+            single.append(first)
+            at += 1
+    if single:
+        parts.append(np.array(single, dtype=np.int64))
+    return parts

@@ -1,0 +1,142 @@
+"""Entries of a Nastran file in small, large and free field; includes, case control, comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from flexmbs.fe.readers.source import Damaged, confined, read_bytes
+
+SHORT_EXPONENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)$")
+BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
+MAX_DEPTH = 8
+MAX_FILES = 1000
+MAX_LINES = 10  # of one entry that are kept; solids need four
+
+
+@dataclass
+class Entry:
+    """Name and fields behind it, continuations joined; blank fields are empty texts."""
+
+    name: str
+    fields: list[str]
+    line: int
+
+    def text(self, index: int) -> str:
+        return self.fields[index] if index < len(self.fields) else ""
+
+    def whole(self, index: int, default: int | None = None) -> int:
+        text = self.text(index)
+        if not text and default is not None:
+            return default
+        try:
+            return int(text)
+        except ValueError:
+            raise Damaged(f'field {index + 2} of {self.name} is "{text}", not a number', self.line) from None
+
+    def real(self, index: int) -> float:
+        text = self.text(index)
+        try:
+            return float(text) if text else 0.0
+        except ValueError:
+            return short_real(text, self.name, self.line)
+
+
+def short_real(text: str, name: str, line: int) -> float:
+    """Numbers such as 1.5-3 and 2.D4."""
+    found = SHORT_EXPONENT.match(text)
+    candidate = f"{found[1]}e{found[2]}" if found else text.upper().replace("D", "E")
+    try:
+        return float(candidate)
+    except ValueError:
+        raise Damaged(f'{name}: expected a number, found "{text[:30]}"', line) from None
+
+
+@dataclass
+class Deck:
+    """A file as case control lines, comments, and bulk data entries."""
+
+    path: Path
+    control: list[tuple[str, int]] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+
+
+def read_deck(path: Path, data: bytes) -> Deck:
+    """Split a file; without BEGIN BULK everything is bulk data."""
+    deck = Deck(path)
+    lines = list(_Lines(path).of(path, data, 0))
+    begin = next((k for k, (text, _) in enumerate(lines) if BEGIN.match(text)), None)
+    if begin is not None:
+        deck.control = lines[:begin]
+        lines = lines[begin + 1 :]
+        if any(BEGIN.match(text) for text, _ in lines):
+            raise Damaged("the file has several bulk data sections", remedy="superelements are not supported")
+    _entries(lines, deck)
+    return deck
+
+
+class _Lines:
+    """Lines with their numbers, includes followed inside the folder of the first file."""
+
+    def __init__(self, path: Path) -> None:
+        self.root, self.files = path.parent, 0
+
+    def of(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, int]]:
+        number = 0
+        for line in data.decode("utf-8", "replace").splitlines():
+            number += 1
+            if line[:7].upper() == "INCLUDE":
+                self.files += 1
+                if depth >= MAX_DEPTH or self.files > MAX_FILES:
+                    raise Damaged("includes are nested too deeply, or include themselves", number)
+                target = confined(path, line[7:].split("$")[0], number, self.root)
+                yield from self.of(target, read_bytes(target), depth + 1)
+            else:
+                yield line, number
+
+
+def _entries(lines: list[tuple[str, int]], deck: Deck) -> None:
+    current: Entry | None = None
+    count = 0
+    for line, number in lines:
+        if "$" in line:
+            line, _, comment = line.partition("$")
+            deck.comments.append(comment)
+        if not line.strip():
+            continue
+        if line[:7].upper() == "ENDDATA":
+            break
+        name, fields = split_fields(line)
+        if name and name[0] not in "+*":
+            current = Entry(name.upper(), fields, number)
+            deck.entries.append(current)
+            count = 1
+        elif current is None:
+            raise Damaged("a continuation line without an entry before it", number)
+        elif (count := count + 1) <= MAX_LINES or current.name in ("SET1", "SET3"):
+            current.fields.extend(fields)
+
+
+def split_fields(line: str) -> tuple[str, list[str]]:
+    """First field, without the mark of large field, and the data fields (8 or 4) of a line."""
+    if "\t" in line:
+        line = line.expandtabs(8)
+    if "," in line:
+        words = [word.strip() for word in line.split(",")]
+        large = "*" in words[0]
+        width = 4 if large else 8
+        fields = words[1 : width + 1]
+        fields += [""] * (width - len(fields))
+        return name_of(words[0]), fields
+    head = line[:8].strip()
+    if "*" in head:
+        return name_of(head), [line[k : k + 16].strip() for k in range(8, 72, 16)]
+    return name_of(head), [line[k : k + 8].strip() for k in range(8, 72, 8)]
+
+
+def name_of(head: str) -> str:
+    """`GRID*` -> `GRID`; continuation marks stay as they begin."""
+    return head if head[:1] in "+*" else head.rstrip("* ")
