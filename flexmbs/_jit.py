@@ -79,21 +79,29 @@ def _sources_hash(path: Path) -> str:
     return digest.hexdigest()[:20]
 
 
-def kernel(*args: Any, inline: bool = False, reassociate: bool = False, lean: bool = False) -> Any:
+def kernel(
+    *args: Any, inline: bool = False, reassociate: bool = False, lean: bool = False, inner: bool = False
+) -> Any:
     """Compile a function of arrays and numbers, cached on disk.
 
     `signatures`: declare them on entry points only (a declared kernel is ready at import).
     `inline`: put the body into its callers at the level of machine code (small functions).
     `reassociate`: allow sums to be reordered, for plain contraction loops; no other fast-math.
     `lean`: do not count references to arrays (10 ns per array and call); such a kernel cannot allocate.
+    `inner`: only other kernels call it; saves a second of compilation where arguments are wide tuples.
     """
     if len(args) == 1 and callable(args[0]) and not isinstance(args[0], numba.types.Type):
-        return _compile(args[0], (), inline, reassociate, lean)
-    return lambda function: _compile(function, args, inline, reassociate, lean)
+        return _compile(args[0], (), inline, reassociate, lean, inner)
+    return lambda function: _compile(function, args, inline, reassociate, lean, inner)
 
 
 def _compile(
-    function: Callable[..., Any], signatures: tuple[Any, ...], inline: bool, reassociate: bool, lean: bool
+    function: Callable[..., Any],
+    signatures: tuple[Any, ...],
+    inline: bool,
+    reassociate: bool,
+    lean: bool,
+    inner: bool,
 ) -> Any:
     if DISABLED:
         return function
@@ -102,6 +110,8 @@ def _compile(
     options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
     if lean:
         options["_nrt"] = False
+    if inner:
+        options["no_cpython_wrapper"] = options["no_cfunc_wrapper"] = True
     if inline:
         options["forceinline"] = True
     if reassociate:
