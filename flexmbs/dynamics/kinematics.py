@@ -35,7 +35,7 @@ def positions(sys, ws, pos):
         elastic_columns(sys, ws, i)
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def marker_in_body(sys, ws, i, m, pos):
     """Place and axes of marker m in its body (F18). Writes: mark_u, mark_Rl, mark_theta, L in body axes."""
     t = sys.mark_travel[m]
@@ -48,7 +48,7 @@ def marker_in_body(sys, ws, i, m, pos):
             ws.mark_u[m, row] = ws.travel[t, 0, row]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def body_from_outer_marker(sys, ws, i, pos):
     """Pose of body i from that of marker Q, which joint_pose left in r[i], R[i] (F20)."""
     m = sys.m_out[i]
@@ -64,7 +64,7 @@ def body_from_outer_marker(sys, ws, i, pos):
         ws.r[i, row] -= p * ws.mark_u[m, 0] + q * ws.mark_u[m, 1] + s * ws.mark_u[m, 2]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def place_markers(sys, ws, i, pos):
     """Poses of the markers of body i in ground, elastic rows turned to ground axes (F18)."""
     R, outer = ws.R, sys.m_out[i]
@@ -96,7 +96,7 @@ def rotate(R, i, x, o):
     x[o + 2] = R[i, 2, 0] * a + R[i, 2, 1] * b + R[i, 2, 2] * c
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def elastic_columns(sys, ws, i):
     """Elastic columns: Y_i of C_i, and those of B_i from the modes of the parent (F20).
 
@@ -152,7 +152,7 @@ def velocities(sys, ws, vel, acc):
         move_markers(sys, ws, i, vel, acc)
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def marker_relative(sys, ws, i, m, vel, acc):
     """Motion of marker m within body i: velocities, and rates beside the terms in w (F18, F18a).
 
@@ -189,7 +189,7 @@ def marker_relative(sys, ws, i, m, vel, acc):
                 rel[6 + k] += R[i, k, c] * ws.travel[t, 2, c]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def body_from_outer_motion(sys, ws, i, vel, acc):
     """Motion of body i from that of marker Q, which joint_motion left in v[i], a[i] (F20)."""
     m = sys.m_out[i]
@@ -222,7 +222,7 @@ def mark_lever(sys, ws, i, m):
     )
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def move_markers(sys, ws, i, vel, acc):
     """Velocities and accelerations of the markers of body i (F18). Writes: mark_v, mark_a, mark_rel."""
     outer = sys.m_out[i]

@@ -44,7 +44,7 @@ def residuals(sys, ws, pos, vel, acc):
         elastic_residual(sys, ws, i, pos, vel, acc)
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def rigid_residual(sys, ws, i):
     """Rigid rows of body i: inertia turned to ground axes, residual force (F12). Writes: M, f of body i."""
     R, M, f, o, b, p = ws.R[i], ws.M[i], ws.f[i], ws.body_out, 15 * i, sys.o_f[i]
@@ -84,7 +84,7 @@ def rigid_residual(sys, ws, i):
             M[3 + row, col] = M[col, 3 + row]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def elastic_residual(sys, ws, i, pos, vel, acc):
     """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
     R, f, a = ws.R, ws.f[i], ws.a[i]
@@ -149,7 +149,7 @@ def backward(sys, ws, gh, bh):
     return DONE, 0
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def eliminate_modes(sys, ws, i):
     """Take the elastic coordinates of body i out of M and f (F22, F24a).
 
@@ -204,7 +204,7 @@ def eliminate_modes(sys, ws, i):
     return True
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def eliminate_joint(sys, ws, i, gh, bh):
     """Take the free speeds of the joint out of M and f, one rank-one downdate each (F22).
 
@@ -237,7 +237,7 @@ def eliminate_joint(sys, ws, i, gh, bh):
     return True
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def to_parent(sys, ws, i):
     """Add M and f of body i to its parent, moved to the parent's origin and modes (F22).
 
@@ -363,7 +363,7 @@ def forward(sys, ws, delta):
         modes_forward(sys, ws, i, a, delta)
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def modes_forward(sys, ws, i, a, delta):
     """Elastic rates of body i from the acceleration `a` before its modes (F23). Writes: delta; a."""
     nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]

@@ -44,7 +44,7 @@ def ball_columns(R, i, sign, H, k):
             H[k + c, 3 + row] = sign * R[i, row, c]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def joint_pose(sys, ws, i, pos):
     """Run the joint of body i from marker P to Q (F19).
 
@@ -83,7 +83,7 @@ def joint_pose(sys, ws, i, pos):
                 turn_columns(R, i, axis, turn * pos[b])
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def joint_columns(sys, ws, i):
     """Columns of C_i for the speeds of the joint, at the origin of body i (F20).
 
@@ -108,7 +108,7 @@ def joint_columns(sys, ws, i):
             H[v, 3], H[v, 4], H[v, 5] = turn * ex, turn * ey, turn * ez
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def joint_motion(sys, ws, i, vel, acc):
     """Velocity and acceleration of the outer marker of joint i from those of the inner one (F20).
 
