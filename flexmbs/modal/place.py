@@ -60,7 +60,7 @@ def rows_at_point(mesh: Mesh, x: Floats, where: str, turns: bool) -> PlaceRows:
         return rows_at_node(mesh, near, turns)
     kind, cell, xi = locate(mesh, x, where)
     if turns:
-        return _beam_rows(mesh, cell, float(xi[0]))
+        return rows_on_beam(mesh, cell, float(xi[0]))
     element = ELEMENTS[kind]
     N = element.shape(xi[None])[0]
     displacement = np.einsum("n,ij->inj", N, np.eye(3))
@@ -83,7 +83,7 @@ def gradients(mesh: Mesh, kind: str, cell: int, xi: Floats) -> Floats:
     return np.einsum("pnj,pjk->pnk", dN, np.linalg.inv(jacobian))
 
 
-def _beam_rows(mesh: Mesh, cell: int, xi: float) -> PlaceRows:
+def rows_on_beam(mesh: Mesh, cell: int, xi: float) -> PlaceRows:
     """Cubic between the two nodes of a beam: slopes from the nodal rotations, twist linear."""
     nodes = mesh.cells["beam2"][cell]
     X = mesh.points[nodes]

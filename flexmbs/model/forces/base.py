@@ -38,6 +38,10 @@ class Force:
 
     name: str
 
+    def laws(self, build: Any) -> None:
+        """Add the force's rows to a `LawBuilder`."""
+        raise TypeError(f"{type(self).__name__} has no law")
+
 
 @dataclass(kw_only=True)
 class PlacedForce(Force):

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from flexmbs.ffrf.marker import pack_rows
 from flexmbs.model.forces.base import Force, Number, force
+from flexmbs.model.forces.tables import MODAL_LOAD, POINT_FORCE
+from flexmbs.model.markers import Marker
 
 
 @force("distributed")
@@ -22,3 +28,19 @@ class Distributed(Force):
     pressure: Number | None = None
     force: Sequence[Number] | None = None
     axes: str = "ground"
+
+    def laws(self, build: Any) -> None:
+        from flexmbs.model.forces.loads import mean_place, pressure_load, scaled
+
+        body = build.model.bodies[self.on]
+        modes = slice(None) if body.modes is None else np.asarray(body.modes, dtype=np.int64)
+        where = f"{build.owner}.set"
+        if self.pressure is not None:
+            load = pressure_load(body.modal, modes, self.set, where)
+            build.row(MODAL_LOAD, (self.pressure,), body=self.on, load=load)
+            return
+        size, place, rows = mean_place(body.modal, modes, self.set, where)
+        marker = Marker(self.on, place, np.eye(3), pack_rows(rows, np.zeros_like(rows)))
+        build.markers.found[id(marker)] = marker
+        numbers = [scaled(number, size) for number in self.force or ()]
+        build.row(POINT_FORCE, numbers, q=marker, axes=build.axes(self.axes, self.on))

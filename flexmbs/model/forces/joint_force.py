@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from flexmbs.model.forces.base import Force, Number, force
+from flexmbs.model.forces.joint_laws import coordinate
+from flexmbs.model.forces.tables import COORD_FORCE
 
 
 @force("joint_force")
@@ -18,3 +21,6 @@ class JointForce(Force):
     joint: str
     value: Number
     coordinate: str | None = None
+
+    def laws(self, build: Any) -> None:
+        build.row(COORD_FORCE, (self.value,), coordinate=coordinate(build, self.joint, self.coordinate))

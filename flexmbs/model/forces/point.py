@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flexmbs.model.forces.base import Number, PlacedForce, force
+from flexmbs.model.forces.tables import POINT_FORCE
 
 
 @force("point")
@@ -14,3 +16,7 @@ class Point(PlacedForce):
     """Force with three components [N] in `axes`, at a frame, node or material point (F16)."""
 
     force: Sequence[Number]
+
+    def laws(self, build: Any) -> None:
+        q = build.marker(self.on, self.at)
+        build.row(POINT_FORCE, self.force, q=q, axes=build.axes(self.axes, self.on))

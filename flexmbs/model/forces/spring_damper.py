@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from flexmbs.model.forces.base import Number, PairForce, force
+from flexmbs.model.forces.base import Number, PairForce, PythonNumber, force
+from flexmbs.model.forces.tables import SPAN, SPAN_LAW
 
 
 @force("spring_damper")
@@ -20,3 +22,14 @@ class SpringDamper(PairForce):
     length: Number = 0.0
     preload: Number = 0.0
     force: Number | None = None
+
+    def laws(self, build: Any) -> None:
+        ends = {"p": build.marker(self.from_frame), "q": build.marker(self.to_frame)}
+        if isinstance(self.force, PythonNumber):
+            # a function of channels is a tension that does not follow length and rate by itself
+            build.row(SPAN, (0.0, 0.0, 0.0, self.force), **ends)
+        elif self.force is not None:
+            build.row(SPAN_LAW, local=self.force, stiff=True, **ends)
+        else:
+            numbers = (self.stiffness, self.damping, self.length, self.preload)
+            build.row(SPAN, numbers, stiff=True, **ends)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flexmbs.model.forces.base import Number, PlacedForce, force
+from flexmbs.model.forces.tables import POINT_TORQUE
 
 
 @force("torque")
@@ -14,3 +16,7 @@ class Torque(PlacedForce):
     """Moment with three components [N m] in `axes`; on a flexible body it turns with the place (F16)."""
 
     torque: Sequence[Number]
+
+    def laws(self, build: Any) -> None:
+        q = build.marker(self.on, self.at)
+        build.row(POINT_TORQUE, self.torque, q=q, axes=build.axes(self.axes, self.on))

@@ -1,0 +1,220 @@
+"""Forces, springs of joints, drives, own states, sensors -> `Laws`: the tables that the kernels read.
+
+Two passes, because markers are numbered only when all are known: `LawBuilder` collects rows that name
+markers and coordinates as objects, `LawBuilder.finish` turns them into numbers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flexmbs.expressions import Expression, compile_table, constant
+from flexmbs.model.forces.base import Number, PythonNumber
+from flexmbs.model.forces.slots import SlotBuilder
+from flexmbs.model.forces.tables import Laws
+from flexmbs.model.markers import Marker, Markers
+from flexmbs.model.model import Model
+
+
+@dataclass
+class LawRow:
+    """One law before numbering; `owner` is the force or joint that it belongs to."""
+
+    owner: str
+    kind: int
+    first: int
+    p: Marker | None = None
+    q: Marker | None = None
+    axes: Marker | None = None
+    coordinate: Any = None
+    local: int = -1
+    conservative: bool = False
+    body: str = ""
+    load: Sequence[float] = ()
+    stiff: bool = False
+
+
+#: A Python function as the kernels call it: pointers to the arguments (time first) and to the result.
+CALLBACK = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
+
+
+def callback(number: PythonNumber) -> Any:
+    """Wrap a function for calls by address. It never raises into a kernel: a failure is NaN, which stops the
+    run with the name of the force."""
+    n_args, function = len(number.channels), number.function
+
+    def call(args: Any, returned: Any) -> None:
+        try:
+            returned[0] = float(function(*(args[k] for k in range(n_args + 1))))
+        except Exception:
+            returned[0] = float("nan")
+
+    return CALLBACK(call)
+
+
+@dataclass
+class LawBuilder:
+    """Collects laws, numbers and expressions of a model."""
+
+    model: Model
+    markers: Markers
+    joints: dict[str, Any]
+    values: list[float] = field(default_factory=list)
+    dynamic: list[tuple[int, int]] = field(default_factory=list)
+    python: list[tuple[int, PythonNumber, list[int]]] = field(default_factory=list)
+    expressions: list[Expression] = field(default_factory=list)
+    rows: list[LawRow] = field(default_factory=list)
+    owner: str = ""
+
+    def __post_init__(self) -> None:
+        self.slots = SlotBuilder(self.model, self.markers, self.joints)
+
+    def expression(self, item: Expression) -> int:
+        """Number of an expression of channels in the table."""
+        for node in item.names.values():
+            self.slots.request(node.label)
+        self.expressions.append(item)
+        return len(self.expressions) - 1
+
+    def numbers(self, items: Sequence[Number]) -> tuple[int, bool]:
+        """Put numbers into the table one behind the other: place of the first, and whether all are constant."""
+        first, fixed = len(self.values), True
+        for item in items:
+            place = len(self.values)
+            if isinstance(item, Expression) and item.is_constant:
+                item = item.number()
+            if isinstance(item, Expression):
+                self.dynamic.append((place, self.expression(item)))
+            elif isinstance(item, PythonNumber):
+                self.python.append((place, item, [self.expression(x) for x in item.channels]))
+            else:
+                self.values.append(float(item))
+                continue
+            self.values.append(float("nan"))
+            fixed = False
+        return first, fixed
+
+    def row(self, kind: int, numbers: Sequence[Number] = (), *, local: Any = None, **places: Any) -> None:
+        """Add a law of the present owner; `local` is an expression of x and v."""
+        first, fixed = self.numbers(numbers)
+        number = -1
+        if local is not None:
+            number = self.expression(local if isinstance(local, Expression) else constant(float(local)))
+        self.rows.append(
+            LawRow(self.owner, kind, first, local=number, conservative=fixed and number < 0, **places)
+        )
+
+    def marker(self, path: str, at: Any = None) -> Marker:
+        self.markers.where = self.owner
+        return self.markers.get(path, at)
+
+    def axes(self, name: str, on: str) -> Marker | None:
+        """Marker whose axes "ground", "body" or a frame stand for; the body is that of `on`."""
+        if name == "ground":
+            return None
+        return self.marker(on.partition(".")[0] if name == "body" else name)
+
+    def finish(self, system: Any, free: Sequence[int], drives: Sequence[int], travel: Any) -> Laws:
+        """Tables, once markers, coordinates and bodies have numbers."""
+        index, rows = system.numbers.index, self.rows
+        loads = [np.asarray(row.load, dtype=float) for row in rows]
+        args = [len(channels) for _, _, channels in self.python]
+        laws = system.time_laws
+        self.callbacks = [callback(number) for _, number, _ in self.python]
+        return Laws(
+            expr=compile_table(self.expressions, self.slots.places),
+            slot=self.slots.table(system),
+            value=np.array(self.values, dtype=float),
+            dyn_value=_ints(place for place, _ in self.dynamic),
+            dyn_expr=_ints(number for _, number in self.dynamic),
+            py_address=_ints(ctypes.cast(item, ctypes.c_void_p).value or 0 for item in self.callbacks),
+            py_value=_ints(place for place, _, _ in self.python),
+            py_start=_ints(np.concatenate([[0], np.cumsum(args)])),
+            py_expr=_ints(k for _, _, channels in self.python for k in channels),
+            kind=_ints(row.kind for row in rows),
+            mark_p=_ints(_number(row.p) for row in rows),
+            mark_q=_ints(_number(row.q) for row in rows),
+            axes=_ints(_number(row.axes) for row in rows),
+            first=_ints(row.first for row in rows),
+            coord=_ints(_number(row.coordinate) for row in rows),
+            local=_ints(row.local for row in rows),
+            conservative=_ints(row.conservative for row in rows),
+            body=_ints(index[row.body] if row.body else -1 for row in rows),
+            load_start=_ints(np.concatenate([[0], np.cumsum([len(load) for load in loads])])[:-1]),
+            load=np.concatenate([*loads, np.zeros(0)]),
+            stiff=_ints(k for k, row in enumerate(rows) if row.stiff),
+            state_expr=_ints(self.state_rates),
+            drive_expr=_ints(drives),
+            drive_order=_ints(law.order for law in laws),
+            drive_aux=_ints(law.aux for law in laws),
+            travel_expr=np.array(travel, dtype=np.int64).reshape(-1, 3),
+            free_expr=_ints(free),
+        )
+
+    state_rates: list[int] = field(default_factory=list)
+    callbacks: list[Any] = field(default_factory=list)
+
+
+def _ints(items: Any) -> np.ndarray:
+    return np.array([int(item) for item in items], dtype=np.int64)
+
+
+def _number(item: Any) -> int:
+    return -1 if item is None else item.number
+
+
+@dataclass(frozen=True)
+class LawPart:
+    """Laws of a system: `tables` for the kernels, and which law belongs to whom.
+
+    `owners[k]` is `forces.<name>` or `joints.<name>.<spring ...>` of law k; `free[name]` the number of an
+    expression that is evaluated on demand. `keep` holds Python callbacks alive.
+    """
+
+    tables: Laws
+    owners: tuple[str, ...]
+    free: dict[str, int]
+    keep: tuple[Any, ...] = ()
+
+    @property
+    def python(self) -> bool:
+        """Whether Python functions are called: slow, and announced as such."""
+        return len(self.tables.py_value) > 0
+
+
+def collect(
+    model: Model, markers: Markers, joints: dict[str, Any], free: dict[str, Expression] | None = None
+) -> Callable[[Any], LawPart]:
+    """First pass over a model; the function that is returned makes the tables of the numbered system.
+
+    `free`: expressions by name that the caller wants evaluated: `until`, switching functions, sensors.
+    """
+    from flexmbs.model.forces.joint_laws import joint_laws
+
+    build = LawBuilder(model, markers, joints)
+    for name, part in model.forces.items():
+        build.owner = f"forces.{name}"
+        part.laws(build)
+    for joint in model.joints.values():
+        joint_laws(build, joint)
+    build.owner = "states"
+    build.state_rates = [build.expression(_as_expression(state.rate)) for state in model.states.values()]
+    numbers = {name: build.expression(item) for name, item in (free or {}).items()}
+
+    def finish(system: Any) -> LawPart:
+        drives = [build.expression(law.expression) for law in system.time_laws]
+        travel = [[build.expression(item) for item in place] for place in system.travels]
+        order = {name: k for k, name in enumerate(numbers)}
+        tables = build.finish(system, list(numbers.values()), drives, travel)
+        return LawPart(tables, tuple(row.owner for row in build.rows), order, tuple(build.callbacks))
+
+    return finish
+
+
+def _as_expression(item: Any) -> Expression:
+    return item if isinstance(item, Expression) else constant(float(item))

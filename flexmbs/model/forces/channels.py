@@ -1,0 +1,212 @@
+"""Channels and numbers of laws, evaluated: state -> slots -> values."""
+
+from __future__ import annotations
+
+import math
+
+from flexmbs._jit import call_fortran, kernel
+from flexmbs.expressions import evaluate
+from flexmbs.model.forces.tables import (
+    AUX,
+    COORD_V,
+    COORD_X,
+    ELASTIC_U,
+    MARK_QUAT,
+    MARK_V,
+    MARK_X,
+    POS,
+    REL_QUAT,
+    REL_TURN,
+    REL_V,
+    REL_W,
+    REL_X,
+    SLOT_T,
+    TIME,
+    VEL,
+)
+
+
+@kernel(lean=True)
+def set_time(laws, lw, t):
+    """The time and its rates in their slot. Writes: x, x_dot, x_ddot of slot 0."""
+    lw.x[SLOT_T], lw.x_dot[SLOT_T], lw.x_ddot[SLOT_T] = t, 1.0, 0.0
+
+
+@kernel(lean=True)
+def drives(laws, lw, ws, t, aux):
+    """Prescribed coordinates and travelling markers at time t (F19). Writes: ws.drive_*, ws.travel."""
+    set_time(laws, lw, t)
+    for d in range(laws.drive_expr.shape[0]):
+        evaluate(laws.expr, laws.drive_expr[d], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
+        k, order = laws.drive_aux[d], laws.drive_order[d]
+        if order == 0:
+            ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = lw.result[0], lw.result[1], lw.result[2]
+        elif order == 1:
+            ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = aux[k], lw.result[0], lw.result[1]
+        else:
+            ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = aux[k], aux[k + 1], lw.result[0]
+    for m in range(laws.travel_expr.shape[0]):
+        for c in range(3):
+            evaluate(laws.expr, laws.travel_expr[m, c], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
+            for k in range(3):
+                ws.travel[m, k, c] = lw.result[k]
+
+
+@kernel(lean=True)
+def fill_slots(laws, lw, sys, ws, t, pos, vel, aux):
+    """All channels that expressions use. Needs the velocity stage and coord_x, coord_v. Writes: x."""
+    set_time(laws, lw, t)
+    for s in range(1, laws.slot.shape[0]):
+        kind, a, b, c = laws.slot[s, 0], laws.slot[s, 1], laws.slot[s, 2], laws.slot[s, 3]
+        if kind == COORD_X:
+            lw.x[s] = ws.coord_x[a]
+        elif kind == COORD_V:
+            lw.x[s] = ws.coord_v[a]
+        elif kind == POS:
+            lw.x[s] = pos[a]
+        elif kind == VEL:
+            lw.x[s] = vel[a]
+        elif kind == AUX:
+            lw.x[s] = aux[a]
+        elif kind == MARK_X:
+            lw.x[s] = ws.mark_x[a, c]
+        elif kind == MARK_V:
+            lw.x[s] = ws.mark_v[a, c]
+        elif kind == ELASTIC_U:
+            lw.x[s] = ws.mark_u[a, c] - sys.mark_u0[a, c]
+        elif kind == MARK_QUAT or kind == REL_QUAT or kind == REL_TURN:
+            lw.x[s] = turn_component(ws, kind, a, b, c)
+        elif kind != TIME and kind >= REL_X and kind <= REL_W:
+            lw.x[s] = relative_component(ws, kind, a, b, c)
+
+
+@kernel(lean=True)
+def relative_component(ws, kind, a, b, c):
+    """Component c of place, velocity or angular velocity of marker a seen from marker b, in axes of b.
+
+    REL_W is in the axes of marker a; REL_V has components 3-5 for the angular velocity, in axes of b.
+    """
+    x, y, z = (
+        ws.mark_x[a, 0] - ws.mark_x[b, 0],
+        ws.mark_x[a, 1] - ws.mark_x[b, 1],
+        ws.mark_x[a, 2] - ws.mark_x[b, 2],
+    )
+    m = b
+    if kind == REL_V and c < 3:
+        p, q, r = ws.mark_v[b, 3], ws.mark_v[b, 4], ws.mark_v[b, 5]
+        x, y, z = (
+            ws.mark_v[a, 0] - ws.mark_v[b, 0] - (q * z - r * y),
+            ws.mark_v[a, 1] - ws.mark_v[b, 1] - (r * x - p * z),
+            ws.mark_v[a, 2] - ws.mark_v[b, 2] - (p * y - q * x),
+        )
+    elif kind != REL_X:
+        x, y, z = (
+            ws.mark_v[a, 3] - ws.mark_v[b, 3],
+            ws.mark_v[a, 4] - ws.mark_v[b, 4],
+            ws.mark_v[a, 5] - ws.mark_v[b, 5],
+        )
+    if kind == REL_W:
+        m = a
+    k = c % 3
+    return ws.mark_R[m, 0, k] * x + ws.mark_R[m, 1, k] * y + ws.mark_R[m, 2, k] * z
+
+
+@kernel(inline=True)
+def relative_quaternion(ws, a, b, ground):
+    """Quaternion with w >= 0 of marker a against marker b, or against ground."""
+    R = ws.mark_R[a]
+    # m[i, j] = axis i of b . axis j of a
+    m00, m01, m02 = R[0, 0], R[0, 1], R[0, 2]
+    m10, m11, m12 = R[1, 0], R[1, 1], R[1, 2]
+    m20, m21, m22 = R[2, 0], R[2, 1], R[2, 2]
+    if not ground:
+        P = ws.mark_R[b]
+        n00 = P[0, 0] * m00 + P[1, 0] * m10 + P[2, 0] * m20
+        n01 = P[0, 0] * m01 + P[1, 0] * m11 + P[2, 0] * m21
+        n02 = P[0, 0] * m02 + P[1, 0] * m12 + P[2, 0] * m22
+        n10 = P[0, 1] * m00 + P[1, 1] * m10 + P[2, 1] * m20
+        n11 = P[0, 1] * m01 + P[1, 1] * m11 + P[2, 1] * m21
+        n12 = P[0, 1] * m02 + P[1, 1] * m12 + P[2, 1] * m22
+        n20 = P[0, 2] * m00 + P[1, 2] * m10 + P[2, 2] * m20
+        n21 = P[0, 2] * m01 + P[1, 2] * m11 + P[2, 2] * m21
+        n22 = P[0, 2] * m02 + P[1, 2] * m12 + P[2, 2] * m22
+        m00, m01, m02, m10, m11, m12, m20, m21, m22 = n00, n01, n02, n10, n11, n12, n20, n21, n22
+    trace = m00 + m11 + m22
+    # the largest of the four squares is the best conditioned
+    if trace >= m00 and trace >= m11 and trace >= m22:
+        w, x, y, z = 1.0 + trace, m21 - m12, m02 - m20, m10 - m01
+    elif m00 >= m11 and m00 >= m22:
+        w, x, y, z = m21 - m12, 1.0 + m00 - m11 - m22, m01 + m10, m02 + m20
+    elif m11 >= m22:
+        w, x, y, z = m02 - m20, m01 + m10, 1.0 + m11 - m00 - m22, m12 + m21
+    else:
+        w, x, y, z = m10 - m01, m02 + m20, m12 + m21, 1.0 + m22 - m00 - m11
+    s = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+    if w < 0.0:
+        s = -s
+    return w * s, x * s, y * s, z * s
+
+
+@kernel(inline=True)
+def rotation_vector(w, x, y, z):
+    """Rotation vector of a unit quaternion with w >= 0, angle in [0, pi]."""
+    n = math.sqrt(x * x + y * y + z * z)
+    factor = 2.0
+    if n > 1e-12:
+        factor = 2.0 * math.atan2(n, w) / n
+    return factor * x, factor * y, factor * z
+
+
+@kernel(lean=True)
+def turn_component(ws, kind, a, b, c):
+    """Component of a quaternion (c = 0 ... 3) or of a rotation vector (c = 0 ... 2)."""
+    w, x, y, z = relative_quaternion(ws, a, b, kind == MARK_QUAT)
+    if kind == REL_TURN:
+        x, y, z = rotation_vector(w, x, y, z)
+        c += 1
+    if c == 0:
+        return w
+    if c == 1:
+        return x
+    return y if c == 2 else z
+
+
+@kernel
+def fill_values(laws, lw):
+    """Numbers that expressions and Python functions give. Needs the slots. Writes: value."""
+    for k in range(laws.dyn_value.shape[0]):
+        evaluate(laws.expr, laws.dyn_expr[k], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
+        lw.value[laws.dyn_value[k]] = lw.result[0]
+    for k in range(laws.py_value.shape[0]):
+        first = laws.py_start[k]
+        lw.args[0] = lw.x[SLOT_T]
+        for n in range(laws.py_start[k + 1] - first):
+            evaluate(laws.expr, laws.py_expr[first + n], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
+            lw.args[n + 1] = lw.result[0]
+        call_fortran(laws.py_address[k], (lw.args, lw.returned))  # type: ignore[call-arg]
+        lw.value[laws.py_value[k]] = lw.returned[0]
+
+
+@kernel(lean=True)
+def state_rates(laws, lw, aux, aux_dot):
+    """Rates of the own states and of the integrals of drives. Needs the slots. Writes: aux_dot."""
+    for k in range(laws.state_expr.shape[0]):
+        evaluate(laws.expr, laws.state_expr[k], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
+        aux_dot[k] = lw.result[0]
+    for d in range(laws.drive_expr.shape[0]):
+        k = laws.drive_aux[d]
+        if k < 0:
+            continue
+        evaluate(laws.expr, laws.drive_expr[d], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
+        if laws.drive_order[d] == 2:
+            aux_dot[k], aux_dot[k + 1] = aux[k + 1], lw.result[0]
+        else:
+            aux_dot[k] = lw.result[0]
+
+
+@kernel(lean=True)
+def free_expressions(laws, lw, out):
+    """Expressions of sensors, `until` and switching functions. Needs the slots. Writes: out."""
+    for k in range(laws.free_expr.shape[0]):
+        evaluate(laws.expr, laws.free_expr[k], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
+        out[k] = lw.result[0]
