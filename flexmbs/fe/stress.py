@@ -1,0 +1,181 @@
+"""Displacement modes -> stress modes (F53); stress of unit loads -> geometric stiffness (F17)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.assembly import element_groups, gradient_table
+from flexmbs.fe.beam_assembly import beam_geometric_stiffness, section_forces
+from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.materials import Material, material_of_cells
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.quadrature import Rule, hex_rule, stiffness_rule, tet_rule, wedge_rule
+from flexmbs.fe.stress_loops import geometric_loop, stress_loop
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Materials = Mapping[str, Material] | Material
+Progress = Callable[[float, str], None]
+
+CHUNK_BYTES = 2**24  # of products of mode gradients: large enough for BLAS, small enough for the cache
+
+
+@cache
+def stress_rule(kind: str) -> Rule:
+    """Points where the stress of an element is best: of one order less than its stiffness needs."""
+    return {
+        "tet4": lambda: tet_rule(1),
+        "tet10": lambda: tet_rule(2),
+        "hex8": lambda: hex_rule(2),
+        "hex20": lambda: hex_rule(2),
+        "hex27": lambda: hex_rule(2),
+        "wedge6": lambda: wedge_rule(2, 2),
+        "wedge15": lambda: wedge_rule(2, 2),
+    }[kind]()
+
+
+@cache
+def extrapolation(kind: str) -> Floats:
+    """(n_nodes, points): from the stress points to the nodes, by the linear element of the family."""
+    element, rule = ELEMENTS[kind], stress_rule(kind)
+    if len(rule.weights) == 1:
+        return np.ones((element.n_nodes, 1))
+    linear = ELEMENTS[{"tet": "tet4", "hex": "hex8", "wedge": "wedge6"}[element.family]]
+    return linear.shape(element.ref_coords) @ np.linalg.pinv(linear.shape(rule.points))
+
+
+def stress_modes(mesh: Mesh, materials: Materials, U: Floats, at: str = "nodes") -> Floats:
+    """Stress of fields U (n_dof, m): (m, n_nodes, 6) or (m, n_cells, 6), xx yy zz xy yz zx (F53).
+
+    At nodes: extrapolated from the points where it is best and averaged over the cells. At cells, in the
+    order of `mesh.cells`: their mean. Beams: the mean over the section, N/A and V/A in body axes; bending and
+    torsion are in `section_forces`.
+    """
+    if at not in ("nodes", "cells"):
+        raise InputError(Diagnostic("stress", "stress", f'"{at}"', "choices: nodes, cells, none"))
+    by_set = {"": materials} if isinstance(materials, Material) else materials
+    m = U.shape[1]
+    total = np.zeros((mesh.n_nodes if at == "nodes" else mesh.n_cells, 6, m))
+    if "beam2" in mesh.cells:
+        _beam_stress(mesh, by_set, U, at, total)
+    else:
+        _solid_stress(mesh, by_set, U, at, total)
+    if at == "nodes":
+        count = np.zeros(mesh.n_nodes)
+        for rows in mesh.cells.values():
+            count += np.bincount(rows.ravel(), minlength=mesh.n_nodes)
+        total /= np.maximum(count, 1.0)[:, None, None]
+    return np.ascontiguousarray(total.transpose(2, 0, 1))
+
+
+def _elasticity(mesh: Mesh, materials: Mapping[str, Material]) -> tuple[Floats, dict[str, Ints]]:
+    used, index = material_of_cells(mesh, materials)
+    return np.array([item.C_mat for item in used]).reshape(-1, 6, 6), index
+
+
+def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, total: Floats) -> None:
+    """Writes: total (rows, 6, m)."""
+    C, mat = _elasticity(mesh, materials)
+    fields = np.ascontiguousarray(U).reshape(mesh.n_nodes, 3, -1)
+    first = dict(zip(mesh.cells, np.cumsum([0] + [len(rows) for rows in mesh.cells.values()]), strict=False))
+    for group in element_groups(mesh):
+        kind, rule = group.kind, stress_rule(group.kind)
+        rows = mesh.cells[kind]
+        if at == "nodes":
+            spread, targets = extrapolation(kind), rows
+        else:
+            spread = (rule.weights / rule.weights.sum())[None, :]
+            targets = (first[kind] + np.arange(len(rows)))[:, None]
+        stress_loop(
+            rows, group.which, mesh.points, gradient_table(kind, rule), mat[kind], C, fields, spread, targets,
+            *_scratch(kind, len(rule.weights), group.straight, fields.shape[2]), total,
+        )  # fmt: skip
+
+
+def _scratch(kind: str, n_p: int, straight: bool, m: int) -> tuple[Floats, ...]:
+    columns = 1 if straight else n_p
+    grad = np.empty((n_p, 3 * ELEMENTS[kind].n_nodes))
+    return (
+        np.empty((9, columns)),
+        np.empty((9, columns)),
+        np.empty(columns),
+        grad,
+        np.empty((6, m)),
+        np.empty((6, m)),
+    )
+
+
+def _beam_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, total: Floats) -> None:
+    """Mean stress of the section at both ends of every beam. Writes: total."""
+    assert mesh.beam is not None
+    ends = section_forces(mesh, materials, U)[..., :3] / mesh.beam.section.A
+    R = mesh.beam.axes
+    for end in range(2):
+        traction = np.einsum("mea,eak->mek", ends[:, :, end], R)
+        x, N = R[:, 0], ends[:, :, end, 0]
+        # sigma = t x^T + x t^T - N x x^T with the traction t on the face x
+        sigma = np.einsum("mei,ej->meij", traction, x)
+        sigma = sigma + sigma.transpose(0, 1, 3, 2) - np.einsum("me,ei,ej->meij", N, x, x)
+        parts = np.stack(
+            [sigma[..., i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))], axis=-1
+        )
+        values = parts.transpose(1, 2, 0)
+        if at == "nodes":
+            np.add.at(total, mesh.cells["beam2"][:, end], values)
+        else:
+            total += 0.5 * values
+
+
+def geometric_stiffness(
+    mesh: Mesh, materials: Materials, U_load: Floats, Phi: Floats, progress: Progress | None = None
+) -> Floats:
+    """K_sigma,c of the stress of every load, on the modes: (n_load, nf, nf), tension positive (F17).
+
+    U_load (n_dof, n_load): static displacements of the unit loads; Phi (n_dof, nf): modes. One pass over the
+    elements for all loads; no matrix of the size of the mesh is formed.
+    """
+    by_set = {"": materials} if isinstance(materials, Material) else materials
+    if "beam2" in mesh.cells:
+        return beam_geometric_stiffness(mesh, by_set, U_load, Phi)
+    n_load, nf = U_load.shape[1], Phi.shape[1]
+    total = np.zeros((n_load, nf * (nf + 1) // 2))
+    if mesh.n_cells and total.size:
+        _add_geometric(mesh, by_set, U_load, Phi, total, progress or (lambda fraction, text: None))
+    a, b = np.triu_indices(nf)
+    K_geo = np.zeros((n_load, nf, nf))
+    K_geo[:, a, b] = total
+    K_geo[:, b, a] = total
+    return K_geo
+
+
+def _add_geometric(
+    mesh: Mesh, materials: Mapping[str, Material], U_load: Floats, Phi: Floats, total: Floats, tell: Progress
+) -> None:
+    """Writes: total (n_load, pairs of modes a <= b)."""
+    C, mat = _elasticity(mesh, materials)
+    n_load, pairs = total.shape
+    loads = np.ascontiguousarray(U_load).reshape(mesh.n_nodes, 3, n_load)
+    modes = np.ascontiguousarray(Phi).reshape(mesh.n_nodes, 3, -1)
+    done = 0
+    for group in element_groups(mesh):
+        kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
+        n_p = len(rule.weights)
+        dN, scratch = gradient_table(kind, rule), _scratch(kind, n_p, group.straight, n_load)
+        size = max(1, min(len(group.which), CHUNK_BYTES // (48 * n_p * max(pairs, n_load))))
+        stresses, products = np.empty((size, n_p, 6, n_load)), np.empty((size, n_p, 6, pairs))
+        H = np.empty((3, 3, modes.shape[2]))
+        for at in range(0, len(group.which), size):
+            which = group.which[at : at + size]
+            geometric_loop(
+                mesh.cells[kind], which, mesh.points, dN, rule.weights, mat[kind], C, loads, modes,
+                *scratch, H, stresses, products,
+            )  # fmt: skip
+            used = len(which)
+            total += stresses[:used].reshape(-1, n_load).T @ products[:used].reshape(-1, pairs)
+            done += used
+            tell(done / mesh.n_cells, "geometric stiffness")

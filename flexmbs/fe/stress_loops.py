@@ -1,0 +1,127 @@
+"""Compiled loops over elements for many displacement fields at once: stress, and geometric stiffness."""
+
+from __future__ import annotations
+
+from flexmbs._jit import kernel
+from flexmbs.fe.element_loops import gradients
+
+
+@kernel(inline=True)
+def _point_stress(rows, grad, C, U, eps, sig):
+    """Stress (6, m) at one point of an element, U (n_nodes, 3, m), grad (3 n,). Writes: eps, sig."""
+    m = U.shape[2]
+    for r in range(6):
+        for k in range(m):
+            eps[r, k] = 0.0
+            sig[r, k] = 0.0
+    for a in range(len(rows)):
+        gx, gy, gz = grad[3 * a], grad[3 * a + 1], grad[3 * a + 2]
+        u = U[rows[a]]
+        for k in range(m):
+            eps[0, k] += gx * u[0, k]
+            eps[1, k] += gy * u[1, k]
+            eps[2, k] += gz * u[2, k]
+            eps[3, k] += gy * u[0, k] + gx * u[1, k]
+            eps[4, k] += gz * u[1, k] + gy * u[2, k]
+            eps[5, k] += gz * u[0, k] + gx * u[2, k]
+    for r in range(6):
+        for s in range(6):
+            if C[r, s] != 0.0:
+                for k in range(m):
+                    sig[r, k] += C[r, s] * eps[s, k]
+
+
+@kernel(reassociate=True)
+def stress_loop(cells, which, points, dN, mat, C, U, spread, targets, J, Jinv, detJ, grad, eps, sig, total):
+    """Add C_mat D U (F53), spread from the points of a rule to the targets of each cell.
+
+    C (n_materials, 6, 6); spread (n_targets, points); targets (n_cells, n_targets) rows of the result.
+    Writes: total (rows, 6, m), scratch.
+    """
+    for e in which:
+        gradients(cells[e], points, dN, J, Jinv, detJ, grad)
+        for p in range(dN.shape[2]):
+            _point_stress(cells[e], grad[p], C[mat[e]], U, eps, sig)
+            for t in range(targets.shape[1]):
+                row, s = total[targets[e, t]], spread[t, p]
+                for r in range(6):
+                    for k in range(sig.shape[1]):
+                        row[r, k] += s * sig[r, k]
+
+
+@kernel(inline=True)
+def _mode_gradients(rows, grad, Phi, H):
+    """d_i of component k of all modes (3, 3, nf) at one point. Writes: H."""
+    nf = Phi.shape[2]
+    for i in range(3):
+        for k in range(3):
+            for b in range(nf):
+                H[i, k, b] = 0.0
+    for a in range(len(rows)):
+        u = Phi[rows[a]]
+        for i in range(3):
+            g = grad[3 * a + i]
+            for k in range(3):
+                for b in range(nf):
+                    H[i, k, b] += g * u[k, b]
+
+
+@kernel(inline=True)
+def _gradient_products(H, A):
+    """(d_i S)^T (d_j S) of mode pairs a <= b, symmetric in i, j: rows xx yy zz xy yz zx. Writes: A."""
+    nf = H.shape[2]
+    for r in range(6):
+        for q in range(A.shape[1]):
+            A[r, q] = 0.0
+    for k in range(3):
+        q = 0
+        for a in range(nf):
+            x, y, z = H[0, k, a], H[1, k, a], H[2, k, a]
+            n = nf - a
+            for b in range(n):
+                hx, hy, hz = H[0, k, a + b], H[1, k, a + b], H[2, k, a + b]
+                A[0, q + b] += x * hx
+                A[1, q + b] += y * hy
+                A[2, q + b] += z * hz
+                A[3, q + b] += x * hy + y * hx
+                A[4, q + b] += y * hz + z * hy
+                A[5, q + b] += z * hx + x * hz
+            q += n
+
+
+@kernel(reassociate=True)
+def geometric_loop(
+    cells,
+    which,
+    points,
+    dN,
+    weights,
+    mat,
+    C,
+    U_load,
+    Phi,
+    J,
+    Jinv,
+    detJ,
+    grad,
+    eps,
+    sig,
+    H,
+    stresses,
+    products,
+):
+    """Weighted stresses of the loads and products of mode gradients at all points of the cells (F17).
+
+    Writes: stresses (cells, points, 6, n_load), products (cells, points, 6, pairs), scratch.
+    """
+    for c in range(len(which)):
+        e = which[c]
+        gradients(cells[e], points, dN, J, Jinv, detJ, grad)
+        for p in range(dN.shape[2]):
+            w = weights[p] * detJ[p if J.shape[1] > 1 else 0]
+            _point_stress(cells[e], grad[p], C[mat[e]], U_load, eps, sig)
+            for r in range(6):
+                for k in range(sig.shape[1]):
+                    stresses[c, p, r, k] = w * sig[r, k]
+            _mode_gradients(cells[e], grad[p], Phi, H)
+            _gradient_products(H, products[c, p])
