@@ -1,0 +1,12 @@
+"""The child process of a measurement: `python -m tests.benchmarks.child NAME ARGS`."""
+
+import json
+import sys
+
+import tests.benchmarks.dynamics  # noqa: F401
+import tests.benchmarks.stage1  # noqa: F401
+from tests.benchmarks.runner import MEASUREMENTS, peak_memory_gb
+
+if __name__ == "__main__":
+    numbers = MEASUREMENTS[sys.argv[1]](*sys.argv[2:])
+    print(json.dumps({**numbers, "peak_gb": round(peak_memory_gb(), 3)}))

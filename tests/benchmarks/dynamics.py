@@ -1,0 +1,1 @@
+"""Stage 2 against Pinocchio and Exudyn."""

@@ -1,0 +1,84 @@
+"""Run one measurement per child process, interleave the programs, and turn times into ratios.
+
+A measurement is a function that returns numbers; it runs alone in a process with one thread, so its peak
+memory and CPU time are its own. Only ratios of one run mean anything: the machine is shared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+MEASUREMENTS: dict[str, Callable[..., dict[str, Any]]] = {}
+DATA = Path(os.environ.get("FLEXMBS_BENCH_DATA", Path(tempfile.gettempdir()) / "flexmbs-benchmarks"))
+
+
+def measurement(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Register a measurement under its name."""
+    MEASUREMENTS[function.__name__] = function
+    return function
+
+
+@dataclass
+class Row:
+    """One line of the table: what was done, by whom, and how they compare."""
+
+    work: str
+    ours: dict[str, Any]
+    peers: dict[str, dict[str, Any]]
+    target: str = ""
+    quantity: str = "seconds"
+    note: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class Clock:
+    """CPU seconds of this process between start and stop."""
+
+    def __enter__(self) -> Clock:
+        self.started = time.process_time()
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.seconds = time.process_time() - self.started
+
+
+def peak_memory_gb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def run_alone(name: str, *args: Any, timeout: float = 900.0) -> dict[str, Any]:
+    """Run a measurement in a child process of one thread; a failure is a result, not an exception."""
+    threads = {key: "1" for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    command = [sys.executable, "-m", "tests.benchmarks.child", name, *map(str, args)]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=timeout, env={**os.environ, **threads}
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"more than {timeout:.0f} s"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        return {"failed": (done.stderr.strip().splitlines() or ["no output"])[-1]}
+    return dict(json.loads(lines[-1]))
+
+
+def best_of(repeats: int, calls: dict[str, tuple[Any, ...]]) -> dict[str, dict[str, Any]]:
+    """Run the calls in turn, `repeats` times; keep for each the fastest answer."""
+    best: dict[str, dict[str, Any]] = {}
+    for _ in range(repeats):
+        for label, (name, *args) in calls.items():
+            answer = run_alone(name, *args)
+            known = best.get(label)
+            if known is None or answer.get("seconds", 1e99) < known.get("seconds", 1e99):
+                best[label] = answer
+    return best
