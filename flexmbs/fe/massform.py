@@ -80,8 +80,8 @@ class MassForm:
 
     def turns(self, U: Floats) -> Floats:
         """Rotations (n_j, 3, m) of the inertias in a field."""
-        return np.asarray(self.attached.turn_rows @ U).reshape(len(self.inertias), 3, -1)
+        return np.asarray(self.attached.turn_rows @ U).reshape(len(self.inertias), 3, U.shape[1])
 
     def moves(self, U: Floats) -> Floats:
         """Displacements (n_p, 3, m) of the attached point masses in a field."""
-        return np.asarray(self.attached.rows @ U).reshape(len(self.attached.mass), 3, -1)
+        return np.asarray(self.attached.rows @ U).reshape(len(self.attached.mass), 3, U.shape[1])
