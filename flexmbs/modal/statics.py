@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from flexmbs.errors import Diagnostic, InputError
+from flexmbs.errors import Diagnostic, InputError, SolverError
 from flexmbs.modal.ties import TiedModel
 
 Floats = NDArray[np.float64]
@@ -36,10 +36,15 @@ class Statics:
         if factorise is None:
             from flexmbs.fe.solvers import factorise
         self.model = model
+        if not model.heavy:
+            raise massless_motion()
         self.pins = _pins(model)
         self.rest = np.setdiff1d(np.arange(model.n), self.pins)
         K = model.K[self.rest][:, self.rest] if len(self.pins) else model.K
-        self.factor: Factor = factorise(sp.csc_matrix(K), "spd")
+        try:
+            self.factor: Factor = factorise(sp.csc_matrix(K), "spd")
+        except SolverError:
+            raise singular_stiffness(model) from None
         self._check_definite()
 
     def _check_definite(self) -> None:
@@ -165,3 +170,15 @@ def singular_stiffness(model: TiedModel) -> InputError:
         what = "the stiffness matrix has more zero modes than rigid motions: a part can move without strain"
         remedy = "look for parts joined at a single node or edge"
     return InputError(Diagnostic("fe.mechanism", "mesh", what, remedy))
+
+
+def massless_motion() -> InputError:
+    """A rigid motion without inertia: nothing can be orthogonal to it."""
+    return InputError(
+        Diagnostic(
+            "fe.massless_motion",
+            "mesh",
+            "a rigid motion has no inertia (for example a beam about its axis, or masses on a line)",
+            "set rotary_inertia = true, add point masses with inertia, or hold that motion in [fix]",
+        )
+    )

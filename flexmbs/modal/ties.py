@@ -135,10 +135,20 @@ def _marker_rows(
         columns = slots[item.name]
         one = np.ones(len(columns))
         return sp.csr_matrix((one, (list(item.carried), columns)), shape=(6, G.shape[1]))
+    return sp.csr_matrix(nodal_marker_rows(points, item, n_per_node) @ G)
+
+
+def nodal_marker_rows(points: Floats, item: Interface, n_per_node: int) -> sp.csr_matrix:
+    """(6, n_dof): motion of a marker as the mean of its nodes, in marker axes."""
     dofs = _dofs(item.nodes, n_per_node)
     mean = mean_rows(points, item, n_per_node)
     place = (np.repeat(np.arange(6), len(dofs)), np.tile(dofs, 6))
-    return sp.csr_matrix(sp.csr_matrix((mean.ravel(), place), shape=(6, G.shape[0])) @ G)
+    return sp.csr_matrix((mean.ravel(), place), shape=(6, n_per_node * len(points)))
+
+
+def marker_rows_of_nodes(points: Floats, item: Interface, n_per_node: int) -> sp.csr_matrix:
+    """(6, n_dof): the same in body axes."""
+    return sp.csr_matrix(item.axes @ nodal_marker_rows(points, item, n_per_node))
 
 
 def rigid_field(points: Floats, n_per_node: int, centre: Floats | None = None) -> Floats:

@@ -29,15 +29,16 @@ def moment_rows(form: Any, points: Floats, n_dof: int) -> tuple[Floats, Floats]:
         for ell in range(3):
             I_kl[k, ell] = _row(form, k, X, ell)
     extra = form.attached
-    if len(extra.mass):
-        rows = np.asarray(extra.rows.todense()).reshape(len(extra.mass), 3, n_dof)
-        S_f += np.einsum("p,pld->ld", extra.mass, rows)
-        I_kl += np.einsum("p,pk,pld->kld", extra.mass, extra.position, rows)
-    if len(extra.inertia):
-        turns = np.asarray(extra.turn_rows.todense()).reshape(len(extra.inertia), 3, n_dof)
-        trace = np.einsum("jii->j", extra.inertia)
-        P = 0.5 * trace[:, None, None] * np.eye(3) - extra.inertia
-        I_kl -= np.einsum("lmn,jkm,jnd->kld", LEVI_CIVITA, P, turns)
+    P = 0.5 * np.einsum("jii->j", extra.inertia)[:, None, None] * np.eye(3) - extra.inertia
+    for k in range(3):
+        for ell in range(3):
+            at = np.zeros((len(extra.mass), 3))
+            at[:, ell] = extra.mass * extra.position[:, k]
+            turn = -np.einsum("mn,jm->jn", LEVI_CIVITA[ell], P[:, k])
+            I_kl[k, ell] += extra.rows.T @ at.ravel() + extra.turn_rows.T @ turn.ravel()
+        at = np.zeros((len(extra.mass), 3))
+        at[:, k] = extra.mass
+        S_f[k] += extra.rows.T @ at.ravel()
     return S_f, I_kl
 
 

@@ -1,0 +1,199 @@
+"""The certificate of a reduced body: every test with its bound; beyond it a warning or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.certificate import proofs
+from flexmbs.certificate.geometry import surface_inertia
+from flexmbs.errors import Diagnostic, Diagnostics, SolverError
+from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.materials import Material
+from flexmbs.modaldata import ModalData
+
+Floats = NDArray[np.float64]
+
+#: test -> bound; the first group is an error beyond it, the second a warning
+ERRORS = {"rigid_residual": 1e-8, "eigen_residual": 1e-5, "sylvester_missing": 0.5, "orthogonality": 1e-7}
+WARNINGS = {
+    "mass_error": 1e-6,
+    "centre_error": 1e-6,
+    "inertia_error": 1e-6,
+    "mean_axis_residual": 1e-8,
+    "static_error": 1e-6,
+    "reduction_error": 0.1,
+}
+REMEDIES = {
+    "rigid_residual": "the stiffness resists rigid motion; if it was imported, check the order of its nodes",
+    "eigen_residual": "report this, with the mesh",
+    "sylvester_missing": "an eigenvalue was missed; choose another number of modes, and report this",
+    "orthogonality": "report this, with the mesh",
+    "mass_error": "the mesh has gaps or overlaps, or very curved elements",
+    "centre_error": "the mesh has gaps or overlaps, or very curved elements",
+    "inertia_error": "the mesh has gaps or overlaps, or very curved elements",
+    "mean_axis_residual": "use --mass consistent",
+    "static_error": "the basis does not hold the static shapes of all interfaces",
+    "reduction_error": "take more modes (--modes, --fmax), or --tol with --fmax",
+}
+
+
+def certify(reduction: Any, modal: ModalData, where: str, materials: Mapping[str, Material]) -> ModalData:
+    """The modal data with their certificate; raises when a test says that they are wrong."""
+    quality: dict[str, Any] = {"rigid_modes": int(reduction.model.rigid.shape[1])}
+    quality |= inertia_tests(reduction, modal, materials)
+    quality |= model_tests(reduction, modal)
+    quality |= basis_tests(reduction)
+    found = Diagnostics()
+    found.extend(reduction.source.warnings)
+    found.extend(reduction.warnings)
+    judge(quality, where, found)
+    sanity(reduction, modal, materials, where, found)
+    found.raise_errors(SolverError)
+    quality["element_quality"] = reduction.source.element_quality
+    quality["warnings"] = [f"{item.what}; {item.remedy}" if item.remedy else item.what for item in found.warnings]
+    return replace(modal, quality=quality)
+
+
+def inertia_tests(reduction: Any, modal: ModalData, materials: Mapping[str, Material]) -> dict[str, Any]:
+    """Mass, centre and inertia of the meshed volume against its surface (attached masses left out)."""
+    body, mesh = modal.integrals, modal.mesh
+    result: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": body.inertia}
+    if not any(ELEMENTS[kind].faces for kind in mesh.cells):
+        return result
+    mass, S_O, Theta_kl = surface_inertia(mesh, materials)
+    if mass <= 0.0:
+        return result
+    own = bare_moments(reduction, modal)
+    length = np.sqrt(np.trace(Theta_kl) / mass)
+    consistent = modal.mass_formalism == "consistent"
+    result["mass_error"] = abs(own[0] - mass) / mass
+    if consistent:  # lumped masses keep the mass only; centre and inertia differ by the mesh error
+        result["centre_error"] = float(np.abs(own[1] - S_O).max() / (mass * length))
+        result["inertia_error"] = float(np.abs(own[2] - Theta_kl).max() / np.abs(Theta_kl).max())
+    result["lumped_difference"] = other_form_difference(reduction, modal, materials)
+    return result
+
+
+def bare_moments(reduction: Any, modal: ModalData) -> tuple[float, Floats, Floats]:
+    """mass, S_O, Theta_kl of the elements alone: by the scalar mass matrix less nodal point masses."""
+    form, X = reduction.source.fe.mass_form, modal.mesh.points
+    nodal = reduction.source.nodal_masses
+    one = np.ones(len(X))
+    MX = form.Ms @ X
+    mass = float(one @ (form.Ms @ one)) - nodal.sum()
+    return mass, MX.sum(axis=0) - nodal @ X, X.T @ MX - X.T @ (nodal[:, None] * X)
+
+
+def other_form_difference(
+    reduction: Any, modal: ModalData, materials: Mapping[str, Material]
+) -> dict[str, float]:
+    """Relative difference between consistent and lumped form: inertia, and m_ff."""
+    from flexmbs.fe.assembly import element_groups, lumped_masses
+    from flexmbs.fe.materials import material_of_cells
+
+    mesh, form = modal.mesh, reduction.source.fe.mass_form
+    used, mat = material_of_cells(mesh, materials)
+    rho = {kind: np.array([item.rho for item in used])[index] for kind, index in mat.items()}
+    lumped = lumped_masses(mesh, element_groups(mesh), rho) + reduction.source.nodal_masses
+    if modal.mass_formalism == "lumped":
+        from flexmbs.fe.assembly import assemble
+
+        form = assemble(mesh, materials).mass_form
+    X, Phi = mesh.points, reduction.Phi
+    Theta, Theta_lumped = X.T @ (form.Ms @ X), X.T @ (lumped[:, None] * X)
+    result = {"Theta_kl": float(np.abs(Theta - Theta_lumped).max() / np.abs(Theta).max())}
+    if Phi.shape[1]:
+        parts = [np.ascontiguousarray(Phi[k::3]) for k in range(3)]
+        m_ff = sum(part.T @ (form.Ms @ part) for part in parts)
+        m_ff_lumped = sum(part.T @ (lumped[:, None] * part) for part in parts)
+        result["m_ff"] = float(np.abs(m_ff - m_ff_lumped).max() / np.abs(m_ff).max())
+    return result
+
+
+def model_tests(reduction: Any, modal: ModalData) -> dict[str, Any]:
+    """Tests of the full model and of the integrals."""
+    fe, body = reduction.source.fe, modal.integrals
+    result: dict[str, Any] = {}
+    if fe.K_fe.nnz:
+        result["rigid_residual"] = proofs.rigid_residual(fe.K_fe, modal.mesh.points, fe.n_per_node)
+    if modal.frame == "given":
+        return result
+    result["orthogonality"] = proofs.orthogonality(body.m_ff, body.K_ff)
+    if modal.frame == "mean-axis":
+        result["mean_axis_residual"] = proofs.mean_axis_residual(
+            body.S_f, body.I_kl, body.mass, body.Theta_kl
+        )
+    return result
+
+
+def basis_tests(reduction: Any) -> dict[str, Any]:
+    """Eigenpairs, their count, static exactness and the error over the band (F52)."""
+    statics, modes = reduction.statics, reduction.eigenpairs
+    if statics is None or modes is None:
+        return {}
+    result: dict[str, Any] = {}
+    model = statics.model
+    C = model.boundary if reduction.method == "craig-bampton" else sp.csr_matrix((0, model.n))
+    if len(modes.omega2):
+        residual = proofs.eigen_residuals(model, C, modes)
+        result["eigen_residuals"] = residual
+        result["eigen_residual"] = float(residual.max())
+        below = modes.omega2[-1] * (1.0 - 1e-6)
+        loose = statics.holding(C).loose.shape[1]
+        result["sylvester_count"] = proofs.count_below(model, C, below)
+        expected = int(np.sum(modes.omega2 < below)) + loose
+        result["sylvester_missing"] = abs(result["sylvester_count"] - expected)
+    static = proofs.static_error(statics, reduction.columns)
+    if static is not None:
+        result["static_error"] = static
+    if reduction.band is not None:
+        band = reduction.band
+        result["reduction_error"] = band.error
+        result["reduction_error_at_hz"] = band.frequency_hz
+        result["reduction_band_hz"] = band.band_hz
+        result["reduction_error_uncertainty"] = band.uncertainty
+    if reduction.basis.dropped:
+        result["dropped"] = list(reduction.basis.dropped)
+    return result
+
+
+def judge(quality: Mapping[str, Any], where: str, found: Diagnostics) -> None:
+    """Hold every number against its bound; NaN is beyond any."""
+    for table, report in ((ERRORS, found.error), (WARNINGS, found.warn)):
+        for name, bound in table.items():
+            if name in quality and not quality[name] <= bound:
+                what = f"{name.replace('_', ' ')} is {quality[name]:.2g}, the bound is {bound:g}"
+                report(f"certificate.{name}", where, what, REMEDIES[name])
+
+
+def sanity(
+    reduction: Any, modal: ModalData, materials: Mapping[str, Material], where: str, found: Diagnostics
+) -> None:
+    """Units, and elements that are known to lock."""
+    for name, item in materials.items():
+        label = name or item.name
+        if not 1.0 <= item.rho <= 25000.0:
+            found.warn(
+                "units.density", where, f"density of {label} is {item.rho:g} kg/m^3", "is it in kg/m^3?"
+            )
+        if item.E is not None and not 1e5 <= item.E <= 2e12:
+            found.warn("units.young", where, f"Young's modulus of {label} is {item.E:g} Pa", "is it in Pa?")
+        linear = [kind for kind in modal.mesh.cells if ELEMENTS[kind].order == 1 and ELEMENTS[kind].faces]
+        if item.nu is not None and item.nu > 0.45 and linear:
+            what = f"{label} is nearly incompressible (Poisson's ratio {item.nu:g}) in {', '.join(linear)}"
+            found.warn("fe.locking", where, what, "use quadratic elements")
+    if "tet4" in modal.mesh.cells:
+        n = len(modal.mesh.cells["tet4"])
+        found.warn("fe.tet4", where, f"{n} tet4 cells are far too stiff in bending", "use tet10")
+    first = modal.frequency_hz[0] if modal.nf else 1.0
+    if not 1e-3 <= first <= 1e8:
+        what = f"the first frequency is {first:.3g} Hz"
+        found.warn("units.frequency", where, what, "check the units of mesh and material")
+    for name in reduction.basis.dropped:
+        found.warn("modal.dependent", where, f"{name} depends on the others and was left out")

@@ -1,0 +1,95 @@
+"""Tests of a reduced body against its full model, each a number with a bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.fe.solvers import factorise
+from flexmbs.modal.basis import Columns, orthonormalise
+from flexmbs.modal.eigen import Modes
+from flexmbs.modal.frame import apply_frame
+from flexmbs.modal.receptance import scaled_rows
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import TiedModel, rigid_field
+
+Floats = NDArray[np.float64]
+
+
+def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
+    """Largest force of K under the six rigid motions, of the largest that its entries could give."""
+    R = rigid_field(points, n_per_node, points.mean(axis=0))
+    force = np.abs(K_fe @ R).max(axis=0)
+    possible = (abs(K_fe) @ np.abs(R)).max(axis=0)
+    return float(np.max(force / np.where(possible > 0, possible, 1.0)))
+
+
+def eigen_residuals(model: TiedModel, C: sp.csr_matrix, modes: Modes) -> Floats:
+    """|K v - omega2 M v| less the forces of the held coordinates, relative to |omega2 M v|, per pair."""
+    if not modes.V.shape[1]:
+        return np.zeros(0)
+    MV = (model.M @ modes.V) * modes.omega2
+    r = model.K @ modes.V - MV
+    if C.shape[0]:
+        gram = (C @ C.T).toarray()
+        r -= C.T @ np.linalg.solve(gram, C @ r)
+    return np.asarray(np.linalg.norm(r, axis=0) / np.linalg.norm(MV, axis=0))
+
+
+def count_below(model: TiedModel, C: sp.csr_matrix, omega2: float) -> int:
+    """Number of eigenvalues of the body with C u held that lie below omega2 (Sylvester's law of inertia).
+
+    Bordering K - omega2 M by C changes its inertia by that of -C (K - omega2 M)^-1 C^T.
+    """
+    factor = factorise(sp.csc_matrix(model.K - omega2 * model.M), "symmetric")
+    if not C.shape[0]:
+        return factor.negative_pivots
+    S = C @ factor.solve(C.T.toarray())
+    size = np.sqrt(np.abs(np.diag(S)))
+    S = S / np.outer(size, size)
+    positive = int(np.sum(np.linalg.eigvalsh(0.5 * (S + S.T)) > 0))
+    return int(factor.negative_pivots + positive - C.shape[0])
+
+
+def static_error(statics: Statics, columns: Columns) -> float | None:
+    """Displacements at the interfaces under unit loads there, reduced against full, relative to the largest.
+
+    Free bodies are held at their first interface with six freedoms; None where there is no such test.
+    """
+    model = statics.model
+    support, frame = None, "supports"
+    if model.rigid.shape[1]:
+        whole = [name for name, item in model.interfaces.items() if not item.free]
+        if not whole or model.rigid.shape[1] < 6 or len(model.interfaces) < 2:
+            return None
+        support, frame = model.rows[whole[0]], f"tangent:{whole[0]}"
+    rows = scaled_rows(model)
+    if not rows.shape[0]:
+        return None
+    full = rows @ statics.holding(support).respond(np.ascontiguousarray(rows.T))
+    moved, expected = apply_frame(columns, frame, model)
+    basis = orthonormalise(moved, model.K, model.M, expected)
+    C = rows @ basis.U
+    reduced = (C / basis.omega2) @ C.T
+    return float(np.abs(reduced - full).max() / np.abs(full).max())
+
+
+def orthogonality(m_ff: Floats, K_ff: Floats) -> float:
+    """Largest deviation of m_ff from 1 and of K_ff from a diagonal, each of its own scale."""
+    if not len(m_ff):
+        return 0.0
+    size = np.sqrt(np.maximum(np.diag(K_ff), 1e-300))
+    off = K_ff / np.outer(size, size) - np.eye(len(K_ff))
+    return float(max(np.abs(m_ff - np.eye(len(m_ff))).max(), np.abs(off).max()))
+
+
+def mean_axis_residual(S_f: Floats, I_kl: Floats, mass: float, Theta_kl: Floats) -> float:
+    """|S_f| and |int rho u0~ S|, relative to the largest they could be for mass-normalised modes (F50)."""
+    if not S_f.shape[1]:
+        return 0.0
+    turn = np.stack([I_kl[1, 2] - I_kl[2, 1], I_kl[2, 0] - I_kl[0, 2], I_kl[0, 1] - I_kl[1, 0]])
+    inertia = np.sqrt(max(float(np.trace(Theta_kl)), 1e-300))
+    return float(max(np.abs(S_f).max() / np.sqrt(max(mass, 1e-300)), np.abs(turn).max() / inertia))

@@ -1,0 +1,44 @@
+"""The certificate as text."""
+
+from __future__ import annotations
+
+from flexmbs.certificate.certify import ERRORS, WARNINGS
+from flexmbs.modaldata import ModalData
+
+LABELS = {
+    "mass_error": "mass against surface",
+    "centre_error": "mass centre against surface",
+    "inertia_error": "second moments against surface",
+    "rigid_residual": "stiffness under rigid motion",
+    "eigen_residual": "worst residual of an eigenpair",
+    "sylvester_missing": "eigenvalues missed (Sylvester)",
+    "orthogonality": "orthogonality of the modes",
+    "mean_axis_residual": "mean-axis conditions",
+    "static_error": "unit loads at the interfaces",
+    "reduction_error": "interface response over the band",
+}
+
+
+def certificate_text(modal: ModalData) -> str:
+    """One line per test: what, value, bound, verdict; then the warnings."""
+    quality = modal.quality
+    bounds = {**ERRORS, **WARNINGS}
+    lines = ["certificate"]
+    lines.append(f"  {'rigid motions':<34} {quality.get('rigid_modes', 6):>10}")
+    for name, label in LABELS.items():
+        if name in quality:
+            value, bound = float(quality[name]), bounds[name]
+            verdict = "ok" if value <= bound else "BEYOND"
+            shown = f"{value:.0f}" if name == "sylvester_missing" else f"{value:.1e}"
+            limit = "0" if name == "sylvester_missing" else f"{bound:.0e}"
+            extra = ""
+            if name == "reduction_error":
+                extra = f" (worst at {quality['reduction_error_at_hz']:.4g} Hz, up to {quality['reduction_band_hz']:.4g} Hz)"
+            lines.append(f"  {label:<34} {shown:>10}  <= {limit:<7} {verdict}{extra}")
+    lumped = quality.get("lumped_difference", {})
+    if lumped:
+        parts = ", ".join(f"{name} {float(value):.1e}" for name, value in lumped.items())
+        lines.append(f"  {'consistent against lumped mass':<34} {parts}")
+    warnings = list(quality.get("warnings", []))
+    lines += [f"  warning: {text}" for text in warnings if text]
+    return "\n".join(lines)

@@ -1,0 +1,206 @@
+"""Parts of a reduction: choice of the basis, loads, stiffening, stress modes, rows of the interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.materials import Material
+from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
+from flexmbs.modal.areas import nodal_areas, set_faces
+from flexmbs.modal.basis import Columns
+from flexmbs.modal.eigen import Modes
+from flexmbs.modal.frame import support_of
+from flexmbs.modal.place import rows_at_node
+from flexmbs.modal.receptance import BandError, FullResponse, receptance, reduced
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import TiedModel, nodal_marker_rows
+from flexmbs.modal.unit_loads import body_loads, unit_responses, wrench_loads
+from flexmbs.modaldata import InterfaceData
+from flexmbs.reduce.recipe import LoadSpec, Recipe
+from flexmbs.reduce.source import Source
+
+if TYPE_CHECKING:
+    from flexmbs.reduce.stage1 import Reduction
+
+Floats = NDArray[np.float64]
+
+#: with --tol: modes are computed up to these multiples of the band, one after the other
+REACH = (1.5, 3.0, 6.0)
+MAX_FOR_TOL = 400
+
+
+@dataclass
+class Choice:
+    """The columns of the basis, the eigenpairs behind its dynamic part, and the error over the band."""
+
+    columns: Columns
+    modes: Modes
+    band: BandError | None = None
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+
+def choose(method: Callable[..., Any], statics: Statics, recipe: Recipe, extra: Columns) -> Choice:
+    """Columns by number, by limit frequency, or the fewest below an error (F52)."""
+    if recipe.tol is not None:
+        return _by_tolerance(method, statics, recipe, extra)
+    static, dynamic, modes = method(statics, recipe.modes, None if recipe.modes is not None else recipe.fmax)
+    columns = Columns.join([static, extra, dynamic])
+    choice = Choice(columns, modes)
+    if statics.model.interfaces and columns.U.shape[1]:
+        top = recipe.fmax or _own_band(statics, columns)
+        choice.band = _error(FullResponse(statics, columns, top), columns, statics.model)
+    return choice
+
+
+def _own_band(statics: Statics, columns: Columns) -> float:
+    """Without --fmax: up to half the highest frequency of the reduced body, where a basis can be judged."""
+    basis, _ = reduced(columns, statics.model)
+    return 0.5 * float(basis.frequency_hz[-1]) if len(basis.omega2) else 1.0
+
+
+def _error(full: FullResponse, columns: Columns, model: TiedModel) -> BandError:
+    basis, _ = reduced(columns, model)
+    return full.error_of(receptance(basis.U, basis.omega2, model, full.rows))
+
+
+def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, extra: Columns) -> Choice:
+    """The fewest modes whose error up to fmax is below tol; halving the number that is known to do."""
+    assert recipe.fmax is not None and recipe.tol is not None
+    for reach in REACH:
+        static, dynamic, modes = method(statics, None, reach * recipe.fmax)
+        columns = Columns.join([static, extra, dynamic])
+        full = FullResponse(statics, columns, recipe.fmax)
+        n_static = static.U.shape[1] + extra.U.shape[1]
+
+        def error(n: int, columns: Columns = columns, full: FullResponse = full, n_static: int = n_static) -> BandError:
+            return _error(full, _first(columns, n_static + n), statics.model)
+
+        count = dynamic.U.shape[1]
+        if error(count).error > recipe.tol and count < MAX_FOR_TOL and reach != REACH[-1]:
+            continue
+        low, high = -1, count  # error(high) is below, error(low) is not
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if error(middle).error <= recipe.tol else (middle, high)
+        choice = Choice(_first(columns, n_static + high), modes.first(high), error(high))
+        if choice.band is not None and choice.band.error > recipe.tol:
+            what = f"{count} modes leave an error of {choice.band.error:.2g}, more than tol = {recipe.tol:g}"
+            raise InputError(Diagnostic("recipe.tol", "tol", what, "raise tol, lower fmax, or refine the mesh"))
+        return choice
+    raise AssertionError("unreachable")
+
+
+def _first(columns: Columns, n: int) -> Columns:
+    return Columns(columns.U[:, :n], columns.names[:n])
+
+
+def load_columns(recipe: Recipe, source: Source, statics: Statics) -> Columns:
+    """Static responses to the loads of the recipe, with the interfaces held (Craig-Bampton) or free."""
+    if not recipe.loads:
+        return Columns(np.zeros((statics.model.n, 0)), ())
+    F = np.stack([_nodal_load(load, source) for load in recipe.loads], axis=1)
+    held = statics.holding(statics.model.boundary if recipe.method == "craig-bampton" else None)
+    U = held.respond(np.asarray(statics.model.G.T @ F))
+    return Columns(U, tuple(f"load {load.name}" for load in recipe.loads))
+
+
+def _nodal_load(load: LoadSpec, source: Source) -> Floats:
+    """Nodal forces (n_dof,) of a load: an acceleration field, or a resultant spread over a set by area."""
+    fe, mesh = source.fe, source.mesh
+    F = np.zeros((mesh.n_nodes, fe.n_per_node))
+    if load.acceleration is not None:
+        F[:, :3] = load.acceleration
+        return np.asarray(fe.M_fe @ F.ravel())
+    assert load.force is not None
+    if load.node is not None:
+        F[mesh.node_indices(load.node, f"loads.{load.name}"), :3] = load.force
+        return F.ravel()
+    mesh.require_set(load.set, f"loads.{load.name}")
+    nodes = mesh.node_set_of(load.set)
+    faces = set_faces(mesh, load.set, nodes)
+    area = nodal_areas(mesh, faces)[nodes] if faces else np.ones(len(nodes))
+    area = area if area.sum() > 0 else np.ones(len(nodes))
+    F[nodes, :3] = (area / area.sum())[:, None] * load.force
+    return F.ravel()
+
+
+def stiffening(recipe: Recipe, reduction: Reduction) -> tuple[Floats | None, tuple[str, ...]]:
+    """K_geo of the complete set of unit loads (F17), or nothing where there are no stresses to speak of."""
+    source, model = reduction.source, reduction.model
+    if not recipe.geometric_stiffness or not source.mesh.n_cells or not reduction.Phi.shape[1]:
+        return None, ()
+    from flexmbs.fe.stress import geometric_stiffness
+
+    statics = reduction.statics or Statics(model)
+    loads = np.asarray(model.G.T @ body_loads(source.fe.mass_form, source.mesh.points, source.fe.n_dof))
+    F = np.concatenate([loads, wrench_loads(model)], axis=1)
+    U = np.asarray(model.G @ unit_responses(statics, F, support_of(reduction.frame, statics)))
+    K_geo = geometric_stiffness(source.mesh, recipe.materials, U, reduction.Phi)
+    names = [*BODY_LOADS]
+    for name in model.interfaces:
+        names += interface_loads(name)
+    return 0.5 * (K_geo + np.swapaxes(K_geo, 1, 2)), tuple(names)
+
+
+def stress_modes(recipe: Recipe, source: Source, Phi: Floats) -> tuple[Floats | None, str]:
+    """Stress modes (mode, node or cell, 6) of solids (F53)."""
+    from flexmbs.fe.elements import ELEMENTS
+
+    solid = any(ELEMENTS[kind].faces for kind in source.mesh.cells)
+    if recipe.stress == "none" or not solid or not Phi.shape[1]:
+        return None, "none"
+    from flexmbs.fe import stress
+
+    return stress.stress_modes(source.mesh, recipe.materials, Phi, at=recipe.stress), recipe.stress
+
+
+def interface_rows(model: TiedModel, source: Source, reduction: Reduction) -> dict[str, InterfaceData]:
+    """Rows Phi, Psi of all interfaces in body axes (F18)."""
+    result = {}
+    points, n_per_node = source.mesh.points, source.fe.n_per_node
+    for name, item in model.interfaces.items():
+        if reduction.basis.U.any():
+            rows = item.axes @ (model.rows[name] @ reduction.basis.U)
+        else:
+            rows = item.axes @ (nodal_marker_rows(points, item, n_per_node) @ reduction.Phi)
+        if len(item.free) == 3 and source.mesh.n_cells:  # a single node of a solid: half the curl there
+            place = rows_at_node(source.mesh, int(item.nodes[0]), turns=False)
+            U = reduction.Phi.reshape(-1, n_per_node, reduction.Phi.shape[1])[place.nodes]
+            rows[3:] = np.einsum("kna,nam->km", place.rotation, U)
+        if reduction.frame == f"tangent:{name}":
+            rows[:] = 0.0  # zero but for rounding
+        result[name] = InterfaceData(
+            item.position, item.rotation, rows[:3], rows[3:], item.nodes, item.weights, item.tie, item.dof_names
+        )
+    return result
+
+
+def frequencies(integrals: ShapeIntegrals) -> Floats:
+    """Frequencies [Hz] of (K_ff, m_ff) of given shapes; shapes that depend on each other are an error."""
+    if not integrals.nf:
+        return np.zeros(0)
+    size = np.sqrt(np.maximum(np.diag(integrals.m_ff), 0.0))
+    bad = np.flatnonzero(size <= 1e-14 * max(size.max(), 1e-300))
+    if not len(bad):
+        scaled = integrals.m_ff / np.outer(size, size)
+        value, vector = np.linalg.eigh(scaled)
+        if value[0] < 1e-13:
+            bad = np.array([int(np.argmax(np.abs(vector[:, 0])))])
+    if len(bad):
+        what = f"shape {bad[0] + 1} has no inertia of its own (zero, or a combination of the others)"
+        raise InputError(Diagnostic("recipe.given", "given.shapes", what, "leave it out"))
+    omega2 = eigh(integrals.K_ff, integrals.m_ff, eigvals_only=True)
+    return np.sqrt(np.maximum(omega2, 0.0)) / (2.0 * np.pi)
+
+
+def material_numbers(item: Material) -> dict[str, float]:
+    """E, nu and rho of a material, as far as it has one of each."""
+    numbers = {"E": item.E, "nu": item.nu, "rho": item.rho}
+    return {key: float(value) for key, value in numbers.items() if value is not None and np.ndim(value) == 0}

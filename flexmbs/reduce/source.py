@@ -1,0 +1,172 @@
+"""Recipe -> checked mesh, full matrices, interfaces and held dofs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
+from flexmbs.fe.assembly import FeModel, assemble
+from flexmbs.fe.attach import PointMass
+from flexmbs.fe.checks import check_mesh
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.readers import read_mesh
+from flexmbs.fe.sets import with_picked_sets
+from flexmbs.fe.shapes import build_shape
+from flexmbs.modal.interfaces import Interface, check_separate, make_interface
+from flexmbs.modal.ties import marker_rows_of_nodes
+from flexmbs.reduce.recipe import InterfaceSpec, Recipe
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Progress = Callable[[float, str], None] | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """The body before its reduction: full model, interfaces, held dofs, and what the checks had to say."""
+
+    fe: FeModel
+    interfaces: list[Interface]
+    fixed: Ints
+    nodal_masses: Floats
+    element_quality: dict[str, Any] = field(default_factory=dict)
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def mesh(self) -> Mesh:
+        return self.fe.mesh
+
+    @property
+    def turns(self) -> bool:
+        return self.fe.n_per_node == 6
+
+
+def read_source(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = None) -> Source:
+    """Everything that the reduction starts from; all errors of sets and interfaces together."""
+    if recipe.matrices is not None:
+        from flexmbs.reduce.matrices import read_matrices
+
+        fe = read_matrices(*recipe.matrices, length_unit=recipe.length_unit)
+        none = np.zeros(fe.mesh.n_nodes)
+        return _finish(recipe, fe, with_picked_sets(fe.mesh, recipe.sets), none, {}, [])
+    mesh, masses = _mesh_of(recipe) if mesh is None else (mesh, [])
+    checked = check_mesh(mesh, merge_tol=recipe.merge_tol)
+    mesh = with_picked_sets(checked.require(), recipe.sets)
+    turns = "beam2" in mesh.cells or (not mesh.n_cells and any(item.inertia is not None for item in masses))
+    if recipe.point_masses:
+        interfaces, _ = _interfaces(recipe, mesh, turns, Diagnostics())
+        masses = [*masses, *_point_masses(recipe, mesh, interfaces, 6 if turns else 3)]
+    fe = assemble(mesh, recipe.materials, mass=recipe.mass, point_masses=masses, progress=progress)
+    nodal = np.zeros(mesh.n_nodes)
+    for item in masses:
+        if item.node is not None:
+            nodal[item.node] += item.mass
+    return _finish(recipe, fe, mesh, nodal, checked.quality, checked.warnings)
+
+
+def _finish(
+    recipe: Recipe,
+    fe: FeModel,
+    mesh: Mesh,
+    nodal: Floats,
+    quality: dict[str, Any],
+    warnings: list[Diagnostic],
+) -> Source:
+    found = Diagnostics()
+    interfaces, found = _interfaces(recipe, mesh, fe.n_per_node == 6, found)
+    fixed = _fixed(recipe, mesh, fe.n_per_node, found)
+    found.raise_errors()
+    if mesh is not fe.mesh:
+        fe = FeModel(mesh, fe.n_per_node, fe.K_fe, fe.M_fe, fe.mass_form)
+    return Source(fe, interfaces, fixed, nodal, quality, [*warnings, *found.warnings])
+
+
+def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
+    """Mesh of the file or shape, and the point masses that are part of the shape."""
+    if isinstance(recipe.mesh, Path):
+        return read_mesh(recipe.mesh, unit=recipe.length_unit), []
+    return build_shape(recipe.mesh or {})
+
+
+def _interfaces(
+    recipe: Recipe, mesh: Mesh, turns: bool, found: Diagnostics
+) -> tuple[list[Interface], Diagnostics]:
+    result = []
+    for spec in recipe.interfaces:
+        try:
+            result.append(_interface(spec, mesh, turns))
+        except InputError as error:
+            found.extend(error.diagnostics)
+    found.extend(check_separate(result))
+    return result, found
+
+
+def _interface(spec: InterfaceSpec, mesh: Mesh, turns: bool) -> Interface:
+    where = f"interfaces.{spec.name}"
+    if spec.node is not None:
+        nodes, set_name = mesh.node_indices(spec.node, where), ""
+    else:
+        mesh.require_set(spec.set, where)
+        nodes, set_name = mesh.node_set_of(spec.set), spec.set
+    if not len(nodes):
+        raise InputError(Diagnostic("recipe.interface", where, f'the set "{spec.set}" is empty'))
+    return make_interface(
+        mesh,
+        spec.name,
+        nodes,
+        set_name=set_name,
+        tie=spec.tie,
+        position=spec.position,
+        rotation=spec.rotation,
+        dofs=spec.dofs,
+        turns=turns,
+    )
+
+
+def _fixed(recipe: Recipe, mesh: Mesh, n_per_node: int, found: Diagnostics) -> Ints:
+    """Dofs held by [fix]."""
+    parts = [np.zeros(0, dtype=np.int64)]
+    for name, dofs in recipe.fix.items():
+        try:
+            mesh.require_set(name, f"fix.{name}")
+        except InputError as error:
+            found.extend(error.diagnostics)
+            continue
+        nodes = mesh.node_set_of(name)
+        usable = [k for k in dofs if k < n_per_node]
+        if len(usable) < len(dofs) and not usable:
+            found.error("recipe.fix", f"fix.{name}", "nodes of solids have no rotations", 'hold "x y z"')
+        parts += [nodes * n_per_node + k for k in usable]
+    return np.unique(np.concatenate(parts))
+
+
+def _point_masses(
+    recipe: Recipe, mesh: Mesh, interfaces: list[Interface], n_per_node: int
+) -> list[PointMass]:
+    """Point masses of the recipe as the assembly takes them; unknown nodes and interfaces are errors."""
+    by_name = {item.name: item for item in interfaces}
+    result, found = [], Diagnostics()
+    for k, spec in enumerate(recipe.point_masses):
+        where = f"point_masses[{k}]"
+        if spec.node is not None:
+            try:
+                node = mesh.node_indices(spec.node, where)
+            except InputError as error:
+                found.extend(error.diagnostics)
+                continue
+            result.append(PointMass(spec.mass, spec.inertia, node=int(node[0])))
+        elif spec.interface in by_name:
+            item = by_name[spec.interface]
+            rows = marker_rows_of_nodes(mesh.points, item, n_per_node)
+            result.append(PointMass(spec.mass, spec.inertia, position=item.position, rows=rows))
+        else:
+            what = f'there is no interface "{spec.interface}"'
+            found.error("recipe.point_mass", where, what, nearest(spec.interface, list(by_name)))
+    found.raise_errors()
+    return result

@@ -1,0 +1,186 @@
+"""Stage 1 in one page: source -> tied model -> basis -> modal data."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs import __version__
+from flexmbs.certificate import certify
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.solvers import factorise
+from flexmbs.ffrf.integrals import shape_integrals
+from flexmbs.modal.basis import Basis, Columns, effective_mass, orthonormalise, signs
+from flexmbs.modal.craig_bampton import craig_bampton
+from flexmbs.modal.eigen import Modes
+from flexmbs.modal.frame import apply_frame, parse_frame
+from flexmbs.modal.free_interface import free_interface
+from flexmbs.modal.receptance import BandError
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import TiedModel, tie
+from flexmbs.modaldata import ModalData
+from flexmbs.reduce import parts
+from flexmbs.reduce.recipe import Recipe
+from flexmbs.reduce.source import Source, read_source
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float, str], None] | None
+
+METHODS = {"craig-bampton": craig_bampton, "free-interface": free_interface}
+
+
+@dataclass
+class Reduction:
+    """What the steps of a reduction produce, kept for the certificate."""
+
+    source: Source
+    model: TiedModel
+    method: str
+    frame: str
+    basis: Basis
+    Phi: Floats  # (n_dof, nf)
+    statics: Statics | None = None
+    columns: Columns | None = None
+    eigenpairs: Modes | None = None
+    band: BandError | None = None
+    warnings: list[Diagnostic] = field(default_factory=list)
+
+
+def run(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = None) -> ModalData:
+    """Reduce a body as the recipe says."""
+    started = time.perf_counter()
+    tell = progress or (lambda fraction, text: None)
+    tell(0.0, "reading the mesh")
+    source = read_source(recipe, mesh, _part(tell, 0.05, 0.2))
+    model = tie(
+        source.fe.K_fe,
+        source.fe.M_fe,
+        source.mesh.points,
+        source.fe.n_per_node,
+        source.interfaces,
+        source.fixed,
+    )
+    tell(0.2, "computing modes")
+    reduction = _given(recipe, source, model) if recipe.method == "given" else _computed(recipe, source, model)
+    tell(0.7, "integrating")
+    modal = _modal_data(recipe, reduction)
+    tell(0.9, "checking")
+    modal = certify(reduction, modal, recipe.name, recipe.materials)
+    logger.info("%s: %d modes in %.2f s", recipe.name, modal.nf, time.perf_counter() - started)
+    tell(1.0, "done")
+    return modal
+
+
+def _part(tell: Callable[[float, str], None], low: float, high: float) -> Callable[[float, str], None]:
+    return lambda fraction, text: tell(low + fraction * (high - low), text)
+
+
+def _computed(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
+    """Modes of the chosen method in the chosen frame (F50, F51)."""
+    frame = parse_frame(recipe.frame, model)
+    nothing = recipe.modes == 0 and not model.interfaces and not recipe.loads
+    if nothing:
+        basis = Basis(np.zeros((model.n, 0)), np.zeros(0), ())
+        return Reduction(source, model, recipe.method, frame, basis, np.zeros((source.fe.n_dof, 0)))
+    statics = Statics(model, partial(factorise, solver=recipe.solver))
+    chosen = parts.choose(METHODS[recipe.method], statics, recipe, parts.load_columns(recipe, source, statics))
+    moved, expected = apply_frame(chosen.columns, frame, model)
+    basis = orthonormalise(moved, model.K, model.M, expected)
+    Phi = np.asarray(model.G @ basis.U)
+    sign = signs(_translations(Phi, source.fe.n_per_node))
+    basis = Basis(basis.U * sign, basis.omega2, basis.kind, basis.dropped)
+    return Reduction(
+        source, model, recipe.method, frame, basis, Phi * sign, statics, chosen.columns, chosen.modes, chosen.band, chosen.warnings
+    )
+
+
+def _given(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
+    """Shapes of the user as they are."""
+    from flexmbs.reduce.given import nodal_shapes
+
+    assert recipe.given is not None
+    Phi = nodal_shapes(recipe.given, source)
+    n = Phi.shape[1]
+    basis = Basis(np.zeros((model.n, n)), np.zeros(n), tuple(f"given {k + 1}" for k in range(n)))
+    return Reduction(source, model, "given", "given", basis, Phi)
+
+
+def _translations(Phi: Floats, n_per_node: int) -> Floats:
+    """(mode, node, xyz) of nodal fields (n_dof, nf)."""
+    return np.ascontiguousarray(Phi.reshape(-1, n_per_node, Phi.shape[1])[:, :3].transpose(2, 0, 1))
+
+
+def _rotations(Phi: Floats, n_per_node: int) -> Floats | None:
+    if n_per_node == 3:
+        return None
+    return np.ascontiguousarray(Phi.reshape(-1, n_per_node, Phi.shape[1])[:, 3:].transpose(2, 0, 1))
+
+
+def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
+    """Integrals, interface rows, stiffening and stress modes of the basis."""
+    source, fe, Phi = reduction.source, reduction.source.fe, reduction.Phi
+    K_geo, loads = parts.stiffening(recipe, reduction)
+    if recipe.method == "given":
+        from flexmbs.reduce.given import given_integrals
+
+        assert recipe.given is not None
+        integrals = given_integrals(recipe, recipe.given, source, Phi, K_geo, loads)
+        frequency_hz = parts.frequencies(integrals)
+    else:
+        integrals = shape_integrals(fe.mass_form, source.mesh.points, Phi, fe.K_fe, K_geo=K_geo, loads=loads)
+        frequency_hz = reduction.basis.frequency_hz
+    stress, stress_at = parts.stress_modes(recipe, source, Phi)
+    return ModalData(
+        mesh=source.mesh,
+        integrals=integrals,
+        Phi=_translations(Phi, fe.n_per_node),
+        Psi=_rotations(Phi, fe.n_per_node),
+        frequency_hz=frequency_hz,
+        kind=reduction.basis.kind,
+        interfaces=parts.interface_rows(reduction.model, source, reduction),
+        stress=stress,
+        stress_at=stress_at,
+        effective_mass=effective_mass(integrals.S_f, integrals.I_kl, integrals.m_ff),
+        materials={name or "default": parts.material_numbers(item) for name, item in recipe.materials.items()},
+        method=recipe.method,
+        frame=reduction.frame,
+        mass_formalism=recipe.mass,
+        provenance=provenance(recipe),
+        source_sha256=source_hash(recipe),
+        source=recipe.name,
+    )
+
+
+def provenance(recipe: Recipe) -> dict[str, Any]:
+    """Recipe and versions; nothing about the machine or the time, so that the same input gives the same file."""
+    import scipy
+
+    return {
+        "recipe": recipe.text,
+        "recipe_name": Path(recipe.name).name,
+        "versions": {"flexmbs": __version__, "numpy": np.__version__, "scipy": scipy.__version__},
+    }
+
+
+def source_hash(recipe: Recipe) -> str:
+    """SHA-256 of the recipe and of the files that it names."""
+    digest = hashlib.sha256(recipe.text.encode())
+    files = [recipe.mesh] if isinstance(recipe.mesh, Path) else []
+    for path in (*files, *(recipe.matrices or ())):
+        try:
+            digest.update(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(Diagnostic("file.missing", str(path), f"cannot be read: {error.strerror}")) from None
+    return digest.hexdigest()
