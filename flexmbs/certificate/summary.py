@@ -1,0 +1,115 @@
+"""What a modal data file or a mesh holds, on one screen and as plain data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs.certificate.text import certificate_text
+from flexmbs.fe.checks import check_mesh
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.quality import quality_text
+from flexmbs.fe.readers import read_mesh
+from flexmbs.modaldata import ModalData
+
+MODES_SHOWN = 12
+
+
+def modal_data(modal: ModalData) -> dict[str, Any]:
+    """Numbers of modal data for `--json`."""
+    body = modal.integrals
+    return {
+        "format": "flexmbs-modal",
+        "method": modal.method,
+        "frame": modal.frame,
+        "mass_formalism": modal.mass_formalism,
+        "nodes": modal.mesh.n_nodes,
+        "cells": {kind: len(rows) for kind, rows in modal.mesh.cells.items()},
+        "modes": modal.nf,
+        "mass": body.mass,
+        "com": body.com.tolist(),
+        "inertia": body.inertia.tolist(),
+        "frequency_hz": modal.frequency_hz.tolist(),
+        "kind": list(modal.kind),
+        "interfaces": {
+            name: {"position": item.position.tolist(), "type": item.type, "nodes": len(item.nodes), "dofs": item.dofs}
+            for name, item in modal.interfaces.items()
+        },
+        "geometric_stiffness": list(body.loads),
+        "stress": modal.stress_at,
+        "rigid_modes": modal.rigid_modes,
+        "quality": modal.quality,
+        "warnings": list(modal.quality.get("warnings", [])),
+        "source_sha256": modal.source_sha256,
+    }
+
+
+def modal_text(modal: ModalData) -> str:
+    """One screen about modal data."""
+    body = modal.integrals
+    cells = ", ".join(f"{len(rows)} {kind}" for kind, rows in modal.mesh.cells.items()) or "no cells"
+    lines = [
+        f"modal data   {modal.method}, frame {modal.frame}, {modal.mass_formalism} mass, {modal.nf} modes",
+        f"mesh         {modal.mesh.n_nodes} nodes, {cells}",
+        f"mass         {body.mass:.6g} kg, centre [{_vector(body.com)}] m",
+        "inertia      " + "; ".join(f"[{_vector(row)}]" for row in body.inertia) + " kg m^2 about the body origin",
+    ]
+    for name, item in modal.interfaces.items():
+        lines.append(
+            f"interface    {name}: {item.type}, {len(item.nodes)} nodes, at [{_vector(item.position)}] m, {item.dofs}"
+        )
+    stiffening = f"{len(body.loads)} unit loads" if body.loads else "none"
+    lines.append(f"stiffening   {stiffening};  stress modes: {modal.stress_at}")
+    lines += [
+        f"  mode {a + 1:>3}  {modal.frequency_hz[a]:>12.6g} Hz  {modal.kind[a]}"
+        for a in range(min(modal.nf, MODES_SHOWN))
+    ]
+    if modal.nf > MODES_SHOWN:
+        lines.append(f"  ... to mode {modal.nf}, {modal.frequency_hz[-1]:.6g} Hz")
+    lines.append(certificate_text(modal))
+    return "\n".join(lines)
+
+
+def mesh_summary(path: Path, unit: float = 1.0) -> tuple[str, dict[str, Any]]:
+    """Text and data about a mesh file, with its checks and table of quality."""
+    mesh = read_mesh(path, unit=unit)
+    checked = check_mesh(mesh)
+    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+    size = high - low
+    lines = [
+        f"mesh         {path.name}: {mesh.n_nodes} nodes, "
+        + ", ".join(f"{len(rows)} {kind}" for kind, rows in mesh.cells.items()),
+        f"size         {_vector(size)} m, from [{_vector(low)}] to [{_vector(high)}]",
+    ]
+    lines += [f"set          {name}: {_set_text(mesh, name)}" for name in mesh.set_names]
+    if checked.quality:
+        lines.append(quality_text(checked.quality))
+    lines += [str(item) for item in checked.diagnostics]
+    data = {
+        "format": "mesh",
+        "nodes": mesh.n_nodes,
+        "cells": {kind: len(rows) for kind, rows in mesh.cells.items()},
+        "bounding_box": [low.tolist(), high.tolist()],
+        "sets": {name: mesh.set_kinds(name) for name in mesh.set_names},
+        "quality": checked.quality,
+        "errors": [str(item) for item in checked.errors],
+        "warnings": [str(item) for item in checked.warnings],
+    }
+    return "\n".join(lines), data
+
+
+def modal_summary(path: Path) -> tuple[str, dict[str, Any]]:
+    """Text and data about a modal data file."""
+    modal = ModalData.load(path)
+    return modal_text(modal), modal_data(modal)
+
+
+def _set_text(mesh: Mesh, name: str) -> str:
+    kinds = " and ".join(mesh.set_kinds(name))
+    return f"{kinds} set, {len(mesh.node_set_of(name))} nodes"
+
+
+def _vector(values: Any) -> str:
+    return ", ".join(f"{0.0 if abs(value) < 1e-15 else value:.6g}" for value in np.asarray(values))

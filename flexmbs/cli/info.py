@@ -1,0 +1,37 @@
+"""any file of ours, or a mesh, on one screen"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+
+from flexmbs.cli.output import Output
+
+#: format attribute of a file -> module and function `(path) -> (text, data)`
+READERS = {
+    "flexmbs-modal": ("flexmbs.certificate.summary", "modal_summary"),
+    "flexmbs-result": ("flexmbs.results", "result_summary"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="modal data, result, or mesh")
+    parser.add_argument("--unit-system", choices=("m", "mm"), default="m", help="unit of a mesh file")
+
+
+def run(args: argparse.Namespace) -> Output:
+    from flexmbs import hdf5
+    from flexmbs.errors import Diagnostic, InputError
+
+    path = Path(args.file)
+    running = Path(f"{path}.parts").is_dir() or path.name.endswith(".parts")
+    if not path.exists() and not running:
+        raise InputError(Diagnostic("file.missing", str(path), "there is no such file"))
+    kind = "flexmbs-result" if running else hdf5.file_format(path) if path.is_file() else ""
+    if kind in READERS:
+        module, function = READERS[kind]
+        return Output(*getattr(import_module(module), function)(path))
+    from flexmbs.certificate.summary import mesh_summary
+
+    return Output(*mesh_summary(path, 1e-3 if args.unit_system == "mm" else 1.0))

@@ -1,0 +1,54 @@
+"""stage 1: mesh or recipe to modal data"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from flexmbs.cli.output import Output, Progress
+
+OPTIONS: tuple[tuple[str, str, str], ...] = (
+    ("--material", "NAME|FILE", "steel, aluminium, titanium, or a TOML file with young, poisson, density"),
+    ("--young", "E", "Young's modulus [Pa]"),
+    ("--poisson", "NU", "Poisson's ratio"),
+    ("--density", "RHO", "density [kg/m^3]"),
+    ("--method", "METHOD", "craig-bampton (default), free-interface, given"),
+    ("--modes", "N", "number of fixed-interface or free modes; static modes come on top"),
+    ("--fmax", "HZ", "all modes up to this frequency; with --tol the band of the error"),
+    ("--tol", "X", "fewest modes whose measured error up to --fmax is below X"),
+    ("--frame", "FRAME", "mean-axis (default) or tangent:INTERFACE"),
+    ("--mass", "FORM", "consistent (default) or lumped"),
+    ("--stress", "WHERE", "nodes (default), cells, none"),
+    ("--merge-tol", "LENGTH", "merge nodes closer than this"),
+    ("--solver", "NAME", "auto (default), superlu, cholmod, pardiso, slepc"),
+    ("--unit-system", "UNITS", "m (default), or mm: coordinates in mm, matrices in N, mm, t"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="MESH|RECIPE.toml", nargs="?", help="mesh file or recipe")
+    parser.add_argument("-o", "--output", metavar="X.modal.h5", help="default: beside the source")
+    parser.add_argument(
+        "--interface", metavar="NAME[:TIE]", action="append", help="set tied to a marker by rbe2 (default) or rbe3; repeatable"
+    )
+    for name, metavar, text in OPTIONS:
+        parser.add_argument(name, metavar=metavar, help=text)
+    parser.add_argument("--no-geometric-stiffness", action="store_true", help="leave out the stiffening by loads")
+    parser.add_argument("--from-matrices", nargs=3, metavar=("K", "M", "NODES"), help="Matrix Market K and M, table of nodes")
+    parser.add_argument("--save-matrices", nargs=2, metavar=("K", "M"), help="write the full matrices (Matrix Market)")
+    parser.add_argument("--overwrite", action="store_true", help="replace an output that is no modal data")
+
+
+def run(args: argparse.Namespace) -> Output:
+    from flexmbs.certificate.summary import modal_data, modal_text
+    from flexmbs.reduce.command import output_path, reduce_files
+
+    options: dict[str, Any] = {name[2:].replace("-", "_"): None for name, _, _ in OPTIONS}
+    options = {name: getattr(args, name) for name in options}
+    options["interfaces"] = args.interface
+    options["geometric_stiffness"] = False if args.no_geometric_stiffness else None
+    options["matrices"] = [str(Path(item).absolute()) for item in args.from_matrices] if args.from_matrices else None
+    target = output_path(args.source, args.output, args.from_matrices, overwrite=args.overwrite)
+    modal = reduce_files(args.source, options, target, args.save_matrices, Progress("reduce", quiet=args.quiet))
+    return Output(f"{modal_text(modal)}\nwritten      {target}", {"file": str(target), **modal_data(modal)})

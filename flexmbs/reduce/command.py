@@ -1,0 +1,69 @@
+"""`flexmbs reduce` without its terminal: where the output goes, and everything that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flexmbs import hdf5
+from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.modaldata import ModalData
+from flexmbs.modaldata.store import FORMAT
+from flexmbs.reduce.matrices import save_matrices
+from flexmbs.reduce.recipe import make_recipe, read_recipe
+from flexmbs.reduce.stage1 import run
+
+
+def output_path(
+    source: str | None, output: str | None, matrices: Sequence[str] | None, *, overwrite: bool
+) -> Path:
+    """Where the modal data go: `-o`, else beside the source, `X.toml -> X.modal.h5`.
+
+    Older modal data are replaced by new ones; any other file only with `overwrite`.
+    """
+    if not source and not matrices:
+        raise UsageError(
+            Diagnostic("usage.source", "reduce", "no mesh and no recipe", "give one, or --from-matrices K M NODES")
+        )
+    if output:
+        path = Path(output)
+    else:
+        origin = Path(source or (matrices or [""])[0])
+        stem = origin.name[: -len(origin.suffix)] if origin.suffix else origin.name
+        path = origin.with_name(stem + ".modal.h5")
+    if path.is_dir():
+        raise InputError(Diagnostic("file.folder", str(path), "is a folder", "name a file with -o"))
+    if path.exists() and not overwrite and hdf5.file_format(path) != FORMAT:
+        raise InputError(
+            Diagnostic("file.exists", str(path), "exists and is no modal data", "use --overwrite, or another -o")
+        )
+    if not path.absolute().parent.is_dir():
+        raise InputError(
+            Diagnostic("file.folder", str(path), f'there is no folder "{path.parent}"', "create it")
+        )
+    return path
+
+
+def reduce_files(
+    source: str | None,
+    options: Mapping[str, Any],
+    target: Path,
+    matrices_out: Sequence[str] | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> ModalData:
+    """Reduce and write the modal data, and the full matrices where asked for."""
+    if source is None:
+        recipe = make_recipe({}, options)
+    elif Path(source).suffix.lower() == ".toml":
+        recipe = read_recipe(Path(source), options)
+    else:
+        recipe = make_recipe({"mesh": source}, options)
+    if matrices_out:
+        from flexmbs.reduce.source import read_source
+
+        fe = read_source(recipe).fe
+        save_matrices(fe, Path(matrices_out[0]), Path(matrices_out[1]))
+    modal = run(recipe, None, progress)
+    modal.save(target, overwrite=True)
+    return modal
