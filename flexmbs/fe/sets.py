@@ -135,7 +135,7 @@ PLACES: dict[str, Callable[[Floats, Any, float], NDArray[np.bool_]]] = {
 
 
 def pick_nodes(mesh: Mesh, places: Mapping[str, Any], where: str = "sets") -> Ints:
-    """Sorted indices of the nodes at a place, in metres; several places in one table: the nodes common to all.
+    """Sorted indices of the nodes at a place, in metres; several places: the nodes common to all.
 
     places : `plane`, `box`, `cylinder`, `sphere`, `nearest`, and `tolerance` [m], by default 1e-6 of the mesh
     """

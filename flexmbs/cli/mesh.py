@@ -1,0 +1,58 @@
+"""Make a mesh from a CAD file (.step, .iges, .brep) or a gmsh script (.geo).
+
+Needs gmsh: pip install "flexmbs[cad]". STEP and IGES files state their unit; the mesh is in metres. Physical
+groups, or the names of faces and solids, become sets of the mesh; unnamed faces are face_1, face_2, ...
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from flexmbs.cli.output import Output, Progress
+
+UNITS = {"m": 1.0, "mm": 1e-3}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("part", metavar="PART", help="geometry: .step, .stp, .iges, .igs, .brep or .geo")
+    parser.add_argument("-o", "--output", metavar="X.msh", required=True, help="the mesh")
+    parser.add_argument("--size", metavar="H", help='largest element, "3 mm" or metres (default: part/20)')
+    parser.add_argument(
+        "--element", default="tet", help="tet (default), hex, tet4, tet10, hex8, hex20, hex27"
+    )
+    parser.add_argument("--order", type=int, choices=(1, 2), help="1 or 2 (default)")
+    parser.add_argument("--unit-system", choices=tuple(UNITS), default="m", help="unit of a .geo or .brep")
+    parser.add_argument("--time-limit", type=int, default=600, metavar="S", help="seconds (default 600)")
+    parser.add_argument("--memory-limit", type=float, default=8.0, metavar="GIB", help="GiB (default 8)")
+
+
+def run(args: argparse.Namespace) -> Output:
+    from flexmbs.fe.cad import mesh_cad
+    from flexmbs.fe.summary import mesh_summary, summary_text
+
+    made = mesh_cad(
+        args.part,
+        args.output,
+        size=length(args.size),
+        element=args.element,
+        order=args.order,
+        unit=UNITS[args.unit_system],
+        seconds=max(args.time_limit, 1),
+        memory=int(args.memory_limit * 1024**3),
+        progress=Progress("mesh", quiet=args.quiet),
+    )
+    summary = mesh_summary(made.check)
+    return Output(f"{made.path}\n{summary_text(summary)}", {"file": str(made.path), **summary})
+
+
+def length(text: str | None) -> float | None:
+    """Metres, of a bare number or one with a unit."""
+    from flexmbs.errors import Diagnostic, UsageError
+    from flexmbs.units import LENGTH, UnitError, to_si
+
+    if text is None:
+        return None
+    try:
+        return to_si(text, LENGTH)
+    except UnitError as error:
+        raise UsageError(Diagnostic("mesh.size", "--size", str(error), 'say 0.003 or "3 mm"')) from None
