@@ -70,7 +70,7 @@ def test_functions_and_python_agree():
     [
         ("", 0, "empty"),
         ("=", 0, "empty"),
-        ("a +", 2, "invalid syntax"),
+        ("a +", 0, "invalid syntax"),
         ("=2*sinn(t)", 3, 'did you mean "sin"'),
         ("sin(1, 2)", 0, "takes 1 argument"),
         ("sin", 0, "is a function"),
