@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", type=float, help="time of a png [s], default: the last")
     parser.add_argument("--mode", type=int, default=1, help="mode of X.modal.h5 in mp4, gif, png")
     parser.add_argument("--view", default="iso", help="iso, front, back, left, right, top")
-    parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -39,7 +38,6 @@ def run(args: argparse.Namespace) -> Output:
         modal=pairs(args.modal, "--modal", "BODY=FILE"),
         limit=args.max_vertices,
         view=View(scale=args.scale, time=args.time, mode=args.mode, view=args.view),
-        overwrite=args.overwrite,
         progress=Progress("animate", quiet=args.quiet),
     )
     return Output("\n".join([f"{done['file']}: {done['bytes'] / 1e6:.2f} MB", *done["notes"]]), done)

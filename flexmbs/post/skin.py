@@ -119,8 +119,8 @@ def coarser_nodes(points: Floats, nodes: Ints, limit: int) -> Ints:
     fine, coarse = size * 1e-4, size
     for _ in range(40):
         width = np.sqrt(fine * coarse)
-        count = len(np.unique(_cubes(points[nodes], low, width)))
-        fine, coarse = (width, coarse) if count > limit else (fine, width)
+        n_cubes = len(np.unique(_cubes(points[nodes], low, width)))
+        fine, coarse = (width, coarse) if n_cubes > limit else (fine, width)
         if coarse / fine < 1.01:
             break
     cube, label, count = np.unique(

@@ -235,11 +235,12 @@ def test_unknown_endings_and_views_are_named(tmp_path, result_path):
         animate(result_path, tmp_path / "a.png", view=View(view="isometric"))
 
 
-def test_existing_files_stay_without_overwrite(tmp_path, result_path):
-    (tmp_path / "a.html").write_text("mine")
-    assert main(["animate", str(result_path), "-o", str(tmp_path / "a.html")]) == 3
-    assert (tmp_path / "a.html").read_text() == "mine"
-    assert main(["animate", str(result_path), "-o", str(tmp_path / "a.html"), "--overwrite", "--quiet"]) == 0
+def test_older_pages_are_replaced_but_only_by_whole_ones(tmp_path, result_path):
+    (tmp_path / "a.html").write_text("older")
+    assert main(["animate", str(tmp_path / "none.h5"), "-o", str(tmp_path / "a.html")]) == 3
+    assert (tmp_path / "a.html").read_text() == "older"
+    assert main(["animate", str(result_path), "-o", str(tmp_path / "a.html"), "--quiet"]) == 0
+    assert "flexmbs" in (tmp_path / "a.html").read_text()
 
 
 def test_page_reaches_for_nothing_outside():

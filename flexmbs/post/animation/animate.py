@@ -53,10 +53,9 @@ def animate(
     modal: Mapping[str, str | Path] | None = None,
     limit: int = MAX_VERTICES,
     view: View | None = None,
-    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write the animation of a result, or of the modes of a body; returns what was written."""
+    """Write the animation of a result, or of the modes of a body, over an older one; returns what it has."""
     output = Path(output)
     if output.suffix not in ENDINGS:
         what = f'"{output.suffix}" is no kind of animation'
@@ -65,11 +64,11 @@ def animate(
     story = load_story(source, modal, limit)
     if output.suffix == ".html":
         text = animation_page(story.scene, story.curves, story.shown, story.modes)
-        size = write_page(output, text, overwrite)
+        size = write_page(output, text)
     elif output.suffix == ".glb":
-        size = write_glb(output, story.scene, overwrite)
+        size = write_glb(output, story.scene)
     else:
-        size = write_pictures(output, story.scene, view or View(), overwrite, progress)
+        size = write_pictures(output, story.scene, view or View(), progress)
     skins = {b.name: [b.skin.n_points, b.skin.n_full] for b in story.scene.bodies if b.skin is not None}
     return {
         "file": str(output),

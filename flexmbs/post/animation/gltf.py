@@ -128,7 +128,7 @@ def xyzw(quaternion: Any) -> Any:
     return np.roll(np.asarray(quaternion), -1, axis=-1)
 
 
-def write_glb(path: str | Path, scene: Scene, overwrite: bool = False) -> int:
+def write_glb(path: str | Path, scene: Scene) -> int:
     """Write the scene; returns the size in bytes."""
     scene = scene.thinned(MAX_SAMPLES)
     glb = Glb()
@@ -148,7 +148,7 @@ def write_glb(path: str | Path, scene: Scene, overwrite: bool = False) -> int:
     else:
         _mode_animations(glb, scene)
     data = glb.bytes([0])
-    with atomic_file(Path(path), overwrite) as raw:
+    with atomic_file(Path(path), overwrite=True) as raw:
         raw.write(data)
     return len(data)
 

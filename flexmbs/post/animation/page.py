@@ -211,9 +211,9 @@ def script(modules: Sequence[str]) -> str:
     return '(() => {\n"use strict";\n' + "\n".join(texts) + "})();"
 
 
-def write_page(path: str | Path, text: str, overwrite: bool = False) -> int:
+def write_page(path: str | Path, text: str) -> int:
     """Write a page whole or not at all; returns its size in bytes."""
     data = text.encode("utf-8")
-    with atomic_file(Path(path), overwrite) as raw:
+    with atomic_file(Path(path), overwrite=True) as raw:
         raw.write(data)
     return len(data)

@@ -193,7 +193,6 @@ def write_pictures(
     path: Path,
     scene: Scene,
     view: View,
-    overwrite: bool = False,
     progress: Callable[[float, str], None] | None = None,
 ) -> int:
     """Write png, gif or mp4; returns the size in bytes."""
@@ -210,7 +209,7 @@ def write_pictures(
         pictures.append(_labelled(pillow, image, scene.title, frame.text, top, len(scene.time) < 2))
         if progress is not None:
             progress((number + 1) / len(frames), frame.text)
-    with atomic_file(path, overwrite) as raw:
+    with atomic_file(path, overwrite=True) as raw:
         if encoder is not None:
             raw.write(_encode(encoder, pictures, view))
         elif single:

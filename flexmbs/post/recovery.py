@@ -1,0 +1,276 @@
+"""`flexmbs stress`: envelope, hot spots and histories of a flexible body, as text and HDF5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs import hdf5
+from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.modaldata import ModalData
+from flexmbs.post.record import Floats, Record
+from flexmbs.post.scene import body_modal
+from flexmbs.post.stress import (
+    RANGES,
+    Envelope,
+    Ints,
+    envelope,
+    hot_spots,
+    principal,
+    rainflow_counts,
+    signed_von_mises,
+    strain,
+    von_mises,
+)
+
+FORMAT, VERSION = "flexmbs-stress", 1
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Stresses of one body at nodes, or at the centres of cells where the data are those of cells."""
+
+    body: str
+    at: str
+    time: Floats
+    q: Floats
+    places: Floats
+    number: Ints
+    stress: Floats
+    envelope: Envelope
+    spots: Ints
+    material: dict[str, float] = field(default_factory=dict)
+
+    def history(self, point: int) -> Floats:
+        """Stress (time, 6) at one point."""
+        return self.q @ self.stress[:, point]
+
+    def row(self, point: int, yield_stress: float | None = None) -> dict[str, Any]:
+        """What is said of a point: its number, place, extremes and their times."""
+        found = {
+            "number": int(self.number[point]),
+            "place": self.places[point].tolist(),
+            "von_mises": float(self.envelope.value[0, point]),
+            "time": float(self.time[self.envelope.sample[0, point]]),
+            "max_principal": float(self.envelope.value[1, point]),
+            "min_principal": float(self.envelope.value[2, point]),
+        }
+        if yield_stress is not None:
+            size = found["von_mises"]
+            found["safety"] = yield_stress / size if size > 0.0 else float("inf")
+        return found
+
+
+def recover(
+    record: Record,
+    body: str,
+    *,
+    modal: Mapping[str, str | Path] | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    count: int = 10,
+    apart: float | None = None,
+    progress: Callable[[float, str], None] | None = None,
+) -> Recovery:
+    """Envelope and hot spots of a flexible body over the samples between `start` and `end`.
+
+    `count` hot spots, at least `apart` [m] from each other (default: a twentieth of the body).
+    """
+    record.require_body(body)
+    notes: list[str] = []
+    data = body_modal(record, body, modal or {}, notes)
+    if data is None:
+        raise InputError(
+            Diagnostic("stress.no_modal", record.path.name, notes[0], "give it: --modal BODY=FILE")
+        )
+    if data.stress is None or not data.stress.size:
+        what = f'the modal data of "{body}" hold no stress modes'
+        raise InputError(Diagnostic("stress.no_modes", data.source, what, "reduce again with --stress nodes"))
+    low, high = -np.inf if start is None else start, np.inf if end is None else end
+    inside = (record.time >= low) & (record.time <= high)
+    if not inside.any():
+        what = f"no sample between {low:g} s and {high:g} s"
+        raise InputError(
+            Diagnostic("stress.range", record.path.name, what, f"it ends at {record.time[-1]:g} s")
+        )
+    q = np.ascontiguousarray(record.require(f"bodies/{body}/q")[inside])
+    places, number = points_of(data)
+    found = envelope(q, data.stress, progress)
+    gap = apart if apart is not None else 0.05 * float(np.linalg.norm(np.ptp(places, axis=0)))
+    spots = hot_spots(found.von_mises, places, count, gap)
+    material = next(iter(data.materials.values())) if len(data.materials) == 1 else {}
+    return Recovery(
+        body,
+        data.stress_at,
+        record.time[inside],
+        q,
+        places,
+        number,
+        data.stress,
+        found,
+        spots,
+        dict(material),
+    )
+
+
+def points_of(data: ModalData) -> tuple[Floats, Ints]:
+    """Places and numbers of the points of the stress modes."""
+    mesh = data.mesh
+    if data.stress_at == "nodes":
+        return mesh.points, mesh.node_number
+    centres = [mesh.points[cells].mean(axis=1) for cells in mesh.cells.values()]
+    return np.concatenate(centres), np.concatenate([mesh.cell_number[kind] for kind in mesh.cells])
+
+
+def point_index(found: Recovery, number: int) -> int:
+    """Index of a node (or cell) by its number in the mesh file."""
+    places = np.flatnonzero(found.number == number)
+    if not len(places):
+        kind = found.at.rstrip("s")
+        what = f"there is no {kind} {number}"
+        span = f"numbers run from {found.number.min()} to {found.number.max()}"
+        raise InputError(Diagnostic("stress.no_point", found.body, what, span))
+    return int(places[0])
+
+
+def histories(found: Recovery, points: Sequence[int]) -> dict[str, dict[str, Floats]]:
+    """Histories at points by their number: components, von Mises, signed, principal, strain where known."""
+    tables = {}
+    for point in points:
+        sigma = found.history(point)
+        values = {
+            "stress": sigma,
+            "von_mises": von_mises(sigma),
+            "signed_von_mises": signed_von_mises(sigma),
+            "principal": principal(sigma),
+        }
+        if found.material.get("E") and found.material.get("nu") is not None:
+            values["strain"] = strain(sigma, float(found.material["E"]), float(found.material["nu"]))
+        tables[str(int(found.number[point]))] = values
+    return tables
+
+
+def summary(
+    found: Recovery, points: Sequence[int], yield_stress: float | None, rainflow: bool
+) -> dict[str, Any]:
+    """All that the command says, as plain data."""
+    rows = [found.row(int(point), yield_stress) for point in found.spots]
+    asked = [found.row(point, yield_stress) for point in points]
+    done: dict[str, Any] = {
+        "body": found.body,
+        "at": found.at,
+        "points": len(found.number),
+        "samples": len(found.time),
+        "hot_spots": rows,
+        "asked": asked,
+    }
+    if yield_stress is not None:
+        largest = float(found.envelope.von_mises.max())
+        done |= {"yield": yield_stress, "safety": yield_stress / largest if largest > 0.0 else float("inf")}
+    if rainflow:
+        chosen = points or found.spots[:1]
+        done["rainflow"] = {
+            str(int(found.number[p])): rainflow_counts(signed_von_mises(found.history(int(p))))
+            for p in chosen
+        }
+    return done
+
+
+def as_text(done: dict[str, Any]) -> str:
+    """Tables for people, stresses in MPa, places in millimetres."""
+    kind = done["at"].rstrip("s")
+    safety = "  safety" if "yield" in done else ""
+    head = f"{kind:>9}         x         y         z  [mm]   von Mises   principal max ... min [MPa]"
+    head += "    time [s]" + safety
+    lines = [f"{done['body']}: {done['points']} {done['at']}, {done['samples']} samples; hot spots", head]
+    lines += [_line(row) for row in done["hot_spots"]]
+    if done["asked"]:
+        lines += ["asked for", *(_line(row) for row in done["asked"])]
+    if "yield" in done:
+        lines.append(f"smallest safety against {done['yield'] / 1e6:.4g} MPa: {done['safety']:.3g}")
+    for number, counts in done.get("rainflow", {}).items():
+        lines.append(f"rainflow of the signed von Mises stress at {kind} {number}: range [MPa] x count")
+        lines += [f"{size / 1e6:>12.5g} x {count:g}" for size, count in sorted(counts, reverse=True)[:20]]
+    return "\n".join(lines)
+
+
+def _line(row: dict[str, Any]) -> str:
+    x, y, z = (1e3 * value for value in row["place"])
+    text = (
+        f"{row['number']:>9} {x:>9.2f} {y:>9.2f} {z:>9.2f}       {row['von_mises'] / 1e6:>10.4g}"
+        f"   {row['max_principal'] / 1e6:>13.4g} ... {row['min_principal'] / 1e6:<10.4g} {row['time']:>10.5g}"
+    )
+    return text + (f"  {row['safety']:>6.3g}" if "safety" in row else "")
+
+
+def write_files(
+    path: str | None, found: Recovery, points: Sequence[int], yield_stress: float | None = None
+) -> None:
+    """Write what the ending of `path` says: all as HDF5, the envelope as CSV; nothing without a path."""
+    if path is None:
+        return
+    kind = Path(path).suffix
+    if kind not in (".h5", ".csv"):
+        raise UsageError(Diagnostic("stress.kind", path, f'"{kind}" is not offered', "choices: .h5, .csv"))
+    if kind == ".csv":
+        write_table(path, found)
+    else:
+        write_recovery(path, found, points, yield_stress)
+
+
+def write_recovery(
+    path: str | Path, found: Recovery, points: Sequence[int], yield_stress: float | None = None
+) -> None:
+    """HDF5: envelope at all points, hot spots, histories at the hot spots and at the points asked for."""
+    if hdf5.file_format(path) not in ("", FORMAT):
+        what = f"is a {hdf5.file_format(path)} file, which stress does not replace"
+        raise InputError(Diagnostic("stress.target", str(path), what, "choose another name with -o"))
+    chosen = list(dict.fromkeys([*map(int, found.spots), *points]))
+
+    def fill(root: Any) -> None:
+        axis = hdf5.scale(root, "number", found.number)
+        time = hdf5.scale(root, "time", found.time, "s")
+        xyz = hdf5.scale(root, "xyz", np.arange(3))
+        component = hdf5.scale(root, "component", np.arange(6))
+        order = hdf5.scale(root, "order", np.arange(3))
+        hdf5.dataset(root, "place", found.places, units="m", scales=[axis, xyz])
+        group = root.create_group("envelope")
+        for k, name in enumerate(RANGES):
+            hdf5.dataset(group, name, found.envelope.value[k], units="Pa", scales=[axis], equation="F53")
+            hdf5.dataset(
+                group, f"{name}_time", found.time[found.envelope.sample[k]], units="s", scales=[axis]
+            )
+        if yield_stress is not None:
+            size = np.maximum(found.envelope.von_mises, np.finfo(float).tiny)
+            hdf5.dataset(group, "safety", yield_stress / size, scales=[axis], yield_stress=yield_stress)
+        hdf5.dataset(root, "hot_spots", found.number[found.spots])
+        for name, values in histories(found, chosen).items():
+            node = root.create_group(f"history/{name}")
+            for word, data in values.items():
+                last = {"principal": [order], "stress": [component], "strain": [component]}.get(word, [])
+                units = "1" if word == "strain" else "Pa"
+                hdf5.dataset(node, word, data, units=units, scales=[time, *last])
+        hdf5.attributes(component, labels=["xx", "yy", "zz", "xy", "yz", "zx"])
+        hdf5.attributes(root, body=found.body, at=found.at)
+
+    hdf5.build_file(path, fill, format=FORMAT, version=VERSION, overwrite=True)
+
+
+def write_table(path: str | Path, found: Recovery) -> None:
+    """The envelope of all points as CSV."""
+    names = ["number", "x", "y", "z", *RANGES, *(f"{name}_time" for name in RANGES)]
+    rows = np.column_stack(
+        [found.number, found.places, found.envelope.value.T, found.time[found.envelope.sample].T]
+    )
+    with hdf5.atomic_file(Path(path), overwrite=True) as raw:
+        raw.write((",".join(names) + "\n").encode())
+        for start in range(0, len(rows), 10000):
+            lines = [
+                f"{int(row[0])}," + ",".join(f"{value:.9g}" for value in row[1:])
+                for row in rows[start : start + 10000]
+            ]
+            raw.write(("\n".join(lines) + "\n").encode())
