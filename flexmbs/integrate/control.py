@@ -51,12 +51,14 @@ def motion_norm(opt, scr, e, factor):
 
 
 @kernel(inline=True)
-def speed_norm(opt, scr, e, factor):
-    """The same for `factor * e`, changes of speeds."""
+def speed_norm(opt, scr, e, factor, floor):
+    """The same for `factor * e`, changes of speeds; rounding of the positions times `floor` is no error."""
     norm = 0.0
     for j in range(opt.n_vel):
+        twin = scr.twin[j]
+        rounding = floor * (scr.scale[scr.group[twin]] if twin >= 0 else 1.0)
         scale = scr.scale[scr.group[opt.n_pos + j]]
-        value = abs(factor * e[j]) / (opt.atol + opt.rtol * scale)
+        value = abs(factor * e[j]) / (opt.atol + opt.rtol * scale + rounding)
         if not value <= norm:
             norm = value
             if np.isnan(value):

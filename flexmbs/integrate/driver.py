@@ -22,6 +22,25 @@ Floats = NDArray[np.float64]
 SLICE_SECONDS = 0.1  # Python gets control back about this often: signals, progress
 
 
+REASONS = {
+    mem.TOO_SMALL: (
+        "step_too_small",
+        "the step shrinks to nothing: the motion ends here, or is too stiff for this method",
+        'try method = "generalized-alpha", or larger tolerances',
+    ),
+    mem.NOT_EVALUATED: (
+        "not_evaluated",
+        "the equations cannot be solved at this state",
+        "check masses, forces and joints near this position",
+    ),
+    mem.CANNOT_START: (
+        "cannot_start",
+        "the equations cannot be solved at the initial state",
+        "check masses, forces and joints",
+    ),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How to integrate. `step` 0 is adaptive; `until` is the switching function that ends the run, or -1."""
@@ -114,7 +133,7 @@ class Integrator:
         return self.memory.count[mem.PENDING] == 0
 
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
-        """Integrate on for a slice of wall time, or `n_steps`, or to the first step end at or after t_pause."""
+        """Integrate on for a slice of wall time, or `n_steps`, or to the first step end from t_pause on."""
         p = self.problem
         self.out.count[0] = self.events.count[0] = 0
         begun = time.perf_counter()
@@ -147,15 +166,7 @@ class Integrator:
         )
 
     def _raise(self, status: int) -> None:
-        texts = {
-            mem.TOO_SMALL: ("step_too_small", "the step shrinks to nothing: the motion ends here or is too "
-                            "stiff for this method", 'try method = "generalized-alpha", or larger tolerances'),
-            mem.NOT_EVALUATED: ("not_evaluated", "the equations cannot be solved at this state",
-                                "check masses, forces and joints near this position"),
-            mem.CANNOT_START: ("cannot_start", "the equations cannot be solved at the initial state",
-                               "check masses, forces and joints"),
-        }  # fmt: skip
-        code, what, remedy = texts[status]
+        code, what, remedy = REASONS[status]
         raise SolverError(Diagnostic(f"solver.{code}", f"t = {self.t:.6g} s", what, remedy))
 
     def statistics(self) -> dict[str, float]:

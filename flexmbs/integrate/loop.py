@@ -91,7 +91,7 @@ def start(rates, project, switches, data, opt, tab, mem, scr):
 
 @kernel
 def restart(rates, project, data, opt, mem, scr, h):
-    """Begin anew at the state of the memory: projected (F44), accelerations from the equations. Writes: mem."""
+    """Begin anew at the state of the memory: projected (F44), a from the equations. Writes: mem."""
     bh = gh = 0.0
     if opt.explicit == 0 and h > 0.0:
         _, _, _, _, bh, gh = coefficients(opt.rho_inf, h)
@@ -172,7 +172,7 @@ def reject(opt, tab, mem, h, status, err):
 
 @kernel
 def flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, out):
-    """Samples at the requested times that have been reached. Writes: out, mem. Returns 0, FULL or a reason."""
+    """Samples at the requested times that have been reached. Writes: out, mem. Returns a status."""
     pending = mem.count[PENDING] == 1
     passes = mem.count[STEP_PASSES]
     while mem.count[OUT] < times.size and mem.count[ENDED] == 0:
@@ -216,7 +216,7 @@ def standing(project, data, opt, mem, scr):
 
 @kernel
 def move_on(rates, project, switches, data, opt, mem, scr, events):
-    """Make the end of the accepted step the state of the memory, and pass an event there. Writes: mem, events."""
+    """The end of the accepted step becomes the state; an event there is passed. Writes: mem, events."""
     if mem.real[H_STEP] > 0.0:
         for i in range(mem.y.size):
             mem.y[i] = scr.y1[i]

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 T, H, H_LAST, ERR_OLD, T_STEP, H_STEP, CLOSURE_POS, CLOSURE_VEL, T_EVENT = range(9)
 # places in Memory.count
 STARTED, PENDING, OUT, STEPS, REJECTED, EVALUATIONS, HISTORY, GRID, STEP_PASSES, AFTER_REJECT = range(10)
-ENDED, EVENT, DENSE, FAILURE = range(10, 14)
+ENDED, EVENT, DENSE, FAILURE, NO_FILTER = range(10, 15)
 
 # what the loop returns
 DONE, PAUSED, FULL = 0, 1, 2
@@ -147,9 +147,5 @@ def samples(problem: Problem, capacity: int) -> Samples:
 
 
 def events(capacity: int) -> Events:
-    return Events(
-        np.zeros(capacity),
-        np.zeros(capacity, dtype=np.int64),
-        np.zeros(capacity),
-        np.zeros(1, dtype=np.int64),
-    )
+    count = np.zeros(1, dtype=np.int64)
+    return Events(np.zeros(capacity), np.zeros(capacity, dtype=np.int64), np.zeros(capacity), count)

@@ -17,7 +17,7 @@ Function = Callable[..., int]
 class Problem:
     """State vector y = [pos, vel, aux, held] and the functions of its equations.
 
-    `data` is handed to every function as first argument: a named tuple of arrays, whatever the functions need.
+    `data` is handed to every function as first argument: a named tuple of arrays, whatever they need.
     All functions are kernels; they return 0, or a positive status when this state cannot be evaluated (the
     step is then tried again with half its size).
 

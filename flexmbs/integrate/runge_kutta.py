@@ -138,7 +138,7 @@ def explicit_dense(rates, data, tab, mem, scr, t, h, f1):
 
 @kernel(inline=True)
 def explicit_at(tab, mem, scr, theta, y_out):
-    """State at the fraction theta of the step: y0 + th (F0 + (1-th) (F1 + th (F2 + ...))). Writes: y_out."""
+    """State at the fraction x of the step, y0 + x (f0 + (1-x) (f1 + x (f2 + ...))). Writes: y_out."""
     last = 2 + tab.D.shape[0]
     for i in range(mem.y.size):
         value = scr.F[last, i]

@@ -27,13 +27,19 @@ def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
     status = implicit_step(shifted, increment, data, opt, mem, scr, t, h, scr.y1, scr.a1)
     if status != 0:
         return status, np.nan
-    err = 0.0 * scr.y1.sum() if opt.step > 0.0 else implicit_error(opt, mem, scr, h)
     for j in range(opt.n_vel):
         scr.a_end[j] = scr.a1[j]
         scr.acc_end[j] = scr.acc1[j]
     offset = opt.n_pos + opt.n_vel
+    for i in range(opt.n_pos):
+        scr.f_end[i] = 0.0  # scales only: the positions are known at both ends
+    for j in range(opt.n_vel):
+        scr.f_end[opt.n_pos + j] = scr.a1[j]
+    for k in range(opt.n_held):
+        scr.f_end[offset + opt.n_aux + k] = 0.0
     for k in range(opt.n_aux):
         scr.f_end[offset + k] = scr.aux_dot[k]
+    err = 0.0 * scr.y1.sum() if opt.step > 0.0 else implicit_error(shifted, data, opt, mem, scr, t, h)
     if opt.n_held > 0 and err <= 1.0:
         status = refresh_held(project, data, opt, scr, t + h, h)
     return status, err
