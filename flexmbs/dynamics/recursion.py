@@ -42,6 +42,46 @@ def residuals(sys, ws, pos, vel, acc):
     for i in range(1, sys.parent.shape[0]):
         rigid_residual(sys, ws, i)
         elastic_residual(sys, ws, i, pos, vel, acc)
+    for c in range(sys.coord_entry.shape[0]):
+        if sys.coord_entry[c] >= 0 and ws.tau_coord[c] != 0.0:
+            e = sys.coord_entry[c]
+            effort_on_cut(sys, ws, sys.ent_q[e], e, ws.tau_coord[c])
+            effort_on_cut(sys, ws, sys.ent_p[e], e, -ws.tau_coord[c])
+
+
+@kernel(lean=True, inner=True)
+def effort_on_cut(sys, ws, m, e, tau):
+    """Effort tau on the coordinate of a cut joint, as a wrench on marker m's body (F19). Writes: f, tau."""
+    i, q, ent = sys.mark_body[m], sys.ent_q[e], ws.ent[e]
+    if i == 0:
+        return
+    fx, fy, fz = tau * ent[3], tau * ent[4], tau * ent[5]
+    x, y, z = ws.mark_x[q, 0] - ws.r[i, 0], ws.mark_x[q, 1] - ws.r[i, 1], ws.mark_x[q, 2] - ws.r[i, 2]
+    f = ws.f[i]
+    f[0] += fx
+    f[1] += fy
+    f[2] += fz
+    f[3] += tau * ent[6] + y * fz - z * fy
+    f[4] += tau * ent[7] + z * fx - x * fz
+    f[5] += tau * ent[8] + x * fy - y * fx
+    if sys.mark_row[m] < 0:
+        return
+    x, y, z = (
+        ws.mark_x[q, 0] - ws.mark_x[m, 0],
+        ws.mark_x[q, 1] - ws.mark_x[m, 1],
+        ws.mark_x[q, 2] - ws.mark_x[m, 2],
+    )
+    mx, my, mz = (
+        tau * ent[6] + y * fz - z * fy,
+        tau * ent[7] + z * fx - x * fz,
+        tau * ent[8] + x * fy - y * fx,
+    )
+    for a in range(sys.nf[i]):
+        b = sys.mark_L[m] + 6 * a
+        ws.tau[sys.o_qd[i] + a] += (
+            ws.L[b] * fx + ws.L[b + 1] * fy + ws.L[b + 2] * fz
+            + ws.L[b + 3] * mx + ws.L[b + 4] * my + ws.L[b + 5] * mz
+        )  # fmt: skip
 
 
 @kernel(lean=True, inner=True)

@@ -86,6 +86,7 @@ def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str
     return tables | {
         "row_law": ints(law),
         "row_expr": ints(expr),
+        "row_const": floats(row.constant for row in _rows(groups)),
         "rowent_start": ints(n_ent),
         "rowent": ints(e[0]),
         "rowent_coord": ints(e[1]),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.expressions import STACK, Expression, compile_table, constant
 from flexmbs.ffrf.integrals import ShapeIntegrals
-from flexmbs.model.bodies import GROUND
+from flexmbs.model.forces.build import LawPart, collect
 from flexmbs.model.joints.base import Joint
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.model import Model
@@ -104,6 +104,11 @@ class System:
         return len(self.model.states) + sum(law.order for law in self.time_laws)
 
     @property
+    def laws(self) -> LawPart:
+        """Tables of forces, drives and own states."""
+        return self.extra["laws"]
+
+    @property
     def bodies(self) -> list[str]:
         """Names by number, ground first."""
         return self.numbers.names
@@ -155,8 +160,11 @@ def joint_markers(joint: Joint, markers: Markers) -> tuple[Marker, Marker]:
     return both[0], both[1]
 
 
-def build_system(model: Model) -> System:
-    """Number a model and lay out its tables."""
+def build_system(model: Model, free: dict[str, Expression] | None = None) -> System:
+    """Number a model and lay out its tables.
+
+    `free`: expressions of channels by name that the caller wants evaluated (`until`, sensors).
+    """
     check_joints(model)
     topology = build_topology(model)
     numbers = number_bodies(topology, model.bodies)
@@ -165,7 +173,7 @@ def build_system(model: Model) -> System:
     laws = _Laws(model, joints)
     groups = _groups(model, topology, joints, numbers, laws)
     entries = entries_of(groups, coordinates)
-    collect = [*_collectors(model, markers, joints)]
+    finish_laws = collect(model, markers, joints, free or {})
     found = markers.finish()
     in_out = _tree_markers(numbers, joints, found)
     travels = tuple(
@@ -192,14 +200,8 @@ def build_system(model: Model) -> System:
         model, topology, numbers, markers, joints, tuple(coordinates), tuple(groups),
         tuple(laws.items), travels, tables,
     )  # fmt: skip
-    for name, finish in collect:
-        system.extra[name] = finish(system)
+    system.extra["laws"] = finish_laws(system)
     return system
-
-
-def _collectors(model: Model, markers: Markers, joints: dict[str, JointPlace]) -> list[tuple[str, Any]]:
-    """Parts that need markers before they are numbered, and their tables afterwards."""
-    return []
 
 
 def _place_joints(
@@ -388,13 +390,9 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         G=nan(6 * modes), U=nan(n_vel, 6), D=nan(n_vel), u=nan(n_vel), da=nan(bodies, 6), delta=nan(n_vel),
         f_p=nan(bodies, 6),
         ent=nan(n_ent, 10), rowent_c=nan(len(t.rowent)), rowdof_c=nan(len(t.rowdof_coord)),
-        row_const=np.zeros(n_rows), g=nan(n_rows), g_dot=nan(n_rows), g_ddot=nan(n_rows),
+        g=nan(n_rows), g_dot=nan(n_rows), g_ddot=nan(n_rows),
         gcol=nan(int(max([0, *(t.path_col + path)])), 6),
         gcol_f=nan(int(max([0, *(t.path_mode + path * t.nf[t.path_body])]))),
         e=nan(int((speeds[t.path_body] * path).sum())), S=nan(int(t.env_start[-1])), S_diag=nan(n_rows),
         redundant=np.zeros(n_rows, dtype=np.int64), rhs=nan(n_rows), lam=np.zeros(n_rows),
     )  # fmt: skip
-
-
-def is_ground(name: str) -> bool:
-    return name == GROUND

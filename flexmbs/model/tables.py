@@ -88,6 +88,7 @@ class Tables(NamedTuple):
     group_of_row: Ints
     row_law: Ints  # place in drive_x of what is subtracted (drive, length), or -1
     row_expr: Ints  # expression of joint coordinates that is added, or -1
+    row_const: Floats  # constants; those taken at the start are written once, by the assembly
     rowent_start: Ints  # entries of row r: rowent[rowent_start[r] ... rowent_start[r + 1]]
     rowent: Ints
     rowent_coord: Ints  # joint coordinate by which an expression sees the entry, or -1: coefficient constant
@@ -176,7 +177,6 @@ class Workspace(NamedTuple):
     ent: Floats  # (n_entries, 10) value, rate, second rate; force (3), moment (3) on Q at its origin; spare
     rowent_c: Floats  # coefficients of the entries of rows, as used
     rowdof_c: Floats
-    row_const: Floats  # constants of the rows, taken at the start
     g: Floats  # (n_rows,) g, its rate, its second rate for the accelerations that were given
     g_dot: Floats
     g_ddot: Floats

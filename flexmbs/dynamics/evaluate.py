@@ -1,0 +1,232 @@
+"""One evaluation of the equations of motion, stage by stage; what time loops and analyses call.
+
+Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier or acceleration not finite.
+"""
+
+import math
+
+from flexmbs._jit import kernel
+from flexmbs.dynamics.kinematics import positions, velocities
+from flexmbs.dynamics.loops import (
+    add_multipliers,
+    columns,
+    coordinates,
+    factorise,
+    loop_matrix,
+    response,
+    rows,
+    solve_rows,
+)
+from flexmbs.dynamics.recursion import backward, forward, masses, residuals
+from flexmbs.model.forces.applied import applied_forces
+from flexmbs.model.forces.channels import drives
+from flexmbs.model.joints.relations import relations
+
+NOT_FINITE = 3
+ACCELERATION, POSITION = 0, 1
+
+
+@kernel(lean=True)
+def kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Position and velocity stage of everything, constraint rows included (F20, F27).
+
+    Writes: driven entries of pos, vel, acc; r, R, v, a, markers, ent, coord_x, coord_v, g, g_dot, g_ddot.
+    """
+    drives(laws, lw, ws, t, aux)
+    positions(sys, ws, pos)
+    velocities(sys, ws, vel, acc)
+    relations(sys, ws)
+    coordinates(sys, ws, pos, vel)
+    rows(sys, ws, t, acc)
+
+
+@kernel(lean=True)
+def forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Inertia, velocity forces and applied forces, as residuals of `acc` (F13-F16, F21). Needs kinematics."""
+    masses(sys, ws, pos, vel)
+    applied_forces(laws, lw, sys, ws, t, pos, vel, aux)
+    residuals(sys, ws, pos, vel, acc)
+
+
+@kernel(lean=True)
+def eliminate(sys, ws, gh, bh):
+    """Backward pass of forces and columns, loop matrix and its factors (F22, F26). Needs forces."""
+    status, _body = backward(sys, ws, gh, bh)
+    if status != 0:
+        return status
+    if ws.g.shape[0] > 0:
+        columns(sys, ws)
+        loop_matrix(sys, ws)
+        factorise(sys, ws)
+    return 0
+
+
+@kernel(lean=True)
+def change(sys, ws, level, bh):
+    """Change of the accelerations that fulfils the equations and the constraints (F26, F44).
+
+    level 0: constraints on acceleration level; 1: on position level, `g + bh G change = 0`. Needs eliminate.
+    Writes: lam, delta, da. Returns a status.
+    """
+    n = ws.g.shape[0]
+    if n > 0:
+        response(sys, ws)
+        for r in range(n):
+            ws.rhs[r] -= ws.g_ddot[r] if level == 0 else ws.g[r] / bh
+        solve_rows(sys, ws)
+        add_multipliers(sys, ws)
+    forward(sys, ws, ws.delta)
+    total = 0.0
+    for k in range(ws.delta.shape[0]):
+        total += abs(ws.delta[k])
+    return 0 if total < 1e300 else NOT_FINITE
+
+
+@kernel(lean=True)
+def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Accelerations of the state, added to `acc`, which holds a guess (zero is one) (F22-F26).
+
+    Writes: acc, lam. Returns a status.
+    """
+    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    status = eliminate(sys, ws, 0.0, 0.0)
+    if status == 0:
+        status = change(sys, ws, ACCELERATION, 1.0)
+    if status == 0:
+        for k in range(acc.shape[0]):
+            acc[k] += ws.delta[k]
+    return status
+
+
+@kernel(lean=True)
+def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
+    """One pass of the implicit step: `acc` -> `acc_new`, loops closed on position level (F43, F44).
+
+    pos and vel are those that belong to `acc`. Writes: acc_new, lam. Returns a status.
+    """
+    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    status = eliminate(sys, ws, gh, bh)
+    if status == 0:
+        status = change(sys, ws, POSITION, bh)
+    if status == 0:
+        for k in range(acc.shape[0]):
+            acc_new[k] = acc[k] + ws.delta[k]
+    return status
+
+
+@kernel(lean=True)
+def respond(sys, ws, residual):
+    """Least change of the speeds, in the metric of M + Sh, with `G change = -residual` (F44).
+
+    Needs eliminate; u is lost. Writes: delta.
+    """
+    for k in range(ws.u.shape[0]):
+        ws.u[k] = 0.0
+    for r in range(residual.shape[0]):
+        ws.rhs[r] = -residual[r]
+    solve_rows(sys, ws)
+    add_multipliers(sys, ws)
+    forward(sys, ws, ws.delta)
+
+
+@kernel(lean=True)
+def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most):
+    """Bring positions, then speeds, onto the constraints, in place, in the metric of M + Sh (F44).
+
+    Stops when every |g| and |g_dot| is below `tolerance`, or after `most` iterations on each level. `acc` is
+    scratch. Writes: pos, vel; beta_ref. Returns largest |g|, largest |g_dot| left, number of iterations.
+    """
+    count, worst, worst_dot = 0, 0.0, 0.0
+    for k in range(acc.shape[0]):
+        acc[k] = 0.0
+    for level in range(2):
+        for k in range(most + 1):
+            kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+            error = largest(ws.g) if level == 0 else largest(ws.g_dot)
+            if level == 0:
+                worst = error
+            else:
+                worst_dot = error
+            if error <= tolerance or k == most or not error < 1e300:
+                break
+            forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+            if eliminate(sys, ws, gh, bh) != 0:
+                return math.inf, math.inf, count
+            count += 1
+            if level == 0:
+                respond(sys, ws, ws.g)
+                add_increment(sys, pos, ws.delta, pos)
+            else:
+                respond(sys, ws, ws.g_dot)
+                for m in range(vel.shape[0]):
+                    vel[m] += ws.delta[m]
+    follow_turns(sys, ws)
+    return worst, worst_dot, count
+
+
+@kernel(inline=True)
+def largest(x):
+    """Largest magnitude; not finite when any is."""
+    worst = 0.0
+    for k in range(x.shape[0]):
+        if not abs(x[k]) <= worst:
+            worst = abs(x[k])
+    return worst
+
+
+@kernel(lean=True)
+def follow_turns(sys, ws):
+    """Remember the coordinates of cut joints, so that angles go on past half a turn. Writes: beta_ref."""
+    for e in range(sys.ent_kind.shape[0]):
+        ws.beta_ref[e] = ws.ent[e, 0]
+
+
+@kernel(lean=True)
+def add_increment(sys, pos, delta, out):
+    """x (+) v: scalar coordinates by addition, quaternions by the exponential (F44). Writes: out."""
+    for k in range(sys.vel_of_pos.shape[0]):
+        j = sys.vel_of_pos[k]
+        if j >= 0:
+            out[k] = pos[k] + delta[j]
+    for n in range(sys.ball_beta.shape[0]):
+        b, e = sys.ball_beta[n], sys.ball_eta[n]
+        turn_quaternion(pos, b, delta[e], delta[e + 1], delta[e + 2], out)
+
+
+@kernel(lean=True, inner=True)
+def turn_quaternion(pos, b, x, y, z, out):
+    """Quaternion at pos[b] times exp of the rotation vector (x, y, z) in its own axes. Writes: out."""
+    t2 = x * x + y * y + z * z
+    if t2 < 1e-4:
+        c = 1.0 - t2 / 8.0 + t2 * t2 / 384.0
+        s = 0.5 - t2 / 48.0 + t2 * t2 / 3840.0
+    else:
+        t = t2**0.5
+        c, s = math.cos(0.5 * t), math.sin(0.5 * t) / t
+    x, y, z = s * x, s * y, s * z
+    w0, x0, y0, z0 = pos[b], pos[b + 1], pos[b + 2], pos[b + 3]
+    w = w0 * c - x0 * x - y0 * y - z0 * z
+    p = w0 * x + x0 * c + y0 * z - z0 * y
+    q = w0 * y + y0 * c + z0 * x - x0 * z
+    r = w0 * z + z0 * c + x0 * y - y0 * x
+    n = 1.0 / (w * w + p * p + q * q + r * r) ** 0.5
+    out[b], out[b + 1], out[b + 2], out[b + 3] = w * n, p * n, q * n, r * n
+
+
+@kernel(lean=True)
+def position_rates(sys, pos, vel, out):
+    """Rates of the positions: H_kin eta (F19). Writes: out."""
+    for k in range(sys.vel_of_pos.shape[0]):
+        j = sys.vel_of_pos[k]
+        if j >= 0:
+            out[k] = vel[j]
+    for n in range(sys.ball_beta.shape[0]):
+        b, e = sys.ball_beta[n], sys.ball_eta[n]
+        w, x, y, z = pos[b], pos[b + 1], pos[b + 2], pos[b + 3]
+        p, q, r = 0.5 * vel[e], 0.5 * vel[e + 1], 0.5 * vel[e + 2]
+        out[b] = -x * p - y * q - z * r
+        out[b + 1] = w * p + y * r - z * q
+        out[b + 2] = w * q + z * p - x * r
+        out[b + 3] = w * r + x * q - y * p
