@@ -2,12 +2,24 @@
 
 import numpy as np
 
+from flexmbs._jit import kernel
 from flexmbs.dynamics.kinematics import positions, velocities
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives
 from flexmbs.model.forces.tables import DISSIPATED, POTENTIAL, WORK, workspace
 from flexmbs.model.system import build_system
 from flexmbs.spatial import exp_so3, quat_from_matrix, quat_multiply
+
+
+@kernel(lean=True)
+def stages(laws, lw, sys, ws, t, pos, vel, acc, aux):
+    """All stages up to the forces; coordinates of tree joints only."""
+    drives(laws, lw, ws, t, aux)
+    positions(sys, ws, pos)
+    velocities(sys, ws, vel, acc)
+    for c in range(ws.coord_x.shape[0]):
+        ws.coord_x[c], ws.coord_v[c] = pos[sys.coord_pos[c]], vel[sys.coord_vel[c]]
+    applied_forces(laws, lw, sys, ws, t, pos, vel, aux)
 
 
 class Rig:
@@ -39,12 +51,7 @@ class Rig:
 
     def evaluate(self, pos, vel, t=0.0):
         """All stages up to the forces; returns the output table of the laws."""
-        drives(self.laws, self.lw, self.ws, t, self.aux)
-        positions(self.sys, self.ws, pos)
-        velocities(self.sys, self.ws, vel, np.zeros(self.n_vel))
-        for c, (p, v) in enumerate(zip(self.sys.coord_pos, self.sys.coord_vel, strict=True)):
-            self.ws.coord_x[c], self.ws.coord_v[c] = pos[p], vel[v]
-        applied_forces(self.laws, self.lw, self.sys, self.ws, t, pos, vel, self.aux)
+        stages(self.laws, self.lw, self.sys, self.ws, t, pos, vel, np.zeros(self.n_vel), self.aux)
         return self.lw.out
 
     def power(self, vel):

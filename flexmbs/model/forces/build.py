@@ -82,7 +82,7 @@ class LawBuilder:
         return len(self.expressions) - 1
 
     def numbers(self, items: Sequence[Number]) -> tuple[int, bool]:
-        """Put numbers into the table one behind the other: place of the first, and whether all are constant."""
+        """Put numbers into the table, one behind the other: place of the first; whether all are constant."""
         first, fixed = len(self.values), True
         for item in items:
             place = len(self.values)

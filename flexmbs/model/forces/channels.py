@@ -26,13 +26,13 @@ from flexmbs.model.forces.tables import (
 )
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def set_time(laws, lw, t):
     """The time and its rates in their slot. Writes: x, x_dot, x_ddot of slot 0."""
     lw.x[SLOT_T], lw.x_dot[SLOT_T], lw.x_ddot[SLOT_T] = t, 1.0, 0.0
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def drives(laws, lw, ws, t, aux):
     """Prescribed coordinates and travelling markers at time t (F19). Writes: ws.drive_*, ws.travel."""
     set_time(laws, lw, t)
@@ -52,7 +52,7 @@ def drives(laws, lw, ws, t, aux):
                 ws.travel[m, k, c] = lw.result[k]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def fill_slots(laws, lw, sys, ws, t, pos, vel, aux):
     """All channels that expressions use. Needs the velocity stage and coord_x, coord_v. Writes: x."""
     set_time(laws, lw, t)
@@ -80,7 +80,7 @@ def fill_slots(laws, lw, sys, ws, t, pos, vel, aux):
             lw.x[s] = relative_component(ws, kind, a, b, c)
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def relative_component(ws, kind, a, b, c):
     """Component c of place, velocity or angular velocity of marker a seen from marker b, in axes of b.
 
@@ -112,15 +112,15 @@ def relative_component(ws, kind, a, b, c):
 
 
 @kernel(inline=True)
-def relative_quaternion(ws, a, b, ground):
-    """Quaternion with w >= 0 of marker a against marker b, or against ground."""
-    R = ws.mark_R[a]
+def relative_quaternion(mark_R, a, b):
+    """Quaternion with w >= 0 of marker a against marker b, or against ground (b < 0)."""
+    R = mark_R[a]
     # m[i, j] = axis i of b . axis j of a
     m00, m01, m02 = R[0, 0], R[0, 1], R[0, 2]
     m10, m11, m12 = R[1, 0], R[1, 1], R[1, 2]
     m20, m21, m22 = R[2, 0], R[2, 1], R[2, 2]
-    if not ground:
-        P = ws.mark_R[b]
+    if b >= 0:
+        P = mark_R[b]
         n00 = P[0, 0] * m00 + P[1, 0] * m10 + P[2, 0] * m20
         n01 = P[0, 0] * m01 + P[1, 0] * m11 + P[2, 0] * m21
         n02 = P[0, 0] * m02 + P[1, 0] * m12 + P[2, 0] * m22
@@ -157,10 +157,10 @@ def rotation_vector(w, x, y, z):
     return factor * x, factor * y, factor * z
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def turn_component(ws, kind, a, b, c):
     """Component of a quaternion (c = 0 ... 3) or of a rotation vector (c = 0 ... 2)."""
-    w, x, y, z = relative_quaternion(ws, a, b, kind == MARK_QUAT)
+    w, x, y, z = relative_quaternion(ws.mark_R, a, -1 if kind == MARK_QUAT else b)
     if kind == REL_TURN:
         x, y, z = rotation_vector(w, x, y, z)
         c += 1
@@ -171,7 +171,7 @@ def turn_component(ws, kind, a, b, c):
     return y if c == 2 else z
 
 
-@kernel
+@kernel(lean=True, inner=True)
 def fill_values(laws, lw):
     """Numbers that expressions and Python functions give. Needs the slots. Writes: value."""
     for k in range(laws.dyn_value.shape[0]):
@@ -187,7 +187,7 @@ def fill_values(laws, lw):
         lw.value[laws.py_value[k]] = lw.returned[0]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def state_rates(laws, lw, aux, aux_dot):
     """Rates of the own states and of the integrals of drives. Needs the slots. Writes: aux_dot."""
     for k in range(laws.state_expr.shape[0]):
@@ -204,7 +204,7 @@ def state_rates(laws, lw, aux, aux_dot):
             aux_dot[k] = lw.result[0]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def free_expressions(laws, lw, out):
     """Expressions of sensors, `until` and switching functions. Needs the slots. Writes: out."""
     for k in range(laws.free_expr.shape[0]):

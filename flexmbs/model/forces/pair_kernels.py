@@ -24,7 +24,7 @@ from flexmbs.model.forces.tables import (
 from flexmbs.model.forces.wrench import add_wrench
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def span(laws, lw, sys, ws, vel, k):
     """Spring and damper along the line from P to Q, or a tension by expression. Writes: f_app, out[k]."""
     p, q, o, n, out = laws.mark_p[k], laws.mark_q[k], lw.value, laws.first[k], lw.out[k]
@@ -61,9 +61,8 @@ def span(laws, lw, sys, ws, vel, k):
 
 
 @kernel(inline=True)
-def from_axes(ws, m, x, y, z):
+def from_axes(R, m, x, y, z):
     """Components in the axes of marker m -> ground axes."""
-    R = ws.mark_R
     return (
         R[m, 0, 0] * x + R[m, 0, 1] * y + R[m, 0, 2] * z,
         R[m, 1, 0] * x + R[m, 1, 1] * y + R[m, 1, 2] * z,
@@ -72,9 +71,8 @@ def from_axes(ws, m, x, y, z):
 
 
 @kernel(inline=True)
-def to_axes(ws, m, x, y, z):
+def to_axes(R, m, x, y, z):
     """Ground axes -> components in the axes of marker m."""
-    R = ws.mark_R
     return (
         R[m, 0, 0] * x + R[m, 1, 0] * y + R[m, 2, 0] * z,
         R[m, 0, 1] * x + R[m, 1, 1] * y + R[m, 2, 1] * z,
@@ -82,7 +80,7 @@ def to_axes(ws, m, x, y, z):
     )
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def deflection(ws, p, q, out):
     """Deflection of Q against P in axes of P and its rate. Writes: out = [d, phi, d_dot, phi_dot]."""
     x, y, z = (
@@ -94,12 +92,12 @@ def deflection(ws, p, q, out):
     u = ws.mark_v[q, 0] - ws.mark_v[p, 0] - (b * z - c * y)
     v = ws.mark_v[q, 1] - ws.mark_v[p, 1] - (c * x - a * z)
     w = ws.mark_v[q, 2] - ws.mark_v[p, 2] - (a * y - b * x)
-    out[0], out[1], out[2] = to_axes(ws, p, x, y, z)
-    out[6], out[7], out[8] = to_axes(ws, p, u, v, w)
-    s, x, y, z = relative_quaternion(ws, q, p, False)
+    out[0], out[1], out[2] = to_axes(ws.mark_R, p, x, y, z)
+    out[6], out[7], out[8] = to_axes(ws.mark_R, p, u, v, w)
+    s, x, y, z = relative_quaternion(ws.mark_R, q, p)
     x, y, z = rotation_vector(s, x, y, z)
     out[3], out[4], out[5] = x, y, z
-    u, v, w = to_axes(ws, p, ws.mark_v[q, 3] - a, ws.mark_v[q, 4] - b, ws.mark_v[q, 5] - c)
+    u, v, w = to_axes(ws.mark_R, p, ws.mark_v[q, 3] - a, ws.mark_v[q, 4] - b, ws.mark_v[q, 5] - c)
     # phi_dot = J^-1 w_rel (F18)
     e = inverse_jacobian_coefficient(x * x + y * y + z * z)
     a, b, c = y * w - z * v, z * u - x * w, x * v - y * u
@@ -108,7 +106,7 @@ def deflection(ws, p, q, out):
     out[11] = w - 0.5 * c + e * (x * b - y * a)
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
 def bushing(laws, lw, sys, ws, vel, k):
     """Six springs and dampers on the deflection of Q against P. Writes: f_app, out[k], wrench."""
     p, q, o, n, out, d = laws.mark_p[k], laws.mark_q[k], lw.value, laws.first[k], lw.out[k], lw.wrench
@@ -120,14 +118,14 @@ def bushing(laws, lw, sys, ws, vel, k):
         potential += 0.5 * o[n + c] * d[c] * d[c]
         elastic += o[n + c] * d[c] * d[6 + c]
         d[c] = -o[n + c] * d[c] - o[n + 6 + c] * d[6 + c]
-    fx, fy, fz = from_axes(ws, p, d[0], d[1], d[2])
+    fx, fy, fz = from_axes(ws.mark_R, p, d[0], d[1], d[2])
     # moment conjugate to w_rel: J^-T times that conjugate to phi
     e = inverse_jacobian_coefficient(x * x + y * y + z * z)
     a, b, c2 = y * d[5] - z * d[4], z * d[3] - x * d[5], x * d[4] - y * d[3]
     mx = d[3] + 0.5 * a + e * (y * c2 - z * b)
     my = d[4] + 0.5 * b + e * (z * a - x * c2)
     mz = d[5] + 0.5 * c2 + e * (x * b - y * a)
-    mx, my, mz = from_axes(ws, p, mx, my, mz)
+    mx, my, mz = from_axes(ws.mark_R, p, mx, my, mz)
     power = add_wrench(sys, ws, vel, q, fx, fy, fz, mx, my, mz)
     # the reaction acts on P where Q is: d is measured in axes that turn with P
     x, y, z = (
