@@ -13,7 +13,7 @@ from flexmbs.modal.basis import Columns, orthonormalise
 from flexmbs.modal.eigen import Modes
 from flexmbs.modal.frame import apply_frame
 from flexmbs.modal.receptance import scaled_rows
-from flexmbs.modal.statics import Statics
+from flexmbs.modal.statics import Constrained, Statics
 from flexmbs.modal.ties import TiedModel, rigid_field
 
 Floats = NDArray[np.float64]
@@ -27,16 +27,20 @@ def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
     return float(np.max(force / np.where(possible > 0, possible, 1.0)))
 
 
-def eigen_residuals(model: TiedModel, C: sp.csr_matrix, modes: Modes) -> Floats:
-    """|K v - omega2 M v| less the forces of the held coordinates, relative to |omega2 M v|, per pair."""
-    if not modes.V.shape[1]:
-        return np.zeros(0)
-    MV = (model.M @ modes.V) * modes.omega2
-    r = model.K @ modes.V - MV
+def eigen_residuals(held: Constrained, modes: Modes) -> Floats:
+    """|v - omega2 K^-1 M v| in M per pair: it bounds the relative error of omega2."""
+    r = modes.V - held.inverse_mass(modes.V) * modes.omega2
+    return np.asarray(np.sqrt(np.abs(np.einsum("ij,ij->j", r, held.model.M @ r))))
+
+
+def backward_errors(held: Constrained, modes: Modes) -> Floats:
+    """|K v - omega2 M v| less the forces of the held coordinates, of |K| |v| + omega2 |M| |v|, per pair."""
+    model, C = held.model, held.C
+    r = model.K @ modes.V - (model.M @ modes.V) * modes.omega2
     if C.shape[0]:
-        gram = (C @ C.T).toarray()
-        r -= C.T @ np.linalg.solve(gram, C @ r)
-    return np.asarray(np.linalg.norm(r, axis=0) / np.linalg.norm(MV, axis=0))
+        r -= C.T @ np.linalg.solve((C @ C.T).toarray(), C @ r)
+    largest = abs(model.K).max() + modes.omega2 * abs(model.M).max()
+    return np.asarray(np.linalg.norm(r, axis=0) / (largest * np.linalg.norm(modes.V, axis=0)))
 
 
 def count_below(model: TiedModel, C: sp.csr_matrix, omega2: float) -> int:

@@ -9,9 +9,8 @@ import numpy as np
 
 from flexmbs.certificate.text import certificate_text
 from flexmbs.fe.checks import check_mesh
-from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.quality import quality_text
 from flexmbs.fe.readers import read_mesh
+from flexmbs.fe.summary import mesh_summary, summary_text
 from flexmbs.modaldata import ModalData
 
 MODES_SHOWN = 12
@@ -34,7 +33,12 @@ def modal_data(modal: ModalData) -> dict[str, Any]:
         "frequency_hz": modal.frequency_hz.tolist(),
         "kind": list(modal.kind),
         "interfaces": {
-            name: {"position": item.position.tolist(), "type": item.type, "nodes": len(item.nodes), "dofs": item.dofs}
+            name: {
+                "position": item.position.tolist(),
+                "type": item.type,
+                "nodes": len(item.nodes),
+                "dofs": item.dofs,
+            }
             for name, item in modal.interfaces.items()
         },
         "geometric_stiffness": list(body.loads),
@@ -54,7 +58,9 @@ def modal_text(modal: ModalData) -> str:
         f"modal data   {modal.method}, frame {modal.frame}, {modal.mass_formalism} mass, {modal.nf} modes",
         f"mesh         {modal.mesh.n_nodes} nodes, {cells}",
         f"mass         {body.mass:.6g} kg, centre [{_vector(body.com)}] m",
-        "inertia      " + "; ".join(f"[{_vector(row)}]" for row in body.inertia) + " kg m^2 about the body origin",
+        "inertia      "
+        + "; ".join(f"[{_vector(row)}]" for row in body.inertia)
+        + " kg m^2 about the body origin",
     ]
     for name, item in modal.interfaces.items():
         lines.append(
@@ -72,43 +78,16 @@ def modal_text(modal: ModalData) -> str:
     return "\n".join(lines)
 
 
-def mesh_summary(path: Path, unit: float = 1.0) -> tuple[str, dict[str, Any]]:
+def mesh_info(path: Path, unit: float = 1.0) -> tuple[str, dict[str, Any]]:
     """Text and data about a mesh file, with its checks and table of quality."""
-    mesh = read_mesh(path, unit=unit)
-    checked = check_mesh(mesh)
-    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
-    size = high - low
-    lines = [
-        f"mesh         {path.name}: {mesh.n_nodes} nodes, "
-        + ", ".join(f"{len(rows)} {kind}" for kind, rows in mesh.cells.items()),
-        f"size         {_vector(size)} m, from [{_vector(low)}] to [{_vector(high)}]",
-    ]
-    lines += [f"set          {name}: {_set_text(mesh, name)}" for name in mesh.set_names]
-    if checked.quality:
-        lines.append(quality_text(checked.quality))
-    lines += [str(item) for item in checked.diagnostics]
-    data = {
-        "format": "mesh",
-        "nodes": mesh.n_nodes,
-        "cells": {kind: len(rows) for kind, rows in mesh.cells.items()},
-        "bounding_box": [low.tolist(), high.tolist()],
-        "sets": {name: mesh.set_kinds(name) for name in mesh.set_names},
-        "quality": checked.quality,
-        "errors": [str(item) for item in checked.errors],
-        "warnings": [str(item) for item in checked.warnings],
-    }
-    return "\n".join(lines), data
+    data = mesh_summary(check_mesh(read_mesh(path, unit=unit)))
+    return f"mesh         {path.name}\n{summary_text(data)}", {"format": "mesh", **data}
 
 
-def modal_summary(path: Path) -> tuple[str, dict[str, Any]]:
+def modal_info(path: Path) -> tuple[str, dict[str, Any]]:
     """Text and data about a modal data file."""
     modal = ModalData.load(path)
     return modal_text(modal), modal_data(modal)
-
-
-def _set_text(mesh: Mesh, name: str) -> str:
-    kinds = " and ".join(mesh.set_kinds(name))
-    return f"{kinds} set, {len(mesh.node_set_of(name))} nodes"
 
 
 def _vector(values: Any) -> str:

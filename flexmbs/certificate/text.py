@@ -11,6 +11,7 @@ LABELS = {
     "inertia_error": "second moments against surface",
     "rigid_residual": "stiffness under rigid motion",
     "eigen_residual": "worst residual of an eigenpair",
+    "eigen_backward_error": "backward error of an eigenpair",
     "sylvester_missing": "eigenvalues missed (Sylvester)",
     "orthogonality": "orthogonality of the modes",
     "mean_axis_residual": "mean-axis conditions",

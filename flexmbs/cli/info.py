@@ -10,7 +10,7 @@ from flexmbs.cli.output import Output
 
 #: format attribute of a file -> module and function `(path) -> (text, data)`
 READERS = {
-    "flexmbs-modal": ("flexmbs.certificate.summary", "modal_summary"),
+    "flexmbs-modal": ("flexmbs.certificate.summary", "modal_info"),
     "flexmbs-result": ("flexmbs.results", "result_summary"),
 }
 
@@ -32,6 +32,6 @@ def run(args: argparse.Namespace) -> Output:
     if kind in READERS:
         module, function = READERS[kind]
         return Output(*getattr(import_module(module), function)(path))
-    from flexmbs.certificate.summary import mesh_summary
+    from flexmbs.certificate.summary import mesh_info
 
-    return Output(*mesh_summary(path, 1e-3 if args.unit_system == "mm" else 1.0))
+    return Output(*mesh_info(path, 1e-3 if args.unit_system == "mm" else 1.0))

@@ -14,7 +14,8 @@ from flexmbs.errors import Diagnostic, SolverError
 Floats = NDArray[np.float64]
 
 BLOCK = 8
-TOLERANCE = 1e-10  # of the operator's Ritz residual; the frequency is then good to its square
+TOLERANCE = 1e-9  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
+FLOOR = 1e-15  # of the largest Ritz value: rounding of the operator
 MAX_VECTORS = 3000
 
 
@@ -54,7 +55,7 @@ def lowest_modes(
     while True:
         grown = basis.grow()
         mu, W, residual = basis.ritz()
-        good = residual <= TOLERANCE * mu[0] + 0.0 * residual
+        good = residual <= np.maximum(TOLERANCE * mu, FLOOR * mu[0])
         wanted = len(mu) if n is None else n
         leading = int(np.argmin(good)) if not good.all() else len(good)
         if n is not None and (leading >= n or not grown):

@@ -64,7 +64,7 @@ def parse_dofs(text: str | Sequence[str], where: str) -> tuple[int, ...]:
                 Diagnostic("recipe.dofs", where, f'unknown direction "{word}"', nearest(word, DIRECTIONS))
             )
     if not words:
-        raise InputError(Diagnostic("recipe.dofs", where, "names no direction", "for example dofs = \"x y z\""))
+        raise InputError(Diagnostic("recipe.dofs", where, "names no direction", 'for example dofs = "x y z"'))
     return tuple(sorted({DIRECTIONS.index(word) for word in words}))
 
 
@@ -108,9 +108,7 @@ def make_interface(
             Diagnostic("recipe.dofs", f"interfaces.{name}", what, f'use dofs = "{carried}", or a larger set')
         )
     chosen = tuple(k for k in (dofs or range(6)) if k not in free)
-    return Interface(
-        item.name, item.nodes, item.weights, item.position, item.rotation, tie, chosen, free
-    )
+    return Interface(item.name, item.nodes, item.weights, item.position, item.rotation, tie, chosen, free)
 
 
 def tie_columns(points: Floats, item: Interface, n_per_node: int) -> Floats:

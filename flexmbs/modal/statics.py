@@ -159,7 +159,9 @@ def singular_stiffness(model: TiedModel) -> InputError:
     count, label = connected_components(model.K, directed=False)
     if count > 1:
         sizes = np.bincount(label)
-        first = [int(model.G.indices[model.G.indptr[np.flatnonzero(label == k)[0]]]) for k in range(min(count, 3))]
+        first = [
+            int(model.G.indices[model.G.indptr[np.flatnonzero(label == k)[0]]]) for k in range(min(count, 3))
+        ]
         nodes = ", ".join(str(dof // model.n_per_node + 1) for dof in first)
         what = (
             f"the body falls into {count} parts (of {', '.join(map(str, sizes[:3]))} freedoms, "

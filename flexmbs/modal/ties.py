@@ -93,9 +93,7 @@ def _layout(
         if len(held):
             what = f"{len(np.unique(held // n_per_node))} of its nodes are held by [fix]"
             remedy = "use rbe3, or other nodes"
-            raise InputError(
-                Diagnostic("recipe.fixed_interface", f"interfaces.{item.name}", what, remedy)
-            )
+            raise InputError(Diagnostic("recipe.fixed_interface", f"interfaces.{item.name}", what, remedy))
         keep[dofs] = False
     kept, slots = np.flatnonzero(keep), {}
     start = len(kept)
@@ -180,7 +178,12 @@ def _rigid_motions(points: Floats, n_per_node: int, fixed: Ints, absent: Ints) -
 
 
 def _to_tied(
-    R: Floats, points: Floats, n_per_node: int, kept: Ints, slots: Mapping[str, Ints], items: Sequence[Interface]
+    R: Floats,
+    points: Floats,
+    n_per_node: int,
+    kept: Ints,
+    slots: Mapping[str, Ints],
+    items: Sequence[Interface],
 ) -> Floats:
     """Tied coordinates of fields that respect the ties, such as rigid motions."""
     n_t = len(kept) + sum(len(columns) for columns in slots.values())

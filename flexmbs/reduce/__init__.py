@@ -1,7 +1,7 @@
 """Stage 1: a recipe and a mesh become modal data.
 
-    modal = reduce("rod.msh", material="steel", interfaces=["bore_big", "bore_small:rbe3"], fmax=8e3)
-    modal = reduce("rod.reduce.toml", modes=30)
+modal = reduce("rod.msh", material="steel", interfaces=["bore_big", "bore_small:rbe3"], fmax=8e3)
+modal = reduce("rod.reduce.toml", modes=30)
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ def output_path(
     """
     if not source and not matrices:
         raise UsageError(
-            Diagnostic("usage.source", "reduce", "no mesh and no recipe", "give one, or --from-matrices K M NODES")
+            Diagnostic(
+                "usage.source", "reduce", "no mesh and no recipe", "give one, or --from-matrices K M NODES"
+            )
         )
     if output:
         path = Path(output)
@@ -36,7 +38,9 @@ def output_path(
         raise InputError(Diagnostic("file.folder", str(path), "is a folder", "name a file with -o"))
     if path.exists() and not overwrite and hdf5.file_format(path) != FORMAT:
         raise InputError(
-            Diagnostic("file.exists", str(path), "exists and is no modal data", "use --overwrite, or another -o")
+            Diagnostic(
+                "file.exists", str(path), "exists and is no modal data", "use --overwrite, or another -o"
+            )
         )
     if not path.absolute().parent.is_dir():
         raise InputError(

@@ -87,7 +87,8 @@ def _beam_rotations(slope: Floats, tangent: Floats) -> Floats:
     along = np.einsum("nkja,nj->nka", slope, tangent)
     bend = np.cross(tangent[:, :, None], along, axis=1)
     curl = 0.5 * np.stack(
-        [slope[:, 2, 1] - slope[:, 1, 2], slope[:, 0, 2] - slope[:, 2, 0], slope[:, 1, 0] - slope[:, 0, 1]], axis=1
+        [slope[:, 2, 1] - slope[:, 1, 2], slope[:, 0, 2] - slope[:, 2, 0], slope[:, 1, 0] - slope[:, 0, 1]],
+        axis=1,
     )
     free = (np.linalg.norm(tangent, axis=1) == 0)[:, None, None]  # points without beams turn as a whole
     twist = np.einsum("ni,nia->na", tangent, curl)[:, None] * tangent[:, :, None]

@@ -90,8 +90,12 @@ def _mass_form(M: Any, p: int, path: Path) -> MassForm:
             block = M[k::p, ell::p]
             other = abs(block - Ms) if k == ell else abs(block)
             if other.nnz and other.max() > 1e-8 * largest:
-                what = "is not the same scalar matrix in x, y and z; its shape integrals cannot be told from it"
-                raise InputError(Diagnostic("matrices.mass", str(path), what, "export a solid or lumped mass"))
+                what = (
+                    "is not the same scalar matrix in x, y and z; its shape integrals cannot be told from it"
+                )
+                raise InputError(
+                    Diagnostic("matrices.mass", str(path), what, "export a solid or lumped mass")
+                )
     n_dof = M.shape[0]
     if p == 3:
         return MassForm(3, Ms=Ms, attached=Attached.none(n_dof))
@@ -113,7 +117,9 @@ def _nodal_inertias(M: Any, path: Path) -> Attached:
         raise InputError(Diagnostic("matrices.mass", str(path), what, "export a lumped mass matrix"))
     some = np.flatnonzero(np.abs(J).max(axis=(1, 2)) > 0)
     columns = (6 * some[:, None] + np.arange(3, 6)).ravel()
-    rows = sp.csr_array((np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), n_dof))
+    rows = sp.csr_array(
+        (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), n_dof)
+    )
     return Attached(np.zeros(0), np.zeros((0, 3)), sp.csr_array((0, n_dof)), J[some], rows)
 
 

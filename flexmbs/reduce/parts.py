@@ -54,15 +54,20 @@ def choose(method: Callable[..., Any], statics: Statics, recipe: Recipe, extra: 
     columns = Columns.join([static, extra, dynamic])
     choice = Choice(columns, modes)
     if statics.model.interfaces and columns.U.shape[1]:
-        top = recipe.fmax or _own_band(statics, columns)
+        top = recipe.fmax or _own_band(statics, columns, modes)
         choice.band = _error(FullResponse(statics, columns, top), columns, statics.model)
     return choice
 
 
-def _own_band(statics: Statics, columns: Columns) -> float:
-    """Without --fmax: up to half the highest frequency of the reduced body, where a basis can be judged."""
+def _own_band(statics: Statics, columns: Columns, modes: Modes) -> float:
+    """Without --fmax the band that the basis is meant for: half of its highest fixed or free mode.
+
+    Without such modes, half of the lowest frequency of the static shapes.
+    """
+    if len(modes.omega2):
+        return 0.5 * float(modes.frequency_hz[-1])
     basis, _ = reduced(columns, statics.model)
-    return 0.5 * float(basis.frequency_hz[-1]) if len(basis.omega2) else 1.0
+    return 0.5 * float(basis.frequency_hz[0]) if len(basis.omega2) else 1.0
 
 
 def _error(full: FullResponse, columns: Columns, model: TiedModel) -> BandError:
@@ -79,7 +84,9 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
         full = FullResponse(statics, columns, recipe.fmax)
         n_static = static.U.shape[1] + extra.U.shape[1]
 
-        def error(n: int, columns: Columns = columns, full: FullResponse = full, n_static: int = n_static) -> BandError:
+        def error(
+            n: int, columns: Columns = columns, full: FullResponse = full, n_static: int = n_static
+        ) -> BandError:
             return _error(full, _first(columns, n_static + n), statics.model)
 
         count = dynamic.U.shape[1]
@@ -92,7 +99,9 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
         choice = Choice(_first(columns, n_static + high), modes.first(high), error(high))
         if choice.band is not None and choice.band.error > recipe.tol:
             what = f"{count} modes leave an error of {choice.band.error:.2g}, more than tol = {recipe.tol:g}"
-            raise InputError(Diagnostic("recipe.tol", "tol", what, "raise tol, lower fmax, or refine the mesh"))
+            raise InputError(
+                Diagnostic("recipe.tol", "tol", what, "raise tol, lower fmax, or refine the mesh")
+            )
         return choice
     raise AssertionError("unreachable")
 
@@ -172,12 +181,19 @@ def interface_rows(model: TiedModel, source: Source, reduction: Reduction) -> di
             rows = item.axes @ (nodal_marker_rows(points, item, n_per_node) @ reduction.Phi)
         if len(item.free) == 3 and source.mesh.n_cells:  # a single node of a solid: half the curl there
             place = rows_at_node(source.mesh, int(item.nodes[0]), turns=False)
-            U = reduction.Phi.reshape(-1, n_per_node, reduction.Phi.shape[1])[place.nodes]
+            U = reduction.Phi.reshape(len(points), n_per_node, reduction.Phi.shape[1])[place.nodes]
             rows[3:] = np.einsum("kna,nam->km", place.rotation, U)
         if reduction.frame == f"tangent:{name}":
             rows[:] = 0.0  # zero but for rounding
         result[name] = InterfaceData(
-            item.position, item.rotation, rows[:3], rows[3:], item.nodes, item.weights, item.tie, item.dof_names
+            item.position,
+            item.rotation,
+            rows[:3],
+            rows[3:],
+            item.nodes,
+            item.weights,
+            item.tie,
+            item.dof_names,
         )
     return result
 

@@ -43,6 +43,7 @@ class InterfaceSpec:
     dofs: tuple[int, ...] | None = None
     position: Floats | None = None
     rotation: Floats | None = None
+    where: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class Recipe:
     fix: dict[str, tuple[int, ...]] = field(default_factory=dict)
     loads: tuple[LoadSpec, ...] = ()
     given: Given | None = None
+    fix_where: dict[str, str] = field(default_factory=dict)
     name: str = "recipe"
     text: str = ""
 
@@ -169,7 +171,9 @@ class _Reader:
             mesh=self.mesh(),
             matrices=self.matrices(),
             materials=self.materials(),
-            method=v.choice(("method",), data.get("method", "given" if "given" in data else METHODS[0]), METHODS),
+            method=v.choice(
+                ("method",), data.get("method", "given" if "given" in data else METHODS[0]), METHODS
+            ),
             modes=self.optional("modes", lambda key, value: v.whole(key, value)),
             fmax=self.optional("fmax", lambda key, value: self.positive(key, value, units.FREQUENCY)),
             tol=self.optional("tol", lambda key, value: self.positive(key, value, None)),
@@ -186,6 +190,7 @@ class _Reader:
             fix=self.fix(),
             loads=self.loads(),
             given=self.given(),
+            fix_where={item: v.where(("fix", item)) for item in data.get("fix", {})} if v.file else {},
             name=name,
             text=text,
         )
@@ -200,7 +205,9 @@ class _Reader:
             return
         chosen = sum(x is not None for x in (recipe.modes, recipe.fmax, recipe.tol))
         if recipe.given is not None:
-            v.error(("given",), "is there, but the method is another", 'set method = "given"', code="recipe.given")
+            v.error(
+                ("given",), "is there, but the method is another", 'set method = "given"', code="recipe.given"
+            )
         if recipe.tol is not None and recipe.fmax is None:
             v.error(("tol",), "needs fmax, the end of the band it holds for", code="recipe.modes")
         elif chosen == 0:
@@ -227,7 +234,9 @@ class _Reader:
         value = self.data.get("mesh")
         if value is None:
             if "matrices" not in self.data:
-                self.v.error((), "there is no mesh", 'give mesh = "FILE" or a table [mesh]', code="recipe.mesh")
+                self.v.error(
+                    (), "there is no mesh", 'give mesh = "FILE" or a table [mesh]', code="recipe.mesh"
+                )
             return None
         if isinstance(value, Path):
             return value
@@ -248,7 +257,11 @@ class _Reader:
                 result[name] = v.length(key, item)
             elif name == "divisions":
                 is_list = isinstance(item, Sequence) and not isinstance(item, str)
-                result[name] = [v.whole((*key, k), n, 1) for k, n in enumerate(item)] if is_list else v.whole(key, item, 1)
+                result[name] = (
+                    [v.whole((*key, k), n, 1) for k, n in enumerate(item)]
+                    if is_list
+                    else v.whole(key, item, 1)
+                )
             elif name == "y_axis":
                 result[name] = v.numbers(key, item, (3,))
             elif name == "masses":
@@ -265,7 +278,12 @@ class _Reader:
 
     def section(self, table: dict[str, Any]) -> dict[str, Any]:
         v, result = self.v, {}
-        dimension = {"A": units.AREA, "Iy": units.SECOND_MOMENT, "Iz": units.SECOND_MOMENT, "J": units.SECOND_MOMENT}
+        dimension = {
+            "A": units.AREA,
+            "Iy": units.SECOND_MOMENT,
+            "Iz": units.SECOND_MOMENT,
+            "J": units.SECOND_MOMENT,
+        }
         for name, item in table.items():
             key: Key = ("mesh", "section", name)
             if name in dimension:
@@ -314,7 +332,12 @@ class _Reader:
             value = read_toml(self.folder / value).data
         if isinstance(value, Mapping):
             value = dict(value)
-            dimension = {"young": units.PRESSURE, "shear": units.PRESSURE, "density": units.DENSITY, "poisson": None}
+            dimension = {
+                "young": units.PRESSURE,
+                "shear": units.PRESSURE,
+                "density": units.DENSITY,
+                "poisson": None,
+            }
             for name in set(value) & set(dimension):
                 item, full = value[name], (*key, name)
                 is_list = isinstance(item, list | tuple)
@@ -331,7 +354,8 @@ class _Reader:
             return material(value)
         except InputError as error:
             for item in error.diagnostics:
-                v.found.error(item.code, v.where(key), f"{'.'.join(map(str, key))}: {item.what}", item.remedy)
+                label = ".".join(map(str, key)) or "material"
+                v.found.error(item.code, v.where(key), f'{label}: "{item.where}" {item.what}', item.remedy)
             return material("steel")
 
     def point_masses(self) -> tuple[PointMassSpec, ...]:
@@ -342,7 +366,9 @@ class _Reader:
             if ("node" in table) == ("interface" in table):
                 v.error(key, "needs either node or interface", code="recipe.point_mass")
             inertia = table.get("inertia", [0.0, 0.0, 0.0])
-            nested = bool(len(inertia)) and isinstance(inertia[0], Sequence) and not isinstance(inertia[0], str)
+            nested = (
+                bool(len(inertia)) and isinstance(inertia[0], Sequence) and not isinstance(inertia[0], str)
+            )
             if nested:
                 J = v.numbers((*key, "inertia"), inertia, (3, 3), units.INERTIA)
             else:
@@ -356,7 +382,20 @@ class _Reader:
 
     def interfaces(self) -> tuple[InterfaceSpec, ...]:
         v, result = self.v, []
-        keys = ("set", "node", "tie", "dofs", "pos", "rot", "plane", "cylinder", "sphere", "box", "nearest", "tolerance")
+        keys = (
+            "set",
+            "node",
+            "tie",
+            "dofs",
+            "pos",
+            "rot",
+            "plane",
+            "cylinder",
+            "sphere",
+            "box",
+            "nearest",
+            "tolerance",
+        )
         for name, value in v.table(("interfaces",), self.data.get("interfaces", {})).items():
             key: Key = ("interfaces", name)
             if isinstance(value, str):
@@ -386,12 +425,15 @@ class _Reader:
             dofs=dofs,
             position=v.lengths((*key, "pos"), table["pos"], (3,)) if "pos" in table else None,
             rotation=v.rotation((*key, "rot"), table["rot"]) if "rot" in table else None,
+            where=v.where(key) if v.file else "",
         )
 
     def sets(self) -> dict[str, dict[str, Any]]:
         """[sets] and places of interfaces, in metres."""
         result = {}
-        tables = {("sets", name): item for name, item in self.v.table(("sets",), self.data.get("sets", {})).items()}
+        tables = {
+            ("sets", name): item for name, item in self.v.table(("sets",), self.data.get("sets", {})).items()
+        }
         tables |= {("interfaces", name): item for name, item in self.data.get("_places", {}).items()}
         for key, value in tables.items():
             result[key[1]] = {
@@ -430,7 +472,9 @@ class _Reader:
             if "force" in table and ("set" in table) == ("node" in table):
                 v.error(key, "a force needs either set or node", code="recipe.load")
                 continue
-            force = v.numbers((*key, "force"), table["force"], (3,), units.FORCE) if "force" in table else None
+            force = (
+                v.numbers((*key, "force"), table["force"], (3,), units.FORCE) if "force" in table else None
+            )
             acceleration = (
                 v.numbers((*key, "acceleration"), table["acceleration"], (3,), units.ACCELERATION)
                 if "acceleration" in table

@@ -102,9 +102,16 @@ def _interfaces(
         try:
             result.append(_interface(spec, mesh, turns))
         except InputError as error:
-            found.extend(error.diagnostics)
+            _extend(found, error, f"interfaces.{spec.name}", spec.where)
     found.extend(check_separate(result))
     return result, found
+
+
+def _extend(found: Diagnostics, error: InputError, label: str, where: str) -> None:
+    """Findings about a key of the recipe, with its place in the file where there is one."""
+    for item in error.diagnostics:
+        what = f"{label}: {item.what}" if where else item.what
+        found.error(item.code, where or label, what, item.remedy)
 
 
 def _interface(spec: InterfaceSpec, mesh: Mesh, turns: bool) -> Interface:
@@ -136,7 +143,7 @@ def _fixed(recipe: Recipe, mesh: Mesh, n_per_node: int, found: Diagnostics) -> I
         try:
             mesh.require_set(name, f"fix.{name}")
         except InputError as error:
-            found.extend(error.diagnostics)
+            _extend(found, error, f"fix.{name}", recipe.fix_where.get(name, ""))
             continue
         nodes = mesh.node_set_of(name)
         usable = [k for k in dofs if k < n_per_node]

@@ -73,7 +73,9 @@ def run(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = None) -> 
         source.fixed,
     )
     tell(0.2, "computing modes")
-    reduction = _given(recipe, source, model) if recipe.method == "given" else _computed(recipe, source, model)
+    reduction = (
+        _given(recipe, source, model) if recipe.method == "given" else _computed(recipe, source, model)
+    )
     tell(0.7, "integrating")
     modal = _modal_data(recipe, reduction)
     tell(0.9, "checking")
@@ -95,14 +97,26 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
         basis = Basis(np.zeros((model.n, 0)), np.zeros(0), ())
         return Reduction(source, model, recipe.method, frame, basis, np.zeros((source.fe.n_dof, 0)))
     statics = Statics(model, partial(factorise, solver=recipe.solver))
-    chosen = parts.choose(METHODS[recipe.method], statics, recipe, parts.load_columns(recipe, source, statics))
+    chosen = parts.choose(
+        METHODS[recipe.method], statics, recipe, parts.load_columns(recipe, source, statics)
+    )
     moved, expected = apply_frame(chosen.columns, frame, model)
     basis = orthonormalise(moved, model.K, model.M, expected)
     Phi = np.asarray(model.G @ basis.U)
     sign = signs(_translations(Phi, source.fe.n_per_node))
     basis = Basis(basis.U * sign, basis.omega2, basis.kind, basis.dropped)
     return Reduction(
-        source, model, recipe.method, frame, basis, Phi * sign, statics, chosen.columns, chosen.modes, chosen.band, chosen.warnings
+        source,
+        model,
+        recipe.method,
+        frame,
+        basis,
+        Phi * sign,
+        statics,
+        chosen.columns,
+        chosen.modes,
+        chosen.band,
+        chosen.warnings,
     )
 
 
@@ -119,13 +133,17 @@ def _given(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
 
 def _translations(Phi: Floats, n_per_node: int) -> Floats:
     """(mode, node, xyz) of nodal fields (n_dof, nf)."""
-    return np.ascontiguousarray(Phi.reshape(-1, n_per_node, Phi.shape[1])[:, :3].transpose(2, 0, 1))
+    return np.ascontiguousarray(
+        Phi.reshape(len(Phi) // n_per_node, n_per_node, Phi.shape[1])[:, :3].transpose(2, 0, 1)
+    )
 
 
 def _rotations(Phi: Floats, n_per_node: int) -> Floats | None:
     if n_per_node == 3:
         return None
-    return np.ascontiguousarray(Phi.reshape(-1, n_per_node, Phi.shape[1])[:, 3:].transpose(2, 0, 1))
+    return np.ascontiguousarray(
+        Phi.reshape(len(Phi) // n_per_node, n_per_node, Phi.shape[1])[:, 3:].transpose(2, 0, 1)
+    )
 
 
 def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
@@ -153,7 +171,9 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
         stress=stress,
         stress_at=stress_at,
         effective_mass=effective_mass(integrals.S_f, integrals.I_kl, integrals.m_ff),
-        materials={name or "default": parts.material_numbers(item) for name, item in recipe.materials.items()},
+        materials={
+            name or "default": parts.material_numbers(item) for name, item in recipe.materials.items()
+        },
         method=recipe.method,
         frame=reduction.frame,
         mass_formalism=recipe.mass,
@@ -182,5 +202,7 @@ def source_hash(recipe: Recipe) -> str:
         try:
             digest.update(Path(path).read_bytes())
         except OSError as error:
-            raise InputError(Diagnostic("file.missing", str(path), f"cannot be read: {error.strerror}")) from None
+            raise InputError(
+                Diagnostic("file.missing", str(path), f"cannot be read: {error.strerror}")
+            ) from None
     return digest.hexdigest()

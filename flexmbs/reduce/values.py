@@ -69,7 +69,13 @@ class Values:
         return self.number(key, value, units.LENGTH, scale=self.length_unit)
 
     def numbers(
-        self, key: Key, value: Any, shape: tuple[int, ...], dimension: Dimension | None = None, *, scale: float = 1.0
+        self,
+        key: Key,
+        value: Any,
+        shape: tuple[int, ...],
+        dimension: Dimension | None = None,
+        *,
+        scale: float = 1.0,
     ) -> Floats:
         """A nested list of the given shape (-1: any length)."""
         if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
@@ -79,12 +85,16 @@ class Values:
             self.error(key, f"has {len(value)} entries, expected {shape[0]}")
             return np.zeros([max(n, 0) for n in shape])
         if len(shape) > 1:
-            rows = [self.numbers((*key, k), row, shape[1:], dimension, scale=scale) for k, row in enumerate(value)]
+            rows = [
+                self.numbers((*key, k), row, shape[1:], dimension, scale=scale) for k, row in enumerate(value)
+            ]
             if len({row.shape for row in rows}) > 1:
                 self.error(key, "rows of different lengths")
                 return np.zeros([max(n, 0) for n in shape])
             return np.array(rows) if rows else np.zeros([max(n, 0) for n in shape])
-        return np.array([self.number((*key, k), item, dimension, scale=scale) for k, item in enumerate(value)])
+        return np.array(
+            [self.number((*key, k), item, dimension, scale=scale) for k, item in enumerate(value)]
+        )
 
     def lengths(self, key: Key, value: Any, shape: tuple[int, ...]) -> Floats:
         return self.numbers(key, value, shape, units.LENGTH, scale=self.length_unit)
@@ -135,7 +145,9 @@ class Values:
         """An expression of x, y, z and parameters, with or without the leading `=`."""
         try:
             text = str(value) if not isinstance(value, bool) else ""
-            expression = parse(text if text.lstrip().startswith("=") else f"={text}").substitute(self.parameters)
+            expression = parse(text if text.lstrip().startswith("=") else f"={text}").substitute(
+                self.parameters
+            )
             for label in expression.names:
                 if label not in ("x", "y", "z"):
                     choices = ["x", "y", "z", *self.parameters]
@@ -165,9 +177,7 @@ class Values:
                 u, _, vt = np.linalg.svd(R)
                 return u @ vt
         elif given == {"sequence", "angles"} and set(str(table["sequence"])) <= set("xyz"):
-            angles = self.numbers(
-                (*key, "angles"), table["angles"], (len(table["sequence"]),), units.ANGLE
-            )
+            angles = self.numbers((*key, "angles"), table["angles"], (len(table["sequence"]),), units.ANGLE)
             R = np.eye(3)
             for letter, angle in zip(table["sequence"], angles, strict=False):
                 R = R @ axis_angle(np.eye(3)["xyz".index(letter)], float(angle))
