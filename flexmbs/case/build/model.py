@@ -1,0 +1,116 @@
+"""All tables of a case -> one `Model`, in the order in which they need each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flexmbs.case.build.bodies import body_of
+from flexmbs.case.build.frames import rigid_frame
+from flexmbs.case.build.joints import joint_of
+from flexmbs.case.build.laws import LawBuilder
+from flexmbs.case.build.report import Report
+from flexmbs.case.channels import Resolver
+from flexmbs.case.source import Path_
+from flexmbs.errors import nearest
+from flexmbs.expressions import constant
+from flexmbs.model.bodies import GROUND, FlexibleBody
+from flexmbs.model.model import Model, OwnState
+from flexmbs.model.sensors import Sensor
+
+
+def build_model(report: Report) -> Model:
+    """The model of a case; raises `InputError` with all findings."""
+    spec = report.spec
+    model = Model(title=spec.title, gravity=tuple(spec.gravity))
+    if spec.analysis is not None:
+        model.redundant = spec.analysis.redundant
+    for name, frame in spec.ground.frames.items():
+        model.ground_frames[name] = rigid_frame(report, ("ground", "frames", name), frame)
+    for name, table in spec.bodies.items():
+        body = body_of(report, name, table)
+        if body is not None:
+            model.bodies[name] = body
+    for name, table in spec.joints.items():
+        joint = joint_of(report, name, table)
+        if joint is not None:
+            model.joints[name] = joint
+    _check_flexible_frames(report, model)
+    report.problems.raise_errors()
+    _add_laws(report, model)
+    report.problems.raise_errors()
+    return model
+
+
+def _add_laws(report: Report, model: Model) -> None:
+    spec = report.spec
+    for name in spec.states:
+        model.states[name] = OwnState(name=name, rate=constant(0.0))  # so that names can refer to it
+    for name, sensor in spec.sensors.items():
+        model.sensors[name] = Sensor(name=name, type=sensor.type, on=sensor.on, joint=sensor.joint)
+    resolver = Resolver(model, lambda body: frames_of(model, body))
+    resolver.values = {name: item.value for name, item in spec.sensors.items() if item.value is not None}
+    builder = LawBuilder(report, model, resolver)
+    for name, state in spec.states.items():
+        model.states[name] = builder.state(name, state)
+    for name, coupling in spec.couplings.items():
+        model.couplings[name] = builder.coupling(name, coupling)
+    for name, drive in spec.drives.items():
+        built = builder.drive(name, drive)
+        if built is not None:
+            model.drives[name] = built
+    for name, force in spec.forces.items():
+        built = builder.force(name, force)
+        if built is not None:
+            model.forces[name] = built
+    for joint in model.joints.values():
+        for kind in ("spring", "damper"):
+            for row in getattr(joint, kind) or []:
+                for key in [key for key in ("stiffness", "damping", "force") if key in row]:
+                    row[key] = builder.value(("joints", joint.name, kind, key), row[key], ("x", "v"))
+    for name, sensor in spec.sensors.items():
+        model.sensors[name] = builder.sensor(name, sensor)
+
+
+def frames_of(model: Model, body: str) -> list[str]:
+    """Names of the frames of a body, its interfaces included."""
+    if body == GROUND:
+        return list(model.ground_frames)
+    found = model.bodies.get(body)
+    if found is None:
+        return []
+    interfaces = list(found.modal.interfaces) if isinstance(found, FlexibleBody) else []
+    return [*interfaces, *found.frames]
+
+
+def _frame_references(report: Report) -> Iterator[tuple[Path_, str]]:
+    spec = report.spec
+    for name, joint in spec.joints.items():
+        yield ("joints", name, "from"), joint.from_
+        yield ("joints", name, "to"), joint.to
+    for name, force in spec.forces.items():
+        for field, key in (("on", "on"), ("from_", "from"), ("to", "to")):
+            if hasattr(force, field):
+                yield ("forces", name, key), getattr(force, field)
+        axes = getattr(force, "in_", "ground")
+        if axes not in ("ground", "body"):
+            yield ("forces", name, "in"), axes
+    for name, sensor in spec.sensors.items():
+        yield ("sensors", name, "relative_to"), sensor.relative_to
+        if sensor.on is not None:
+            yield ("sensors", name, "on"), sensor.on
+
+
+def _check_flexible_frames(report: Report, model: Model) -> None:
+    """Frames on flexible bodies are known only now that the modal data are there."""
+    for path, text in _frame_references(report):
+        name, dot, frame = text.partition(".")
+        body = model.bodies.get(name)
+        if path[-1] == "in" and name != GROUND and body is None and name not in report.spec.bodies:
+            report.fail(path, f'"{text}" is no body or frame', nearest(text, [GROUND, "body", *model.bodies]))
+        if not dot or not isinstance(body, FlexibleBody):
+            continue
+        known = frames_of(model, name)
+        if frame not in known:
+            has = ", ".join(known) or "none"
+            what = f'body {name} has no frame or interface "{frame}" (it has {has})'
+            report.fail(path, what, nearest(frame, known), code="case.reference")
