@@ -178,8 +178,8 @@ def _extreme(function: Any) -> Callable[..., Any]:
 
 NUMPY: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply,
-    "pow": lambda a, b: np.power(np.asarray(a, float), b),
-    "div": lambda a, b: np.divide(np.asarray(a, float), b), "neg": np.negative,
+    "pow": lambda a, b: np.power(np.multiply(a, 1.0), b),
+    "div": lambda a, b: np.divide(np.multiply(a, 1.0), b), "neg": np.negative,
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "eq": np.equal, "ne": np.not_equal, "not": lambda a: np.asarray(a) == 0,
     "and": lambda *args: np.logical_and.reduce(args), "or": lambda *args: np.logical_or.reduce(args),
