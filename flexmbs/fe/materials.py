@@ -41,6 +41,7 @@ class Material:
 
 def isotropic(name: str, E: float, nu: float, rho: float) -> Material:
     """Material from Young's modulus [Pa], Poisson's ratio and density [kg/m^3]."""
+    E, nu, rho = (_number(name, key, x) for key, x in (("young", E), ("poisson", nu), ("density", rho)))
     _require(name, "young", E, E > 0.0, "a positive number [Pa]")
     _require(name, "poisson", nu, -1.0 < nu < 0.5, "a number between -1 and 0.5, both excluded")
     _require(name, "density", rho, rho >= 0.0, "a number >= 0 [kg/m^3]")
@@ -63,7 +64,8 @@ def orthotropic(
     E = (E_x, E_y, E_z), nu = (nu_xy, nu_yz, nu_zx) with nu_ij / E_i = nu_ji / E_j, G = (G_xy, G_yz, G_zx);
     `rotation` (3, 3) takes material axes to mesh axes.
     """
-    E, nu, G = (np.asarray(value, dtype=float).ravel() for value in (E, nu, G))
+    E, nu, G = (_numbers(name, key, x) for key, x in (("young", E), ("poisson", nu), ("shear", G)))
+    rho = _number(name, "density", rho)
     for key, value in (("young", E), ("poisson", nu), ("shear", G)):
         _require(name, key, value, value.shape == (3,) and bool(np.isfinite(value).all()), "three numbers")
     _require(name, "young and shear", [*E, *G], min(*E, *G) > 0.0, "positive numbers [Pa]")
@@ -79,20 +81,18 @@ def orthotropic(
 
 def anisotropic(name: str, C_mat: ArrayLike, rho: float) -> Material:
     """Material from its full elasticity matrix (6, 6), which must be symmetric and positive definite."""
-    C_mat = np.asarray(C_mat, dtype=float)
-    _require(
-        name, "C_mat", C_mat.shape, C_mat.shape == (6, 6) and bool(np.isfinite(C_mat).all()), "6 x 6 numbers"
-    )
-    close = bool(np.allclose(C_mat, C_mat.T, rtol=1e-9, atol=1e-9 * np.abs(C_mat).max()))
-    C_mat = 0.5 * (C_mat + C_mat.T)
+    C = np.asarray(C_mat, dtype=float)
+    _require(name, "C_mat", C.shape, C.shape == (6, 6) and bool(np.isfinite(C).all()), "6 x 6 numbers")
+    close = bool(np.allclose(C, C.T, rtol=1e-9, atol=1e-9 * np.abs(C).max()))
+    C = 0.5 * (C + C.T)
     _require(
         name,
         "C_mat",
         "given",
-        close and np.linalg.eigvalsh(C_mat).min() > 0.0,
+        close and np.linalg.eigvalsh(C).min() > 0.0,
         "symmetric, positive definite",
     )
-    return Material(name, float(rho), C_mat)
+    return Material(name, float(rho), C)
 
 
 def rotated(C_mat: Floats, rotation: ArrayLike) -> Floats:
@@ -166,6 +166,19 @@ def material_of_cells(
     for rows in index.values():
         rows[rows < 0] = names.index("") if "" in materials else 0
     return list(materials.values()), index
+
+
+def _numbers(name: str, key: str, value: Any) -> Floats:
+    try:
+        return np.asarray(value, dtype=float).ravel()
+    except (TypeError, ValueError):
+        raise _error(name, f"{key} = {value}", "expected numbers") from None
+
+
+def _number(name: str, key: str, value: Any) -> float:
+    numbers = _numbers(name, key, value)
+    _require(name, key, value, numbers.shape == (1,), "one number")
+    return float(numbers[0])
 
 
 def _require(name: str, key: str, value: Any, good: bool, expected: str) -> None:
