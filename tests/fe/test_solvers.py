@@ -1,0 +1,126 @@
+"""One interface over the sparse solvers; modes that are proven complete; what fails says why."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.linalg import eigh
+
+from flexmbs.errors import InputError, MissingComponentError, SolverError
+from flexmbs.fe.assembly import assemble
+from flexmbs.fe.materials import material
+from flexmbs.fe.modes import default_shift, smallest_modes
+from flexmbs.fe.shapes import beam, box
+from flexmbs.fe.solvers import SOLVERS, blas_threads, equal_columns, factorise, require_solver
+
+STEEL = material("steel")
+INSTALLED = ["auto", "superlu"]
+
+
+@pytest.fixture(scope="module")
+def block():
+    return assemble(box([0.3, 0.2, 0.1], [4, 3, 2], element="hex20"), STEEL)
+
+
+@pytest.fixture(scope="module")
+def clamped(block):
+    free = np.setdiff1d(np.arange(block.n_dof), block.dofs(block.mesh.node_sets["x_min"]))
+    return tuple(A.tocsr()[free][:, free].tocsc() for A in (block.K_fe, block.M_fe))
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_solution_of_one_and_of_many_right_hand_sides(solver, clamped):
+    K, _ = clamped
+    factor = factorise(K, "spd", solver=solver)
+    B = np.random.default_rng(1).normal(size=(K.shape[0], 5))
+    expected = np.linalg.solve(K.toarray(), B)
+    np.testing.assert_allclose(factor.solve(B), expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(factor.solve(B[:, 0]), expected[:, 0], atol=1e-9 * np.abs(expected).max())
+    assert factor.negative_pivots == 0
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_negative_pivots_count_eigenvalues_below_a_shift(solver, clamped):
+    K, M = clamped
+    values = eigh(K.toarray(), M.toarray(), eigvals_only=True)
+    for k in (0, 1, 7, 40):
+        edge = 0.5 * values[0] if k == 0 else 0.5 * (values[k - 1] + values[k])
+        assert factorise(K - edge * M, solver=solver).negative_pivots == k
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_modes_by_number_and_by_frequency(solver, clamped):
+    K, M = clamped
+    exact = np.sqrt(eigh(K.toarray(), M.toarray(), eigvals_only=True)) / (2 * np.pi)
+    modes = smallest_modes(K, M, n=12, solver=solver)
+    np.testing.assert_allclose(modes.frequency_hz, exact[:12], rtol=1e-9)
+    np.testing.assert_allclose(modes.V.T @ M @ modes.V, np.eye(12), atol=1e-9)
+    assert modes.residuals.max() < 1e-10
+    upto = smallest_modes(K, M, fmax=0.5 * (exact[6] + exact[7]), solver=solver)
+    np.testing.assert_allclose(upto.frequency_hz, exact[:7], rtol=1e-9)
+    assert smallest_modes(K, M, fmax=0.5 * exact[0]).V.shape == (K.shape[0], 0)
+    assert len(smallest_modes(K, M, n=0).omega2) == 0
+
+
+def test_a_free_body_has_six_rigid_modes_and_needs_no_other_treatment(block):
+    modes = smallest_modes(block.K_fe, block.M_fe, n=9)
+    assert (np.abs(modes.omega2[:6]) < 1e-9 * modes.omega2[6]).all()
+    assert default_shift(block.K_fe, block.M_fe) < 0.0
+
+
+def test_small_systems_are_solved_densely():
+    model = assemble(beam({"circle": 0.1}, length=1.0, divisions=2), STEEL)
+    modes = smallest_modes(model.K_fe, model.M_fe, n=18)
+    assert len(modes.omega2) == 18 and modes.omega2[6] > 0
+
+
+def test_the_pattern_tells_the_nodes(block):
+    groups = equal_columns(sp.csc_matrix(block.K_fe))
+    # three dofs of a node stay together; nodes of one and the same cell may join them
+    assert (groups.reshape(-1, 3) == groups[::3, None]).all() and len(set(groups)) > 0.6 * block.mesh.n_nodes
+    pattern = block.K_fe.toarray() != 0
+    first = np.flatnonzero(np.diff(groups, prepend=-1))
+    np.testing.assert_array_equal(pattern, pattern[:, first[groups]])
+    np.testing.assert_array_equal(equal_columns(sp.csc_matrix(sp.eye(3))), [0, 1, 2])
+    assert len(equal_columns(sp.csc_matrix((0, 0)))) == 0
+
+
+def test_a_loose_part_is_singular(block):
+    with pytest.raises(SolverError, match="loose, or a support"):
+        factorise(sp.csc_matrix((3, 3)) + sp.diags([1.0, 0.0, 2.0]), "spd")
+    with pytest.raises(SolverError, match="1 eigenvalues are negative"):
+        factorise(sp.diags([1.0, -1.0, 2.0]), "spd")
+    with pytest.raises(SolverError, match="singular"):
+        factorise(sp.csc_matrix(np.diag([1.0, 0.0, 2.0])), "spd", solver="superlu")
+
+
+def test_missing_modes_are_found_out(monkeypatch, clamped):
+    """An eigensolver that skips a mode does not get through."""
+    from flexmbs.fe import modes
+
+    K, M = clamped
+    omega2, V = eigh(K.toarray(), M.toarray())
+    keep = [0, 1, *range(3, 20)]
+    monkeypatch.setattr(modes, "_lowest_pairs", lambda *_: (omega2[keep], V[:, keep]))
+    with pytest.raises(SolverError, match="inertia of the factor counts"):
+        smallest_modes(K, M, n=10)
+    monkeypatch.setattr(modes, "_lowest_pairs", lambda *_: (omega2[:20] * 1.1, V[:, :20]))
+    with pytest.raises(SolverError, match="relative residual"):
+        smallest_modes(K, M, n=10)
+
+
+def test_solvers_that_are_unknown_or_not_installed_are_named(monkeypatch, clamped):
+    with pytest.raises(InputError, match='did you mean "superlu"'):
+        require_solver("super")
+    monkeypatch.setattr("flexmbs.fe.solvers.find_spec", lambda name: None)
+    for solver in ("cholmod", "pardiso", "slepc"):
+        with pytest.raises(MissingComponentError, match=SOLVERS[solver][0]):
+            factorise(clamped[0], solver=solver)
+    with pytest.raises(InputError, match="their number or fmax"):
+        smallest_modes(*clamped)
+
+
+def test_blas_threads_are_limited_inside_only():
+    from threadpoolctl import threadpool_info
+
+    with blas_threads(1):
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
