@@ -19,7 +19,7 @@ def diagnostics_of(error: ValidationError, source: Source, model: type[BaseModel
     """One diagnostic per finding, in the order of the file."""
     found = []
     for item in error.errors(include_url=False):
-        path = _in_data(item["loc"], source.data)
+        path = _in_data(item["loc"], source.data, item["type"] == "missing")
         found.append((_line(source, path), _diagnostic(item, path, source, model)))
     return [diagnostic for _, diagnostic in sorted(found, key=lambda pair: pair[0])]
 
@@ -30,14 +30,14 @@ def _line(source: Source, path: Path_) -> tuple[int, int, int]:
     return (number, *owner.place(path)) if owner is not None else (number, 0, 0)
 
 
-def _in_data(loc: tuple[Any, ...], data: Any) -> Path_:
-    """Path in the data: pydantic's location without the tags of unions."""
+def _in_data(loc: tuple[Any, ...], data: Any, is_missing: bool) -> Path_:
+    """Path in the data: pydantic's location without the tags of unions; the last may be a missing key."""
     path: list[str | int] = []
     for n, step in enumerate(loc):
-        is_last = n == len(loc) - 1
-        if isinstance(data, dict) and (step in data or is_last):
+        is_new = n == len(loc) - 1 and (is_missing or step == "[key]")
+        if is_new or (isinstance(data, dict) and step in data):
             path.append(step)
-            data = data.get(step)
+            data = data.get(step) if isinstance(data, dict) else None
         elif isinstance(data, list) and isinstance(step, int) and step < len(data):
             path.append(step)
             data = data[step]

@@ -3,7 +3,7 @@
 Case files may leave words out; `case/` completes every name to one of these before a `Model` is made:
 
     t                                       time
-    x, v                                    argument of a law and its rate (spring length, joint coordinate, cam)
+    x, v                                    argument of a law and its rate (length, joint coordinate, cam)
     joints.<joint>.position[i]  .velocity[i]            i: number of the coordinate
     bodies.<body>.q[a]  .q_dot[a]                       a: number of the kept mode, from 0
     bodies.<body>.position[i]  .velocity[i]  .angular_velocity[i]  .quaternion[i]          of the body frame
@@ -24,7 +24,7 @@ from flexmbs.expressions.tree import ExpressionError
 
 
 class Channel(NamedTuple):
-    """Parts of a complete channel name; `frame` is "" for the body frame, `quantity` "" for time and states."""
+    """Parts of a complete channel name; `frame` is "" for the body frame, `quantity` "" for states."""
 
     kind: str  # "t", "x", "v", "joints", "bodies", "frames", "states", "sensors"
     name: str = ""

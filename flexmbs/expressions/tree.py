@@ -75,11 +75,15 @@ def spline_through(x: Array, y: Array) -> Spline:
 
 @dataclass(frozen=True)
 class Expression:
-    """A checked expression. `tables` holds the splines of its `table(...)` calls by file name."""
+    """A checked expression. `tables` holds the splines of its `table(...)` calls by file name.
+
+    `dimension` is that of the unit when the text was a number with one, see `units`.
+    """
 
     text: str
     tree: Node
     tables: Mapping[str, Spline] = field(default_factory=dict)
+    dimension: tuple[int, int, int, int, int] | None = None
 
     @property
     def names(self) -> dict[str, Node]:

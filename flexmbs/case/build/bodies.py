@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.case.build.frames import flexible_frame, free_start, rigid_frame
-from flexmbs.case.build.report import Report
 from flexmbs.case.build.reduction import modal_data
+from flexmbs.case.build.report import Report
 from flexmbs.case.schema.bodies import (
     FlexibleBodyTable,
     MatrixDamping,

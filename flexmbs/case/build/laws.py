@@ -13,6 +13,7 @@ from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
 from flexmbs.case.schema.frames import PlaceTable
 from flexmbs.case.schema.laws import PythonLaw
+from flexmbs.case.schema.values import Measured
 from flexmbs.case.source import Path_
 from flexmbs.errors import nearest
 from flexmbs.expressions import Expression, ExpressionError, parse, table_loader
@@ -45,7 +46,7 @@ class LawBuilder:
             return value
         with self.report.at(path):
             complete = self.resolver.complete(value, local)
-            return complete.number() if complete.is_constant else complete
+            return Measured.of(complete.number(), value.dimension) if complete.is_constant else complete
         return 0.0
 
     def _python(self, path: Path_, value: PythonLaw) -> PythonNumber | float:

@@ -1,4 +1,4 @@
-"""Modal data of a flexible body: a file, or a recipe that is built when its result is missing or out of date."""
+"""Modal data of a flexible body: a file, or a recipe built when its result is missing or out of date."""
 
 from __future__ import annotations
 

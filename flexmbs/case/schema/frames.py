@@ -58,7 +58,7 @@ class Rotation(Table):
         if self.quaternion is not None:
             if np.linalg.norm(self.quaternion) < 1e-6:
                 raise fail("the quaternion is zero")
-            return quat_to_matrix(self.quaternion)
+            return quat_to_matrix(np.array(self.quaternion))
         if self.matrix is not None:
             return _proper(np.array(self.matrix))
         return self._from_axes()

@@ -5,11 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from flexmbs import units
@@ -114,7 +122,8 @@ def read_law(value: Any, dimension: Dimension | None, context: Context) -> Expre
         return read_expression(value, context)
     if isinstance(value, Mapping):
         raise fail('expected a number or an expression "=...", found a table')
-    return constant(read_number(value, dimension, context))
+    number = read_number(value, dimension, context)
+    return replace(constant(number), dimension=number.dimension)
 
 
 def _schema(words: str, *, law: bool) -> WithJsonSchema:
@@ -131,6 +140,8 @@ def number(dimension: Dimension | None) -> Any:
     def read(value: Any, info: ValidationInfo) -> Measured:
         return read_number(value, dimension, context_of(info))
 
+    if dimension is None:  # keeps the Measured, pydantic's float would not
+        return Annotated[float, PlainValidator(read), _schema(words, law=False)]
     return Annotated[float, BeforeValidator(read), _schema(words, law=False)]
 
 
