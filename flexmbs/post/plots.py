@@ -26,7 +26,7 @@ MAX_ROWS = 8
 
 @dataclass(frozen=True)
 class PlotOptions:
-    """What is drawn: wanted `units`, how many `derivative`s, `kind` time | fft | spectrogram, against what."""
+    """What is drawn: wanted `units`, how many derivatives, `kind` time | fft | spectrogram, against what."""
 
     units: tuple[str, ...] = ()
     derivative: int = 0

@@ -65,7 +65,7 @@ export class Camera {
         const place = add(this.target, times(this.distance, this.direction()));
         const view = look_at(place, this.target, this.up);
         const far = this.distance + 12 * this.home.radius + norm(subtract(this.target, this.home.centre));
-        const near = Math.max(far * 2e-4, 0.02 * this.distance);
+        const near = Math.max(far * 2e-4, 0.05 * this.distance);
         return { view, view_projection: product(perspective(FIELD_OF_VIEW, aspect, near, far), view) };
     }
 }

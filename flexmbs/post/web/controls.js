@@ -40,7 +40,7 @@ export function build_display(viewer, parent) {
         button.addEventListener("click", () => viewer.set({ scale: scene.suggested_scale }));
         const exact = element("button", { type: "button", textContent: "\u00d71", title: "true to scale", id: "true-scale" });
         exact.addEventListener("click", () => viewer.set({ scale: 1 }));
-        parent.append(labelled("colour", select), labelled("deformation", slider), labelled("", text, [exact, button]));
+        parent.append(labelled("colour", select), labelled("deformation", slider), labelled("", text, scene.suggested_scale > 1 ? [exact, button] : [exact]));
         parent.append(switch_row(viewer, "undeformed edges", "undeformed"));
     }
     parent.append(switch_row(viewer, "mesh edges", "edges"), switch_row(viewer, "joints", "joints"), switch_row(viewer, "grid", "grid"));

@@ -120,7 +120,7 @@ export class Renderer {
         gl.uniform1i(places.field, thing.n_modes ? field : 0);
         gl.uniform1f(places.level_max, how.level_max || 1);
         gl.uniform1f(places.highlight, how.highlight || 0);
-        gl.uniform1f(places.depth_bias, how.edges ? 2e-4 : 0);
+        gl.uniform1f(places.depth_bias, how.edges ? 4e-5 : 0);
         const textures = [thing.shapes || this.empty.shapes, thing.stress || this.empty.shapes, thing.q || this.empty.q];
         textures.forEach((item, k) => {
             gl.activeTexture(gl.TEXTURE0 + k);

@@ -73,7 +73,7 @@ export class Viewer {
         at("speed").addEventListener("input", () => this.changed());
         this.on_change.push(() => {
             slider.value = this.t;
-            at("play").textContent = this.playing ? "\u23f8" : "\u25b6";
+            at("play").textContent = this.playing ? "II" : "\u25b6";
             at("clock").textContent = this.mode ? this.mode_text() : `t = ${number_text(this.t)} s of ${number_text(t1)} s`;
             at("speed-text").textContent = `\u00d7${number_text(this.speed())} real time`;
         });

@@ -1,0 +1,38 @@
+"""One self-contained page about a run: motion, energies, stresses, proofs, provenance.
+
+flexmbs report RESULT.h5 -o report.html
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from flexmbs.cli.output import Output, Progress
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("result", metavar="RESULT.h5", help="a result, finished or not")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
+    )
+    parser.add_argument(
+        "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
+    )
+    parser.add_argument("--no-animation", action="store_true", help="leave the animation out")
+
+
+def run(args: argparse.Namespace) -> Output:
+    from flexmbs.post.options import pairs
+    from flexmbs.post.report import report
+
+    done = report(
+        args.result,
+        args.output,
+        modal=pairs(args.modal, "--modal", "BODY=FILE"),
+        animation=not args.no_animation,
+        progress=Progress("report", quiet=args.quiet),
+    )
+    size = (
+        f"{done['bytes'] / 1e6:.2f} MB, {done['bytes_without_animation'] / 1e6:.2f} MB without the animation"
+    )
+    return Output(f"{done['file']}: {size}", done)

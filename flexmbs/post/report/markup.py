@@ -1,0 +1,54 @@
+"""Pieces of HTML; every text from a file passes through `escape`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+
+def number(value: Any) -> str:
+    """A number for people: four digits, integers as they are."""
+    if isinstance(value, bool) or value is None:
+        return "-" if value is None else ("yes" if value else "no")
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return escape(str(value))
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def facts(items: Iterable[tuple[str, Any]]) -> str:
+    """Cards of a value and what it is."""
+    cards = "".join(f"<div><b>{number(value)}</b><span>{escape(name)}</span></div>" for name, value in items)
+    return f'<div class="facts">{cards}</div>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table; columns of numbers stand to the right."""
+    rows = [list(row) for row in rows]
+    right = [bool(rows) and all(isinstance(row[k], int | float) for row in rows) for k in range(len(head))]
+    css = ['class="number"' if flag else "" for flag in right]
+    top = "".join(f"<th {css[k]}>{escape(text)}</th>" for k, text in enumerate(head))
+    body = "".join(
+        "<tr>" + "".join(f"<td {css[k]}>{number(value)}</td>" for k, value in enumerate(row)) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><tr>{top}</tr>{body}</table></div>'
+
+
+def listing(texts: Iterable[str], kind: str = "") -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f'<ul class="{kind}">{items}</ul>'
+
+
+def folded(title: str, text: str) -> str:
+    return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
+
+
+def section(name: str, title: str, body: str) -> str:
+    return f'<section id="{name}"><h2>{escape(title)}</h2>{body}</section>'

@@ -1,0 +1,133 @@
+"""Result -> report page."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs import __version__
+from flexmbs.post.animation.animate import curves_of, first_curves
+from flexmbs.post.animation.page import (
+    Arrays,
+    animation_page,
+    fill,
+    inline_json,
+    script,
+    web_file,
+    write_page,
+)
+from flexmbs.post.animation.shapes import system_modes
+from flexmbs.post.channels import select
+from flexmbs.post.record import Record
+from flexmbs.post.report import sections
+from flexmbs.post.report.markup import section
+from flexmbs.post.scene import Scene, result_scene
+
+PLOT_SAMPLES = 1200
+ANIMATION_VERTICES = 8000
+Progress = Callable[[float, str], None]
+
+
+@dataclass
+class Figures:
+    """Collects the curves of the page; `figure` returns the markup of one plot."""
+
+    record: Record
+    pick: Any
+    arrays: Arrays = field(default_factory=Arrays)
+    curves: list[dict[str, Any]] = field(default_factory=list)
+
+    def figure(self, names: list[str], caption: str) -> str:
+        """A plot of channels; nothing when the result has none of them."""
+        listed = " ".join(str(number) for name in names for number in self._put(name))
+        if not listed:
+            return ""
+        return (
+            f'<figure><canvas class="plot" data-curves="{listed}" aria-label="{escape(caption)}"></canvas>'
+            f"<figcaption>{escape(caption)}</figcaption></figure>"
+        )
+
+    def _put(self, name: str) -> list[int]:
+        """Numbers of the curves of a channel and its components, none where the result lacks it."""
+        if not self.record.has(name.split("[")[0].replace(".", "/")):
+            return []
+        start = len(self.curves)
+        for channel in select(self.record, [name]):
+            values = self.arrays.put(channel.values(self.record)[self.pick])
+            self.curves.append({"name": channel.short, "unit": channel.unit, "values": values})
+        return list(range(start, len(self.curves)))
+
+
+def report(
+    result: str | Path,
+    output: str | Path,
+    *,
+    modal: Mapping[str, str | Path] | None = None,
+    animation: bool = True,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Write the report of a result, finished or not; returns sizes and the facts it opens with."""
+    tell = progress or (lambda share, text: None)
+    record = Record.load(result)
+    pick = np.unique(np.linspace(0, record.n_samples - 1, min(record.n_samples, PLOT_SAMPLES)).astype(int))
+    figures = Figures(record, pick)
+    tell(0.1, "scene")
+    scene = result_scene(record, modal, ANIMATION_VERTICES)
+    tell(0.4, "animation")
+    moving = animation_frame(record, scene) if animation else ""
+    tell(0.7, "stresses and certificates")
+    parts = [
+        ("overview", "Overview", sections.overview(record)),
+        ("topology", "Bodies, joints, freedoms", sections.topology(record)),
+        ("animation", "Motion", moving),
+        ("plots", "Histories", sections.plots(record, figures)),
+        ("energy", "Energy balance", sections.energy(record, figures)),
+        ("closure", "Closure of the loops", sections.closure(record, figures)),
+        ("stress", "Stresses", sections.stresses(record, scene)),
+        ("solver", "Solver", sections.solver(record, figures)),
+        ("modes", "Linearisation", sections.linear(record)),
+        ("warnings", "Warnings and events", sections.warnings(record, scene.notes)),
+        ("certificates", "Flexible bodies", sections.certificates(scene)),
+        ("provenance", "Provenance", sections.provenance(record)),
+    ]
+    text = page(record, [part for part in parts if part[2]], figures)
+    size = write_page(output, text)
+    tell(1.0, "written")
+    return {
+        "file": str(output),
+        "bytes": size,
+        "bytes_without_animation": size - len(moving.encode()),
+        "sections": [name for name, _, body in parts if body],
+        "facts": sections.key_facts(record),
+    }
+
+
+def animation_frame(record: Record, scene: Scene) -> str:
+    """The animation page inside a frame of the report, so that neither disturbs the other."""
+    curves = curves_of(record)
+    page_text = animation_page(scene, curves, first_curves(curves), system_modes(record, scene))
+    return f'<iframe title="animation" srcdoc="{escape(page_text)}"></iframe>'
+
+
+def page(record: Record, parts: list[tuple[str, str, str]], figures: Figures) -> str:
+    tree = {"time": figures.arrays.put(record.time[figures.pick], "float64"), "curves": figures.curves}
+    return fill(
+        web_file("report.html"),
+        {
+            "title": escape(record.title),
+            "version": __version__,
+            "style": web_file("report.css"),
+            "headline": sections.headline(record),
+            "navigation": "".join(f'<a href="#{name}">{escape(title)}</a>' for name, title, _ in parts),
+            "sections": "".join(section(name, title, body) for name, title, body in parts),
+            "scene": inline_json(tree),
+            "arrays": base64.b64encode(b"".join(figures.arrays.parts)).decode("ascii"),
+            "script": script(("data", "plot", "report")),
+        },
+    )

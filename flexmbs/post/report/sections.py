@@ -1,0 +1,303 @@
+"""The sections of a report, each from what the result holds; "" where it holds nothing of the kind."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexmbs.post.record import Record, table
+from flexmbs.post.report import markup
+from flexmbs.post.report.graph import graph_svg, topology_graph
+from flexmbs.post.scene import Scene
+from flexmbs.post.stress import envelope, hot_spots
+
+if TYPE_CHECKING:
+    from flexmbs.post.report.report import Figures
+
+MAX_FIGURES = 10
+
+
+def headline(record: Record) -> str:
+    """Status in a sentence."""
+    status = str(record.root.get("status", "unknown"))
+    words = {
+        "complete": "The run is complete",
+        "failed": "The solver stopped early",
+        "interrupted": "The run was interrupted",
+        "running": "The run is not finished",
+    }.get(status, f"Status: {status}")
+    said = str(record.root.get("message") or "").strip()
+    text = f"{words}, t = {record.time[-1]:.6g} s" + (f": {said}" if said else "")
+    return markup.paragraph(text, f"status {status}")
+
+
+def key_facts(record: Record) -> dict[str, Any]:
+    """Numbers that a reader looks for first."""
+    modes = sum(record.require(f"bodies/{name}/q").shape[1] for name in record.flexible)
+    found: dict[str, Any] = {
+        "bodies": len(record.bodies),
+        "joints": len(table(record.case, "joints")) or len(record.names("joints")),
+        "elastic coordinates": int(modes),
+        "samples": record.n_samples,
+    }
+    facts = topology_facts(record)
+    for name in ("mobility", "redundant"):
+        if name in facts:
+            found["degrees of freedom" if name == "mobility" else "redundant rows"] = int(facts[name])
+    balance = energy_error(record)
+    if balance is not None:
+        found["relative energy error"] = balance
+    if record.has("solver/constraint_position"):
+        found["largest closure error"] = float(np.max(np.abs(record.require("solver/constraint_position"))))
+    if record.root.get("wall_seconds") is not None:
+        found["computing time [s]"] = float(record.root["wall_seconds"])
+    return found
+
+
+def overview(record: Record) -> str:
+    analysis = table(record.case, "analysis")
+    said = ", ".join(
+        f"{name} {analysis[name]}"
+        for name in ("type", "formulation", "method")
+        if analysis.get(name) is not None
+    )
+    text = f"Time from {record.time[0]:.6g} s to {record.time[-1]:.6g} s in {record.n_samples} samples."
+    text += f" Analysis: {said}." if said else ""
+    return markup.facts(key_facts(record).items()) + markup.paragraph(text)
+
+
+def topology_facts(record: Record) -> dict[str, Any]:
+    """Attributes and datasets of /topology by their last name."""
+    found = {path.split("/")[-1]: record.get(path) for path in record.paths if path.startswith("topology/")}
+    try:
+        found |= record.result.attributes_of("topology")
+    except KeyError:  # an unfinished result keeps datasets only
+        pass
+    return found
+
+
+def topology(record: Record) -> str:
+    """The graph, and freedoms and redundancy in words."""
+    facts = topology_facts(record)
+    body = f'<div class="scroll">{graph_svg(topology_graph(record))}</div>'
+    body += markup.paragraph("Frames: blue rigid, orange flexible. Dashed: joints that cut a loop.", "soft")
+    sentences = []
+    if "mobility" in facts:
+        n = int(facts["mobility"])
+        sentences.append(
+            f"With all bodies rigid the mechanism has {n} degree{'' if n == 1 else 's'} of freedom."
+        )
+    if "gruebler" in facts:
+        sentences.append(f"The Gruebler-Kutzbach count gives {int(facts['gruebler'])}.")
+    if int(facts.get("closure_rows", 0)):
+        sentences.append(
+            f"Closing the loops takes {int(facts['closure_rows'])} conditions, of which "
+            f"{int(facts.get('closure_rank', 0))} are independent."
+        )
+    redundant = int(facts.get("redundant", 0) or 0)
+    if redundant:
+        sentences.append(
+            f"{redundant} condition{' is' if redundant == 1 else 's are'} redundant: the motion is unique, "
+            "the reactions of the joints below are not; they are split by least norm."
+        )
+    body += markup.paragraph(" ".join(sentences)) if sentences else ""
+    for key in ("redundant_rows", "indeterminate_joints", "texts", "text"):
+        value = facts.get(key)
+        texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        body += markup.listing([str(text) for text in texts]) if texts else ""
+    return body
+
+
+def plots(record: Record, figures: Figures) -> str:
+    """Sensors, else joints and elastic coordinates: what an engineer would plot first."""
+    drawn = [figures.figure([name], name) for name in history_names(record)]
+    body = "".join(item for item in drawn if item)
+    modal = [
+        figures.figure(
+            [f"bodies.{b}.q[{k}]" for k in range(min(4, modes(record, b)))], f"elastic coordinates of {b}"
+        )
+        for b in largest(record)
+    ]
+    return body + "".join(modal)
+
+
+def history_names(record: Record) -> list[str]:
+    """Datasets of sensors, then positions of moving joints."""
+    found = [f"sensors.{name}" for name in record.names("sensors") if record.is_history(f"sensors/{name}")]
+    for name in record.names("joints"):
+        path = f"joints/{name}/position"
+        if record.has(path) and np.asarray(record.require(path)).shape[1:] == (1,):
+            found.append(path.replace("/", "."))
+    return found[:MAX_FIGURES]
+
+
+def modes(record: Record, body: str) -> int:
+    return int(np.shape(record.require(f"bodies/{body}/q"))[1])
+
+
+def largest(record: Record) -> list[str]:
+    return record.flexible[:4]
+
+
+def energy_error(record: Record) -> float | None:
+    """Largest imbalance over the largest swing of the energies."""
+    if not record.has("energy/balance_error"):
+        return None
+    swings = [
+        np.ptp(record.require(p))
+        for p in record.paths
+        if p.startswith("energy/") and p != "energy/balance_error"
+    ]
+    scale = max([*map(float, swings), float(np.max(np.abs(record.get("energy/kinetic", 0.0))))])
+    return float(np.max(np.abs(record.require("energy/balance_error"))) / scale) if scale > 0.0 else 0.0
+
+
+def energy(record: Record, figures: Figures) -> str:
+    error = energy_error(record)
+    if error is None:
+        return ""
+    terms = [
+        p.replace("/", ".") for p in record.paths if p.startswith("energy/") and p != "energy/balance_error"
+    ]
+    moving = [name for name in terms if np.any(record.require(name.replace(".", "/")))]
+    text = (
+        "Kinetic, potential and dissipated energy less the work done stay equal to within "
+        f"{error:.2g} of their largest swing."
+    )
+    body = markup.paragraph(text) + figures.figure(moving, "energies")
+    return body + figures.figure(["energy.balance_error"], "imbalance since the start")
+
+
+def closure(record: Record, figures: Figures) -> str:
+    if not record.has("solver/constraint_position"):
+        return ""
+    position = float(np.max(np.abs(record.require("solver/constraint_position"))))
+    velocity = float(np.max(np.abs(record.get("solver/constraint_velocity", 0.0))))
+    text = (
+        f"The conditions of the cut joints hold to {position:.2g} in position and {velocity:.2g} in velocity "
+        "at every sample."
+    )
+    return markup.paragraph(text) + figures.figure(
+        ["solver.constraint_position"], "largest residual of the loops"
+    )
+
+
+def stresses(record: Record, scene: Scene) -> str:
+    """Hot spots on the skin of every flexible body with stress modes."""
+    body = ""
+    for item in scene.bodies:
+        if item.skin is None or item.skin.stress is None or item.modal is None or not item.q.shape[1]:
+            continue
+        found = envelope(item.q, item.skin.stress)
+        spots = hot_spots(found.von_mises, item.mesh.points, 5, 0.05 * item.size)
+        rows = [
+            [
+                int(item.modal.mesh.node_number[item.skin.nodes[k]]),
+                *(1e3 * float(x) for x in item.mesh.points[k]),
+                float(found.value[0, k]) / 1e6,
+                float(found.value[1, k]) / 1e6,
+                float(found.value[2, k]) / 1e6,
+                float(record.time[found.sample[0, k]]),
+            ]
+            for k in spots
+        ]
+        head = ["node", "x [mm]", "y", "z", "von Mises [MPa]", "max principal", "min principal", "time [s]"]
+        body += f"<h3>{markup.escape(item.name)}</h3>" + markup.table(head, rows)
+    note = "Largest stresses on the skin, from the modes of the run; more: flexmbs stress."
+    return body + markup.paragraph(note, "soft") if body else ""
+
+
+def solver(record: Record, figures: Figures) -> str:
+    rows = []
+    for name in record.names("solver"):
+        values = np.asarray(record.require(f"solver/{name}"), dtype=float)
+        if values.size and np.isfinite(values).all():
+            rows.append(
+                [name.replace("_", " "), float(values.min()), float(values.mean()), float(values.max())]
+            )
+    if not rows:
+        return ""
+    body = markup.table(["quantity", "least", "mean", "largest"], rows)
+    return body + figures.figure(["solver.step_size"], "step size")
+
+
+def linear(record: Record) -> str:
+    frequency = record.get("linear/frequency_hz")
+    if frequency is None:
+        return ""
+    damping = record.get("linear/damping_ratio", np.full(len(frequency), np.nan))
+    rows = [[k + 1, float(f), float(d)] for k, (f, d) in enumerate(zip(frequency, damping, strict=False))][
+        :60
+    ]
+    return markup.table(["mode", "frequency [Hz]", "damping ratio"], rows)
+
+
+def warnings(record: Record, notes: list[str]) -> str:
+    times, kinds, texts = (record.get(f"events/{name}") for name in ("time", "kind", "text"))
+    rows = [
+        [float(t), str(kind).replace("_", " "), str(text)]
+        for t, kind, text in zip(
+            np.atleast_1d(times) if times is not None else [], kinds or [], texts or [], strict=False
+        )
+    ]
+    said = record.get("provenance/warnings")
+    listed = said if isinstance(said, list) else [said] if isinstance(said, str) and said.strip() else []
+    body = markup.listing([str(text) for text in listed], "warning") if listed else ""
+    body += markup.table(["time [s]", "kind", "what happened"], rows[:200]) if rows else ""
+    body += (
+        markup.paragraph(f"{len(rows) - 200} further events are in the result.") if len(rows) > 200 else ""
+    )
+    body += markup.listing(notes, "soft") if notes else ""
+    return body or markup.paragraph("None.")
+
+
+def certificates(scene: Scene) -> str:
+    """What stage 1 proved of each flexible body."""
+    body = ""
+    for item in scene.bodies:
+        if item.modal is None:
+            continue
+        data = item.modal
+        rows = [
+            [str(name).replace("_", " "), _plain(value)]
+            for name, value in data.quality.items()
+            if np.size(value) == 1 or isinstance(value, str)
+        ]
+        facts: list[list[Any]] = [
+            ["method", data.method],
+            ["frame", data.frame],
+            ["nodes", data.mesh.n_nodes],
+            ["modes", data.nf],
+            ["mass [kg]", float(data.integrals.mass)],
+        ]
+        top = [
+            [k + 1, float(f), str(kind)]
+            for k, (f, kind) in enumerate(zip(data.frequency_hz, data.kind, strict=True))
+        ]
+        body += f"<h3>{markup.escape(item.name)}</h3>" + markup.table(["certificate", ""], facts + rows)
+        body += markup.table(["mode", "frequency [Hz]", "kind"], top[:20])
+    return body
+
+
+def _plain(value: Any) -> Any:
+    return np.asarray(value).item() if not isinstance(value, str) else value
+
+
+def provenance(record: Record) -> str:
+    rows = [
+        [name.replace("_", " "), str(value)]
+        for name, value in record.root.items()
+        if name not in ("message",) and np.size(value) == 1
+    ]
+    body = markup.table(["", ""], rows)
+    for path in record.paths:
+        if not path.startswith("provenance/"):
+            continue
+        value, name = record.get(path), path.split("/", 1)[1].replace("_", " ")
+        text = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+        if text.strip().startswith("{"):
+            text = json.dumps(json.loads(text), indent=2)
+        body += markup.folded(name, text) if len(text) > 100 else markup.paragraph(f"{name}: {text}")
+    return body

@@ -1,0 +1,94 @@
+"""The report: what it says, its size, and how it looks in a browser."""
+
+import re
+
+import numpy as np
+import pytest
+
+from flexmbs.cli.main import main
+from flexmbs.post.record import Record
+from flexmbs.post.report import report
+from flexmbs.post.report.graph import graph_svg, topology_graph
+from flexmbs.post.report.markup import table
+from flexmbs.post.report.sections import energy_error
+from tests.post.synthetic import case, write_result
+
+
+@pytest.fixture(scope="module")
+def written(result_path, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return report(result_path, path), path
+
+
+def test_report_has_all_that_the_result_holds(written):
+    done, path = written
+    text = path.read_text()
+    for name in ("overview", "topology", "animation", "plots", "energy", "closure", "stress", "solver"):
+        assert name in done["sections"]
+    assert "The run is complete" in text and "joints.main passes a dead centre" in text
+    assert done["facts"]["bodies"] == 3 and done["facts"]["elastic coordinates"] == 4
+    assert done["facts"]["relative energy error"] == pytest.approx(1e-9 / 4, rel=1e-3)
+
+
+def test_report_is_small_and_self_contained(written):
+    done, path = written
+    assert done["bytes_without_animation"] < 2_000_000 and done["bytes"] == path.stat().st_size
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", path.read_text().split("srcdoc=")[0])
+
+
+def test_without_animation(result_path, tmp_path, capsys):
+    out = tmp_path / "r.html"
+    assert main(["report", str(result_path), "-o", str(out), "--no-animation", "--quiet"]) == 0
+    assert "<iframe" not in out.read_text() and "MB" in capsys.readouterr().out
+
+
+def test_graph_puts_bodies_in_levels(result_path):
+    graph = topology_graph(Record.load(result_path))
+    assert {name: node.level for name, node in graph.nodes.items()} == {
+        "ground": 0, "crank": 1, "slider": 1, "rod": 2,
+    }  # fmt: skip
+    svg = graph_svg(graph)
+    assert svg.count("<path") == 4 and svg.count("<rect") == 4
+
+
+def test_texts_of_files_are_escaped(tmp_path):
+    bad = case()
+    bad["title"] = "<script>window.bad = 1</script>"
+    path = write_result(tmp_path / "a.h5", n=5, case_data=bad)
+    report(path, tmp_path / "r.html", animation=False)
+    assert "<script>window.bad" not in (tmp_path / "r.html").read_text()
+    assert "<b>" not in table(["a"], [["<b>"]])
+
+
+def test_energy_error_is_relative_to_the_largest_swing(result_path):
+    record = Record.load(result_path)
+    assert energy_error(record) == pytest.approx(np.abs(record.require("energy/balance_error")).max() / 4.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_report_in_a_browser(written, dark):
+    from tests.post.chromium import Page
+
+    with Page(size=(1000, 900), dark=dark) as page:
+        page.open(written[1])
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        page.wait("document.querySelector('iframe').contentWindow.flexmbs?.ready")
+        count = page.run("document.querySelectorAll('canvas.plot').length")
+        assert count >= 5 == page.run("flexmbs.plots.filter(p => p.canvas.width > 0).length") or count > 5
+        before = page.run("flexmbs.plots[0].canvas.toDataURL()")
+        page.run("flexmbs.set_time(0.05)")
+        assert page.run("flexmbs.plots[0].canvas.toDataURL()") != before
+        assert page.run("document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.console == []
+        assert [url for url in page.requests if not url.startswith(("file:///", "data:", "about:"))] == []
+
+
+@pytest.mark.slow
+def test_report_on_a_phone_does_not_scroll_sideways(written):
+    from tests.post.chromium import Page
+
+    with Page(size=(390, 800)) as page:
+        page.open(written[1])
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        assert page.run("document.documentElement.scrollWidth") <= 390
