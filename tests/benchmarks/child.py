@@ -3,8 +3,8 @@
 import json
 import sys
 
-import tests.benchmarks.dynamics  # noqa: F401
-import tests.benchmarks.stage1  # noqa: F401
+import tests.benchmarks.dynamics
+import tests.benchmarks.stage1
 from tests.benchmarks.runner import MEASUREMENTS, peak_memory_gb
 
 if __name__ == "__main__":

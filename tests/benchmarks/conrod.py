@@ -58,7 +58,7 @@ def with_middles(points: np.ndarray, tets: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def conrod(dof: int) -> dict[str, np.ndarray]:
-    """Mesh of about `dof` degrees of freedom: corners, tets, points, tet10, triangles of the bores, bore nodes."""
+    """Mesh of about `dof` unknowns: corners, tets, points, tet10, triangles and nodes of the bores."""
     path = DATA / f"conrod_{dof}.npz"
     if not path.exists():
         DATA.mkdir(parents=True, exist_ok=True)

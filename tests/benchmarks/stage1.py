@@ -72,7 +72,7 @@ def assembly_ngsolve(dof: str, bulge: str = "0") -> dict[str, Any]:
 
 @measurement
 def reduction_flexmbs(dof: str) -> dict[str, Any]:
-    """Two rigid interfaces, 12 constraint and 20 fixed-interface modes, integrals, K_geo, stress modes, file."""
+    """Two rigid interfaces, 12 + 20 modes, consistent integrals, K_geo, stress modes, certificate, file."""
     import flexmbs as fm
     from tests.benchmarks.runner import DATA
 
