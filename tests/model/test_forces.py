@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from flexmbs._jit import kernel
 from flexmbs.expressions import parse
 from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import interface_loads
@@ -10,6 +11,7 @@ from flexmbs.modaldata.data import InterfaceData, from_shapes
 from flexmbs.model.bodies import FlexibleBody, Frame, RigidBody
 from flexmbs.model.forces.base import FORCES, PythonNumber
 from flexmbs.model.forces.bushing import Bushing
+from flexmbs.model.forces.channels import friction_loads, switches
 from flexmbs.model.forces.distributed import Distributed
 from flexmbs.model.forces.joint_force import JointForce
 from flexmbs.model.forces.point import Point
@@ -286,3 +288,51 @@ def test_pressure_all_around_a_body_vanishes_and_on_a_face_is_its_area():
             by_b = 0.25 * (np.array([-(1 - a), -(1 + a), 1 + a, 1 - a]) @ X)
             area += wa * wb * np.cross(by_a, by_b)
     np.testing.assert_allclose(rig.ws.R[i].T @ out[1, FORCE : FORCE + 3], -4.0 * area, rtol=1e-12)
+
+
+@kernel(lean=True)
+def switch_values(laws, lw, out):
+    switches(laws, lw, out)
+
+
+def test_switches_are_zero_where_laws_jump():
+    rng = np.random.default_rng(11)
+    law = SpringDamper(
+        name="f", from_frame="arm.tip", to_frame="beam.in", force=parse("=where(x > 0.7, 3, 1)*v")
+    )
+    push = JointForce(name="g", joint="pivot", value=parse("=max(t - 0.4, 0)"))
+    rig = mechanism(rng, law, push)
+    rig.system.model.joints["slide"].stop = {"upper": 0.05, "stiffness": 30.0, "coordinate": "travel"}
+    rig = Rig(rig.system.model)
+    pos, vel = rig.random_state(rng)
+    out = rig.evaluate(pos, vel, 0.3)
+    found = np.full(len(rig.laws.switch_expr), np.nan)
+    switch_values(rig.laws, rig.lw, found)
+    travel = pos[rig.system.coordinate("slide", "travel").pos]
+    expected = sorted([out[0, LENGTH] - 0.7, 0.3 - 0.4, travel - 0.05])
+    np.testing.assert_allclose(sorted(found), expected, rtol=1e-12)
+
+
+@kernel(lean=True)
+def press(laws, lw, sys, ws):
+    return friction_loads(laws, lw, sys, ws)
+
+
+def test_friction_takes_the_reaction_across_a_slide_and_all_of_it_in_a_bearing():
+    rng = np.random.default_rng(12)
+    rig = mechanism(rng)
+    rig.system.model.joints["slide"].friction = [
+        {"coefficient": 0.2, "coordinate": "travel"},
+        {"coefficient": 0.1, "radius": 0.5, "coordinate": "angle"},
+    ]
+    rig = Rig(rig.system.model)
+    pos, vel = rig.random_state(rng)
+    rig.evaluate(pos, vel)
+    j = list(rig.system.joints).index("slide")
+    axis = rig.ws.mark_R[rig.sys.joint_q[j]][:, 2]
+    across = np.cross(axis, [1.0, 0.0, 0.0])
+    rig.ws.reaction[j, :3] = 3.0 * axis + 4.0 * across / np.linalg.norm(across)
+    assert press(rig.laws, rig.lw, rig.sys, rig.ws) == pytest.approx(5.0)
+    assert press(rig.laws, rig.lw, rig.sys, rig.ws) == 0.0
+    slide, turn = (rig.system.coordinate("slide", name).number for name in ("travel", "angle"))
+    assert rig.lw.load_of[[slide, turn]] == pytest.approx([4.0, 5.0])

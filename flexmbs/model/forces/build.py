@@ -7,13 +7,14 @@ markers and coordinates as objects, `LawBuilder.finish` turns them into numbers.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from flexmbs.expressions import Expression, compile_table, constant
+from flexmbs.expressions import Expression, Node, compile_table, constant, switching_functions
 from flexmbs.model.forces.base import Number, PythonNumber
 from flexmbs.model.forces.slots import SlotBuilder
 from flexmbs.model.forces.tables import Laws
@@ -37,6 +38,7 @@ class LawRow:
     body: str = ""
     load: Sequence[float] = ()
     stiff: bool = False
+    press: tuple[str, int] | None = None
 
 
 #: A Python function as the kernels call it: pointers to the arguments (time first) and to the result.
@@ -69,17 +71,31 @@ class LawBuilder:
     python: list[tuple[int, PythonNumber, list[int]]] = field(default_factory=list)
     expressions: list[Expression] = field(default_factory=list)
     rows: list[LawRow] = field(default_factory=list)
+    switches: list[tuple[int, int]] = field(default_factory=list)
     owner: str = ""
 
     def __post_init__(self) -> None:
         self.slots = SlotBuilder(self.model, self.markers, self.joints)
 
-    def expression(self, item: Expression) -> int:
-        """Number of an expression of channels in the table."""
+    def expression(self, item: Expression, law: int = -1) -> int:
+        """Number of an expression in the table; `law` is the one whose x and v it takes."""
+        number = self._store(item)
+        self.switches += [(self._store(switch), law) for switch in switching_functions(item)]
+        return number
+
+    def _store(self, item: Expression) -> int:
         for node in item.names.values():
             self.slots.request(node.label)
         self.expressions.append(item)
         return len(self.expressions) - 1
+
+    def switch_at(self, bound: Number) -> None:
+        """The law that is added next changes where its coordinate passes a number."""
+        if isinstance(bound, float | int) and math.isinf(bound):
+            return
+        item = bound if isinstance(bound, Expression) else constant(float(bound))
+        tree = Node("sub", (Node("name", text="x"), item.tree))
+        self.switches.append((self._store(replace(item, tree=tree)), len(self.rows)))
 
     def numbers(self, items: Sequence[Number]) -> tuple[int, bool]:
         """Put numbers into the table, one behind the other: place of the first; whether all are constant."""
@@ -104,7 +120,8 @@ class LawBuilder:
         first, fixed = self.numbers(numbers)
         number = -1
         if local is not None:
-            number = self.expression(local if isinstance(local, Expression) else constant(float(local)))
+            item = local if isinstance(local, Expression) else constant(float(local))
+            number = self.expression(item, len(self.rows))
         self.rows.append(
             LawRow(self.owner, kind, first, local=number, conservative=fixed and number < 0, **places)
         )
@@ -154,7 +171,20 @@ class LawBuilder:
             drive_aux=_ints(law.aux for law in laws),
             travel_expr=np.array(travel, dtype=np.int64).reshape(-1, 3),
             free_expr=_ints(free),
+            switch_expr=_ints(number for number, _ in self.switches),
+            switch_law=_ints(law for _, law in self.switches),
+            **self._friction(system),
         )
+
+    def _friction(self, system: Any) -> dict[str, np.ndarray]:
+        """Laws that need the reaction of their joint."""
+        order = {name: k for k, name in enumerate(system.joints)}
+        found = [(k, *row.press) for k, row in enumerate(self.rows) if row.press is not None]
+        return {
+            "press_law": _ints(k for k, _, _ in found),
+            "press_joint": _ints(order[name] for _, name, _ in found),
+            "press_axis": _ints(axis for _, _, axis in found),
+        }
 
     state_rates: list[int] = field(default_factory=list)
     callbacks: list[Any] = field(default_factory=list)

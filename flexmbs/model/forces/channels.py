@@ -11,16 +11,20 @@ from flexmbs.model.forces.tables import (
     COORD_V,
     COORD_X,
     ELASTIC_U,
+    LENGTH,
     MARK_QUAT,
     MARK_V,
     MARK_X,
     POS,
+    RATE,
     REL_QUAT,
     REL_TURN,
     REL_V,
     REL_W,
     REL_X,
     SLOT_T,
+    SLOT_V,
+    SLOT_X,
     TIME,
     VEL,
 )
@@ -202,6 +206,38 @@ def state_rates(laws, lw, aux, aux_dot):
             aux_dot[k], aux_dot[k + 1] = aux[k + 1], lw.result[0]
         else:
             aux_dot[k] = lw.result[0]
+
+
+@kernel(lean=True, inner=True)
+def switches(laws, lw, out):
+    """Functions whose zeros are where laws jump, or their slopes. Needs applied_forces. Writes: out."""
+    for k in range(laws.switch_expr.shape[0]):
+        law = laws.switch_law[k]
+        if law >= 0:
+            lw.x[SLOT_X], lw.x[SLOT_V] = lw.out[law, LENGTH], lw.out[law, RATE]
+        evaluate(laws.expr, laws.switch_expr[k], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
+        out[k] = lw.result[0]
+
+
+@kernel(lean=True, inner=True)
+def friction_loads(laws, lw, sys, ws):
+    """Forces that press on joints with friction by a coefficient, from ws.reaction. Writes: load_of.
+
+    Where the joint turns it is the whole reaction force, where it slides its part across the way. Returns the
+    largest change: efforts and reactions belong together when it is small, so repeat until it is.
+    """
+    change = 0.0
+    for k in range(laws.press_law.shape[0]):
+        c, j, axis = laws.coord[laws.press_law[k]], laws.press_joint[k], laws.press_axis[k]
+        F, m = ws.reaction[j], sys.joint_q[j]
+        square, along = F[0] * F[0] + F[1] * F[1] + F[2] * F[2], 0.0
+        if axis >= 0:
+            R = ws.mark_R
+            along = R[m, 0, axis] * F[0] + R[m, 1, axis] * F[1] + R[m, 2, axis] * F[2]
+        load = math.sqrt(max(square - along * along, 0.0))
+        change = max(change, abs(load - lw.load_of[c]))
+        lw.load_of[c] = load
+    return change
 
 
 @kernel(lean=True, inner=True)

@@ -54,10 +54,16 @@ def _friction(build: Any, item: Mapping[str, Any], c: Any) -> None:
     radius = item.get("radius")
     lever = (item.get("coefficient") or 0.0) * (1.0 if radius is None else radius)
     v0 = item.get("stiction_velocity") or 1e-3
-    build.row(COORD_FRICTION, (item.get("effort") or 0.0, lever, v0), coordinate=c)
+    press = None
+    if item.get("coefficient"):
+        own = {motion.name: motion for motion in build.model.joints[c.joint].motion}[c.name]
+        press = (c.joint, -1 if own.turn else own.axis)
+    build.row(COORD_FRICTION, (item.get("effort") or 0.0, lever, v0), coordinate=c, press=press)
 
 
 def _stop(build: Any, item: Mapping[str, Any], c: Any) -> None:
     lower = -math.inf if item.get("lower") is None else item["lower"]
     upper = math.inf if item.get("upper") is None else item["upper"]
+    for bound in (lower, upper):
+        build.switch_at(bound)
     build.row(COORD_STOP, (lower, upper, item["stiffness"], item.get("damping") or 0.0), coordinate=c)

@@ -81,7 +81,12 @@ class Laws(NamedTuple):
         Ints  # first of the drive's own places in aux (order 1: position; 2: position, velocity), or -1
     )
     travel_expr: Ints  # (n_travel, 3) place of travelling markers
-    free_expr: Ints  # expressions evaluated on demand: sensors, until, switching functions
+    free_expr: Ints  # expressions evaluated on demand: sensors, until
+    switch_expr: Ints  # functions whose zeros are where a law or a slope of it jumps
+    switch_law: Ints  # law whose length or coordinate (and rate) such a function takes as x and v, or -1
+    press_law: Ints  # laws of friction by the reaction of their joint
+    press_joint: Ints  # joint, in the order of `System.joints`
+    press_axis: Ints  # axis of marker Q along which the joint slides, or -1 where it turns
 
 
 class LawWork(NamedTuple):
