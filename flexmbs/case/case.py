@@ -79,9 +79,9 @@ class Case:
 
     def system(self, progress: Progress | None = None) -> Any:
         """The numbered system: `initial_state`, `forward_dynamics`, `mass_matrix`."""
-        from flexmbs.model.system import build_system
+        from flexmbs.dynamics.mechanism import build
 
-        return build_system(self.model(progress))
+        return build(self.model(progress))
 
 
 def _copied(data: Any) -> Any:

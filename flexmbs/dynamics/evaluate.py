@@ -17,6 +17,7 @@ from flexmbs.dynamics.loops import (
     rows,
     solve_rows,
 )
+from flexmbs.dynamics.reactions import reactions
 from flexmbs.dynamics.recursion import backward, forward, masses, residuals
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives
@@ -55,7 +56,7 @@ def eliminate(sys, ws, gh, bh):
     if status != 0:
         return status
     if ws.g.shape[0] > 0:
-        columns(sys, ws)
+        columns(sys, ws, False)
         loop_matrix(sys, ws)
         factorise(sys, ws)
     return 0
@@ -230,3 +231,30 @@ def position_rates(sys, pos, vel, out):
         out[b + 1] = w * p + y * r - z * q
         out[b + 2] = w * q + z * p - x * r
         out[b + 3] = w * r + x * q - y * p
+
+
+@kernel(lean=True)
+def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Accelerations of a state and everything that is reported at it (F22-F28).
+
+    Writes: acc, and ws at these accelerations: v, a, markers, lam, row_force, reaction, effort.
+    Returns a status.
+    """
+    for k in range(acc.shape[0]):
+        acc[k] = 0.0
+    status = accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    if status != 0:
+        return status
+    for r in range(ws.lam.shape[0]):
+        ws.row_force[r] = ws.lam[r]
+    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    reactions(sys, ws)
+    return 0
+
+
+@kernel(lean=True)
+def jacobian(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Rows of the constraints in the tree coordinates, in ws.e by paths (F27), and g, g_dot. Writes: e."""
+    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    columns(sys, ws, True)

@@ -91,8 +91,11 @@ def slope(sys, ws, k, c):
 
 
 @kernel(lean=True)
-def columns(sys, ws):
-    """Columns of all rows from the cuts to the root (F25). Needs rows and backward. Writes: e, gcol."""
+def columns(sys, ws, plain):
+    """Columns of all rows from the cuts to the root (F25). Needs rows and backward. Writes: e, gcol.
+
+    With `plain` nothing is eliminated on the way and e is G, the rows in the tree coordinates (F27).
+    """
     for g in range(sys.group_start.shape[0] - 1):
         r0, n = sys.group_start[g], sys.group_start[g + 1] - sys.group_start[g]
         for j in range(sys.path_start[g], sys.path_start[g + 1]):
@@ -107,7 +110,10 @@ def columns(sys, ws):
         for r in range(n):
             load_row(sys, ws, r0 + r, r, n)
         for j in range(sys.path_start[g], sys.path_start[g + 1]):
-            column_up(sys, ws, j, n)
+            if plain:
+                plain_column_up(sys, ws, j, n)
+            else:
+                column_up(sys, ws, j, n)
 
 
 @kernel(lean=True, inner=True)
@@ -193,6 +199,24 @@ def column_up(sys, ws, j, n):
             s /= ws.D[k]
             for row in range(6):
                 col[row] -= ws.U[k, row] * s
+        if sys.path_parent[j] >= 0:
+            column_to_parent(sys, ws, i, sys.path_parent[j], col, r, n)
+
+
+@kernel(lean=True, inner=True)
+def plain_column_up(sys, ws, j, n):
+    """Rows of a group on the speeds of body path_body[j]: C_i^T times its columns (F27). Writes: e."""
+    i = sys.path_body[j]
+    first, k0, e0 = sys.o_eta[i], sys.o_qd[i], sys.path_e[j]
+    for r in range(n):
+        col = ws.gcol[sys.path_col[j] + r]
+        for k in range(first, sys.o_eta[i + 1]):
+            s = ws.e[e0 + (k - first) * n + r]
+            for row in range(6):
+                s += ws.H[k, row] * col[row]
+            if k >= k0:
+                s += ws.gcol_f[sys.path_mode[j] + (k - k0) * n + r]
+            ws.e[e0 + (k - first) * n + r] = s
         if sys.path_parent[j] >= 0:
             column_to_parent(sys, ws, i, sys.path_parent[j], col, r, n)
 

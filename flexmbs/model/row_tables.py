@@ -169,3 +169,23 @@ def entries_of(groups: list[Group], coordinates: list[Coordinate]) -> list[Entry
 
 def _rows(groups: list[Group]) -> list[Row]:
     return [row for group in groups for row in group.rows]
+
+
+def joint_tables(joints: dict[str, Any], groups: list[Group], drive_of: dict[str, Any]) -> dict[str, Any]:
+    """Where the forces of joints and drives are found. Rows and coordinates must be numbered."""
+    rows, coords = [], []
+    for place in joints.values():
+        own = place.group.rows if place.group is not None else []
+        rows.append((own[0].number, own[-1].number + 1) if own else (0, 0))
+        c = place.coordinates
+        coords.append((c[0].number, c[-1].number + 1) if c else (0, 0))
+    drive_rows = {group.name: group.rows[0].number for group in groups if group.kind == "drive"}
+    return {
+        "joint_body": ints(place.body for place in joints.values()),
+        "joint_sign": floats(-1.0 if place.reverse else 1.0 for place in joints.values()),
+        "joint_q": ints(place.Q.number for place in joints.values()),
+        "joint_row": np.array(rows, dtype=np.int64).reshape(-1, 2),
+        "joint_coord": np.array(coords, dtype=np.int64).reshape(-1, 2),
+        "drive_coord": ints(c.number for c in drive_of.values()),
+        "drive_row": ints(drive_rows.get(name, -1) for name in drive_of),
+    }

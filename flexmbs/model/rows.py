@@ -47,7 +47,7 @@ class Row:
 
     `expression` sees the coordinates in `of`; their coefficients are then its derivatives.
     `constant_from_start`: the constant is what the row has at the start. `text` says what it locks.
-    `is_moment`: its multiplier is a moment.
+    `is_moment`: its multiplier is a moment; `scale` times it is what a coupling reports.
     """
 
     text: str
@@ -60,6 +60,7 @@ class Row:
     constant: float = 0.0
     constant_from_start: bool = False
     is_moment: bool = False
+    scale: float = 1.0
     number: int = -1
 
 

@@ -19,6 +19,7 @@ from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.model.forces.build import LawPart, collect
 from flexmbs.model.joints.base import Joint
 from flexmbs.model.markers import Marker, Markers
+from flexmbs.model.measure import collect_sensors
 from flexmbs.model.model import Model
 from flexmbs.model.numbering import (
     BodyNumbers,
@@ -29,7 +30,7 @@ from flexmbs.model.numbering import (
     motion_tables,
     number_bodies,
 )
-from flexmbs.model.row_tables import entries_of, entry_tables, order_groups, row_tables
+from flexmbs.model.row_tables import entries_of, entry_tables, joint_tables, order_groups, row_tables
 from flexmbs.model.rows import Coordinate, Entry, Group, Row, coordinate_entries, cut_group
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.topology import Topology, build_topology, check_joints
@@ -174,6 +175,7 @@ def build_system(model: Model, free: dict[str, Expression] | None = None) -> Sys
     groups = _groups(model, topology, joints, numbers, laws)
     entries = entries_of(groups, coordinates)
     finish_laws = collect(model, markers, joints, free or {})
+    finish_sensors = collect_sensors(model, markers)
     found = markers.finish()
     in_out = _tree_markers(numbers, joints, found)
     travels = tuple(
@@ -182,7 +184,7 @@ def build_system(model: Model, free: dict[str, Expression] | None = None) -> Sys
         if m.travel is not None
     )
     driven, driven_pos = laws.driven(numbers.n_vel)
-    rows = row_tables(groups, numbers, laws)
+    rows = row_tables(groups, numbers, laws)  # numbers the rows
     tables = Tables(
         grav=np.asarray(model.gravity, dtype=float),
         **body_tables(numbers),
@@ -192,6 +194,7 @@ def build_system(model: Model, free: dict[str, Expression] | None = None) -> Sys
         driven_pos=driven_pos,
         **marker_tables(numbers, found),
         **coordinate_tables(coordinates),
+        **joint_tables(joints, groups, laws.drive_of),
         **entry_tables(entries),
         **rows,
         row_laws=laws.row_table(coordinates),
@@ -201,6 +204,7 @@ def build_system(model: Model, free: dict[str, Expression] | None = None) -> Sys
         tuple(laws.items), travels, tables,
     )  # fmt: skip
     system.extra["laws"] = finish_laws(system)
+    system.extra["sensors"] = finish_sensors(system)
     return system
 
 
@@ -268,7 +272,7 @@ def _groups(
 
 
 def _coupling_row(law: Any, joints: dict[str, JointPlace]) -> Row:
-    row = Row("law", expression=law.zero, constant_from_start=law.constant_from_start)
+    row = Row("law", expression=law.zero, constant_from_start=law.constant_from_start, scale=law.scale)
     for factor, joint, number in law.terms:
         c = joints[joint].coordinates[number]
         if c.entry is None:
@@ -289,8 +293,9 @@ class _Laws:
         self.on_cuts: list[tuple[str, Coordinate, TimeLaw]] = []
         self.rows: list[Row] = []
         aux = len(model.states)
+        self.drive_of: dict[str, Coordinate] = {}
         for name, drive in model.drives.items():
-            coordinate = find_coordinate(joints, drive.joint, drive.coordinate)
+            self.drive_of[name] = coordinate = find_coordinate(joints, drive.joint, drive.coordinate)
             law = _drive_law(name, drive, coordinate, joints[drive.joint].joint, aux)
             aux += law.order
             if coordinate.entry is None:
@@ -395,4 +400,5 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         gcol_f=nan(int(max([0, *(t.path_mode + path * t.nf[t.path_body])]))),
         e=nan(int((speeds[t.path_body] * path).sum())), S=nan(int(t.env_start[-1])), S_diag=nan(n_rows),
         redundant=np.zeros(n_rows, dtype=np.int64), rhs=nan(n_rows), lam=np.zeros(n_rows),
+        row_force=np.zeros(n_rows), reaction=nan(len(t.joint_body), 6), effort=nan(len(t.drive_coord)),
     )  # fmt: skip

@@ -76,6 +76,14 @@ class Tables(NamedTuple):
     coord_pos: Ints  # place in pos, or -1 for a cut joint
     coord_vel: Ints  # place in vel, or -1
     coord_entry: Ints  # entry that gives the coordinate of a cut joint, or -1
+    # joints, in the order of `System.joints`: where their force is found (see dynamics/reactions.py)
+    joint_body: Ints  # body whose tree joint it is, or 0
+    joint_sign: Floats  # 1, or -1 when P is on that body
+    joint_q: Ints  # marker Q
+    joint_row: Ints  # (n_joints, 2) its rows, when it is a cut
+    joint_coord: Ints  # (n_joints, 2) its scalar coordinates
+    drive_coord: Ints  # coordinate that a drive prescribes, drives in the order of the model
+    drive_row: Ints  # its row, when the joint is a cut, or -1
     # relations between two markers: kinds in model/joints/relations.py
     ent_kind: Ints
     ent_p: Ints  # marker P
@@ -188,3 +196,7 @@ class Workspace(NamedTuple):
     redundant: Ints  # (n_rows,) 1 where the row was found redundant
     rhs: Floats
     lam: Floats
+    # outputs
+    row_force: Floats  # (n_rows,) multipliers as they are reported
+    reaction: Floats  # (n_joints, 6) force and moment of P's side on Q's side, at Q, ground axes
+    effort: Floats  # (n_drives,)

@@ -1,0 +1,78 @@
+"""A system with its arrays, for callers in Python: one evaluation at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics import evaluate
+from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.model.forces.tables import workspace as law_workspace
+from flexmbs.model.state import State
+from flexmbs.model.system import System
+
+Array = NDArray[np.float64]
+
+
+class Evaluator:
+    """Workspace of a system. Methods leave everything they compute in `ws` (see model/tables.py)."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.tables = system.tables
+        self.ws = system.workspace()
+        self.laws = system.laws.tables
+        self.law_work = law_workspace(self.laws)
+        self.acc = np.zeros(system.n_vel)
+
+    def _args(self, state: State, acc: Array) -> tuple[Any, ...]:
+        self.ws.beta_ref[:] = state.turns
+        return (
+            self.tables, self.ws, self.laws, self.law_work,
+            state.t, state.pos, state.vel, state.aux, acc,
+        )  # fmt: skip
+
+    def kinematics(self, state: State, acc: Array | None = None) -> None:
+        """Position and velocity stage; driven entries of the state are set to their law."""
+        evaluate.kinematics(*self._args(state, np.zeros(self.system.n_vel) if acc is None else acc))
+
+    def jacobian(self, state: State) -> Array:
+        """Rows of the constraints in the tree coordinates, G (n_rows, n_vel) (F27)."""
+        self.acc[:] = 0.0
+        evaluate.jacobian(*self._args(state, self.acc))
+        return self._dense_rows()
+
+    def _dense_rows(self) -> Array:
+        t, G = self.tables, np.zeros((self.system.n_rows, self.system.n_vel))
+        for g in range(len(t.group_start) - 1):
+            r0, r1 = t.group_start[g], t.group_start[g + 1]
+            for j in range(t.path_start[g], t.path_start[g + 1]):
+                i = t.path_body[j]
+                k0, k1 = t.o_eta[i], t.o_eta[i + 1]
+                piece = self.ws.e[t.path_e[j] : t.path_e[j] + (k1 - k0) * (r1 - r0)]
+                G[r0:r1, k0:k1] = piece.reshape(k1 - k0, r1 - r0).T
+        return G
+
+    def observe(self, state: State) -> Array:
+        """Accelerations (n_vel,) and all outputs of a state; raises `SolverError` when there are none."""
+        self.check(evaluate.observe(*self._args(state, self.acc)))
+        return self.acc.copy()
+
+    def check(self, status: int) -> None:
+        """Turn a status of `dynamics/evaluate.py` into an error that names what is wrong."""
+        if status == 0:
+            return
+        names = self.system.bodies
+        what = {
+            1: "an elastic coordinate has no inertia",
+            2: "a joint coordinate moves no inertia",
+        }.get(status, "accelerations are not finite")
+        bad = [names[i] for i in range(1, len(names)) if not np.all(np.isfinite(self.ws.da[i]))]
+        where = f"bodies.{bad[0]}" if bad else "model"
+        raise SolverError(
+            Diagnostic(
+                "solver.singular", where, what, "give the bodies beyond it mass and inertia, or hold them"
+            )
+        )

@@ -1,0 +1,231 @@
+"""First guess of the state, and how strongly each joint coordinate holds on to it (F34)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.model.bodies import GROUND, FlexibleBody
+from flexmbs.model.state import State
+from flexmbs.model.system import JointPlace, System
+from flexmbs.spatial import log_so3, quat_from_matrix, quat_to_matrix
+
+Array = NDArray[np.float64]
+
+#: Weights of a value that is given, one that comes from the poses, one that nobody asked for.
+GIVEN, POSED, DEFAULT = 1e8, 1e4, 1.0
+
+
+@dataclass
+class Guess:
+    """State to start from; weights by speed; `cut_targets`: (coordinate number, value, rate, weight)."""
+
+    state: State
+    weight: Array
+    speed_weight: Array
+    held: list[int] = field(default_factory=list)
+    cut_targets: list[tuple[int, float, float, float, float]] = field(default_factory=list)
+
+    def soft_rows(self, evaluator: Evaluator, start: State, free: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Weighted rows that pull the positions back to the guess."""
+        away = difference(evaluator.system, start.pos, self.state.pos)
+        A, b = np.diag(self.weight)[:, free], -self.weight * away
+        if not self.cut_targets:
+            return A, b
+        J = coordinate_jacobian(evaluator, self.state, [item[0] for item in self.cut_targets])
+        values = np.array([item[1] for item in self.cut_targets])
+        weight = np.array([item[3] for item in self.cut_targets])
+        now = evaluator.ws.coord_x[[item[0] for item in self.cut_targets]]
+        return np.vstack([A, weight[:, None] * J[:, free]]), np.concatenate([b, weight * (values - now)])
+
+    def soft_speed_rows(self, evaluator: Evaluator, free: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Weighted rows that pull the speeds to the given ones; the state holds those of the tree already."""
+        A, b = np.diag(self.speed_weight)[:, free], np.zeros(len(self.speed_weight))
+        if not self.cut_targets:
+            return A, b
+        J = coordinate_jacobian(evaluator, self.state, [item[0] for item in self.cut_targets])
+        evaluator.kinematics(self.state)
+        now = evaluator.ws.coord_v[[item[0] for item in self.cut_targets]]
+        weight = np.array([item[4] for item in self.cut_targets])
+        rates = np.array([item[2] for item in self.cut_targets])
+        return np.vstack([A, weight[:, None] * J[:, free]]), np.concatenate([b, weight * (rates - now)])
+
+
+def difference(system: System, start: Array, pos: Array) -> Array:
+    """The change v with start (+) v = pos."""
+    t, out = system.tables, np.zeros(system.n_vel)
+    places = np.flatnonzero(t.vel_of_pos >= 0)
+    out[t.vel_of_pos[places]] = pos[places] - start[places]
+    for b, e in zip(t.ball_beta, t.ball_eta, strict=True):
+        out[e : e + 3] = log_so3(quat_to_matrix(start[b : b + 4]).T @ quat_to_matrix(pos[b : b + 4]))
+    return out
+
+
+def coordinate_jacobian(evaluator: Evaluator, state: State, numbers: list[int]) -> Array:
+    """Rates of joint coordinates for unit speeds, (coordinates, n_vel)."""
+    trial, J = state.copy(), np.zeros((len(numbers), len(state.vel)))
+    for k in np.flatnonzero(evaluator.tables.driven < 0):
+        trial.vel[:] = 0.0
+        trial.vel[k] = 1.0
+        evaluator.kinematics(trial)
+        J[:, k] = evaluator.ws.coord_v[numbers]
+    trial.vel[:] = 0.0
+    evaluator.kinematics(trial)
+    J -= evaluator.ws.coord_v[numbers][:, None] * (evaluator.tables.driven < 0)
+    evaluator.kinematics(state)
+    return J
+
+
+def first_guess(system: System, evaluator: Evaluator) -> Guess:
+    """Given initial values, else those of the poses, else zero."""
+    t = system.tables
+    state = State(
+        0.0, np.zeros(system.n_pos), np.zeros(system.n_vel), initial_aux(system), np.zeros(len(t.ent_kind))
+    )
+    state.pos[t.ball_beta] = 1.0
+    guess = Guess(state, np.full(system.n_vel, DEFAULT), np.full(system.n_vel, DEFAULT))
+    _elastic(system, state)
+    # poses of markers in their bodies at these q
+    evaluator.kinematics(state)
+    local = evaluator.ws.mark_u.copy(), evaluator.ws.mark_Rl.copy()
+    for name, place in system.joints.items():
+        base = name not in system.model.joints
+        if place.body:
+            _tree_joint(system, guess, place, local, base)
+        else:
+            _cut_joint(system, guess, place, local)
+    return guess
+
+
+def initial_aux(system: System) -> Array:
+    """Own states at their initial values, then values of drives that are given by their rates."""
+    values = [float(item.initial) for item in system.model.states.values()]
+    return np.array([*values, *(x for law in system.time_laws for x in law.start)], dtype=float)
+
+
+def _elastic(system: System, state: State) -> None:
+    t = system.tables
+    for i, name in enumerate(system.bodies):
+        body = system.model.bodies.get(name)
+        if isinstance(body, FlexibleBody):
+            for target, given, o in ((state.pos, body.q, t.o_q[i]), (state.vel, body.q_dot, t.o_qd[i])):
+                given = np.asarray(given, dtype=float)
+                target[o : o + len(given)] = given
+
+
+def _pose(system: System, body: str) -> tuple[Array, Array] | None:
+    """Pose of a body in ground, where it is given."""
+    if body == GROUND:
+        return np.zeros(3), np.eye(3)
+    part = system.model.bodies[body]
+    start = part.initial
+    if start is not None and (start.pos is not None or start.rot is not None):
+        pos = part.pose_pos if start.pos is None else start.pos
+        rot = part.pose_rot if start.rot is None else start.rot
+        return np.asarray(pos, dtype=float), np.asarray(rot, dtype=float)
+    if not part.pose_given:
+        return None
+    return np.asarray(part.pose_pos, dtype=float), np.asarray(part.pose_rot, dtype=float)
+
+
+def relative_pose(system: System, place: JointPlace, local: Any) -> tuple[Array, Array] | None:
+    """Place and orientation of Q in P from the poses of the bodies, where both are given."""
+    ends = []
+    for marker in (place.P, place.Q):
+        pose = _pose(system, marker.body)
+        if pose is None:
+            return None
+        u, R = local[0][marker.number], local[1][marker.number]
+        ends.append((pose[0] + pose[1] @ u, pose[1] @ R))
+    (x_P, R_P), (x_Q, R_Q) = ends
+    return R_P.T @ (x_Q - x_P), R_P.T @ R_Q
+
+
+def motion_values(motion: Any, d: Array, R: Array) -> Array:
+    """Coordinates of an explicit face from the pose of Q in P, which may be off its constraints."""
+    turns = [item for item in motion if item.axis >= 0 and item.turn != 0.0]
+    values: list[float] = []
+    for item in motion:
+        if item.axis < 0:
+            values += list(quat_from_matrix(R))
+        elif item.turn == 0.0:
+            values.append(float(d[item.axis]))
+        elif len(turns) == 1:
+            i, j = (item.axis + 1) % 3, (item.axis + 2) % 3
+            angle = float(np.arctan2(R[j, i], R[i, i]))
+            if item.travel:  # a screw: the turn nearest to its travel
+                angle += 2.0 * np.pi * np.round((d[item.axis] / item.travel - angle) / (2.0 * np.pi))
+            values.append(angle)
+        else:
+            a, b = turns[0].axis, turns[1].axis
+            c, sign = 3 - a - b, 1.0 if (b - a) % 3 == 1 else -1.0
+            first = item is turns[0]
+            pair = (sign * R[c, b], R[b, b]) if first else (sign * R[a, c], R[a, a])
+            values.append(float(np.arctan2(*pair)))
+    return np.array(values)
+
+
+def _tree_joint(system: System, guess: Guess, place: JointPlace, local: Any, base: bool) -> None:
+    joint, state = place.joint, guess.state
+    pos = slice(place.pos, place.pos + joint.n_beta)
+    vel = slice(place.vel, place.vel + joint.n_eta)
+    if base:
+        _base(system, guess, place, local, pos, vel)
+        return
+    if joint.position is not None:
+        state.pos[pos] = np.asarray(joint.position, dtype=float)
+        guess.weight[vel] = GIVEN
+    elif joint.point is None:
+        pose = relative_pose(system, place, local)
+        if pose is not None:
+            state.pos[pos] = motion_values(joint.motion, *pose)
+            guess.weight[vel] = POSED
+    if joint.velocity is not None:
+        state.vel[vel] = np.asarray(joint.velocity, dtype=float)
+        guess.speed_weight[vel] = GIVEN
+    if joint.hold:
+        guess.held += list(range(vel.start, vel.stop))
+
+
+def _base(system: System, guess: Guess, place: JointPlace, local: Any, pos: slice, vel: slice) -> None:
+    """Pose and velocity of a body without joint in the tree; ground is P, the body frame is Q."""
+    body = system.model.bodies[place.Q.body]
+    pose = _pose(system, place.Q.body) or (np.zeros(3), np.eye(3))
+    given = body.initial is not None or body.pose_given
+    state, start = guess.state, body.initial
+    u, R = local[0][place.Q.number], local[1][place.Q.number]
+    d, R_Q = pose[0] + pose[1] @ u, pose[1] @ R
+    state.pos[pos] = motion_values(place.joint.motion, d, R_Q)
+    guess.weight[vel] = GIVEN if body.initial is not None else POSED if given else DEFAULT
+    if start is None:
+        return
+    v, w = np.asarray(start.velocity, dtype=float), np.asarray(start.angular_velocity, dtype=float)
+    if start.frame == "body":
+        v, w = pose[1] @ v, pose[1] @ w
+    state.vel[vel] = np.concatenate([v, R_Q.T @ w])[: vel.stop - vel.start]
+    guess.speed_weight[vel] = GIVEN
+
+
+def _cut_joint(system: System, guess: Guess, place: JointPlace, local: Any) -> None:
+    """Cut joints hold on to their coordinates like those of the tree; balls only when given."""
+    joint = place.joint
+    pose = None if joint.point is not None else relative_pose(system, place, local)
+    values, weight = np.zeros(len(place.coordinates)), DEFAULT
+    scalar = [item for item in joint.motion or () if item.axis >= 0]
+    if joint.position is not None and joint.n_beta == len(scalar):
+        values, weight = np.asarray(joint.position, dtype=float), GIVEN
+    elif pose is not None:
+        values, weight = motion_values(scalar, *pose), POSED
+    rates, rate_weight = np.zeros(len(place.coordinates)), DEFAULT
+    if joint.velocity is not None and joint.n_eta == len(scalar):
+        rates, rate_weight = np.asarray(joint.velocity, dtype=float), GIVEN
+    if joint.hold:
+        weight = rate_weight = 1e10
+    for c, value, rate in zip(place.coordinates, values, rates, strict=True):
+        assert c.entry is not None
+        guess.state.turns[c.entry.number] = value
+        guess.cut_targets.append((c.number, float(value), float(rate), weight, rate_weight))

@@ -1,0 +1,200 @@
+"""Initial assembly: the consistent state nearest to what is given (F34).
+
+Start: `initial` where given, else the poses, else zero. What moves are joint coordinates; elastic ones, held
+and driven ones stay. "Nearest" weighs a given value far above a default, so that defaults give way first, and
+counts cut joints like those of the tree: so the result does not depend on the choice of the cuts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.evaluate import add_increment
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.guess import Guess, first_guess
+from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.model.joints.base import EQUAL_TURN, SQUARE
+from flexmbs.model.state import State
+from flexmbs.model.system import System
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-12  # of the size of the model
+ITERATIONS = 60
+
+
+def assemble(system: System, evaluator: Evaluator | None = None) -> State:
+    """State at t = 0 with all constraints met, or `SolverError` with the rows that cannot be met (F34)."""
+    evaluator = evaluator or Evaluator(system)
+    guess = first_guess(system, evaluator)
+    state = guess.state
+    late = np.array([row.constant_from_start for group in system.groups for row in group.rows], dtype=bool)
+    _positions(system, evaluator, guess, ~late)
+    evaluator.kinematics(state)
+    # what couplings take from the start
+    system.tables.row_const[late] += evaluator.ws.g[late]
+    _check_closure(system, evaluator, state)
+    _check_orientation(system, evaluator)
+    _velocities(system, evaluator, guess)
+    state.turns[:] = evaluator.ws.ent[:, 0]
+    return state
+
+
+@dataclass
+class _Problem:
+    """Least change with weights: soft rows A change = b, hard rows G change = -g."""
+
+    A: Array
+    b: Array
+    G: Array
+    g: Array
+
+    def solve(self) -> Array:
+        """Change that meets the hard rows as well as they can be, and is best in the soft ones."""
+        if not len(self.g):
+            return np.linalg.lstsq(self.A, self.b, rcond=None)[0]
+        U, s, Vt = np.linalg.svd(self.G, full_matrices=True)
+        rank = int(np.sum(s > 1e-9 * max(float(s[0]), 1e-300))) if len(s) else 0
+        change = -Vt[:rank].T @ ((U[:, :rank].T @ self.g) / s[:rank])
+        Z = Vt[rank:].T
+        if Z.shape[1]:
+            change = change + Z @ np.linalg.lstsq(self.A @ Z, self.b - self.A @ change, rcond=None)[0]
+        return change
+
+
+def _movable(system: System, guess: Guess) -> NDArray[np.int64]:
+    """Speeds that assembly may change: joint speeds that are neither driven nor held."""
+    t = system.tables
+    free = np.zeros(system.n_vel, dtype=bool)
+    for i in range(1, len(t.parent)):
+        free[t.o_eta[i] : t.o_qd[i]] = True
+    free &= t.driven < 0
+    free[guess.held] = False
+    return np.flatnonzero(free)
+
+
+def _positions(system: System, evaluator: Evaluator, guess: Guess, active: NDArray[np.bool_]) -> None:
+    """Newton iteration on the positions, nearest to the guess."""
+    state, free = guess.state, _movable(system, guess)
+    start = state.copy()
+    size = _size(system)
+    evaluator.kinematics(state)
+    if not np.any(active) and not guess.cut_targets:
+        return
+    best = np.inf
+    for k in range(ITERATIONS):
+        G = evaluator.jacobian(state)[np.ix_(active, free)]
+        g = evaluator.ws.g[active].copy()
+        best = float(np.abs(g).max(initial=0.0))
+        A, b = guess.soft_rows(evaluator, start, free)
+        change = _Problem(A, b, G, g).solve()
+        if best <= TOLERANCE * size and (k > 0 or not guess.cut_targets) and _small(change):
+            return
+        _damped_step(evaluator, state, free, change, active, best)
+    if best > 1e-9 * size:
+        evaluator.kinematics(state)
+
+
+def _small(change: Array) -> bool:
+    return bool(np.abs(change).max(initial=0.0) < 1e-10)
+
+
+def _damped_step(
+    evaluator: Evaluator,
+    state: State,
+    free: NDArray[np.int64],
+    change: Array,
+    active: NDArray[np.bool_],
+    before: float,
+) -> None:
+    """Take the step, or as much of it as does not open the loops further."""
+    full = np.zeros(len(state.vel))
+    full[free] = change * min(1.0, 0.7 / max(float(np.abs(change).max(initial=0.0)), 1e-300))
+    old = state.pos.copy()
+    for _ in range(8):
+        add_increment(evaluator.tables, old, full, state.pos)
+        evaluator.kinematics(state)
+        after = float(np.abs(evaluator.ws.g[active]).max(initial=0.0))
+        if after <= max(1.5 * before, 1e-9):
+            return
+        full *= 0.5
+
+
+def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
+    """Speeds nearest to the given ones that keep all constraints."""
+    state, free = guess.state, _movable(system, guess)
+    G = evaluator.jacobian(state)
+    A, b = guess.soft_speed_rows(evaluator, free)
+    g_dot = evaluator.ws.g_dot.copy()
+    state.vel[free] += _Problem(A, b, G[:, free], g_dot).solve()
+    evaluator.kinematics(state)
+    worst = np.abs(evaluator.ws.g_dot)
+    scale = float(np.abs(state.vel).max(initial=0.0)) * max(float(np.abs(G).max(initial=0.0)), 1.0)
+    if worst.max(initial=0.0) > 1e-8 * max(scale, 1.0):
+        _fail(system, worst, 1e-8 * max(scale, 1.0), "velocities", "m/s or rad/s")
+
+
+def _size(system: System) -> float:
+    """A length of the model: its largest marker distance, at least a millimetre."""
+    return max(float(np.abs(system.tables.mark_u0).max(initial=0.0)), 1e-3)
+
+
+def _check_closure(system: System, evaluator: Evaluator, state: State) -> None:
+    worst = np.abs(evaluator.ws.g)
+    limit = 1e-9 * max(_size(system), 1.0)
+    if not worst.max(initial=0.0) <= limit:
+        _fail(system, worst, limit, "positions", "m or rad")
+
+
+def row_names(system: System) -> list[str]:
+    """`joints.name (translation x)` for every row."""
+    kinds = {"joint": "joints", "coupling": "couplings", "drive": "drives"}
+    return [f"{kinds[g.kind]}.{g.name} ({row.text})" for g in system.groups for row in g.rows]
+
+
+def _fail(system: System, worst: Array, limit: float, what: str, units: str) -> None:
+    names = row_names(system)
+    order = np.argsort(-np.nan_to_num(worst, nan=np.inf))
+    items = [f"{names[r]} |g| = {worst[r]:.3g}" for r in order[:3] if not worst[r] <= limit]
+    where = names[order[0]].partition(" ")[0]
+    raise SolverError(
+        Diagnostic(
+            "assembly.open",
+            where,
+            f"{what} cannot be assembled: {'; '.join(items)} ({units}; tolerance {limit:.1e})",
+            "check lengths, poses and initial values",
+        )
+    )
+
+
+def _check_orientation(system: System, evaluator: Evaluator) -> None:
+    """Parallel rows and axial vectors vanish for the opposite orientation too."""
+    ws = evaluator.ws
+    for group in system.groups:
+        if group.kind != "joint":
+            continue
+        kinds = {row.entries[0][1].kind for row in group.rows}
+        entry = group.rows[0].entries[0][1]
+        R = ws.mark_R[entry.P.number].T @ ws.mark_R[entry.Q.number]
+        squares = [
+            row for row in group.rows
+            if row.entries[0][1].kind == SQUARE and row.entries[0][1].b == 2 and row.entries[0][1].a < 2
+        ]  # fmt: skip
+        turned = len(squares) == 2 and R[2, 2] < 0.0
+        if (
+            EQUAL_TURN in kinds
+            and len([1 for row in group.rows if row.entries[0][1].kind == EQUAL_TURN]) == 3
+        ):
+            turned = np.trace(R) < 0.0
+        if turned:
+            raise SolverError(
+                Diagnostic(
+                    "assembly.opposite",
+                    f"joints.{group.name}",
+                    "it closes with its axes in opposite directions",
+                    "turn one of the frames round, or give initial positions nearer to the closed loop",
+                )
+            )

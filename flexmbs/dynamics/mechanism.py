@@ -1,0 +1,183 @@
+"""The system with its equations of motion: what Python callers use.
+
+system = build(model);  state = system.initial_state();  motion = system.forward_dynamics(state)
+motion.bodies["rod"].acceleration;  motion["joints.main.reaction_force"]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.initial import assemble
+from flexmbs.expressions import Expression
+from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
+from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.model import Model
+from flexmbs.model.state import State
+from flexmbs.model.system import JointPlace, System, build_system
+from flexmbs.spatial import quat_from_matrix
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class BodyMotion:
+    """Motion of the body frame's origin, ground axes; quaternion body to ground; elastic coordinates."""
+
+    position: Array
+    quaternion: Array
+    velocity: Array
+    angular_velocity: Array
+    acceleration: Array
+    angular_acceleration: Array
+    applied: Array
+    q: Array
+    q_dot: Array
+    q_ddot: Array
+
+
+@dataclass
+class JointMotion:
+    """Coordinates in the order of the interface's table; force and moment of `from` on `to`, ground axes."""
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+    reaction_force: Array
+    reaction_moment: Array
+
+
+@dataclass
+class Motion:
+    """A state with its accelerations and forces, under the names of results."""
+
+    time: float
+    bodies: dict[str, BodyMotion]
+    joints: dict[str, JointMotion]
+    couplings: dict[str, float]
+    drives: dict[str, float]
+    acc: Array = field(repr=False)
+
+    def __getitem__(self, path: str) -> Any:
+        """`motion["joints.main.acceleration"]`; couplings end in `.force`, drives in `.effort`."""
+        kind, name, *rest = path.split(".")
+        item = getattr(self, kind)[name]
+        return getattr(item, rest[0]) if hasattr(item, rest[0] if rest else "") else item
+
+    def names(self) -> list[str]:
+        """All paths."""
+        found = [f"bodies.{b}.{f.name}" for b in self.bodies for f in fields(BodyMotion)]
+        found += [f"joints.{j}.{f.name}" for j in self.joints for f in fields(JointMotion)]
+        return (
+            found
+            + [f"couplings.{c}.force" for c in self.couplings]
+            + [f"drives.{d}.effort" for d in self.drives]
+        )
+
+
+class Mechanism(System):
+    """A numbered system and what can be asked of it at a state."""
+
+    def evaluator(self) -> Evaluator:
+        """Fresh arrays for one line of evaluations."""
+        return Evaluator(self)
+
+    def initial_state(self) -> State:
+        """Assembled state at t = 0 (F34)."""
+        return assemble(self)
+
+    def forward_dynamics(self, state: State) -> Motion:
+        """Accelerations of joints, modes and bodies, and the reactions (F22-F28)."""
+        evaluator = self.evaluator()
+        state = state.copy()
+        acc = evaluator.observe(state)
+        return motion_of(evaluator, state, acc)
+
+    def _of_body(self, state: State, body: str) -> tuple[Any, dict[str, Any], int]:
+        part, i = self.model.bodies[body], self.numbers.index[body]
+        options: dict[str, Any] = {}
+        if isinstance(part, FlexibleBody):
+            stiffening = part.geometric_stiffening is not False
+            options = {"inertia_terms": part.inertia_terms, "stiffening": stiffening}
+        return self.integrals(body), options, i
+
+    def mass_matrix(self, state: State, body: str) -> Array:
+        """M of one body at its elastic coordinates, (6+nf, 6+nf), body axes (F12)."""
+        integrals, options, i = self._of_body(state, body)
+        q = state.pos[self.tables.o_q[i] :][: integrals.nf]
+        return body_mass_matrix(integrals, q, **options)
+
+    def quadratic_velocity_forces(self, state: State, body: str) -> Array:
+        """Q_v of one body, (6+nf,), body axes (F13)."""
+        integrals, options, i = self._of_body(state, body)
+        evaluator = self.evaluator()
+        evaluator.kinematics(state.copy())
+        w = evaluator.ws.R[i].T @ evaluator.ws.v[i, 3:]
+        q, q_dot = state.pos[self.tables.o_q[i] :], state.vel[self.tables.o_qd[i] :]
+        return body_velocity_forces(integrals, q[: integrals.nf], q_dot[: integrals.nf], w, **options)
+
+
+def build(model: Model, free: dict[str, Expression] | None = None) -> Mechanism:
+    """Number a model; `free`: expressions of channels that the caller wants evaluated."""
+    system = build_system(model, free)
+    return Mechanism(**{item.name: getattr(system, item.name) for item in fields(System)})
+
+
+def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:
+    """Everything reported at a state, after `Evaluator.observe`."""
+    system, ws, t = evaluator.system, evaluator.ws, evaluator.tables
+    bodies = {}
+    for i, name in enumerate(system.bodies):
+        if i:
+            q, k, n, o = int(t.o_q[i]), int(t.o_qd[i]), int(t.nf[i]), int(t.o_f[i])
+            v, a = ws.v[i].copy(), ws.a[i].copy()
+            bodies[name] = BodyMotion(
+                ws.r[i].copy(), quat_from_matrix(ws.R[i]), v[:3], v[3:], a[:3], a[3:],
+                ws.f_app[o : o + 6 + n].copy(), state.pos[q : q + n].copy(), state.vel[k : k + n].copy(),
+                acc[k : k + n].copy(),
+            )  # fmt: skip
+    joints = {}
+    for j, (name, place) in enumerate(system.joints.items()):
+        if name in system.model.joints:
+            x, v, a = joint_coordinates(evaluator, state, acc, place)
+            joints[name] = JointMotion(x, v, a, ws.reaction[j, :3].copy(), ws.reaction[j, 3:].copy())
+    couplings = {
+        g.name: float(ws.row_force[g.rows[0].number]) * g.rows[0].scale
+        for g in system.groups
+        if g.kind == "coupling"
+    }
+    drives = {name: float(ws.effort[d]) for d, name in enumerate(system.model.drives)}
+    return Motion(state.t, bodies, joints, couplings, drives, acc)
+
+
+def joint_coordinates(
+    evaluator: Evaluator, state: State, acc: Array, place: JointPlace
+) -> tuple[Array, Array, Array]:
+    """Positions, speeds and their rates of a joint, in the order of the interface's table."""
+    joint, ws = place.joint, evaluator.ws
+    if place.body:
+        pos = state.pos[place.pos : place.pos + joint.n_beta].copy()
+        speeds = slice(place.vel, place.vel + joint.n_eta)
+        return pos, state.vel[speeds].copy(), acc[speeds].copy()
+    x, v, a = [], [], []
+    entries = iter(place.coordinates)
+    P, Q = place.P.number, place.Q.number
+    R_Q = ws.mark_R[Q]
+    for item in joint.motion or ():
+        if item.axis >= 0:
+            coordinate = next(entries)
+            assert coordinate.entry is not None
+            row = ws.ent[coordinate.entry.number]
+            x, v, a = [*x, row[0]], [*v, row[1]], [*a, row[2]]
+        else:
+            w_P, w_Q = ws.mark_v[P, 3:], ws.mark_v[Q, 3:]
+            x += list(quat_from_matrix(ws.mark_R[P].T @ R_Q))
+            v += list(R_Q.T @ (w_Q - w_P))
+            a += list(R_Q.T @ (ws.mark_a[Q, 3:] - ws.mark_a[P, 3:] + np.cross(w_Q, w_P)))
+    return np.array(x), np.array(v), np.array(a)
