@@ -57,6 +57,26 @@ def merged(planes: list[Plane], size: float) -> Plane:
     return Plane(points[first], inverse.ravel()[quads])
 
 
+def straightened(plane: Plane, on_curve: Place, element: str) -> Plane:
+    """Mid-nodes moved to the middle of their edges, but for edges on a curve; centres to match.
+
+    Quadratic elements hold all quadratic fields only where they are straight. The centre of a quadrilateral
+    is the middle of the diagonal that splits it into triangles.
+    """
+    points, quads = plane.points.copy(), plane.quads
+    curved = on_curve(points)
+    for mid, a, b in ((1, 0, 2), (5, 2, 8), (7, 8, 6), (3, 6, 0)):
+        straight = ~(curved[quads[:, mid]] & curved[quads[:, a]] & curved[quads[:, b]])
+        rows = quads[straight]
+        points[rows[:, mid]] = 0.5 * (points[rows[:, a]] + points[rows[:, b]])
+    if element in TETS:
+        points[quads[:, 4]] = 0.5 * (points[quads[:, 0]] + points[quads[:, 8]])
+    else:
+        mids, corners = points[quads[:, [1, 3, 5, 7]]].sum(axis=1), points[quads[:, [0, 2, 6, 8]]].sum(axis=1)
+        points[quads[:, 4]] = 0.5 * mids - 0.25 * corners
+    return Plane(points, quads)
+
+
 def extrude(plane: Plane, z: Floats) -> tuple[Floats, Ints]:
     """Points (n, 3) and lattices (n_cells, 27), node i + 3 j + 9 k; z lists corners and mid-nodes in turn."""
     n = len(plane.points)

@@ -11,7 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.fe.attach import PointMass
 from flexmbs.fe.beams import BeamData, Section
-from flexmbs.fe.lattice import BRICKS, TETS, Place, Plane, extrude, grid, lattice_mesh, mapped, merged
+from flexmbs.fe.lattice import (
+    BRICKS,
+    TETS,
+    Place,
+    Plane,
+    extrude,
+    grid,
+    lattice_mesh,
+    mapped,
+    merged,
+    straightened,
+)
 from flexmbs.fe.mesh import Mesh
 
 Floats = NDArray[np.float64]
@@ -71,7 +82,7 @@ def cylinder(
     if n[1] < 4 or (r == 0.0 and n[1] % 4):
         raise _error("divisions", f"{n[1]} around", "at least 4; a multiple of 4 for a full cylinder")
     _require_element(element)
-    plane = _ring(R, r, n) if r > 0.0 else _disc(R, n)
+    plane = straightened(_ring(R, r, n) if r > 0.0 else _disc(R, n), _on_circles(R, r), element)
     points, lattices = extrude(plane, np.linspace(0.0, h, 2 * n[2] + 1))
     places = _extremes(np.zeros(3), np.array([0.0, 0.0, h]), "z")
     places["outer"] = lambda x: np.abs(np.hypot(x[:, 0], x[:, 1]) - R) <= 1e-9 * R
@@ -80,6 +91,14 @@ def cylinder(
     mesh = lattice_mesh(points, lattices, element, places, "cylinder")
     object.__setattr__(mesh, "points", mesh.points + _numbers("origin", origin, 3))
     return mesh
+
+
+def _on_circles(R: float, r: float) -> Place:
+    def place(x: Floats) -> NDArray[np.bool_]:
+        radius = np.hypot(x[:, 0], x[:, 1])
+        return (np.abs(radius - R) <= 1e-9 * R) | ((np.abs(radius - r) <= 1e-9 * R) & (r > 0.0))
+
+    return place
 
 
 def _polar(points: Floats) -> Floats:
