@@ -67,17 +67,15 @@ def area_vectors(X: Floats) -> tuple[Floats, Floats]:
 
 
 def nodal_areas(mesh: Mesh, faces: list[Ints]) -> Floats:
-    """Area that each node stands for (n_nodes,), all positive: diagonal of the mass form, scaled to the face.
+    """Integrals of the shape functions over faces (n_nodes,) [m^2]: the nodal loads of a unit pressure.
 
-    Row sums are negative at corners of 8-node faces, which no mean can use.
+    Weighted with them a mean over nodes is the mean over the area, and its load a uniform traction. Corners
+    of 8-node faces have negative ones; moments up to the second stay those of the area, so means exist.
     """
     area = np.zeros(mesh.n_nodes)
     for nodes in faces:
         N, vectors = area_vectors(mesh.points[nodes])
-        element = np.linalg.norm(vectors, axis=2)
-        share = np.einsum("fp,pn->fn", element, N * N)
-        share *= (element.sum(axis=1) / share.sum(axis=1))[:, None]
-        np.add.at(area, nodes, share)
+        np.add.at(area, nodes, np.einsum("fp,pn->fn", np.linalg.norm(vectors, axis=2), N))
     return area
 
 

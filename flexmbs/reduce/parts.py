@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 #: with --tol: modes are computed up to these multiples of the band, one after the other
-REACH = (1.5, 3.0, 6.0)
+REACH = (1.5, 3.0, 6.0, 12.0, 24.0)
 MAX_FOR_TOL = 400
 
 

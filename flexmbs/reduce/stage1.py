@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from flexmbs import __version__
 from flexmbs.certificate import certify
@@ -59,7 +60,12 @@ class Reduction:
 
 
 def run(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = None) -> ModalData:
-    """Reduce a body as the recipe says."""
+    """Reduce a body as the recipe says, on one thread: spinning pools of threads cost more than they give."""
+    with threadpool_limits(1):
+        return _run(recipe, mesh, progress)
+
+
+def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
     started = time.perf_counter()
     tell = progress or (lambda fraction, text: None)
     tell(0.0, "reading the mesh")
