@@ -1,0 +1,73 @@
+"""Cases of any size, for scaling tests and benchmarks; the dictionaries have the keys of a case file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def four_bars(n: int, *, angle: float = 1.5707963267948966, speed: float = -1.0) -> dict[str, Any]:
+    """N four-bars in a row: n + 1 cranks on ground carry n couplers, all links 1 m and 1 kg, one freedom.
+
+    All cranks stay parallel: `((n + 1)/3 + n) theta'' = -((n + 1)/2 + n) g cos theta`, whatever the cut.
+    """
+    link = {
+        "type": "rigid",
+        "mass": 1.0,
+        "com": [0.5, 0, 0],
+        "inertia": {"iyy": 1.0 / 12.0, "izz": 1.0 / 12.0},
+        "frames": {"end": {"pos": [1.0, 0, 0]}},
+        "visual": {"shape": "link", "to": "end", "radius": 0.03},
+    }
+    start = {"position": angle, "velocity": speed}
+    bodies, joints = {}, {}
+    for k in range(n + 1):
+        bodies[f"crank{k}"] = link
+        joints[f"base{k}"] = {
+            "type": "revolute",
+            "from": f"ground.base{k}",
+            "to": f"crank{k}",
+            "initial": {**start, "hold": k == 0},
+        }
+    for k in range(n):
+        bodies[f"coupler{k}"] = link
+        joints[f"left{k}"] = {
+            "type": "revolute",
+            "from": f"crank{k}.end",
+            "to": f"coupler{k}",
+            "initial": {"position": -angle, "velocity": -speed},
+        }
+        joints[f"right{k}"] = {"type": "revolute", "from": f"coupler{k}.end", "to": f"crank{k + 1}.end"}
+    return {
+        "title": f"{n} four-bars",
+        "gravity": [0.0, -9.81, 0.0],
+        "ground": {"frames": {f"base{k}": {"pos": [float(k), 0, 0]} for k in range(n + 1)}},
+        "bodies": bodies,
+        "joints": joints,
+        "analysis": {"t_end": 0.7, "rtol": 1e-9, "atol": 1e-11},
+    }
+
+
+def chain(n: int, *, angle: float = 0.1) -> dict[str, Any]:
+    """Serial chain of n equal links of 1 m and 1 kg on revolute joints about z, under gravity."""
+    bodies, joints = {}, {}
+    for k in range(n):
+        bodies[f"link{k}"] = {
+            "type": "rigid",
+            "mass": 1.0,
+            "com": [0.0, -0.5, 0],
+            "inertia": {"ixx": 1.0 / 12.0, "iyy": 0.001, "izz": 1.0 / 12.0},
+            "frames": {"end": {"pos": [0.0, -1.0, 0]}},
+        }
+        joints[f"j{k}"] = {
+            "type": "revolute",
+            "from": f"link{k - 1}.end" if k else "ground",
+            "to": f"link{k}",
+            "initial": {"position": angle},
+        }
+    return {
+        "title": f"chain of {n} links",
+        "gravity": [0.0, -9.81, 0.0],
+        "bodies": bodies,
+        "joints": joints,
+        "analysis": {"t_end": 1.0},
+    }
