@@ -1,0 +1,26 @@
+"""JSON Schema of case files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from flexmbs.case.schema.casefile import CaseFile
+from flexmbs.errors import Diagnostic, InputError
+
+
+def json_schema() -> dict[str, Any]:
+    """Schema (draft 2020-12) made from the classes that read case files."""
+    schema = CaseFile.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "flexmbs case file"}
+
+
+def write_schema(path: str | Path, schema: dict[str, Any]) -> None:
+    """Write the schema as text."""
+    try:
+        Path(path).write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            Diagnostic("file.write", str(path), f"cannot be written: {error.strerror}")
+        ) from None
