@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import declare, prepare
+from flexmbs._jit import declare, handle, prepare
 from flexmbs.errors import Diagnostic, SolverError, UsageError
 from flexmbs.integrate import memory as mem
 from flexmbs.integrate.loop import run
@@ -98,6 +98,11 @@ class Integrator:
         self.events = mem.events(256 + problem.n_switch)
         self._steps = 16
         self._finished = False
+        self._fixed = [handle(item) for item in (self.options, self.tab)]
+        self._scratch, self._out, self._events = (
+            handle(item) for item in (self.scratch, self.out, self.events)
+        )
+        self._memory = handle(self.memory)
         self._run = self._compiled()
 
     def _compiled(self) -> Any:
@@ -114,8 +119,8 @@ class Integrator:
 
     def _rest(self, n_steps: int, t_pause: float) -> tuple[Any, ...]:
         return (
-            self.problem.data, self.options, self.tab, self.memory, self.scratch, self.times, self.out,
-            self.events, n_steps, t_pause,
+            self.problem.data, *self._fixed, self._memory, self._scratch, self.times, self._out,
+            self._events, n_steps, t_pause,
         )  # fmt: skip
 
     @property
@@ -188,7 +193,8 @@ class Integrator:
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint of the same problem and settings."""
-        self.memory = Memory(*(np.array(checkpoint[name]) for name in Memory._fields))
+        self.memory = Memory(*(np.atleast_1d(checkpoint[name]) for name in Memory._fields))
+        self._memory = handle(self.memory)
 
 
 def integrator(

@@ -8,7 +8,7 @@ from flexmbs._jit import kernel
 from flexmbs.integrate.control import motion_norm, set_scales, speed_norm
 from flexmbs.integrate.memory import EVALUATIONS, H_LAST, HISTORY, MAX_PASSES, NO_FILTER, STEP_PASSES
 
-#: a method of order 2 takes many steps, over which local errors add up: the local tolerance is smaller by this
+#: a method of order 2 takes many steps, over which local errors add up: a smaller local tolerance
 TIGHTER = 30.0
 NO_CONVERGENCE = 99  # status: the iteration (F43) does not settle with this step
 
@@ -60,7 +60,7 @@ def place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1):
     return increment(data, mem.y, scr.delta, y1)
 
 
-@kernel
+@kernel(lean=True)
 def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
     """Solve one step of size h from the memory (F43, F44). Writes: y1, a1, scr.acc0, scr.acc1, scr.aux_dot.
 
@@ -99,7 +99,7 @@ def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
     return NO_CONVERGENCE
 
 
-@kernel
+@kernel(lean=True)
 def implicit_error(shifted, data, opt, mem, scr, t, h):
     """Error norm of a step: the leading term of the local error of the positions.
 

@@ -11,7 +11,7 @@ from flexmbs.integrate.memory import DENSE, H_STEP, T
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
 
-@kernel
+@kernel(lean=True)
 def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
     """A step of size h with its end made consistent. Writes: scr.y1, scr.f_end, scr.a_end, scr.acc_end.
 
@@ -70,7 +70,7 @@ def refresh_held(project, data, opt, scr, t, h):
     return status
 
 
-@kernel
+@kernel(lean=True)
 def inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out):
     """Consistent state at t_out inside the accepted step. Writes: scr.y_out, scr.closure.
 
@@ -98,7 +98,7 @@ def inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out):
     return project(data, t_out, scr.y_out, bh, gh, scr.closure)
 
 
-@kernel
+@kernel(lean=True)
 def first_size(rates, data, opt, tab, mem, scr):
     """First step from the tolerances (Hairer, Norsett and Wanner, II.4), by the largest component."""
     order = tab.order if opt.explicit == 1 else 2

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import handle, kernel
 from flexmbs.integrate.problem import Problem
 
 
@@ -16,7 +16,7 @@ class Data(NamedTuple):
     n: np.ndarray
 
 
-@kernel
+@kernel(lean=True)
 def rates(data, t, y, y_dot):
     n = data.n[0]
     y_dot[:] = 0.0
@@ -45,7 +45,7 @@ def rates(data, t, y, y_dot):
     return 0
 
 
-@kernel
+@kernel(lean=True)
 def euler(data, p, q, r, out):
     A, B, C = data.par[0], data.par[1], data.par[2]
     out[0] = (B - C) * q * r / A
@@ -53,7 +53,7 @@ def euler(data, p, q, r, out):
     out[2] = (A - B) * p * q / C
 
 
-@kernel
+@kernel(lean=True)
 def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     n = data.n[0]
     if data.kind[0] == 0:
@@ -73,7 +73,7 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     return 0
 
 
-@kernel
+@kernel(lean=True)
 def increment(data, y, delta, y_new):
     if data.kind[0] != 2:
         for i in range(delta.size):
@@ -91,7 +91,7 @@ def increment(data, y, delta, y_new):
     return 0
 
 
-@kernel
+@kernel(lean=True)
 def project(data, t, y, bh, gh, out):
     out[:] = 0.0
     if data.kind[0] == 1:
@@ -112,7 +112,7 @@ def project(data, t, y, bh, gh, out):
     return 0
 
 
-@kernel
+@kernel(lean=True)
 def switches(data, t, y, s):
     for k in range(s.size):
         s[k] = y[0] - data.par[1 + k] if data.kind[0] == 3 else y[0]
@@ -123,7 +123,7 @@ FUNCTIONS = dict(rates=rates, shifted=shifted, increment=increment, project=proj
 
 
 def problem(kind, par, n, n_pos, n_vel, **more):
-    data = Data(np.array([kind]), np.array(par, dtype=float), np.array([n]))
+    data = handle(Data(np.array([kind]), np.array(par, dtype=float), np.array([n])))
     return Problem(data=data, n_pos=n_pos, n_vel=n_vel, n_aux=more.pop("n_aux", 0), **FUNCTIONS, **more)
 
 

@@ -1,0 +1,206 @@
+"""A System as the Problem that integrators see: its state vector and kernels (F22-F26, F43-F44)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs._jit import handle, kernel
+from flexmbs.dynamics import evaluate
+from flexmbs.integrate.problem import Problem
+from flexmbs.model.forces.channels import fill_slots, free_expressions, state_rates
+from flexmbs.model.forces.tables import COORD_STOP, Laws, LawWork
+from flexmbs.model.forces.tables import workspace as law_workspace
+from flexmbs.model.system import System
+from flexmbs.model.tables import Tables, Workspace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+N_QUAD = 2  # integrals at the end of aux: work, dissipated energy
+
+
+class Equations(NamedTuple):
+    """All that the functions of a Problem need."""
+
+    sys: Tables
+    ws: Workspace
+    laws: Laws
+    lw: LawWork
+    acc: Floats  # (n_vel,) scratch
+    size: Ints  # (4,) n_pos, n_vel, own states, held values
+    tolerance: Floats  # (2,) closure that needs no projection, closure of a failure
+    free: Ints  # free expressions that are switching functions
+    stop: Ints  # laws that are stops
+    values: Floats  # values of all free expressions
+
+
+@kernel(lean=True, inner=True)
+def take_held(data, y):
+    """Turn counters of the state into the workspace. Writes: ws.beta_ref."""
+    first = data.size[0] + data.size[1] + data.size[2] + 2
+    for k in range(data.size[3]):
+        data.ws.beta_ref[k] = y[first + k]
+
+
+@kernel(lean=True)
+def rates(data, t, y, y_dot):
+    """Rates of the state (F19, F22-F26); see Problem. Writes: y_dot."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
+    acc = y_dot[n:m]
+    take_held(data, y)
+    for k in range(acc.shape[0]):
+        acc[k] = 0.0
+    status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    evaluate.position_rates(data.sys, pos, vel, y_dot[:n])
+    rates_of_aux(data, t, pos, vel, aux, y_dot[m:])
+    return status
+
+
+@kernel(lean=True, inner=True)
+def rates_of_aux(data, t, pos, vel, aux, aux_dot):
+    """Rates of own states, then powers of work and dissipation; held values stay. Writes: aux_dot."""
+    n = data.size[2]
+    state_rates(data.laws, data.lw, aux, aux_dot)
+    aux_dot[n] = data.lw.power[0]
+    aux_dot[n + 1] = data.lw.power[1]
+    for k in range(n + 2, aux_dot.shape[0]):
+        aux_dot[k] = 0.0
+
+
+@kernel(lean=True)
+def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
+    """One pass of the implicit step (F43, F44); see Problem. Writes: a_new, aux_dot."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
+    take_held(data, y)
+    status = evaluate.shifted(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, a, gh, bh, a_new)
+    rates_of_aux(data, t, pos, vel, aux, aux_dot)
+    return status
+
+
+@kernel(lean=True)
+def increment(data, y, delta, y_new):
+    """Positions x (+) delta. Writes: the positions of y_new."""
+    n = data.size[0]
+    evaluate.add_increment(data.sys, y[:n], delta, y_new[:n])
+    return 0
+
+
+@kernel(lean=True)
+def project(data, t, y, bh, gh, out):
+    """Positions and speeds onto the constraints (F44); turn counters brought up to date. Writes: y, out."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    take_held(data, y)
+    worst, worst_dot, count = evaluate.project(
+        data.sys,
+        data.ws,
+        data.laws,
+        data.lw,
+        t,
+        y[:n],
+        y[n:m],
+        y[m:],
+        data.acc,
+        gh,
+        bh,
+        data.tolerance[0],
+        12,
+    )
+    first = m + data.size[2] + 2
+    for k in range(data.size[3]):
+        y[first + k] = data.ws.beta_ref[k]
+    out[0], out[1], out[2] = worst, worst_dot, count
+    return 0 if worst <= data.tolerance[1] and worst_dot < 1e300 else 1
+
+
+@kernel(lean=True)
+def switches(data, t, y, s):
+    """Switching functions: those of expressions, then both sides of every stop. Writes: s."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
+    take_held(data, y)
+    for k in range(data.acc.shape[0]):
+        data.acc[k] = 0.0
+    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+    fill_slots(data.laws, data.lw, data.sys, data.ws, t, pos, vel, aux)
+    free_expressions(data.laws, data.lw, data.values)
+    for k in range(data.free.shape[0]):
+        s[k] = data.values[data.free[k]]
+    first = data.free.shape[0]
+    for k in range(data.stop.shape[0]):
+        law = data.stop[k]
+        o, x = data.laws.first[law], data.ws.coord_x[data.laws.coord[law]]
+        s[first + 2 * k] = x - data.lw.value[o + 1]
+        s[first + 2 * k + 1] = data.lw.value[o] - x
+    return 0
+
+
+def equations(system: System, switching: tuple[str, ...] = ()) -> Any:
+    """Tables and fresh workspaces; `switching` names the free expressions that are switching functions."""
+    laws = system.laws
+    held = len(system.tables.ent_kind)
+    ws = system.workspace()
+    ws.beta_ref[:] = 0.0
+    stops = np.flatnonzero(laws.tables.kind == COORD_STOP)
+    length = float(np.max(np.abs(system.tables.mark_u0), initial=0.0)) or 1.0
+    whole = Equations(
+        system.tables, ws, laws.tables, law_workspace(laws.tables), np.zeros(system.n_vel),
+        np.array([system.n_pos, system.n_vel, system.n_aux, held], dtype=np.int64),
+        np.array([1e-13, 1e-6]) * max(length, 1.0),
+        np.array([laws.free[name] for name in switching], dtype=np.int64),
+        stops.astype(np.int64), np.zeros(len(laws.free)),
+    )  # fmt: skip
+    return handle(whole)
+
+
+def problem(system: System, switching: tuple[str, ...] = ()) -> Problem:
+    """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turn counters]."""
+    data = equations(system, switching)
+    return Problem(
+        data=data,
+        n_pos=system.n_pos,
+        n_vel=system.n_vel,
+        n_aux=system.n_aux + N_QUAD,
+        n_held=int(data.size[3]),
+        n_free=N_QUAD,
+        n_switch=len(data.free) + 2 * len(data.stop),
+        rates=rates,
+        shifted=shifted,
+        increment=increment,
+        project=project,
+        switches=switches,
+        group=groups(system),
+        twin=twins(system),
+    )
+
+
+def twins(system: System) -> Ints:
+    """Place in pos of the coordinate of every speed; -1 for the speeds of balls."""
+    twin = np.full(system.n_vel, -1, dtype=np.int64)
+    places = system.tables.vel_of_pos
+    scalar = np.flatnonzero(places >= 0)
+    twin[places[scalar]] = scalar
+    return twin
+
+
+def groups(system: System) -> Ints:
+    """Components that share a scale in error control: a quaternion, its speeds, the modes of a body."""
+    tables, n = system.tables, system.n_pos
+    leader = np.arange(n + system.n_vel + system.n_aux)
+    for beta, eta in zip(tables.ball_beta, tables.ball_eta, strict=True):
+        leader[beta : beta + 4] = beta
+        leader[n + eta : n + eta + 3] = n + eta
+    for nf, q, q_dot in zip(tables.nf, tables.o_q, tables.o_qd, strict=True):
+        if nf:
+            leader[q : q + nf] = q
+            leader[n + q_dot : n + q_dot + nf] = n + q_dot
+    return np.unique(leader, return_inverse=True)[1].astype(np.int64)
+
+
+def state_vector(system: System, state: Any) -> Floats:
+    """State vector of a `State`, with the integrals at zero."""
+    return np.concatenate([state.pos, state.vel, state.aux, np.zeros(N_QUAD), state.turns])
