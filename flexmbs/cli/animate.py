@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.post.animation import animate
-    from flexmbs.post.animation.pictures import View
+    from flexmbs.post.animation.frames import View
     from flexmbs.post.options import pairs
 
     done = animate(

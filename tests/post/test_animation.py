@@ -10,10 +10,11 @@ from flexmbs.cli.main import main
 from flexmbs.errors import InputError, UsageError
 from flexmbs.fe.mesh import Mesh
 from flexmbs.post.animation import animate
+from flexmbs.post.animation.frames import View
 from flexmbs.post.animation.page import inline_json, script, web_file
-from flexmbs.post.animation.pictures import View
+from flexmbs.post.places import up_axis
 from flexmbs.post.record import Record
-from flexmbs.post.scene import result_scene, up_axis
+from flexmbs.post.scene import result_scene
 from flexmbs.post.skin import node_stress, skin_of
 from flexmbs.post.visuals import box, cylinder, inertia_ellipsoid, link, read_stl, sphere
 from flexmbs.spatial import axis_angle

@@ -8,9 +8,9 @@ import pytest
 from flexmbs.cli.main import main
 from flexmbs.post.record import Record
 from flexmbs.post.report import report
+from flexmbs.post.report.facts import energy_error
 from flexmbs.post.report.graph import graph_svg, topology_graph
 from flexmbs.post.report.markup import table
-from flexmbs.post.report.sections import energy_error
 from tests.post.synthetic import case, write_result
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, UsageError, nearest
 from flexmbs.modaldata import ModalData
+from flexmbs.post.animation.frames import View
 from flexmbs.post.animation.gltf import write_glb
 from flexmbs.post.animation.page import Curve, animation_page, write_page
-from flexmbs.post.animation.pictures import View, write_pictures
+from flexmbs.post.animation.pictures import write_pictures
 from flexmbs.post.animation.shapes import system_modes
 from flexmbs.post.channels import Channel, catalogue
 from flexmbs.post.record import Record

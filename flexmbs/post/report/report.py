@@ -26,6 +26,7 @@ from flexmbs.post.animation.shapes import system_modes
 from flexmbs.post.channels import select
 from flexmbs.post.record import Record
 from flexmbs.post.report import sections
+from flexmbs.post.report.facts import key_facts
 from flexmbs.post.report.markup import section
 from flexmbs.post.scene import Scene, result_scene
 
@@ -104,7 +105,7 @@ def report(
         "bytes": size,
         "bytes_without_animation": size - len(moving.encode()),
         "sections": [name for name, _, body in parts if body],
-        "facts": sections.key_facts(record),
+        "facts": key_facts(record),
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from flexmbs.post.record import Record, table
 from flexmbs.post.report import markup
+from flexmbs.post.report.facts import energy_error, key_facts, topology_facts
 from flexmbs.post.report.graph import graph_svg, topology_graph
 from flexmbs.post.scene import Scene
 from flexmbs.post.stress import envelope, hot_spots
@@ -33,29 +34,6 @@ def headline(record: Record) -> str:
     return markup.paragraph(text, f"status {status}")
 
 
-def key_facts(record: Record) -> dict[str, Any]:
-    """Numbers that a reader looks for first."""
-    modes = sum(record.require(f"bodies/{name}/q").shape[1] for name in record.flexible)
-    found: dict[str, Any] = {
-        "bodies": len(record.bodies),
-        "joints": len(table(record.case, "joints")) or len(record.names("joints")),
-        "elastic coordinates": int(modes),
-        "samples": record.n_samples,
-    }
-    facts = topology_facts(record)
-    for name in ("mobility", "redundant"):
-        if name in facts:
-            found["degrees of freedom" if name == "mobility" else "redundant rows"] = int(facts[name])
-    balance = energy_error(record)
-    if balance is not None:
-        found["relative energy error"] = balance
-    if record.has("solver/constraint_position"):
-        found["largest closure error"] = float(np.max(np.abs(record.require("solver/constraint_position"))))
-    if record.root.get("wall_seconds") is not None:
-        found["computing time [s]"] = float(record.root["wall_seconds"])
-    return found
-
-
 def overview(record: Record) -> str:
     analysis = table(record.case, "analysis")
     said = ", ".join(
@@ -66,16 +44,6 @@ def overview(record: Record) -> str:
     text = f"Time from {record.time[0]:.6g} s to {record.time[-1]:.6g} s in {record.n_samples} samples."
     text += f" Analysis: {said}." if said else ""
     return markup.facts(key_facts(record).items()) + markup.paragraph(text)
-
-
-def topology_facts(record: Record) -> dict[str, Any]:
-    """Attributes and datasets of /topology by their last name."""
-    found = {path.split("/")[-1]: record.get(path) for path in record.paths if path.startswith("topology/")}
-    try:
-        found |= record.result.attributes_of("topology")
-    except KeyError:  # an unfinished result keeps datasets only
-        pass
-    return found
 
 
 def topology(record: Record) -> str:
@@ -139,19 +107,6 @@ def modes(record: Record, body: str) -> int:
 
 def largest(record: Record) -> list[str]:
     return record.flexible[:4]
-
-
-def energy_error(record: Record) -> float | None:
-    """Largest imbalance over the largest swing of the energies."""
-    if not record.has("energy/balance_error"):
-        return None
-    swings = [
-        np.ptp(record.require(p))
-        for p in record.paths
-        if p.startswith("energy/") and p != "energy/balance_error"
-    ]
-    scale = max([*map(float, swings), float(np.max(np.abs(record.get("energy/kinetic", 0.0))))])
-    return float(np.max(np.abs(record.require("energy/balance_error"))) / scale) if scale > 0.0 else 0.0
 
 
 def energy(record: Record, figures: Figures) -> str:

@@ -1,0 +1,55 @@
+"""Numbers that a report opens with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexmbs.post.record import Record, table
+
+
+def key_facts(record: Record) -> dict[str, Any]:
+    """Numbers that a reader looks for first."""
+    modes = sum(record.require(f"bodies/{name}/q").shape[1] for name in record.flexible)
+    found: dict[str, Any] = {
+        "bodies": len(record.bodies),
+        "joints": len(table(record.case, "joints")) or len(record.names("joints")),
+        "elastic coordinates": int(modes),
+        "samples": record.n_samples,
+    }
+    facts = topology_facts(record)
+    for name in ("mobility", "redundant"):
+        if name in facts:
+            found["degrees of freedom" if name == "mobility" else "redundant rows"] = int(facts[name])
+    balance = energy_error(record)
+    if balance is not None:
+        found["relative energy error"] = balance
+    if record.has("solver/constraint_position"):
+        found["largest closure error"] = float(np.max(np.abs(record.require("solver/constraint_position"))))
+    if record.root.get("wall_seconds") is not None:
+        found["computing time [s]"] = float(record.root["wall_seconds"])
+    return found
+
+
+def topology_facts(record: Record) -> dict[str, Any]:
+    """Attributes and datasets of /topology by their last name."""
+    found = {path.split("/")[-1]: record.get(path) for path in record.paths if path.startswith("topology/")}
+    try:
+        found |= record.result.attributes_of("topology")
+    except KeyError:  # an unfinished result keeps datasets only
+        pass
+    return found
+
+
+def energy_error(record: Record) -> float | None:
+    """Largest imbalance over the largest swing of the energies."""
+    if not record.has("energy/balance_error"):
+        return None
+    swings = [
+        np.ptp(record.require(p))
+        for p in record.paths
+        if p.startswith("energy/") and p != "energy/balance_error"
+    ]
+    scale = max([*map(float, swings), float(np.max(np.abs(record.get("energy/kinetic", 0.0))))])
+    return float(np.max(np.abs(record.require("energy/balance_error"))) / scale) if scale > 0.0 else 0.0
