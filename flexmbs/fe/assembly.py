@@ -94,23 +94,35 @@ def mass_table(kind: str, straight: bool) -> tuple[Floats, Floats]:
 def stiffness_pairs(
     mesh: Mesh, graph: NodeGraph, groups: list[ElementGroup], C: Floats, mat: dict[str, Ints]
 ) -> Floats:
-    """Blocks (n_pairs, 3, 3) of K_fe for the pairs of the graph (F9)."""
-    K_upper = np.zeros((graph.n_pairs, 3, 3))
+    """Blocks (n_pairs, 9) of K_fe for the pairs of the graph (F9)."""
+    K_upper = np.zeros((graph.n_pairs, 9))
+    terms, values = tensor_terms(C)
     for group in groups:
         kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
         n, n_p = ELEMENTS[kind].n_nodes, len(rule.weights)
         columns = 1 if group.straight else n_p
         scratch = (np.empty((9, columns)), np.empty((9, columns)), np.empty(columns))
-        wide = (np.empty((n_p, 3 * n)), np.empty((n_p, 3 * n)), np.empty((3, 3 * n)))
+        padded = 4 * -(-n_p // 4)
+        wide = (np.zeros((padded, 3 * n)), np.zeros((padded, 3 * n)), np.empty((3, 3 * n)), np.empty((9, n)))
         bad = stiffness_loop(
             mesh.cells[kind], group.which, mesh.points, gradient_table(kind, rule), rule.weights,
-            mat[kind], C, graph.loc[kind], *scratch, *wide, K_upper,
+            mat[kind], terms, values, graph.loc[kind], *scratch, *wide, K_upper,
         )  # fmt: skip
         _require_positive(mesh, kind, bad)
     on_diagonal = graph.ptr[:-1]
-    blocks = K_upper[on_diagonal]
-    K_upper[on_diagonal] = 0.5 * (blocks + blocks.transpose(0, 2, 1))
+    blocks = K_upper[on_diagonal].reshape(-1, 3, 3)
+    K_upper[on_diagonal] = 0.5 * (blocks + blocks.transpose(0, 2, 1)).reshape(-1, 9)
     return K_upper
+
+
+def tensor_terms(C: Floats) -> tuple[Ints, Floats]:
+    """Entries C_cjdl that are not zero in some material: (n_materials, n_terms, 3) as 3 c + d, j, l; values.
+
+    An isotropic tensor has 21 of 81.
+    """
+    c, j, d, ell = np.nonzero((C != 0.0).any(axis=0))
+    terms = np.stack([3 * c + d, j, ell], axis=1)
+    return np.repeat(terms[None], len(C), axis=0), np.ascontiguousarray(C[:, c, j, d, ell])
 
 
 def mass_pairs(mesh: Mesh, graph: NodeGraph, groups: list[ElementGroup], rho: dict[str, Floats]) -> Floats:

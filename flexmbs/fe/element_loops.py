@@ -72,12 +72,32 @@ def gradients(rows, points, dN, J, Jinv, detJ, grad):
 
 
 @kernel(reassociate=True)
-def stiffness_loop(cells, which, points, dN, weights, mat, C, loc, J, Jinv, detJ, grad, grad_w, G, K_upper):
+def stiffness_loop(
+    cells,
+    which,
+    points,
+    dN,
+    weights,
+    mat,
+    terms,
+    values,
+    loc,
+    J,
+    Jinv,
+    detJ,
+    grad,
+    grad_w,
+    G,
+    blocks,
+    K_upper,
+):
     """Add int (D N_a)^T C_mat (D N_b) of the cells `which` to the pairs of the pattern.
 
-    C (n_materials, 3, 3, 3, 3) elasticity tensors, mat (n_cells,); J with one column for straight cells.
+    mat (n_cells,) material; terms (n_materials, n_terms, 3), values (n_materials, n_terms): entries C_cjdl of
+    the elasticity tensors as 3 c + d, j, l; J with one column for straight cells; grad and grad_w with zero
+    rows beyond the points, to a multiple of 4 (four points at a time keep sums in registers).
     With G_ab,jl = int d_j N_a d_l N_b the block of nodes a, b is C_cjdl G_ab,jl, once per element.
-    Writes: K_upper (n_pairs, 3, 3), scratch.
+    Writes: K_upper (n_pairs, 9), scratch.
     """
     n = cells.shape[1]
     n_p = dN.shape[2]
@@ -89,36 +109,47 @@ def stiffness_loop(cells, which, points, dN, weights, mat, C, loc, J, Jinv, detJ
                 return e
         for p in range(n_p):
             w = weights[p] * detJ[p if J.shape[1] > 1 else 0]
-            for r in range(3 * n):
-                grad_w[p, r] = w * grad[p, r]
+            for a in range(n):
+                for k in range(3):
+                    grad_w[p, k * n + a] = w * grad[p, 3 * a + k]
         for a in range(n):
             for j in range(3):
-                for r in range(3 * a, 3 * n):
+                for r in range(3 * n):
                     G[j, r] = 0.0
-                for p in range(n_p):
-                    s = grad[p, 3 * a + j]
-                    for r in range(3 * a, 3 * n):
-                        G[j, r] += s * grad_w[p, r]
+                r = 3 * a + j
+                for p in range(0, len(grad), 4):
+                    s, t, u, v = grad[p, r], grad[p + 1, r], grad[p + 2, r], grad[p + 3, r]
+                    for q in range(3 * n):
+                        G[j, q] += (s * grad_w[p, q] + t * grad_w[p + 1, q]) + (
+                            u * grad_w[p + 2, q] + v * grad_w[p + 3, q]
+                        )
+            _contract(terms[mat[e]], values[mat[e]], G, a, n, blocks)
             pair = a * n - a * (a - 1) // 2 - a
             for b in range(a, n):
-                t = loc[e, pair + b]
-                _add_block(C[mat[e]], G, 3 * b, rows[a] <= rows[b], K_upper[t])
+                K = K_upper[loc[e, pair + b]]
+                if rows[a] <= rows[b]:
+                    for q in range(9):
+                        K[q] += blocks[q, b]
+                else:
+                    for c in range(3):
+                        for d in range(3):
+                            K[3 * d + c] += blocks[3 * c + d, b]
     return -1
 
 
 @kernel(inline=True)
-def _add_block(C, G, r, ahead, K):
-    """K_cd += C_cjdl G_jl; transposed when node a comes after node b. Writes: K."""
-    for c in range(3):
-        for d in range(3):
-            s = 0.0
-            for j in range(3):
-                for m in range(3):
-                    s += C[c, j, d, m] * G[j, r + m]
-            if ahead:
-                K[c, d] += s
-            else:
-                K[d, c] += s
+def _contract(terms, values, G, a, n, blocks):
+    """Blocks (9, b) of node a with the nodes b >= a: C_cjdl G_jl over the entries of C that are not zero.
+
+    terms (n_terms, 3): 3 c + d, j, l.  Writes: blocks.
+    """
+    for q in range(9):
+        for b in range(a, n):
+            blocks[q, b] = 0.0
+    for t in range(len(values)):
+        q, j, shift, value = terms[t, 0], terms[t, 1], terms[t, 2] * n, values[t]
+        for b in range(a, n):
+            blocks[q, b] += value * G[j, shift + b]
 
 
 @kernel(reassociate=True)

@@ -132,10 +132,10 @@ def expand_diagonal(graph: NodeGraph, upper: Floats) -> Any:
 
 
 def expand_blocks(graph: NodeGraph, upper: Floats) -> Any:
-    """Full symmetric matrix (3 n_nodes, 3 n_nodes), csc, of 3 x 3 blocks (n_pairs, 3, 3)."""
+    """Full symmetric matrix (3 n_nodes, 3 n_nodes), csc, of 3 x 3 blocks (n_pairs, 9)."""
     n = 3 * graph.n_nodes
     indptr, indices, data, lower = _empty(graph, 9, n, 3)
-    _expand_blocks(graph.ptr, graph.col, upper.reshape(-1, 9), lower, indptr, indices, data)
+    _expand_blocks(graph.ptr, graph.col, upper, lower, indptr, indices, data)
     return _finish(sp.csc_array((data, indices, indptr), shape=(n, n)))
 
 

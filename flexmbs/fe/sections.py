@@ -76,8 +76,8 @@ def section_from(spec: Section | Mapping[str, Any]) -> Section:
     if len(shapes) + bool(given) != 1:
         raise _error("section", ", ".join([*shapes, *given]) or "empty", "give one shape, or A, Iy, Iz and J")
     if not shapes:
-        values = [_positive(key, spec.get(key, np.nan), 1)[0] for key in ("A", "Iy", "Iz", "J")]
-        return Section(*values, factor)
+        A, Iy, Iz, J = (_positive(key, spec.get(key, np.nan), 1)[0] for key in ("A", "Iy", "Iz", "J"))
+        return Section(A, Iy, Iz, J, factor)
     found = _by_shape(shapes[0], spec[shapes[0]])
     return Section(found.A, found.Iy, found.Iz, found.J, factor, found.shape, found.size)
 
