@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.fe import connectivity, repair
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.mesh import Mesh, far_nodes
 from flexmbs.fe.quality import ZERO, Shapes, quality_row, shapes
 
 Floats = NDArray[np.float64]
@@ -89,9 +89,9 @@ def listed(values: Any) -> str:
 
 def _check_structure(mesh: Mesh, where: str, found: Diagnostics) -> None:
     """Finite coordinates, known types, indices in range; what everything else takes for granted."""
-    bad = ~np.isfinite(mesh.points).all(axis=1)
+    bad = far_nodes(mesh.points)
     if bad.any():
-        what = f"{int(bad.sum())} nodes with coordinates that are not finite"
+        what = f"{int(bad.sum())} nodes with coordinates that are not finite, or beyond 1e9"
         what += f" (node {listed(mesh.node_number[bad])})"
         found.error("mesh.not_finite", where, what, "write the mesh again")
     if len(np.unique(mesh.node_number)) != mesh.n_nodes:

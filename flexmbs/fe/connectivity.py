@@ -176,7 +176,8 @@ def skin_samples(mesh: Mesh) -> tuple[Floats, Ints]:
 
 def mismatched_faces(mesh: Mesh) -> int:
     """Quadrilateral faces of the skin that triangles of other cells cover: tetrahedra set on bricks."""
-    triangles, quads = [], []
+    triangles: list[Ints] = []
+    quads: list[Ints] = []
     for nodes in mesh.face_nodes(skin_faces(mesh)):
         n_corners = CORNERS_OF_FACE[nodes.shape[1]]
         (triangles if n_corners == 3 else quads).append(np.sort(nodes[:, :n_corners], axis=1))

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 CELL_TYPES = ("tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15", "beam2")
 SET_KINDS = ("node", "face", "cell")
+FARTHEST = 1e9  # [m] coordinates beyond are damage, and would overflow in products
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,11 @@ class Mesh:
     def with_sets(self, node_sets: Mapping[str, Ints]) -> Mesh:
         """The same mesh with further node sets."""
         return replace(self, node_sets={**self.node_sets, **node_sets})
+
+
+def far_nodes(points: Floats) -> NDArray[np.bool_]:
+    """Nodes whose coordinates are not finite, or beyond everything that can be a part."""
+    return np.logical_not((np.abs(points) <= FARTHEST).all(axis=1))
 
 
 def as_ints(values: Any) -> Ints:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.readers.raw import RawMesh, to_mesh
+from flexmbs.fe.readers.raw import RawMesh
+from flexmbs.fe.readers.resolve import to_mesh
 from flexmbs.fe.readers.source import MAX_BYTES, Damaged, read_bytes
 
 FORMATS = {

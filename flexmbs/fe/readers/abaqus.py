@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.errors import nearest
+from flexmbs.errors import Diagnostic, nearest
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.readers.abaqus_cards import Card, Cards, count_rows, data_lines, element_rows, node_rows, real
 from flexmbs.fe.readers.abaqus_parts import Instance, Scope, resolve
@@ -27,6 +27,10 @@ N_NODES = {"tri3": 3, "quad4": 4, "tri6": 6, "quad8": 8, "quad9": 9, "line2": 2,
 # C3D27: centre, then the faces S1 ... S6; all others are in VTK order already
 TO_VTK = {"hex27": [*range(20), 26, 24, 23, 25, 21, 22, 20]}
 GENERATORS = ("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "SUBMODEL", "TRANSFORM NODES")
+CONNECTIONS = (
+    "TIE", "EQUATION", "MPC", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "RIGID BODY",
+    "EMBEDDED ELEMENT", "SHELL TO SOLID COUPLING", "CYCLIC SYMMETRY MODEL",
+)  # fmt: skip
 SECTIONS = ("SHELL SECTION", "SHELL GENERAL SECTION", "MEMBRANE SECTION", "SOLID SECTION", "BEAM SECTION")
 
 
@@ -41,7 +45,12 @@ def read_abaqus(path: Path, data: bytes) -> RawMesh:
                 damage.what = f"{card.path.name}: {damage.what}"
             damage.line = damage.line or card.line
             raise
-    return resolve(model.root, model.placed(), str(path))
+    raw = resolve(model.root, model.placed(), str(path))
+    for keyword, count in sorted(model.passed_over.items()):
+        what = f"{count} *{keyword} are passed over"
+        remedy = "say rigid and averaging connections as interfaces"
+        raw.notes.append(Diagnostic("mesh.passed_over", str(path), what, remedy, "warn"))
+    return raw
 
 
 class _Model:
@@ -52,12 +61,15 @@ class _Model:
         self.parts: dict[str, Scope] = {}
         self.instances: list[Instance] = []
         self.scope = self.root
+        self.passed_over: dict[str, int] = {}
         self.system: tuple[Floats, Floats] | None = None
 
     def add(self, card: Card) -> None:
         if card.keyword in GENERATORS:
             what = f"*{card.keyword} is not supported"
             raise Damaged(what, card.line, "write the mesh out, node by node and element by element")
+        if card.keyword in CONNECTIONS:
+            self.passed_over[card.keyword] = self.passed_over.get(card.keyword, 0) + 1
         name = "_" + card.keyword.lower().replace(" ", "_")
         if card.keyword in SECTIONS and card.options.get("ELSET"):
             self.scope.sections.append((card.options["ELSET"], card.line))

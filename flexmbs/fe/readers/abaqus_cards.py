@@ -83,12 +83,12 @@ def split_cards(path: Path, data: bytes) -> Iterator[Card]:
         line += data.count(b"\n", counted, found.start())
         counted = found.start()
         end = starts[k + 1].start() if k + 1 < len(starts) else len(data)
-        head, body = found[0], data[found.end() : end].lstrip(b"\n")
+        head, body = found[0], data[found.end() + 1 : end]
         while head.rstrip().endswith(b",") and body:  # the keyword line goes on
             more, _, body = body.partition(b"\n")
             head += more
-        if b"**" in body:
-            body = COMMENT.sub(b"", body)
+        if b"**" in body:  # comments become blank lines, which keeps the places
+            body = COMMENT.sub(b"\n", body)
         yield make_card(head, body, line, path)
 
 
@@ -111,15 +111,32 @@ def data_lines(card: Card) -> list[list[str]]:
 def flat_numbers(card: Card) -> Floats:
     """All numbers of the data lines in order, across line ends."""
     text = card.text.replace(b"D", b"E").replace(b"d", b"e")
-    return numbers(re.sub(rb"[ \t]*,?[ \t]*\n\s*", b",", text).strip().rstrip(b","), ",", card.line)
+    joined = re.sub(rb"[ \t]*,?[ \t]*\n\s*", b",", text.strip()).rstrip(b",")
+    try:
+        return numbers(joined, ",")
+    except Damaged as damage:
+        damage.line = bad_line(card)
+        raise
+
+
+def bad_line(card: Card) -> int:
+    """Line of the first field that is not a number."""
+    for number, line in enumerate(card.text.decode("utf-8", "replace").split("\n"), start=card.line + 1):
+        for field in line.split(","):
+            try:
+                real(field.strip(), number)
+            except Damaged:
+                return number
+    return card.line
 
 
 def node_rows(card: Card) -> tuple[Ints, Floats]:
     """Node numbers and coordinates; missing coordinates are zero, further fields are left out."""
-    text = card.text.strip()
-    if text.count(b",") == 3 * (text.count(b"\n") + 1):
+    text = re.sub(rb"\n\s*\n", b"\n", card.text.strip()) if b"\n\n" in card.text else card.text.strip()
+    n_lines = text.count(b"\n") + 1
+    if text.count(b",") == 3 * n_lines:
         values = flat_numbers(card)
-        if values.size == 4 * (text.count(b"\n") + 1):
+        if values.size == 4 * n_lines:
             rows = values.reshape(-1, 4)
             return to_ints(rows[:, 0], "node number", card.line), rows[:, 1:]
     rows = np.zeros((0, 4))

@@ -56,7 +56,8 @@ class Instance:
     cell_offset: int = 0
 
     def place(self, points: Floats) -> Floats:
-        return (points + self.translation - self.pivot) @ self.rotation.T + self.pivot
+        with np.errstate(invalid="ignore", over="ignore"):  # checked with all other coordinates
+            return (points + self.translation - self.pivot) @ self.rotation.T + self.pivot
 
 
 def resolve(root: Scope, instances: list[Instance], where: str) -> RawMesh:

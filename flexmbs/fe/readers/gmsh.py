@@ -7,12 +7,14 @@ sets by their dimension; groups without a name take their number as name.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from flexmbs.fe.readers.gmsh_sections import BinaryCursor, Cursor, Sections, TextCursor
 from flexmbs.fe.readers.raw import Block, RawMesh
-from flexmbs.fe.readers.source import Damaged, Floats, Ints, numbers, to_ints
+from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
 # type number -> (name, number of nodes); the names of supported types are ours
 TYPES = {
@@ -49,118 +51,6 @@ class Groups:
 
     def name(self, dim: int, tag: int) -> str:
         return self.names.get((dim, tag), str(tag))
-
-
-class TextCursor:
-    """Hands out numbers of a text section in order."""
-
-    def __init__(self, text: bytes) -> None:
-        self.values = numbers(text)
-        self.at = 0
-
-    def take(self, count: int, what: str) -> Floats:
-        if count < 0 or count > len(self.values) - self.at:
-            raise Damaged(
-                f"the section claims {count} numbers for {what} and has {len(self.values) - self.at}"
-            )
-        self.at += count
-        return self.values[self.at - count : self.at]
-
-    def ints(self, count: int, what: str = "counts") -> list[int]:
-        return [int(x) for x in to_ints(self.take(count, what))]
-
-    sizes = ints
-
-    def size_rows(self, rows: int, columns: int, what: str) -> Ints:
-        return to_ints(self.take(rows * columns, what)).reshape(rows, columns)
-
-    def reals(self, rows: int, columns: int, what: str) -> Floats:
-        return self.take(rows * columns, what).reshape(rows, columns)
-
-
-class BinaryCursor:
-    """Hands out numbers of the binary file from `at` on, in its byte order."""
-
-    def __init__(self, data: bytes, at: int, order: str) -> None:
-        self.data, self.at = data, at
-        self.int_type, self.size_type = np.dtype(order + "i4"), np.dtype(order + "u8")
-        self.real_type = np.dtype(order + "f8")
-
-    def take(self, count: int, dtype: np.dtype, what: str) -> np.ndarray:
-        left = (len(self.data) - self.at) // dtype.itemsize
-        if count < 0 or count > left:
-            raise Damaged(f"the file claims {count} numbers for {what} and has room for {left}")
-        values = np.frombuffer(self.data, dtype=dtype, count=count, offset=self.at)
-        self.at += count * dtype.itemsize
-        return values
-
-    def ints(self, count: int, what: str = "counts") -> list[int]:
-        return [int(x) for x in self.take(count, self.int_type, what)]
-
-    def sizes(self, count: int, what: str = "counts") -> list[int]:
-        return [int(x) for x in to_ints(self.take(count, self.size_type, what))]
-
-    def size_rows(self, rows: int, columns: int, what: str) -> Ints:
-        return to_ints(self.take(rows * columns, self.size_type, what)).reshape(rows, columns)
-
-    def reals(self, rows: int, columns: int, what: str) -> Floats:
-        return self.take(rows * columns, self.real_type, what).astype(float).reshape(rows, columns)
-
-
-Cursor = TextCursor | BinaryCursor
-
-
-class Sections:
-    """The file as named sections; binary ones are as long as their reader says."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        header = self._between("MeshFormat")
-        words = header.split(maxsplit=3)
-        if len(words) < 3:
-            raise Damaged("the section $MeshFormat is incomplete")
-        self.version = words[0].decode("ascii", "replace")
-        self.binary = words[1] == b"1"
-        self.order = "<"
-        if self.binary:
-            if words[2] != b"8":
-                raise Damaged(f"binary file with numbers of {words[2].decode(errors='replace')} bytes, not 8")
-            start = data.index(b"\n", data.index(b"$MeshFormat") + 12) + 1
-            self.order = "<" if data[start : start + 4] == b"\x01\x00\x00\x00" else ">"
-
-    def _start(self, name: str) -> int:
-        found = re.search(rb"(?:^|\n)[ \t]*\$" + name.encode() + rb"[ \t]*\r?\n", self.data)
-        return found.end() if found else -1
-
-    def _between(self, name: str) -> bytes:
-        start = self._start(name)
-        end = self.data.find(b"$End" + name.encode(), max(start, 0))
-        if start < 0 or end < 0:
-            raise Damaged(f"there is no complete section ${name}", remedy="write the mesh again")
-        return self.data[start:end]
-
-    def has(self, name: str) -> bool:
-        return self._start(name) >= 0
-
-    def text(self, name: str) -> bytes:
-        return self._between(name)
-
-    def cursor(self, name: str) -> Cursor:
-        if not self.binary:
-            return TextCursor(self._between(name))
-        start = self._start(name)
-        if start < 0:
-            raise Damaged(f"there is no section ${name}", remedy="write the mesh again")
-        return BinaryCursor(self.data, start, self.order)
-
-    def finish(self, name: str, cursor: Cursor) -> None:
-        """The section must end where its counts say."""
-        if isinstance(cursor, TextCursor):
-            complete = cursor.at == len(cursor.values)
-        else:
-            complete = self.data[cursor.at : cursor.at + 16].lstrip().startswith(b"$End" + name[:4].encode())
-        if not complete:
-            raise Damaged(f"the counts of section ${name} do not fit its content")
 
 
 def read_gmsh(data: bytes) -> RawMesh:
@@ -288,15 +178,18 @@ def read_22(sections: Sections, groups: Groups) -> RawMesh:
     cursor = sections.cursor("Nodes")
     if isinstance(cursor, TextCursor):
         (count,) = cursor.ints(1, "the number of nodes")
-        rows = cursor.reals(count, 4, "nodes")
-        node_number, points = to_ints(rows[:, 0], "node number"), rows[:, 1:]
+        table = cursor.reals(count, 4, "nodes")
+        node_number, points = to_ints(table[:, 0], "node number"), table[:, 1:]
     else:
         node_number, points = read_nodes_22_binary(cursor)
     sections.finish("Nodes", cursor)
     raw = RawMesh(node_number, points)
     cursor = sections.cursor("Elements")
-    read = read_elements_22 if isinstance(cursor, TextCursor) else read_elements_22_binary
-    for type_number, n_tags, rows in read(cursor):  # type: ignore[arg-type]
+    if isinstance(cursor, TextCursor):
+        found = read_elements_22(cursor)
+    else:
+        found = read_elements_22_binary(cursor)
+    for type_number, n_tags, rows in found:
         add_elements_22(raw, groups, type_number, n_tags, rows)
     sections.finish("Elements", cursor)
     return with_missing_groups(merge_repeated(raw), groups)
@@ -319,7 +212,7 @@ def read_nodes_22_binary(cursor: BinaryCursor) -> tuple[Ints, Floats]:
     return to_ints(rows["number"]), rows["xyz"].astype(float)
 
 
-def read_elements_22(cursor: TextCursor):  # type: ignore[no-untyped-def]
+def read_elements_22(cursor: TextCursor) -> Iterator[tuple[int, int, Ints]]:
     """Runs of equal element type and number of tags; one array per run."""
     (left,) = cursor.ints(1, "the number of elements")
     while left > 0:
@@ -351,7 +244,7 @@ def equal_rows(cursor: TextCursor, width: int, most: int) -> Floats:
     return cursor.reals(count, width, "elements")
 
 
-def read_elements_22_binary(cursor: BinaryCursor):  # type: ignore[no-untyped-def]
+def read_elements_22_binary(cursor: BinaryCursor) -> Iterator[tuple[int, int, Ints]]:
     left = read_count_line(cursor)
     while left > 0:
         type_number, count, n_tags = cursor.ints(3, "a block of elements")

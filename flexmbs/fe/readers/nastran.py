@@ -79,6 +79,9 @@ class _Model:
         self._cells(raw)
         self._named_sets(raw)
         self._loaded_faces(raw)
+        if not self.deck.complete:
+            what = "there is no ENDDATA: the end of the file may be missing"
+            raw.notes.append(Diagnostic("mesh.no_end", str(self.deck.path), what, severity="warn"))
         for name, count in sorted(self.rigid.items()):
             what = f"{count} {name} entries are passed over"
             remedy = "say rigid and averaging connections as interfaces"

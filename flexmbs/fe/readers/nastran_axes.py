@@ -48,7 +48,8 @@ class Systems:
         if system not in self.axes:
             raise Damaged(f"coordinate system {system} is used and not defined", line)
         origin, R = self._frame(system)
-        return from_polar(points, self.axes[system].kind) @ R.T + origin
+        with np.errstate(invalid="ignore", over="ignore"):  # checked with all other coordinates
+            return from_polar(points, self.axes[system].kind) @ R.T + origin
 
     def _frame(self, system: int) -> tuple[Floats, Floats]:
         """Origin and axes (columns)."""

@@ -62,6 +62,7 @@ class Deck:
     control: list[tuple[str, int]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
+    complete: bool = False
 
 
 def read_deck(path: Path, data: bytes) -> Deck:
@@ -108,6 +109,7 @@ def _entries(lines: list[tuple[str, int]], deck: Deck) -> None:
         if not line.strip():
             continue
         if line[:7].upper() == "ENDDATA":
+            deck.complete = True
             break
         name, fields = split_fields(line)
         if name and name[0] not in "+*":

@@ -114,8 +114,8 @@ def read_array(array: ElementTree.Element, coding: Coding, count: int) -> NDArra
     dtype = np.dtype(coding.order + DTYPES[kind])
     form = array.get("format", "ascii")
     if form == "ascii":
-        values = numbers(array.text or "")
-        values = to_ints(values) if dtype.kind in "iu" else values
+        text = numbers(array.text or "")
+        values: NDArray = to_ints(text) if dtype.kind in "iu" else text
     else:
         content = binary_content(array, coding, form, count * dtype.itemsize)
         values = np.frombuffer(content, dtype, len(content) // dtype.itemsize)

@@ -1,0 +1,114 @@
+"""Every format and cell type: geometry, numbers and sets survive."""
+
+import numpy as np
+import pytest
+
+from flexmbs.fe.checks import check_mesh
+from flexmbs.fe.readers import read_mesh
+from flexmbs.fe.summary import volume
+from tests.fe import mesh_writers as write
+from tests.fe.mesh_samples import SOLIDS, face_geometry, geometry, sample
+
+FORMATS = {
+    "gmsh41": ("msh", lambda m, p: write.write_gmsh41(m, p)),
+    "gmsh41-binary": ("msh", lambda m, p: write.write_gmsh41(m, p, binary=True)),
+    "gmsh41-big-endian": ("msh", lambda m, p: write.write_gmsh41(m, p, binary=True, order=">")),
+    "gmsh22": ("msh", lambda m, p: write.write_gmsh22(m, p)),
+    "gmsh22-binary": ("msh", lambda m, p: write.write_gmsh22(m, p, binary=True)),
+    "inp": ("inp", write.write_inp),
+    "vtk4": ("vtk", lambda m, p: write.write_vtk(m, p)),
+    "vtk4-binary": ("vtk", lambda m, p: write.write_vtk(m, p, binary=True)),
+    "vtk5": ("vtk", lambda m, p: write.write_vtk(m, p, version=5)),
+    "vtk5-binary": ("vtk", lambda m, p: write.write_vtk(m, p, binary=True, version=5)),
+    "vtu": ("vtu", lambda m, p: write.write_vtu(m, p)),
+    "vtu-binary": ("vtu", lambda m, p: write.write_vtu(m, p, "binary")),
+    "vtu-binary-zlib": ("vtu", lambda m, p: write.write_vtu(m, p, "binary", packed=True)),
+    "vtu-appended": ("vtu", lambda m, p: write.write_vtu(m, p, "appended")),
+    "vtu-appended-zlib": ("vtu", lambda m, p: write.write_vtu(m, p, "appended", packed=True)),
+    "bdf-free": ("bdf", lambda m, p: write.write_bdf(m, p)),
+    "bdf-large": ("bdf", lambda m, p: write.write_bdf(m, p, "large")),
+    "bdf-small": ("bdf", lambda m, p: write.write_bdf(m, p, "small", begin=False)),
+}
+AFFINE = np.array([[1.0, 0.2, 0], [0, 1.1, 0.3], [0.1, 0, 0.9]])
+ROUNDED = {"bdf-small": 1e-3, "bdf-large": 1e-9}  # digits of the field
+# names of the sets `left`, `top`, `half`, `low`, `corner` where a format has no names
+RENAMED = {
+    "vtk": {"left": "region_5", "top": "region_6"},
+    "vtu": {"left": "region_5", "top": "region_6"},
+    "bdf": {"left": "pid_50", "top": "pid_51", "low": "set_7", "corner": None, "all": None},
+    "msh": {"low": None},
+}
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return {kind: sample(kind) for kind in SOLIDS}
+
+
+def cases():
+    return [
+        (form, kind) for form in FORMATS for kind in SOLIDS if not (form[:3] == "bdf" and kind == "hex27")
+    ]
+
+
+@pytest.mark.parametrize(("form", "kind"), cases())
+def test_geometry_numbers_and_sets_survive(samples, tmp_path, form, kind):
+    mesh = samples[kind]
+    ending, writer = FORMATS[form]
+    writer(mesh, tmp_path / f"m.{ending}")
+    back = read_mesh(tmp_path / f"m.{ending}")
+    atol = ROUNDED.get(form, 1e-15)
+    np.testing.assert_allclose(geometry(back)[kind], geometry(mesh)[kind], rtol=0, atol=atol)
+    assert sorted(back.cell_number[kind]) == sorted(mesh.cell_number[kind])
+    np.testing.assert_array_equal(np.sort(back.node_number), mesh.node_number)
+    named = RENAMED.get(ending, {}) | ({"low": None} if form == "bdf-small" else {})
+    for name in ("left", "top"):
+        there = face_geometry(back, named.get(name, name))
+        np.testing.assert_allclose(there, face_geometry(mesh, name), rtol=0, atol=atol)
+    for name in ("half", "all", "corner", "low"):
+        if name in named and named[name] is None or name == "all" and ending in ("vtk", "vtu"):
+            continue
+        expected = mesh.node_number[mesh.node_set_of(name)]
+        found = back.node_number[back.node_set_of(named.get(name, name))]
+        np.testing.assert_array_equal(np.sort(found), expected)
+    check = check_mesh(back)
+    assert not check.errors and not check.warnings
+
+
+@pytest.mark.parametrize("kind", SOLIDS)
+def test_volume_and_skin_agree(samples, tmp_path, kind):
+    """Divergence theorem on straight cells: a wrong node order or an inward face cannot pass."""
+    mesh = sample(kind, shape=lambda x: x @ AFFINE)
+    write.write_gmsh41(mesh, tmp_path / "m.msh", binary=True)
+    back = read_mesh(tmp_path / "m.msh")
+    a, b, c = (back.points[back.surface()[:, k]] for k in range(3))
+    skin_volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
+    np.testing.assert_allclose(skin_volume, volume(back), rtol=1e-13)
+    np.testing.assert_allclose(
+        volume(back), np.linalg.det([[1.0, 0.2, 0], [0, 1.1, 0.3], [0.1, 0, 0.9]]), rtol=1e-13
+    )
+
+
+def test_shipped_meshes_have_the_volume_of_their_geometry():
+    """Files written by gmsh itself; numbers from its geometry kernel, faceted only by quadratic cells."""
+    from flexmbs.resources import resource
+
+    plate, bracket = (check_mesh(read_mesh(resource("meshes", f"{n}.msh"))) for n in ("plate", "bracket"))
+    assert not plate.diagnostics and not bracket.diagnostics
+    np.testing.assert_allclose(volume(plate.mesh), 0.4 * 0.3 * 0.006, rtol=1e-12)
+    outline = np.array([(-25, -22), (140, -18), (140, 16), (50, 108), (12, 108), (-25, 20)]) * 1e-3
+    x, y = outline.T
+    area = 0.5 * (x @ np.roll(y, -1) - y @ np.roll(x, -1)) - np.pi * (0.012**2 + 2 * 0.008**2)
+    np.testing.assert_allclose(volume(bracket.mesh), 0.012 * area, rtol=2e-5)  # parabolas for arcs
+    rod = read_mesh(resource("meshes", "rod.msh"))
+    radius = np.linalg.norm(rod.points[rod.node_set_of("bore_small")][:, :2] - [0.2, 0.0], axis=1)
+    np.testing.assert_allclose(radius, 0.010, atol=2e-8)  # written with 10 nm
+    assert set(rod.cell_sets) == {"rod"}
+
+
+def test_unit_scales_the_coordinates(tmp_path):
+    mesh = sample("tet4")
+    write.write_inp(mesh, tmp_path / "m.inp")
+    np.testing.assert_allclose(
+        read_mesh(tmp_path / "m.inp", unit=1e-3).points, 1e-3 * mesh.points, rtol=1e-15
+    )
