@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.fe.cholesky import SingularMatrix, SparseFactor
 from flexmbs.fe.solvers import factorise
 from flexmbs.modal.basis import Columns, orthonormalise
 from flexmbs.modal.eigen import Modes
@@ -43,19 +44,38 @@ def backward_errors(held: Constrained, modes: Modes) -> Floats:
     return np.asarray(np.linalg.norm(r, axis=0) / (largest * np.linalg.norm(modes.V, axis=0)))
 
 
-def count_below(model: TiedModel, C: sp.csr_matrix, omega2: float) -> int:
+def count_below(held: Constrained, omega2: float) -> int:
     """Number of eigenvalues of the body with C u held that lie below omega2 (Sylvester's law of inertia).
 
-    Bordering K - omega2 M by C changes its inertia by that of -C (K - omega2 M)^-1 C^T.
+    With A = K - omega2 M without the pinned coordinates, which has the ordering of the stiffness: the pins come
+    back, and the held coordinates go, through the inertia of the small Schur complement of the bordered matrix.
     """
-    factor = factorise(sp.csc_matrix(model.K - omega2 * model.M), "symmetric")
-    if not C.shape[0]:
-        return factor.negative_pivots
-    S = C @ factor.solve(C.T.toarray())
+    statics, model, C = held.statics, held.model, held.C
+    A_full = sp.csr_matrix(model.K - omega2 * model.M)
+    factor = _factor_like(statics, statics.unpinned(A_full))
+    pins, m = statics.pins, C.shape[0]
+    border = np.concatenate([A_full[pins].toarray(), C.toarray()])  # rows that meet the unpinned coordinates
+    inner = border[:, statics.rest].T
+    corner = np.zeros((len(pins) + m, len(pins) + m))
+    corner[:, : len(pins)] = border[:, pins]
+    corner[: len(pins), :] = border[:, pins].T
+    S = corner - inner.T @ factor.solve(np.ascontiguousarray(inner))
     size = np.sqrt(np.abs(np.diag(S)))
-    S = S / np.outer(size, size)
-    positive = int(np.sum(np.linalg.eigvalsh(0.5 * (S + S.T)) > 0))
-    return int(factor.negative_pivots + positive - C.shape[0])
+    size = np.where(size > 0, size, 1.0)
+    negative = int(np.sum(np.linalg.eigvalsh(0.5 * (S + S.T) / np.outer(size, size)) < 0.0))
+    return int(factor.negative_pivots) + negative - m
+
+
+def _factor_like(statics: Statics, A: sp.csr_matrix) -> Any:
+    """Factor of A, with the ordering of the stiffness where both have one pattern."""
+    K, factor = statics.K_rest, statics.factor
+    same = isinstance(factor, SparseFactor) and K.nnz == A.nnz and np.array_equal(K.indices, A.indices)
+    if same:
+        try:
+            return SparseFactor(A.T, symbolic=factor.symbolic)
+        except SingularMatrix:
+            pass  # an unlucky shift for this order of pivots: let the solver choose
+    return factorise(A.T, "symmetric", node_of=statics.model.node_of[statics.rest])
 
 
 def static_error(statics: Statics, columns: Columns) -> float | None:

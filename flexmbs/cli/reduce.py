@@ -30,13 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="MESH|RECIPE.toml", nargs="?", help="mesh file or recipe")
     parser.add_argument("-o", "--output", metavar="X.modal.h5", help="default: beside the source")
     parser.add_argument(
-        "--interface", metavar="NAME[:TIE]", action="append", help="set tied to a marker by rbe2 (default) or rbe3; repeatable"
+        "--interface",
+        metavar="NAME[:TIE]",
+        action="append",
+        help="set tied to a marker by rbe2 (default) or rbe3; repeatable",
     )
     for name, metavar, text in OPTIONS:
         parser.add_argument(name, metavar=metavar, help=text)
-    parser.add_argument("--no-geometric-stiffness", action="store_true", help="leave out the stiffening by loads")
-    parser.add_argument("--from-matrices", nargs=3, metavar=("K", "M", "NODES"), help="Matrix Market K and M, table of nodes")
-    parser.add_argument("--save-matrices", nargs=2, metavar=("K", "M"), help="write the full matrices (Matrix Market)")
+    parser.add_argument(
+        "--no-geometric-stiffness", action="store_true", help="leave out the stiffening by loads"
+    )
+    parser.add_argument(
+        "--from-matrices", nargs=3, metavar=("K", "M", "NODES"), help="Matrix Market K and M, table of nodes"
+    )
+    parser.add_argument(
+        "--save-matrices", nargs=2, metavar=("K", "M"), help="write the full matrices (Matrix Market)"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace an output that is no modal data")
 
 
@@ -48,7 +57,11 @@ def run(args: argparse.Namespace) -> Output:
     options = {name: getattr(args, name) for name in options}
     options["interfaces"] = args.interface
     options["geometric_stiffness"] = False if args.no_geometric_stiffness else None
-    options["matrices"] = [str(Path(item).absolute()) for item in args.from_matrices] if args.from_matrices else None
+    options["matrices"] = (
+        [str(Path(item).absolute()) for item in args.from_matrices] if args.from_matrices else None
+    )
     target = output_path(args.source, args.output, args.from_matrices, overwrite=args.overwrite)
-    modal = reduce_files(args.source, options, target, args.save_matrices, Progress("reduce", quiet=args.quiet))
+    modal = reduce_files(
+        args.source, options, target, args.save_matrices, Progress("reduce", quiet=args.quiet)
+    )
     return Output(f"{modal_text(modal)}\nwritten      {target}", {"file": str(target), **modal_data(modal)})

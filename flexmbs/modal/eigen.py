@@ -14,7 +14,7 @@ from flexmbs.errors import Diagnostic, SolverError
 Floats = NDArray[np.float64]
 
 BLOCK = 8
-TOLERANCE = 1e-9  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
+TOLERANCE = 1e-8  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
 FLOOR = 1e-15  # of the largest Ritz value: rounding of the operator
 MAX_VECTORS = 3000
 
@@ -88,39 +88,58 @@ class _Krylov:
     def __init__(self, operator: Callable[[Floats], Floats], M: sp.spmatrix, block: int) -> None:
         self.operator, self.M = operator, M
         start = operator(np.random.default_rng(7).normal(size=(M.shape[0], block)))
-        self.Q = np.zeros((M.shape[0], 0))
-        self.MQ = np.zeros((M.shape[0], 0))
+        self.count = 0
+        self._Q = np.empty((M.shape[0], 8 * block), order="F")
+        self._MQ = np.empty_like(self._Q)
         self.A = np.zeros((0, 0))
         self.residual_factor = np.zeros((0, 0))
-        self.block, _ = self._orthonormal(start)
+        self.block, self.M_block, _ = self._orthonormal(start)
 
     @property
-    def count(self) -> int:
-        return self.Q.shape[1]
+    def Q(self) -> Floats:
+        return self._Q[:, : self.count]
 
-    def _orthonormal(self, V: Floats) -> tuple[Floats, Floats]:
-        """V made M-orthonormal and orthogonal to the basis, dependent directions dropped; V = new R."""
-        size = np.sqrt(np.abs(np.einsum("ij,ij->j", V, self.M @ V)))
-        largest = size.max(initial=0.0)
+    @property
+    def MQ(self) -> Floats:
+        return self._MQ[:, : self.count]
+
+    def _orthonormal(self, V: Floats) -> tuple[Floats, Floats, Floats]:
+        """V made M-orthonormal and orthogonal to the basis, dependent directions dropped: new, M new, R.
+
+        Twice, because once is not enough near convergence; V = new R.
+        """
         total = np.eye(V.shape[1])
-        for _ in range(2):
+        largest = 0.0
+        for sweep in range(2):
             V = V - self.Q @ (self.MQ.T @ V)
-            gram = V.T @ (self.M @ V)
+            MV = self.M @ V
+            gram = V.T @ MV
             value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
-            keep = value > (1e-13 * largest) ** 2
-            V = V @ (vector[:, keep] / np.sqrt(value[keep]))
+            largest = max(largest, float(value.max(initial=0.0))) if sweep == 0 else 1.0
+            keep = value > 1e-26 * largest
+            turn = vector[:, keep] / np.sqrt(value[keep])
+            V, MV = V @ turn, MV @ turn
             total = (vector[:, keep] * np.sqrt(value[keep])).T @ total
-        return V, total
+        return V, MV, total
+
+    def _append(self) -> None:
+        new = self.count + self.block.shape[1]
+        if new > self._Q.shape[1]:
+            wider = np.empty((len(self._Q), 2 * new), order="F")
+            M_wider = np.empty_like(wider)
+            wider[:, : self.count], M_wider[:, : self.count] = self.Q, self.MQ
+            self._Q, self._MQ = wider, M_wider
+        self._Q[:, self.count : new] = self.block
+        self._MQ[:, self.count : new] = self.M_block
+        self.count = new
 
     def grow(self) -> bool:
         """Add one block; False when the space is exhausted."""
-        new = self.block
-        if not new.shape[1]:
+        if not self.block.shape[1]:
             return False
         before = self.count
-        self.Q = np.concatenate([self.Q, new], axis=1)
-        self.MQ = np.concatenate([self.MQ, self.M @ new], axis=1)
-        image = self.operator(new)
+        self._append()
+        image = self.operator(self.block)
         H = self.MQ.T @ image
         A = np.zeros((self.count, self.count))
         A[:before, :before] = self.A
@@ -128,7 +147,7 @@ class _Krylov:
         A[before:, :] = H.T
         A[before:, before:] = 0.5 * (H[before:] + H[before:].T)
         self.A = A
-        self.block, self.residual_factor = self._orthonormal(image - self.Q @ H)
+        self.block, self.M_block, self.residual_factor = self._orthonormal(image - self.Q @ H)
         return self.block.shape[1] > 0
 
     def ritz(self) -> tuple[Floats, Floats, Floats]:

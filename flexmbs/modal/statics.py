@@ -40,19 +40,22 @@ class Statics:
             raise massless_motion()
         self.pins = _pins(model)
         self.rest = np.setdiff1d(np.arange(model.n), self.pins)
-        K = model.K[self.rest][:, self.rest] if len(self.pins) else model.K
+        self.K_rest = self.unpinned(model.K)
         try:
-            self.factor: Factor = factorise(sp.csc_matrix(K), "spd")
+            self.factor: Factor = factorise(self.K_rest.T, "spd", node_of=model.node_of[self.rest])
         except SolverError:
             raise singular_stiffness(model) from None
         self._check_definite()
+
+    def unpinned(self, A: sp.csr_matrix) -> sp.csr_matrix:
+        """A symmetric matrix without the rows and columns of the pins."""
+        return sp.csr_matrix(A[self.rest][:, self.rest]) if len(self.pins) else A
 
     def _check_definite(self) -> None:
         """A mechanism makes the pinned matrix singular: its response to a random load is then out of scale."""
         load = np.random.default_rng(0).normal(size=(len(self.rest), 1))
         response = self.factor.solve(load)
-        K = self.model.K[self.rest][:, self.rest] if len(self.pins) else self.model.K
-        residual = np.linalg.norm(K @ response - load) / np.linalg.norm(load)
+        residual = np.linalg.norm(self.K_rest @ response - load) / np.linalg.norm(load)
         if not residual < 1e-3:
             raise singular_stiffness(self.model)
 
@@ -138,7 +141,8 @@ def _pseudo_inverse(A: Floats, m: int) -> tuple[Floats, Floats]:
         size[:m] = np.where(diagonal > 1e-14 * largest, diagonal, largest)
     scale = 1.0 / np.sqrt(size)
     coupling = np.linalg.norm(scale[:m, None] * A[:m, m:], axis=0)
-    scale[m:] = 1.0 / np.where(coupling > 0, coupling, 1.0)
+    largest = coupling.max(initial=0.0) or 1.0
+    scale[m:] = 1.0 / np.where(coupling > 1e-9 * largest, coupling, largest)  # motions that C does not feel
     return np.linalg.pinv(scale[:, None] * A * scale, rcond=1e-12, hermitian=True), scale
 
 
@@ -162,7 +166,7 @@ def singular_stiffness(model: TiedModel) -> InputError:
         first = [
             int(model.G.indices[model.G.indptr[np.flatnonzero(label == k)[0]]]) for k in range(min(count, 3))
         ]
-        nodes = ", ".join(str(dof // model.n_per_node + 1) for dof in first)
+        nodes = ", ".join(str(node + 1) for node in first)
         what = (
             f"the body falls into {count} parts (of {', '.join(map(str, sizes[:3]))} freedoms, "
             f"beginning at nodes {nodes})"
