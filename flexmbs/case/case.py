@@ -17,6 +17,7 @@ from flexmbs.case.source import Source, override, read_source, source_from
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 
 if TYPE_CHECKING:
+    from flexmbs.dynamics.mechanism import Mechanism
     from flexmbs.model.model import Model
 
 Progress = Callable[[float, str], None]
@@ -77,7 +78,7 @@ class Case:
             self._model = build_model(report)
         return self._model
 
-    def system(self, progress: Progress | None = None) -> Any:
+    def system(self, progress: Progress | None = None) -> Mechanism:
         """The numbered system: `initial_state`, `forward_dynamics`, `mass_matrix`."""
         from flexmbs.dynamics.mechanism import build
 
