@@ -9,6 +9,7 @@ from flexmbs import hdf5
 from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.modaldata import InterfaceData, ModalData
+from flexmbs.results import ResultWriter
 from flexmbs.results.layout import (
     COMMON_AXES,
     FORMAT,
@@ -185,15 +186,37 @@ def histories(t):
     return found
 
 
-def write_result(path, n=201, t_end=0.1, mass_of=None, case_data=None):
+def layout_of(fields):
+    """Layout of the fields with the axes they use."""
+    axes = (*COMMON_AXES, Axis("bodies/rod/mode", 4), Axis("joints/main/coordinate", 1, ("angle",)))
+    return Layout(axes, tuple(Field(name, item[0], item[1]) for name, item in fields.items()))
+
+
+def write_unfinished(path, n=11, t_end=0.1):
+    """The folder of a run that goes on: two segments of n samples each."""
+    path = Path(path)
+    if not (path.parent / "rod.modal.h5").exists():
+        rod_modal().save(path.parent / "rod.modal.h5")
+    times = np.linspace(0.0, t_end, 2 * n)
+    fields = histories(times)
+    items = {"provenance": {"case_resolved": json.dumps(case())}}
+    with ResultWriter(path, layout_of(fields), items, {"case_sha256": "0" * 64}) as writer:
+        for part in (slice(0, n), slice(n, 2 * n)):
+            samples = {name: item[2][part] for name, item in fields.items()}
+            writer.commit(samples | {"time": times[part]}, {"t": times[part][-1]}, times[part][-1])
+    return path
+
+
+def write_result(path, n=201, t_end=0.1, case_data=None, without=(), items=True):
     """Result file at `path`, and beside it `rod.modal.h5`."""
     path = Path(path)
     if not (path.parent / "rod.modal.h5").exists():
         rod_modal().save(path.parent / "rod.modal.h5")
-    t = np.linspace(0.0, t_end, n)
-    fields = histories(t)
-    axes = (*COMMON_AXES, Axis("bodies/rod/mode", 4), Axis("joints/main/coordinate", 1, ("angle",)))
-    layout = Layout(axes, tuple(Field(name, item[0], item[1]) for name, item in fields.items()))
+    t = np.linspace(0.0, t_end, max(n, 2))
+    fields = {name: (item[0], item[1], item[2][:n]) for name, item in histories(t).items()}
+    fields = {name: item for name, item in fields.items() if name not in without}
+    t = t[:n]
+    layout = layout_of(fields)
 
     def fill(root):
         scales = write_axes(root, layout)
@@ -206,7 +229,8 @@ def write_result(path, n=201, t_end=0.1, mass_of=None, case_data=None):
         hdf5.dataset(group, "kind", ["change_point"], scales=[axis])
         hdf5.dataset(group, "text", ["joints.main passes a dead centre"], scales=[axis])
         resolved = json.dumps(case_data or case())
-        write_items(root, {"provenance": {"case_resolved": resolved, "log": "made by formulas"}})
+        if items:
+            write_items(root, {"provenance": {"case_resolved": resolved, "log": "made by formulas"}})
         hdf5.attributes(
             root, status="complete", message="", t_reached=t_end, case_sha256="0" * 64, wall_seconds=0.1
         )

@@ -41,7 +41,11 @@ def load_story(
     """Read a result (finished or not) or `X.modal.h5`."""
     if hdf5.file_format(source) == "flexmbs-modal":
         return Story(modal_scene(ModalData.load(source), Path(source).name.split(".")[0], limit))
-    record = Record.load(source)
+    return result_story(Record.load(source), modal, limit)
+
+
+def result_story(record: Record, modal: Mapping[str, str | Path] | None, limit: int = MAX_VERTICES) -> Story:
+    """Scene of a result with its curves, and the modes of the system where it was linearised."""
     scene = result_scene(record, modal, limit)
     curves = curves_of(record)
     return Story(scene, curves, first_curves(curves), system_modes(record, scene))
