@@ -1,0 +1,145 @@
+"""Geometry to mesh through the child process, and what is refused before it starts."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from flexmbs.cli.main import main
+from flexmbs.errors import InputError, MissingComponentError, UsageError
+from flexmbs.fe.cad import mesh_cad
+from flexmbs.fe.geo_guard import check_geo
+from flexmbs.fe.summary import volume
+
+needs_gmsh = pytest.mark.skipif(importlib.util.find_spec("gmsh") is None, reason="gmsh is an optional extra")
+
+PART = """SetFactory("OpenCASCADE");
+Box(1) = {0, 0, 0, 60, 20, 10};
+Cylinder(2) = {20, 10, -1, 0, 0, 12, 5};
+BooleanDifference{ Volume{1}; Delete; }{ Volume{2}; Delete; }
+Physical Surface("bore") = {7};
+Physical Point("corner") = {1};
+"""
+EXACT = (60 * 20 - np.pi * 25) * 10e-9
+
+TO_STEP = """
+import gmsh, sys
+gmsh.initialize(["gmsh"], readConfigFiles=False)
+gmsh.option.setNumber("General.Terminal", 0)
+gmsh.model.occ.addBox(0, 0, 0, 60, 20, 10)
+gmsh.model.occ.synchronize()
+gmsh.write(sys.argv[1])
+gmsh.finalize()
+"""
+
+
+@pytest.fixture
+def part(tmp_path):
+    path = tmp_path / "part.geo"
+    path.write_text(PART)
+    return path
+
+
+@needs_gmsh
+@pytest.mark.slow
+@pytest.mark.parametrize("element", ["tet4", "tet10", "hex20"])
+def test_geo_in_millimetres(part, tmp_path, element):
+    made = mesh_cad(part, tmp_path / "p.msh", size=6e-3, element=element, unit=1e-3)
+    assert not made.check.errors and set(made.check.mesh.cells) == {element}
+    assert volume(made.check.mesh) == pytest.approx(EXACT, rel=1e-2 if element == "tet4" else 3e-4)  # facets
+    bore = made.check.mesh.points[made.check.mesh.face_set_nodes("bore")]
+    np.testing.assert_allclose(np.hypot(bore[:, 0] - 0.02, bore[:, 1] - 0.01), 5e-3, rtol=1e-6)
+    assert made.check.mesh.set_kinds("body") == ["cell"]
+
+
+@needs_gmsh
+@pytest.mark.slow
+def test_step_states_its_unit(tmp_path):
+    step = tmp_path / "box.step"
+    subprocess.run([sys.executable, "-c", TO_STEP, str(step)], check=True, stdout=subprocess.DEVNULL)
+    assert "MILLI" in step.read_text()
+    made = mesh_cad(step, tmp_path / "p.msh", order=1)
+    assert volume(made.check.mesh) == pytest.approx(60 * 20 * 10e-9, rel=1e-9)
+    assert {f"face_{k}" for k in range(1, 7)} <= set(made.check.mesh.face_sets)
+    step.write_text(step.read_text()[:3000])
+    with pytest.raises(InputError, match="Could not read"):
+        mesh_cad(step, tmp_path / "q.msh")
+    assert not (tmp_path / "q.msh").exists()
+
+
+@needs_gmsh
+@pytest.mark.slow
+def test_time_is_limited(part, tmp_path):
+    with pytest.raises(InputError, match="longer than 1 s"):
+        mesh_cad(part, tmp_path / "p.msh", size=2e-4, unit=1e-3, seconds=1)
+
+
+@needs_gmsh
+def test_surfaces_are_no_solid(tmp_path):
+    (tmp_path / "flat.geo").write_text('SetFactory("OpenCASCADE");\nRectangle(1) = {0, 0, 0, 1, 1};\n')
+    with pytest.raises(InputError, match="no solid, only 1 surfaces"):
+        mesh_cad(tmp_path / "flat.geo", tmp_path / "p.msh")
+
+
+@needs_gmsh
+@pytest.mark.slow
+def test_command_line(part, tmp_path, capsys):
+    target = tmp_path / "p.msh"
+    assert (
+        main(["mesh", str(part), "-o", str(target), "--size", "8 mm", "--unit-system", "mm", "--json"]) == 0
+    )
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["cells"]["tet10"] > 100 and {"bore", "corner"} <= {row["name"] for row in answer["sets"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('SystemCall "touch x";', 'part.geo:7  error  the command "SystemCall" is not allowed'),
+        ('Printf("x") > "file";', 'the command "Printf" is not allowed'),
+        ('Merge "/etc/passwd";', "outside the folder"),
+        ('Merge "../x.step";', "outside the folder"),
+        ('Merge StrCat("a", "b");', "outside the folder"),
+        ('Include "none.geo";', "there is no such file"),
+        ('Save "x.msh";', 'the command "Save" is not allowed'),
+    ],
+)
+def test_geo_may_not_run_or_read(part, tmp_path, line, says):
+    part.write_text(PART + line + "\n")
+    with pytest.raises(InputError) as error:
+        mesh_cad(part, tmp_path / "p.msh")
+    assert says in str(error.value)
+
+
+def test_geo_includes_are_looked_at_too(part, tmp_path):
+    (tmp_path / "inner.geo").write_text('// fine\nSystemCall "x";\n')
+    part.write_text('Include "inner.geo";\n// SystemCall in a comment\n')
+    assert [item.where for item in check_geo(part)] == ["inner.geo:2"]
+
+
+def test_requests_are_checked_first(part, tmp_path):
+    target = tmp_path / "p.msh"
+    with pytest.raises(UsageError, match="choices: tet, hex"):
+        mesh_cad(part, target, element="tet20")
+    with pytest.raises(UsageError, match="does not fit"):
+        mesh_cad(part, target, element="tet4", order=2)
+    with pytest.raises(UsageError, match="must be positive"):
+        mesh_cad(part, target, size=-1.0)
+    with pytest.raises(UsageError, match="name it X.msh"):
+        mesh_cad(part, tmp_path / "p.vtk")
+    with pytest.raises(UsageError, match="folder does not exist"):
+        mesh_cad(part, tmp_path / "none" / "p.msh")
+    with pytest.raises(InputError, match="unknown kind of geometry"):
+        mesh_cad(tmp_path / "part.stl", target)
+    with pytest.raises(InputError, match="no such file"):
+        mesh_cad(tmp_path / "none.step", target)
+
+
+def test_absent_gmsh_names_the_command(part, tmp_path, monkeypatch):
+    monkeypatch.setattr("flexmbs.fe.cad.importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingComponentError) as error:
+        mesh_cad(part, tmp_path / "p.msh")
+    assert 'pip install "flexmbs[cad]"' in str(error.value) and int(error.value.exit_code) == 5
