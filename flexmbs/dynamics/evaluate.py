@@ -21,6 +21,7 @@ from flexmbs.dynamics.reactions import reactions
 from flexmbs.dynamics.recursion import backward, forward, masses, residuals
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives
+from flexmbs.model.forces.stiff import stiff_rows
 from flexmbs.model.joints.relations import relations
 
 NOT_FINITE = 3
@@ -50,12 +51,13 @@ def forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
 
 
 @kernel(lean=True)
-def eliminate(sys, ws, gh, bh):
+def eliminate(sys, ws, laws, lw, gh, bh):
     """Backward pass of forces and columns, loop matrix and its factors (F22, F26). Needs forces."""
     status, _body = backward(sys, ws, gh, bh)
     if status != 0:
         return status
     if ws.g.shape[0] > 0:
+        stiff_rows(laws, lw, sys, ws, gh, bh)
         columns(sys, ws, False)
         loop_matrix(sys, ws)
         factorise(sys, ws)
@@ -91,7 +93,7 @@ def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    status = eliminate(sys, ws, 0.0, 0.0)
+    status = eliminate(sys, ws, laws, lw, 0.0, 0.0)
     if status == 0:
         status = change(sys, ws, ACCELERATION, 1.0)
     if status == 0:
@@ -108,7 +110,7 @@ def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
     """
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    status = eliminate(sys, ws, gh, bh)
+    status = eliminate(sys, ws, laws, lw, gh, bh)
     if status == 0:
         status = change(sys, ws, POSITION, bh)
     if status == 0:
@@ -153,7 +155,7 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most):
             if error <= tolerance or k == most or not error < 1e300:
                 break
             forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
-            if eliminate(sys, ws, gh, bh) != 0:
+            if eliminate(sys, ws, laws, lw, gh, bh) != 0:
                 return math.inf, math.inf, count
             count += 1
             if level == 0:

@@ -151,7 +151,7 @@ def _check_closure(system: System, evaluator: Evaluator, state: State) -> None:
 
 def row_names(system: System) -> list[str]:
     """`joints.name (translation x)` for every row."""
-    kinds = {"joint": "joints", "coupling": "couplings", "drive": "drives"}
+    kinds = {"joint": "joints", "coupling": "couplings", "drive": "drives", "force": "forces"}
     return [f"{kinds[g.kind]}.{g.name} ({row.text})" for g in system.groups for row in g.rows]
 
 

@@ -6,6 +6,8 @@ the multipliers back: u += e lam. Redundant rows are those whose pivot vanishes:
 the motion is the same; the split of the forces is a matter of outputs (F28).
 """
 
+import math
+
 from flexmbs._jit import kernel
 from flexmbs.expressions import evaluate
 
@@ -107,6 +109,8 @@ def columns(sys, ws, plain):
                 ws.gcol_f[k] = 0.0
             for k in range(sys.path_e[j], sys.path_e[j] + n * (sys.o_eta[i + 1] - sys.o_eta[i])):
                 ws.e[k] = 0.0
+        if is_off(sys, ws, g, plain):
+            continue
         for r in range(n):
             load_row(sys, ws, r0 + r, r, n)
         for j in range(sys.path_start[g], sys.path_start[g + 1]):
@@ -114,6 +118,15 @@ def columns(sys, ws, plain):
                 plain_column_up(sys, ws, j, n)
             else:
                 column_up(sys, ws, j, n)
+
+
+@kernel(inline=True)
+def is_off(sys, ws, g, plain):
+    """Whether a group has no part: compliant rows without a step, or where constraints are asked for."""
+    off = True
+    for r in range(sys.group_start[g], sys.group_start[g + 1]):
+        off = off and ws.soft[r] < 0.0
+    return off or (plain and sys.group_soft[g] == 1)
 
 
 @kernel(lean=True, inner=True)
@@ -272,7 +285,9 @@ def loop_matrix(sys, ws):
                         for c in range(top):
                             S[row + c] += s * ws.e[eb + c]
     for r in range(ws.S_diag.shape[0]):
-        ws.S_diag[r] = S[sys.env_start[r + 1] - 1]
+        k = sys.env_start[r + 1] - 1
+        S[k] += max(ws.soft[r], 0.0)  # (F45)
+        ws.S_diag[r] = math.inf if ws.soft[r] < 0.0 else S[k]
 
 
 @kernel(lean=True)

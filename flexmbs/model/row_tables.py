@@ -125,6 +125,7 @@ def _path_tables(groups: list[Group], paths: list[list[int]], numbers: BodyNumbe
     by_body = np.argsort(np.array(bodies, dtype=np.int64), kind="stable")
     return {
         "group_start": offsets(sizes),
+        "group_soft": ints(group.kind == "force" for group in groups),
         "group_of_row": ints(np.repeat(np.arange(len(groups)), sizes)),
         "path_start": start,
         "path_body": ints(bodies),

@@ -172,9 +172,9 @@ def build_system(model: Model, free: dict[str, Expression] | None = None) -> Sys
     markers = Markers(model, numbers.names)
     joints, coordinates = _place_joints(model, topology, numbers, markers)
     laws = _Laws(model, joints)
-    groups = _groups(model, topology, joints, numbers, laws)
+    finish_laws, stiff = collect(model, markers, joints, free or {})
+    groups = order_groups(_groups(model, topology, joints, numbers, laws) + stiff, numbers)
     entries = entries_of(groups, coordinates)
-    finish_laws = collect(model, markers, joints, free or {})
     finish_sensors = collect_sensors(model, markers)
     found = markers.finish()
     in_out = _tree_markers(numbers, joints, found)
@@ -268,7 +268,7 @@ def _groups(
         assert coordinate.entry is not None
         row = Row("drive", entries=[(1.0, coordinate.entry)], law=law)
         groups.append(Group(drive, "drive", [row]))
-    return order_groups(groups, numbers)
+    return groups
 
 
 def _coupling_row(law: Any, joints: dict[str, JointPlace]) -> Row:
@@ -400,5 +400,6 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         gcol_f=nan(int(max([0, *(t.path_mode + path * t.nf[t.path_body])]))),
         e=nan(int((speeds[t.path_body] * path).sum())), S=nan(int(t.env_start[-1])), S_diag=nan(n_rows),
         redundant=np.zeros(n_rows, dtype=np.int64), rhs=nan(n_rows), lam=np.zeros(n_rows),
-        row_force=np.zeros(n_rows), reaction=nan(len(t.joint_body), 6), effort=nan(len(t.drive_coord)),
+        soft=np.zeros(n_rows), row_force=np.zeros(n_rows), reaction=nan(len(t.joint_body), 6),
+        effort=nan(len(t.drive_coord)),
     )  # fmt: skip

@@ -98,6 +98,7 @@ class Tables(NamedTuple):
     # constraint rows and their groups
     group_start: Ints  # rows of group g: group_start[g] ... group_start[g + 1]
     group_of_row: Ints
+    group_soft: Ints  # 1 where the rows are compliant: stiff forces in the implicit step (F45)
     row_law: Ints  # place in drive_x of what is subtracted (drive, length), or -1
     row_expr: Ints  # expression of joint coordinates that is added, or -1
     row_const: Floats  # constants; those taken at the start are written once, by the assembly
@@ -198,6 +199,7 @@ class Workspace(NamedTuple):
     S: Floats  # envelope of G A (F26), then its factors
     S_diag: Floats  # its diagonal before the factorisation
     redundant: Ints  # (n_rows,) 1 where the row was found redundant
+    soft: Floats  # (n_rows,) compliance 1/kh of a row, 0 of a constraint, negative: the row is off (F45)
     rhs: Floats
     lam: Floats
     # outputs

@@ -17,9 +17,11 @@ import numpy as np
 from flexmbs.expressions import Expression, Node, compile_table, constant, switching_functions
 from flexmbs.model.forces.base import Number, PythonNumber
 from flexmbs.model.forces.slots import SlotBuilder
+from flexmbs.model.forces.stiff import stiff_groups, stiff_numbers
 from flexmbs.model.forces.tables import Laws
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.model import Model
+from flexmbs.model.rows import Group
 
 
 @dataclass
@@ -39,6 +41,7 @@ class LawRow:
     load: Sequence[float] = ()
     stiff: bool = False
     press: tuple[str, int] | None = None
+    group: Any = None
 
 
 #: A Python function as the kernels call it: pointers to the arguments (time first) and to the result.
@@ -164,7 +167,7 @@ class LawBuilder:
             body=_ints(index[row.body] if row.body else -1 for row in rows),
             load_start=_ints(np.concatenate([[0], np.cumsum([len(load) for load in loads])])[:-1]),
             load=np.concatenate([*loads, np.zeros(0)]),
-            stiff=_ints(k for k, row in enumerate(rows) if row.stiff),
+            **{name: _ints(items) for name, items in stiff_numbers(rows).items()},
             state_expr=_ints(self.state_rates),
             drive_expr=_ints(drives),
             drive_order=_ints(law.order for law in laws),
@@ -219,8 +222,9 @@ class LawPart:
 
 def collect(
     model: Model, markers: Markers, joints: dict[str, Any], free: dict[str, Expression] | None = None
-) -> Callable[[Any], LawPart]:
-    """First pass over a model; the function that is returned makes the tables of the numbered system.
+) -> tuple[Callable[[Any], LawPart], list[Group]]:
+    """First pass over a model: a function that makes the tables of the numbered system, and the groups of
+    compliant rows that are to be numbered with it (F45).
 
     `free`: expressions by name that the caller wants evaluated: `until`, switching functions, sensors.
     """
@@ -243,7 +247,7 @@ def collect(
         tables = build.finish(system, list(numbers.values()), drives, travel)
         return LawPart(tables, tuple(row.owner for row in build.rows), order, tuple(build.callbacks))
 
-    return finish
+    return finish, stiff_groups(build.rows)
 
 
 def _as_expression(item: Any) -> Expression:

@@ -73,7 +73,10 @@ class Laws(NamedTuple):
     body: Ints  # body of a modal load, or -1
     load_start: Ints  # offset in `load`: force (3), moment (3), then moment and modal load by mode (4 nf)
     load: Floats
-    stiff: Ints  # laws that are stiff couplings across the tree (F45)
+    stiff_law: Ints  # compliant rows (F45): law,
+    stiff_direction: Ints  # its direction,
+    stiff_entry: Ints  # entry and row that stand for it
+    stiff_row: Ints
     state_expr: Ints  # rates of own states
     drive_expr: Ints  # (n_drives,) law of the drive
     drive_order: Ints  # what the law gives: 0 position, 1 velocity, 2 acceleration

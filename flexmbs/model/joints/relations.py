@@ -10,6 +10,7 @@ from flexmbs._jit import kernel
 
 #: Same numbers as in `base.py` and `model/rows.py`, where the relations are made.
 OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 0, 1, 2, 3, 4, 5, 6, 7
+STIFF = 8
 
 
 @kernel(lean=True, inner=True)
@@ -37,6 +38,8 @@ def relations(sys, ws):
             p, d = sys.ent_value[e], ws.ent[e, 0]
             turning(sys, ws, e, a, True, -p)
             ws.ent[e, 0] = d - p * near(angle(ws, sys.ent_p[e], sys.ent_q[e], a), d / p)
+        elif kind == STIFF:
+            pass  # its forces are written with the forces of the law
         elif kind == ANGLE:
             turning(sys, ws, e, a, True, 1.0)
             ws.ent[e, 0] = near(angle(ws, sys.ent_p[e], sys.ent_q[e], a), ws.beta_ref[e])
