@@ -20,7 +20,19 @@ from flexmbs.post.scene import Scene, SceneBody, SceneJoint
 from flexmbs.post.stress import largest_von_mises
 
 #: in the order of their imports
-MODULES = ("matrix", "data", "camera", "motion", "plot", "renderer", "stage", "controls", "viewer", "main")
+MODULES = (
+    "matrix",
+    "data",
+    "camera",
+    "motion",
+    "plot",
+    "renderer",
+    "stage",
+    "controls",
+    "viewer",
+    "live",
+    "main",
+)
 SHADERS = {"skin": "skin.vert.glsl", "surface": "surface.frag.glsl", "plain": "plain.frag.glsl"}
 MAX_SAMPLES = 3000
 #: blue, green, yellow, red: monotone in lightness up to yellow, so that it also reads in print

@@ -1,4 +1,5 @@
 // Starts the viewer and offers it to scripts as `window.flexmbs`.
+import { follow } from "./live.js";
 import { Viewer } from "./viewer.js";
 
 function start() {
@@ -19,6 +20,7 @@ function start() {
         play_mode: (mode) => viewer.play_mode(mode),
         names: () => viewer.scene.bodies.map((body) => body.name),
     };
+    follow(viewer);
 }
 
 try {
