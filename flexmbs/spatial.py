@@ -23,7 +23,7 @@ for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
 
 def skew(x: ArrayLike) -> Array:
     """Skew matrix of a 3-vector, `skew(x) @ y = cross(x, y)`; (..., 3) -> (..., 3, 3)."""
-    return np.einsum("ikj,...k->...ij", LEVI_CIVITA, np.asarray(x, dtype=np.result_type(x, 1.0)))
+    return np.einsum("ikj,...k->...ij", LEVI_CIVITA, np.asarray(x, dtype=np.result_type(np.asarray(x), 1.0)))
 
 
 def axial(R: ArrayLike) -> Array:
@@ -34,7 +34,7 @@ def axial(R: ArrayLike) -> Array:
 
 def exp_so3(theta: ArrayLike) -> Array:
     """Rotation matrix of a rotation vector, exact; (..., 3) -> (..., 3, 3)."""
-    theta = np.asarray(theta, dtype=np.result_type(theta, 1.0))
+    theta = np.asarray(theta, dtype=np.result_type(np.asarray(theta), 1.0))
     t2 = np.sum(theta * theta, axis=-1)[..., None, None]
     small = np.abs(t2) < 1e-6
     safe = np.where(small, 1.0, t2)
@@ -58,7 +58,7 @@ def log_so3(R: ArrayLike) -> Array:
 
 def left_jacobian(theta: ArrayLike) -> Array:
     """Left Jacobian J of SO(3): `R_dot R^T = skew(J theta_dot)` for `R = exp(theta~)` (F18)."""
-    theta = np.asarray(theta, dtype=np.result_type(theta, 1.0))
+    theta = np.asarray(theta, dtype=np.result_type(np.asarray(theta), 1.0))
     t2 = np.sum(theta * theta, axis=-1)[..., None, None]
     small = np.abs(t2) < 1e-4
     safe = np.where(small, 1.0, t2)
@@ -89,7 +89,7 @@ def shortest_rotation(n: ArrayLike) -> Array:
 
 def quat_to_matrix(quat: ArrayLike) -> Array:
     """Rotation matrix of a quaternion [w, x, y, z], normalised first; (..., 4) -> (..., 3, 3)."""
-    quat = np.asarray(quat, dtype=np.result_type(quat, 1.0))
+    quat = np.asarray(quat, dtype=np.result_type(np.asarray(quat), 1.0))
     quat = quat / np.sqrt(np.sum(quat * quat, axis=-1, keepdims=True))
     w, v = quat[..., 0, None, None], quat[..., 1:]
     K = skew(v)
