@@ -7,15 +7,17 @@ from pathlib import Path
 
 from flexmbs.errors import Diagnostic, Diagnostics
 
-COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# strings, comments: as gmsh reads them, from left to right
+PIECES = re.compile(r"\"[^\"]*\"|'[^']*'|//[^\n]*|/\*.*?\*/", re.DOTALL)
 FORBIDDEN = re.compile(
-    r"\b(SystemCall|NonBlockingSystemCall|OnelabRun|Onelab\w*|CreateDir|Save|Print|Plugin|Parse|Abort|Exit|"
-    r"OpenLastFile|RelocateMesh|GMSH_\w+|GetEnv|Solver|Executable\w*|SetNumber|UnsplitWindow)\b"
+    r"\b(System\w*|NonBlockingSystemCall|Onelab\w*|CreateDir|Save|Print|Open|OpenProject|Plugin|Parse|Abort|Exit|"
+    r"GetEnv|Solver|ExternalProcess|CommandLine|FileName|ListFromFile|StringToName|S2N|NameFromString|"
+    r"Homology|Cohomology|Betti|General\s*\.\s*\w*(?:File|Editor|Browser|Dir|Path)\w*)\b"
 )
 REDIRECTED = re.compile(r"\bPrintf\s*\([^;]*\)\s*>")
-READS = re.compile(
-    r"\b(Merge|Include|ShapeFromFile|NameFromString|MergeWithBoundingBox)\b\s*\(?\s*(\"[^\"\n]*\"|\S+)"
-)
+READS = re.compile(r"\b(Merge\w*|Include|ShapeFromFile)\b\s*\(?\s*(\S?)")
+ESCAPED = re.compile(r"\\[\"']")
+SHAPES = (".step", ".stp", ".iges", ".igs", ".brep", ".stl", ".msh")  # anything else is read as a script
 MAX_FILES = 50
 MAX_BYTES = 64 * 1024**2
 
@@ -23,7 +25,8 @@ MAX_BYTES = 64 * 1024**2
 def check_geo(path: Path) -> list[Diagnostic]:
     """Findings in a .geo file and in the files that it includes: no commands, no files from elsewhere."""
     found = Diagnostics()
-    root, waiting, seen = path.parent.resolve(), [path.resolve()], set()
+    root, waiting = path.parent.resolve(), [path.resolve()]
+    seen: set[Path] = set()
     while waiting and len(seen) < MAX_FILES:
         current = waiting.pop()
         if current in seen:
@@ -32,30 +35,56 @@ def check_geo(path: Path) -> list[Diagnostic]:
         if current.stat().st_size > MAX_BYTES:
             found.error("mesh.too_large", current.name, "is larger than a script can be")
             continue
-        text = current.read_text(encoding="utf-8", errors="replace")
-        waiting.extend(_check_text(text, current, root, found))
+        script = _Script(current, root, found)
+        script.check_commands()
+        waiting.extend(script.files())
     if waiting:
         found.error("mesh.geo", str(path), f"includes more than {MAX_FILES} files")
     return found.items
 
 
-def _check_text(text: str, current: Path, root: Path, found: Diagnostics) -> list[Path]:
-    plain = COMMENTS.sub(lambda comment: "\n" * comment[0].count("\n"), text)
-    for match in [*FORBIDDEN.finditer(plain), *REDIRECTED.finditer(plain)]:
-        where = f"{current.name}:{plain.count(chr(10), 0, match.start()) + 1}"
-        word = match[0].split("(")[0].strip()
-        remedy = "a geometry file may only describe geometry: remove the line"
-        found.error("mesh.geo", where, f'the command "{word}" is not allowed', remedy)
-    more = []
-    for match in READS.finditer(plain):
-        where = f"{current.name}:{plain.count(chr(10), 0, match.start()) + 1}"
-        name = match[2]
-        target = (current.parent / name.strip('"')).resolve()
-        if not name.startswith('"') or not target.is_relative_to(root):
-            what = f"{match[1]} {name[:60]} reads a file outside the folder of the geometry"
-            found.error("mesh.geo", where, what, "copy it beside the .geo file and name it in quotes")
-        elif not target.is_file():
-            found.error("mesh.geo", where, f"{match[1]} {name}: there is no such file")
-        elif target.suffix.lower() in (".geo", ".pro", ".txt", ""):
-            more.append(target)
-    return more
+class _Script:
+    """One file: `code` has strings and comments blanked, places unchanged."""
+
+    def __init__(self, path: Path, root: Path, found: Diagnostics) -> None:
+        self.path, self.root, self.found = path, root, found
+        self.text = path.read_text(encoding="utf-8", errors="replace")
+        self.code = PIECES.sub(_blank, self.text)
+
+    def _where(self, at: int) -> str:
+        return f"{self.path.name}:{self.text.count(chr(10), 0, at) + 1}"
+
+    def check_commands(self) -> None:
+        for match in [*FORBIDDEN.finditer(self.code), *REDIRECTED.finditer(self.code)]:
+            word = match[0].split("(")[0].strip()
+            remedy = "a geometry file may only describe geometry: remove the line"
+            self.found.error("mesh.geo", self._where(match.start()), f'"{word}" is not allowed', remedy)
+        for match in ESCAPED.finditer(self.text):
+            what = "a quote behind a backslash, which programs read in different ways"
+            self.found.error("mesh.geo", self._where(match.start()), what, "remove the backslash")
+
+    def files(self) -> list[Path]:
+        """Scripts that this one reads; they must be named in quotes and lie in the folder."""
+        more = []
+        for match in READS.finditer(self.code):
+            where, start = self._where(match.start()), match.start(2)
+            end = self.text.find(self.text[start : start + 1], start + 1)
+            name = self.text[start + 1 : end] if match[2] in ('"', "'") and end > 0 else ""
+            target = (self.path.parent / name).resolve()
+            if not name or not target.is_relative_to(self.root):
+                what = f"{match[1]} {name[:60]} reads a file outside the folder of the geometry"
+                self.found.error(
+                    "mesh.geo", where, what, "copy it beside the .geo file and name it in quotes"
+                )
+            elif not target.is_file():
+                self.found.error("mesh.geo", where, f'{match[1]} "{name[:60]}": there is no such file')
+            elif target.suffix.lower() not in SHAPES:
+                more.append(target)
+        return more
+
+
+def _blank(piece: re.Match[str]) -> str:
+    """Strings keep their quotes, comments vanish; line ends stay."""
+    text = piece[0]
+    inner = re.sub(r"[^\n]", " ", text)
+    return text[0] + inner[1:-1] + text[-1] if text[0] in "\"'" else inner

@@ -98,13 +98,16 @@ def test_command_line(part, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ('SystemCall "touch x";', 'part.geo:7  error  the command "SystemCall" is not allowed'),
-        ('Printf("x") > "file";', 'the command "Printf" is not allowed'),
+        ('SystemCall "touch x";', 'part.geo:7  error  "SystemCall" is not allowed'),
+        ('Printf("x") > "file";', '"Printf" is not allowed'),
         ('Merge "/etc/passwd";', "outside the folder"),
         ('Merge "../x.step";', "outside the folder"),
         ('Merge StrCat("a", "b");', "outside the folder"),
         ('Include "none.geo";', "there is no such file"),
-        ('Save "x.msh";', 'the command "Save" is not allowed'),
+        ('S = "/*"; SystemCall "x"; T = "*/";', '"SystemCall" is not allowed'),
+        ('S = "\\"; System "x"; //";', "a quote behind a backslash"),
+        ("Field[1] = ExternalProcess;", '"ExternalProcess" is not allowed'),
+        ('Save "x.msh";', '"Save" is not allowed'),
     ],
 )
 def test_geo_may_not_run_or_read(part, tmp_path, line, says):
@@ -118,6 +121,9 @@ def test_geo_includes_are_looked_at_too(part, tmp_path):
     (tmp_path / "inner.geo").write_text('// fine\nSystemCall "x";\n')
     part.write_text('Include "inner.geo";\n// SystemCall in a comment\n')
     assert [item.where for item in check_geo(part)] == ["inner.geo:2"]
+    (tmp_path / "inner.opt").write_text('SystemCall "x";\n')
+    part.write_text('Physical Surface("Save, Print and Open") = {1};\nMerge "inner.opt";\n')
+    assert [item.where for item in check_geo(part)] == ["inner.opt:1"]
 
 
 def test_requests_are_checked_first(part, tmp_path):
