@@ -158,10 +158,16 @@ class PardisoFactor:
 
     def __init__(self, A: Any, node_of: Ints) -> None:
         from pypardiso import PyPardisoSolver
+        from pypardiso.pardiso_wrapper import PyPardisoError
 
         self.upper = sp.csr_matrix(sp.triu(A))
         self.pardiso = PyPardisoSolver(mtype=-2)
-        self.pardiso.factorize(self.upper)
+        try:
+            self.pardiso.factorize(self.upper)
+        except (PyPardisoError, ValueError) as problem:
+            raise _singular(f"PARDISO: {problem}") from None
+        if self.pardiso.iparm[13]:
+            raise _singular(f"PARDISO had to change {self.pardiso.iparm[13]} pivots")
         self.negative_pivots = int(self.pardiso.iparm[22])
 
     def solve(self, B: Floats) -> Floats:
