@@ -72,11 +72,14 @@ def catalogue(record: Record) -> list[Channel]:
 
 
 def component_units(record: Record, path: str, n: int) -> list[str]:
-    """Unit per component; datasets of mixed kind list theirs in `component_units`."""
-    listed = record.attribute(path, "component_units")
-    if isinstance(listed, list) and len(listed) == n:
-        return ["" if item == "1" else str(item) for item in listed]
-    return [record.unit(path)] * n
+    """Unit per component. Datasets of mixed kind list theirs ("rad, m"); those of /applied come in threes."""
+    unit = record.unit(path)
+    parts = ["" if part == "1" else part for part in unit.split(", ")]
+    if len(parts) == n:
+        return parts
+    if len(parts) == 3 and n >= 6:
+        return [parts[min(k // 3, 2)] for k in range(n)]
+    return [unit] * n
 
 
 def select(record: Record, patterns: Sequence[str]) -> list[Channel]:
@@ -90,7 +93,7 @@ def select(record: Record, patterns: Sequence[str]) -> list[Channel]:
     missing = []
     for pattern in patterns:
         found = [channel for channel in channels if matches(pattern, channel.name)]
-        found = found or unique_rest(pattern, channels, record)
+        found = found or unique_rest(pattern, channels, record) or by_index(pattern, channels, record)
         chosen |= {channel.name: channel for channel in found}
         if not found:
             names = [channel.short for channel in channels]
@@ -99,6 +102,15 @@ def select(record: Record, patterns: Sequence[str]) -> list[Channel]:
     if missing:
         raise InputError(*missing)
     return list(chosen.values())
+
+
+def by_index(pattern: str, channels: Sequence[Channel], record: Record) -> list[Channel]:
+    """`main.position[1]` for components that have names too."""
+    found = re.fullmatch(r"(.+)\[(\d+)\]", pattern)
+    if not found or any(sign in pattern for sign in "*?"):
+        return []
+    whole = [c for c in channels if matches(found[1], c.name)] or unique_rest(found[1], channels, record)
+    return [c for c in whole if c.column == int(found[2])] if len({c.path for c in whole}) == 1 else []
 
 
 def unique_rest(pattern: str, channels: Sequence[Channel], record: Record) -> list[Channel]:

@@ -8,7 +8,7 @@ import pytest
 
 from flexmbs.cli.main import main
 from flexmbs.errors import InputError, UsageError
-from flexmbs.post.channels import catalogue, select
+from flexmbs.post.channels import catalogue, component_units, select
 from flexmbs.post.curves import Curve, conversion, derivative, spectrogram, spectrum
 from flexmbs.post.plots import PlotOptions, plot
 from flexmbs.post.record import Record
@@ -30,6 +30,17 @@ def test_channels_by_full_and_short_names(record):
     assert names(record, "slider.position.x") == ["bodies.slider.position.x"]
     assert names(record, "mid.y") == ["sensors.mid.y"]
     assert names(record, "main.position") == ["joints.main.position"]
+
+
+def test_named_components_also_have_numbers(record):
+    assert names(record, "slider.position[0]") == ["bodies.slider.position.x"]
+    assert names(record, "main.position[0]") == ["joints.main.position"]
+
+
+def test_units_of_mixed_datasets_are_those_of_their_components(record, monkeypatch):
+    monkeypatch.setattr(Record, "unit", lambda self, path: "rad, m" if "mid" in path else "N, N m, modal")
+    assert component_units(record, "sensors/mid", 2) == ["rad", "m"]
+    assert component_units(record, "bodies/rod/applied", 8) == ["N"] * 3 + ["N m"] * 3 + ["modal"] * 2
 
 
 def test_channels_by_pattern(record):
