@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flexmbs.certificate import proofs
 from flexmbs.certificate.geometry import surface_inertia
-from flexmbs.errors import Diagnostic, Diagnostics, SolverError
+from flexmbs.errors import Diagnostics, SolverError
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import Material
 from flexmbs.modaldata import ModalData

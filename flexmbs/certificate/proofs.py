@@ -15,7 +15,7 @@ from flexmbs.modal.eigen import Modes
 from flexmbs.modal.frame import apply_frame
 from flexmbs.modal.receptance import scaled_rows
 from flexmbs.modal.statics import Constrained, Statics
-from flexmbs.modal.ties import TiedModel, rigid_field
+from flexmbs.modal.ties import rigid_field
 
 Floats = NDArray[np.float64]
 
@@ -47,8 +47,8 @@ def backward_errors(held: Constrained, modes: Modes) -> Floats:
 def count_below(held: Constrained, omega2: float) -> int:
     """Number of eigenvalues of the body with C u held that lie below omega2 (Sylvester's law of inertia).
 
-    With A = K - omega2 M without the pinned coordinates, which has the ordering of the stiffness: the pins come
-    back, and the held coordinates go, through the inertia of the small Schur complement of the bordered matrix.
+    A = K - omega2 M without the pinned coordinates has the ordering of the stiffness: the pins come back,
+    and the held coordinates go, through the inertia of the small Schur complement of the bordered matrix.
     """
     statics, model, C = held.statics, held.model, held.C
     A_full = sp.csr_matrix(model.K - omega2 * model.M)
@@ -69,8 +69,7 @@ def count_below(held: Constrained, omega2: float) -> int:
 def _factor_like(statics: Statics, A: sp.csr_matrix) -> Any:
     """Factor of A, with the ordering of the stiffness where both have one pattern."""
     K, factor = statics.K_rest, statics.factor
-    same = isinstance(factor, SparseFactor) and K.nnz == A.nnz and np.array_equal(K.indices, A.indices)
-    if same:
+    if isinstance(factor, SparseFactor) and K.nnz == A.nnz and np.array_equal(K.indices, A.indices):
         try:
             return SparseFactor(A.T, symbolic=factor.symbolic)
         except SingularMatrix:

@@ -64,7 +64,8 @@ def modal_text(modal: ModalData) -> str:
     ]
     for name, item in modal.interfaces.items():
         lines.append(
-            f"interface    {name}: {item.type}, {len(item.nodes)} nodes, at [{_vector(item.position)}] m, {item.dofs}"
+            f"interface    {name}: {item.type}, {len(item.nodes)} nodes, "
+            f"at [{_vector(item.position)}] m, {item.dofs}"
         )
     stiffening = f"{len(body.loads)} unit loads" if body.loads else "none"
     lines.append(f"stiffening   {stiffening};  stress modes: {modal.stress_at}")

@@ -34,7 +34,8 @@ def certificate_text(modal: ModalData) -> str:
             limit = "0" if name == "sylvester_missing" else f"{bound:.0e}"
             extra = ""
             if name == "reduction_error":
-                extra = f" (worst at {quality['reduction_error_at_hz']:.4g} Hz, up to {quality['reduction_band_hz']:.4g} Hz)"
+                worst, top = quality["reduction_error_at_hz"], quality["reduction_band_hz"]
+                extra = f" (worst at {worst:.4g} Hz, up to {top:.4g} Hz)"
             lines.append(f"  {label:<34} {shown:>10}  <= {limit:<7} {verdict}{extra}")
     lumped = quality.get("lumped_difference", {})
     if lumped:

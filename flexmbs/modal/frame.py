@@ -38,7 +38,7 @@ def parse_frame(text: str, model: TiedModel) -> str:
 
 
 def normalised(columns: Columns, M: sp.spmatrix) -> Columns:
-    """Columns of unit size in M, so that what remains of them afterwards can be judged; massless ones stay."""
+    """Columns of unit size in M, so that what remains of them can be judged; massless ones stay."""
     size = np.sqrt(np.maximum(np.einsum("ij,ij->j", columns.U, M @ columns.U), 0.0))
     largest = size.max(initial=0.0)
     return Columns(columns.U / np.where(size > 1e-14 * largest, size, 1.0), columns.names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.modal.basis import Columns, orthonormalise
+from flexmbs.modal.basis import Basis, Columns, orthonormalise
 from flexmbs.modal.frame import apply_frame
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel
@@ -23,7 +23,7 @@ MAX_BLOCKS = 24
 
 @dataclass(frozen=True)
 class ModalReceptance:
-    """Receptance of the markers by modes: C rows (n_b, n) and omega2 (n,) of all modes, rigid ones included."""
+    """Receptance of the markers by all modes: C rows (n_b, n), omega2 (n,), rigid ones included."""
 
     C: Floats
     omega2: Floats
@@ -37,7 +37,7 @@ class ModalReceptance:
 
 @dataclass(frozen=True)
 class BandError:
-    """Largest relative error of the receptance over the band, where it occurs, and how far it is itself known."""
+    """Largest relative error of the receptance over the band, where, and how well it is known."""
 
     error: float
     frequency_hz: float
@@ -61,10 +61,10 @@ class FullResponse:
         grid = np.geomspace(0.01 * band_hz, band_hz, N_FREQUENCIES)
         inside = basis.frequency_hz[(basis.frequency_hz < band_hz) & (basis.frequency_hz > grid[0])]
         self.frequencies = np.unique(np.concatenate([grid, inside]))
-        block = free.respond((self.rows / self.row_scale()).T)
+        block = free.respond(np.ascontiguousarray(self.rows.T))
         current = receptance(basis.U, basis.omega2, self.model, self.rows)
         response = current.at(self.frequencies)
-        self.change, calm = np.inf, 0
+        self.change = np.inf
         for _ in range(MAX_BLOCKS):
             block = free.inverse_mass(block)
             block /= np.sqrt(np.einsum("ij,ij->j", block, self.model.M @ block))
@@ -73,13 +73,9 @@ class FullResponse:
             new = receptance(basis.U, basis.omega2, self.model, self.rows).at(self.frequencies)
             self.change = float(np.max(relative_difference(response, new)))
             response = new
-            calm = calm + 1 if self.change < SOLVED else 0
-            if calm:
+            if self.change < SOLVED:
                 break
         self.response = response
-
-    def row_scale(self) -> Floats:
-        return np.ones((self.rows.shape[0], 1))
 
     def error_of(self, modes: ModalReceptance) -> BandError:
         """Error of a reduced basis against the full response."""
@@ -96,14 +92,14 @@ def relative_difference(H: Floats, H_full: Floats) -> Floats:
 
 
 def scaled_rows(model: TiedModel) -> Floats:
-    """Rows of the interface coordinates (n_b, n_t), rotations times a length so that moments compare with forces."""
+    """Rows of the interface coordinates (n_b, n_t), rotations times a length of the body."""
     length = float(np.sqrt(np.mean(np.sum((model.points - model.points.mean(axis=0)) ** 2, axis=1)))) or 1.0
     scale = [1.0 if k < 3 else length for item in model.interfaces.values() for k in item.dofs]
     return np.asarray(model.boundary.toarray() * np.array(scale)[:, None])
 
 
-def reduced(columns: Columns, model: TiedModel) -> tuple:
-    """Elastic modes of a set of columns in the mean-axis frame; with the rigid motions they span the same space."""
+def reduced(columns: Columns, model: TiedModel) -> tuple[Basis, int]:
+    """Elastic modes of columns in the mean-axis frame; with the rigid motions they span the same."""
     frame = "mean-axis" if model.rigid.shape[1] else "supports"
     moved, expected = apply_frame(columns, frame, model)
     return orthonormalise(moved, model.K, model.M, expected), expected

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from flexmbs.errors import Diagnostic, InputError, SolverError
+from flexmbs.fe.solvers import factorise
 from flexmbs.modal.ties import TiedModel
 
 Floats = NDArray[np.float64]
@@ -32,9 +33,7 @@ class Statics:
     The pins carry nothing when the loads balance; every public method sees to that.
     """
 
-    def __init__(self, model: TiedModel, factorise: Callable[..., Any] | None = None) -> None:
-        if factorise is None:
-            from flexmbs.fe.solvers import factorise
+    def __init__(self, model: TiedModel, factorise: Callable[..., Any] = factorise) -> None:
         self.model = model
         if not model.heavy:
             raise massless_motion()
@@ -52,7 +51,7 @@ class Statics:
         return sp.csr_matrix(A[self.rest][:, self.rest]) if len(self.pins) else A
 
     def _check_definite(self) -> None:
-        """A mechanism makes the pinned matrix singular: its response to a random load is then out of scale."""
+        """A mechanism makes the pinned matrix singular: the response to a random load is then wrong."""
         load = np.random.default_rng(0).normal(size=(len(self.rest), 1))
         response = self.factor.solve(load)
         residual = np.linalg.norm(self.K_rest @ response - load) / np.linalg.norm(load)
@@ -93,7 +92,7 @@ class Constrained:
         self.M_loose = self.model.M @ self.loose
 
     def relieve(self, F: Floats) -> Floats:
-        """Loads less the inertia forces of the rigid accelerations they cause, where C leaves rigid motions."""
+        """Loads less the inertia forces of the rigid accelerations that they cause and C leaves."""
         return F - self.M_loose @ (self.loose.T @ F) if self.loose.shape[1] else F
 
     def respond(self, F: Floats | None = None, d: Floats | None = None) -> Floats:
@@ -143,7 +142,8 @@ def _pseudo_inverse(A: Floats, m: int) -> tuple[Floats, Floats]:
     coupling = np.linalg.norm(scale[:m, None] * A[:m, m:], axis=0)
     largest = coupling.max(initial=0.0) or 1.0
     scale[m:] = 1.0 / np.where(coupling > 1e-9 * largest, coupling, largest)  # motions that C does not feel
-    return np.linalg.pinv(scale[:, None] * A * scale, rcond=1e-12, hermitian=True), scale
+    inverse = np.asarray(np.linalg.pinv(scale[:, None] * A * scale, rcond=1e-12, hermitian=True), dtype=float)
+    return inverse, scale
 
 
 def _null_space(CR: Floats) -> Floats:

@@ -208,7 +208,7 @@ def _to_tied(
 
 
 def _orthonormal(R_t: Floats, M_t: sp.csr_matrix) -> tuple[Floats, bool]:
-    """Columns of R_t made M-orthonormal, and whether all of them have inertia (else they stay as they are)."""
+    """Columns of R_t made M-orthonormal, and whether all have inertia (else they stay as they are)."""
     if not R_t.shape[1]:
         return R_t, True
     gram = R_t.T @ (M_t @ R_t)

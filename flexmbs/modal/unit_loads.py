@@ -54,7 +54,7 @@ def _row(form: Any, k: int, A: Floats, ell: int) -> Floats:
 
 
 def body_loads(form: Any, points: Floats, n_dof: int) -> Floats:
-    """Nodal forces (n_dof, 12) of the unit loads, in the order of the body loads of `ShapeIntegrals` (F17)."""
+    """Nodal forces (n_dof, 12) of the unit loads, in the order of `ffrf.integrals.BODY_LOADS` (F17)."""
     S_f, I_kl = moment_rows(form, points, n_dof)
     turn = np.einsum("ijk,jkd->id", LEVI_CIVITA, I_kl)
     trace = I_kl[0, 0] + I_kl[1, 1] + I_kl[2, 2]

@@ -12,7 +12,8 @@ from typing import Any
 
 from flexmbs.fe.mesh import Mesh
 from flexmbs.modaldata import ModalData
-from flexmbs.reduce.recipe import Recipe, make_recipe, read_recipe
+from flexmbs.reduce.keys import make_recipe, read_recipe
+from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.stage1 import run
 
 __all__ = ["Recipe", "load_recipe", "reduce"]

@@ -10,8 +10,8 @@ from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.modaldata import ModalData
 from flexmbs.modaldata.store import FORMAT
+from flexmbs.reduce.keys import make_recipe, read_recipe
 from flexmbs.reduce.matrices import save_matrices
-from flexmbs.reduce.recipe import make_recipe, read_recipe
 from flexmbs.reduce.stage1 import run
 
 

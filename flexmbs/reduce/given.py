@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.fe.materials import material_of_cells
 from flexmbs.fe.massform import Attached, MassForm
+from flexmbs.fe.materials import material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import ShapeIntegrals, shape_integrals
 from flexmbs.reduce.recipe import Given, Recipe

@@ -190,7 +190,7 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
 
 
 def provenance(recipe: Recipe) -> dict[str, Any]:
-    """Recipe and versions; nothing about the machine or the time, so that the same input gives the same file."""
+    """Recipe and versions, but no machine and no time: the same input gives the same file."""
     import scipy
 
     return {

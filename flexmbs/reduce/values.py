@@ -1,4 +1,4 @@
-"""Values of a recipe: numbers with units, expressions of parameters, vectors, rotations; all errors collected."""
+"""Values of a recipe: numbers with units, expressions of parameters, vectors, rotations."""
 
 from __future__ import annotations
 
