@@ -1,0 +1,209 @@
+"""Degrees of freedom and redundancy at a state (F28): by count, by rank, and which reactions are unique.
+
+Bodies are held rigid and drives left out: only the joint columns of G count. Couplings are one row each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.self_stress import open_reactions
+from flexmbs.model.rows import Row
+from flexmbs.model.state import State
+from flexmbs.model.system import JointPlace, System
+
+Array = NDArray[np.float64]
+
+#: a singular value below this share of the largest counts as zero
+RANK_TOLERANCE = 1e-8
+
+
+@dataclass
+class Mobility:
+    """Counts and names; `kind` is planar, spherical or spatial, `structure` open, closed or branched."""
+
+    mobility: int
+    gruebler: int
+    closure_rows: int
+    closure_rank: int
+    kind: str = "spatial"
+    structure: str = "open"
+    n_loops: int = 0
+    redundant_rows: list[str] = field(default_factory=list)
+    indeterminate_joints: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    condition: float = 1.0
+
+    @property
+    def redundant(self) -> int:
+        """Rows of the closure that say nothing new."""
+        return self.closure_rows - self.closure_rank
+
+
+def mobility(system: System, evaluator: Evaluator, state: State) -> Mobility:
+    """Mobility at an assembled state (F28)."""
+    G, names, rows = closure(system, evaluator, state)
+    length = characteristic_length(system, evaluator)
+    scale = np.array([length if row.is_moment else 1.0 for row in rows])
+    scaled = G * scale[:, None]
+    norms = np.linalg.norm(scaled, axis=1)
+    scaled = scaled / np.where(norms > 1e-12 * max(norms.max(initial=0.0), 1e-300), norms, 1.0)[:, None]
+    rank, null, condition = left_null_space(scaled)
+    kind = kinematic_class(system, evaluator)
+    report = Mobility(
+        mobility=G.shape[1] - rank,
+        gruebler=gruebler(system, kind),
+        closure_rows=len(rows),
+        closure_rank=rank,
+        kind=kind,
+        structure=structure(system),
+        n_loops=len(system.topology.cuts),
+        hidden=hidden_freedoms(system),
+        condition=condition,
+    )
+    if report.redundant:
+        report.redundant_rows = dependent_rows(scaled, names, rank)
+        stress = null / np.where(norms > 0, norms, 1.0)[:, None] * scale[:, None]
+        report.indeterminate_joints = open_reactions(system, evaluator, rows, stress, length)
+    return report
+
+
+def closure(system: System, evaluator: Evaluator, state: State) -> tuple[Array, list[str], list[Row]]:
+    """G (rows, joint speeds) of cut joints and couplings, with names; drives on cut joints left out."""
+    G = evaluator.jacobian(state.copy())
+    t = system.tables
+    rigid = np.zeros(system.n_vel, dtype=bool)
+    for i in range(1, len(t.parent)):
+        rigid[t.o_eta[i] : t.o_qd[i]] = True
+    keep, names, rows = [], [], []
+    number = 0
+    for group in system.groups:
+        for row in group.rows:
+            if group.kind in ("joint", "coupling"):
+                keep.append(number)
+                names.append(
+                    f"{'couplings' if group.kind == 'coupling' else 'joints'}.{group.name} ({row.text})"
+                )
+                rows.append(row)
+            number += 1
+    return G[np.array(keep, dtype=np.int64)][:, rigid], names, rows
+
+
+def characteristic_length(system: System, evaluator: Evaluator) -> float:
+    """A length of the model, which makes moments and forces comparable."""
+    places = evaluator.ws.mark_x
+    spread = places.max(axis=0) - places.min(axis=0) if len(places) else np.zeros(3)
+    return float(np.linalg.norm(spread)) or 1.0
+
+
+def left_null_space(G: Array) -> tuple[int, Array, float]:
+    """Rank, orthonormal basis of the null space of G^T, and condition of the rank's part."""
+    if not len(G):
+        return 0, np.zeros((0, 0)), 1.0
+    U, s, _ = np.linalg.svd(G, full_matrices=True)
+    limit = RANK_TOLERANCE * max(float(s[0]) if len(s) else 0.0, 1e-300)
+    rank = int(np.sum(s > limit))
+    return rank, U[:, rank:], float(s[0] / s[rank - 1]) if rank else 1.0
+
+
+def hidden_freedoms(system: System) -> list[str]:
+    """Bodies between two ball joints, which may spin idly about the line through them (F28)."""
+    found = []
+    for body in system.model.bodies:
+        ends = [p for p in system.joints.values() if body in (p.P.body, p.Q.body)]
+        balls = [p for p in ends if p.joint.type_name == "spherical"]
+        if len(ends) == 2 and len(balls) == 2:
+            names = " and ".join(f"joints.{p.joint.name}" for p in balls)
+            found.append(f"bodies.{body} may spin about the line through {names}")
+    return found
+
+
+def dependent_rows(G: Array, names: list[str], rank: int) -> list[str]:
+    """Names of rows that the others imply; of several choices the later rows."""
+    from scipy.linalg import qr
+
+    kept: list[int] = []
+    _, _, order = qr(G.T, mode="economic", pivoting=True)
+    kept = sorted(int(k) for k in order[:rank])
+    return [names[k] for k in range(len(names)) if k not in kept]
+
+
+def structure(system: System) -> str:
+    """open: a chain or tree without cuts; branched: with several children; closed: with loops."""
+    if system.topology.cuts:
+        return "closed"
+    parents = [branch.parent for branch in system.topology.branches]
+    return "branched" if len(parents) != len(set(parents)) else "open"
+
+
+def gruebler(system: System, kind: str) -> int:
+    """Gruebler-Kutzbach count: freedoms of the joints less 6 (3 for planar and spherical) per loop."""
+    per_body = 6 if kind == "spatial" else 3
+    lost = 0
+    freedoms = 0
+    for place in system.joints.values():
+        free = freedoms_of(place, kind)
+        if place.body:
+            freedoms += free
+        else:
+            lost += per_body - free
+    return freedoms - lost - len(system.model.couplings)
+
+
+def freedoms_of(place: JointPlace, kind: str) -> int:
+    """Freedoms of a joint in its class: 6 less its rows; in a plane or about a point at most 3."""
+    joint = place.joint
+    free = joint.n_eta if joint.has_motion else 6 - len(joint.locked)
+    return free if kind == "spatial" else min(free, 3)
+
+
+def kinematic_class(system: System, evaluator: Evaluator) -> str:
+    """planar: axes parallel, travel square to them; spherical: axes through one point; else spatial."""
+    turns, travels = [], []
+    for place in system.joints.values():
+        found = screws(place, evaluator)
+        if found is None:
+            return "spatial"
+        turns += found[0]
+        travels += found[1]
+    if not turns:
+        return "spatial"
+    axis = turns[0][0]
+    if all(np.linalg.norm(np.cross(axis, n)) < 1e-8 for n, _ in turns):
+        return "planar" if all(abs(axis @ d) < 1e-8 for d in travels) else "spatial"
+    return "spherical" if not travels and through_one_point(turns) else "spatial"
+
+
+def screws(place: JointPlace, evaluator: Evaluator) -> tuple[list[tuple[Array, Array]], list[Array]] | None:
+    """Turning axes (direction, point) and travel directions of a joint in ground; None when it has others."""
+    ws, joint = evaluator.ws, place.joint
+    if not joint.has_motion or any(item.turn != 0.0 and item.travel != 0.0 for item in joint.motion):
+        return None
+    P, Q = place.P.number, place.Q.number
+    turns, travels = [], []
+    for item in joint.motion:
+        if item.axis < 0:
+            turns += [(ws.mark_R[Q][:, k], ws.mark_x[Q]) for k in range(3)]
+        elif item.turn != 0.0:
+            frame = Q if item.axis == 1 else P  # the second pin of a universal joint is fixed in Q
+            turns.append((ws.mark_R[frame][:, item.axis], ws.mark_x[Q]))
+        else:
+            travels.append(ws.mark_R[P][:, item.axis])
+    return turns, travels
+
+
+def through_one_point(lines: list[tuple[Array, Array]]) -> bool:
+    """Whether all lines meet, by the point nearest to them."""
+    A = np.zeros((3, 3))
+    b = np.zeros(3)
+    for n, p in lines:
+        N = np.eye(3) - np.outer(n, n)
+        A += N
+        b += N @ p
+    point = np.linalg.lstsq(A, b, rcond=None)[0]
+    size = max(float(np.abs([p for _, p in lines]).max()), 1e-3)
+    return all(np.linalg.norm(np.cross(n, p - point)) < 1e-8 * size for n, p in lines)
