@@ -1,6 +1,7 @@
 """One evaluation of the equations of motion, stage by stage; what time loops and analyses call.
 
-Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier or acceleration not finite.
+Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier or acceleration not finite,
+4 friction that grows with the reaction it causes (the joint jams).
 """
 
 import math
@@ -17,14 +18,16 @@ from flexmbs.dynamics.loops import (
     rows,
     solve_rows,
 )
-from flexmbs.dynamics.reactions import reactions
+from flexmbs.dynamics.reactions import reactions, self_stress, share_forces
 from flexmbs.dynamics.recursion import backward, forward, masses, residuals
 from flexmbs.model.forces.applied import applied_forces
-from flexmbs.model.forces.channels import drives
+from flexmbs.model.forces.channels import drives, friction_loads
 from flexmbs.model.forces.stiff import stiff_rows
 from flexmbs.model.joints.relations import relations
 
-NOT_FINITE = 3
+NOT_FINITE, NO_FRICTION = 3, 4
+#: Friction and reactions belong together when the loads change by no more than this part.
+FRICTION_TOLERANCE, FRICTION_ROUNDS = 1e-12, 60
 ACCELERATION, POSITION = 0, 1
 
 
@@ -89,8 +92,39 @@ def change(sys, ws, level, bh):
 def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Accelerations of the state, added to `acc`, which holds a guess (zero is one) (F22-F26).
 
-    Writes: acc, lam. Returns a status.
+    With friction by the reaction of a joint the two are found together. Writes: acc, lam. Returns a status.
     """
+    status = plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    if laws.press_law.shape[0] == 0:
+        return status
+    for _ in range(FRICTION_ROUNDS):
+        if status != 0:
+            return status
+        if press(sys, ws, laws, lw, t, pos, vel, aux, acc) <= FRICTION_TOLERANCE:
+            return 0
+        status = plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    return NO_FRICTION
+
+
+@kernel(lean=True, inner=True)
+def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Reactions at `acc` into the laws of friction that need them. Needs lam. Returns the relative change."""
+    count = 0
+    for r in range(ws.lam.shape[0]):
+        count += ws.redundant[r]
+    if count > 0:
+        self_stress(sys, ws, sys.length[0])
+    for r in range(ws.lam.shape[0]):
+        ws.row_force[r] = ws.lam[r]
+    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    reactions(sys, ws)
+    return friction_loads(laws, lw, sys, ws)
+
+
+@kernel(lean=True, inner=True)
+def plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Accelerations for the friction as it is. Writes: acc, lam. Returns a status."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
     status = eliminate(sys, ws, laws, lw, 0.0, 0.0)
@@ -116,6 +150,8 @@ def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
     if status == 0:
         for k in range(acc.shape[0]):
             acc_new[k] = acc[k] + ws.delta[k]
+        if laws.press_law.shape[0] > 0:
+            press(sys, ws, laws, lw, t, pos, vel, aux, acc_new)  # for the next pass
     return status
 
 
@@ -247,11 +283,18 @@ def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
     status = accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
     if status != 0:
         return status
+    count = 0
+    for r in range(ws.lam.shape[0]):
+        count += ws.redundant[r]
+    if count > 0:
+        self_stress(sys, ws, sys.length[0])
     for r in range(ws.lam.shape[0]):
         ws.row_force[r] = ws.lam[r]
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
     reactions(sys, ws)
+    if count > 0:
+        share_forces(sys, ws, sys.length[0])
     return 0
 
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from flexmbs.dynamics.evaluate import shifted
+from flexmbs.dynamics.evaluate import accelerations, shifted
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.forces.bushing import Bushing
 from flexmbs.model.forces.spring_damper import SpringDamper
 from flexmbs.model.forces.stiff import OFF
+from flexmbs.model.joints.prismatic import Prismatic
 from flexmbs.model.joints.revolute import Revolute
 from flexmbs.model.model import Model
 from tests.model.rig import Rig
@@ -102,3 +103,18 @@ def test_a_very_stiff_bushing_is_a_joint():
     expected = 9.81 * 2.0 * (0.5 + 0.2) / (2 * 0.3 + 2.0 * (0.25 + 0.04))
     np.testing.assert_allclose(acc, expected, rtol=1e-5)  # the step turns by half a milliradian
     assert changes[-1] < 1e-6 * changes[0]
+
+
+def test_friction_by_the_reaction_holds_with_the_accelerations():
+    """A block of weight m g slides down: a = g (sin - mu cos), the normal force found with it."""
+    slope, mu = 0.6, 0.25
+    model = Model(gravity=(0.0, 0.0, -9.81))
+    model.add(RigidBody(name="block", mass=3.0, inertia=np.eye(3)))
+    axis = [np.cos(slope), 0.0, -np.sin(slope)]
+    friction = {"coefficient": mu, "stiction_velocity": 1e-3}
+    model.add(Prismatic(name="plane", from_frame="ground", to_frame="block", axis=axis, friction=friction))
+    rig = Rig(model)
+    acc = np.zeros(1)
+    status = accelerations(rig.sys, rig.ws, rig.laws, rig.lw, 0.0, np.zeros(1), np.ones(1), np.zeros(0), acc)
+    assert status == 0
+    assert acc[0] == pytest.approx(9.81 * (np.sin(slope) - mu * np.cos(slope)), rel=1e-11)

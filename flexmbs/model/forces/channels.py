@@ -224,7 +224,7 @@ def friction_loads(laws, lw, sys, ws):
     """Forces that press on joints with friction by a coefficient, from ws.reaction. Writes: load_of.
 
     Where the joint turns it is the whole reaction force, where it slides its part across the way. Returns the
-    largest change: efforts and reactions belong together when it is small, so repeat until it is.
+    largest relative change: efforts and reactions belong together when it is small, so repeat until it is.
     """
     change = 0.0
     for k in range(laws.press_law.shape[0]):
@@ -235,7 +235,7 @@ def friction_loads(laws, lw, sys, ws):
             R = ws.mark_R
             along = R[m, 0, axis] * F[0] + R[m, 1, axis] * F[1] + R[m, 2, axis] * F[2]
         load = math.sqrt(max(square - along * along, 0.0))
-        change = max(change, abs(load - lw.load_of[c]))
+        change = max(change, abs(load - lw.load_of[c]) / max(load, lw.load_of[c], 1e-300))
         lw.load_of[c] = load
     return change
 
