@@ -149,16 +149,17 @@ def basis_tests(reduction: Any) -> dict[str, Any]:
     result: dict[str, Any] = {}
     model = statics.model
     C = model.boundary if reduction.method == "craig-bampton" else sp.csr_matrix((0, model.n))
+    held = statics.holding(C)
     if len(modes.omega2):
-        held = statics.holding(C)
         residual = proofs.eigen_residuals(held, modes)
         result["eigen_residuals"] = residual
         result["eigen_residual"] = float(residual.max())
         result["eigen_backward_error"] = float(proofs.backward_errors(held, modes).max())
-        below = modes.omega2[-1] * (1.0 - 1e-6)
-        loose = held.loose.shape[1]
+    if len(modes.omega2) or reduction.limit_hz:
+        last = modes.omega2[-1] * (1.0 - 1e-6) if len(modes.omega2) else 0.0
+        below = (2.0 * np.pi * reduction.limit_hz) ** 2 if reduction.limit_hz else last
         result["sylvester_count"] = proofs.count_below(held, below)
-        expected = int(np.sum(modes.omega2 < below)) + loose
+        expected = int(np.sum(modes.omega2 < below)) + held.loose.shape[1]
         result["sylvester_missing"] = abs(result["sylvester_count"] - expected)
     static = proofs.static_error(statics, reduction.columns)
     if static is not None:

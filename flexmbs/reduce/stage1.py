@@ -56,6 +56,7 @@ class Reduction:
     columns: Columns | None = None
     eigenpairs: Modes | None = None
     band: BandError | None = None
+    limit_hz: float | None = None  # all modes up to here were asked for
     warnings: list[Diagnostic] = field(default_factory=list)
 
 
@@ -122,6 +123,7 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
         chosen.columns,
         chosen.modes,
         chosen.band,
+        recipe.fmax if recipe.modes is None and recipe.tol is None else None,
         chosen.warnings,
     )
 

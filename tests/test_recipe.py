@@ -1,0 +1,204 @@
+"""Recipes: units and expressions, every error by name and together, options over keys, command line."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.io
+
+import flexmbs as fm
+from flexmbs.cli.main import main
+from flexmbs.errors import InputError
+from flexmbs.modaldata import ModalData
+from flexmbs.reduce.keys import interface_table, make_recipe
+
+BAR = """
+modes = 2
+material = { young = "210 GPa", poisson = 0.3, density = 7850 }
+stress = "none"
+geometric_stiffness = false
+
+[parameters]
+length = "300 mm"
+half = "=length/2"
+
+[mesh]
+shape = "box"
+size = ["=2*half", "40 mm", 0.03]
+divisions = [4, 1, 1]
+element = "hex8"
+
+[interfaces]
+left = { set = "x_min" }
+right = { set = "x_max", tie = "rbe3", pos = ["=half", 0, 0], rot = { axis = [0, 0, 1], angle = "90 deg" } }
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path):
+    path = tmp_path / "bar.toml"
+    path.write_text(BAR)
+    return path
+
+
+def test_units_and_parameters(recipe):
+    modal = fm.reduce(recipe)
+    assert modal.integrals.mass == pytest.approx(7850 * 0.3 * 0.04 * 0.03)
+    right = modal.interface("right")
+    assert np.allclose(right.position, [0.15, 0, 0]) and np.allclose(right.rotation[:, 0], [0, 1, 0])
+    assert modal.nf == 8 and modal.materials["default"]["E"] == 2.1e11
+
+
+def test_options_override_the_recipe(recipe):
+    modal = fm.reduce(
+        recipe,
+        modes=0,
+        interfaces=["x_max:rbe3"],
+        method="free-interface",
+        density=1000.0,
+        young=1e9,
+        poisson=0.1,
+    )
+    assert list(modal.interfaces) == ["x_max"] and modal.interfaces["x_max"].type == "rbe3"
+    assert modal.integrals.mass == pytest.approx(0.36) and modal.nf == 6
+    assert fm.reduce(recipe, fmax="2 kHz", frame="tangent:left").frame == "tangent:left"
+
+
+def test_interface_options():
+    table = interface_table(["bore", "pin:RBE3", "a:b"])
+    assert table["bore"] == {"set": "bore", "tie": "rbe2"} and table["pin"]["tie"] == "rbe3"
+    assert "a:b" in table
+
+
+BAD = [
+    ("modes = 2", "modez = 2", 'unknown key "modez"; did you mean "modes"'),
+    ('"210 GPa"', '"210 kg"', "expected a pressure"),
+    ("poisson = 0.3", "poisson = 0.7", "poisson = 0.7"),
+    ('"=2*half"', '"=2*hlf"', '"hlf" is no parameter; did you mean "half"'),
+    ('set = "x_min"', 'set = "x_mn"', 'no set "x_mn" in box; did you mean "x_min"'),
+    ('tie = "rbe3"', 'tie = "rbe4"', 'did you mean "rbe2"|did you mean "rbe3"'),
+    ("divisions = [4, 1, 1]", "divisions = [4, 0, 1]", "whole number from 1"),
+    ('shape = "box"', 'shape = "boxx"', 'did you mean "box"'),
+    ("angle = ", "angl = ", 'unknown key "angl"'),
+    ('"x_min" }', '"x_min", dofs = "x u" }', 'unknown direction "u"'),
+    ("modes = 2", "tol = 0.1", "needs fmax"),
+    ("modes = 2", "", "how many modes"),
+    ("modes = 2", "modes = 2\nframe = 'tangent:lft'", 'did you mean "left"'),
+    ("modes = 2", "modes = 2\nmethod = 'given'", "needs a table"),
+    ("modes = 2", "modes = -1", "whole number from 0"),
+    ("modes = 2", "modes = 2\nstress = 'node'", "Cannot overwrite|overwrite"),
+    ("[interfaces]", "[fix]\nx_mid = 'x'\n[interfaces]", 'no set "x_mid"'),
+    ("[interfaces]", "[fix]\nx_min = 'x y z'\n[interfaces]", "held by"),
+    ("[interfaces]", "[sets]\nq = { sphre = 3 }\n[interfaces]", 'did you mean "sphere"'),
+    ("[interfaces]", "[loads]\nq = { force = [0, 0, 1] }\n[interfaces]", "needs either set or node"),
+]
+
+
+@pytest.mark.parametrize("old, new, message", BAD, ids=[new or old for old, new, _ in BAD])
+def test_mistakes_are_named(recipe, old, new, message):
+    assert old in BAR
+    recipe.write_text(BAR.replace(old, new))
+    with pytest.raises(InputError, match=message):
+        fm.reduce(recipe)
+
+
+def test_all_errors_of_a_recipe_come_together(recipe):
+    text = BAR.replace("modes = 2", "modez = 2").replace('"40 mm"', '"40 kg"').replace('"rbe3"', '"rbe9"')
+    recipe.write_text(text)
+    with pytest.raises(InputError) as caught:
+        fm.reduce(recipe)
+    places = [item.where for item in caught.value.diagnostics]
+    assert len(places) >= 4 and any(place.endswith("bar.toml:2:1") for place in places)
+
+
+def test_given_shapes_are_checked():
+    mesh = {"shape": "box", "size": [1, 1, 1], "divisions": [1, 1, 1]}
+    base = {"mesh": mesh, "material": "steel"}
+    for shapes, message in (
+        ([["x", "y"]], "three components"),
+        ([["x", "y", "w"]], 'unknown name "w"'),
+        ([["x", "0", "0"], ["2*x", "0", "0"]], "no inertia of its own"),
+        ([["log(x)", "0", "0"]], "no finite value"),
+        ([["__import__('os')", "0", "0"]], "__import__|not"),
+    ):
+        with pytest.raises(InputError, match=message):
+            fm.reduce({**base, "given": {"shapes": shapes}})
+
+
+def test_a_point_mass_at_an_interface_counts(recipe):
+    inertia = [0.01, 0.02, 0.03]
+    heavy = fm.reduce(recipe, point_masses=[{"interface": "right", "mass": 2.0, "inertia": inertia}])
+    light = fm.reduce(recipe)
+    at = np.array([0.15, 0.0, 0.0])
+    assert heavy.integrals.mass == pytest.approx(light.integrals.mass + 2.0)
+    own = np.diag(inertia) + 2.0 * (at @ at * np.eye(3) - np.outer(at, at))
+    assert np.allclose(heavy.integrals.inertia, light.integrals.inertia + own, rtol=1e-10)
+    assert heavy.frequency_hz[0] < light.frequency_hz[0]
+    with pytest.raises(InputError, match='no interface "rigth"; did you mean "right"'):
+        fm.reduce(recipe, point_masses=[{"interface": "rigth", "mass": 2.0}])
+
+
+def test_millimetres(recipe):
+    metres = fm.reduce(recipe)
+    mesh = {"shape": "box", "size": [300, 40, 30], "divisions": [4, 1, 1], "element": "hex8"}
+    same = fm.reduce(
+        recipe,
+        mesh=mesh,
+        unit_system="mm",
+        interfaces={"left": "x_min", "right": {"set": "x_max", "tie": "rbe3"}},
+    )
+    assert np.allclose(same.frequency_hz, metres.frequency_hz, rtol=1e-9)
+
+
+def test_a_load_adds_its_static_shape(recipe):
+    plain = fm.reduce(recipe, modes=0)
+    more = fm.reduce(recipe, modes=0, loads={"side": {"set": "y_max", "force": [0.0, 0, 100]}})
+    assert more.nf == plain.nf + 1 and more.frequency_hz[0] < plain.frequency_hz[0]
+
+
+def test_matrices_out_and_in_give_the_same_body(tmp_path, recipe):
+    K, M = tmp_path / "K.mtx", tmp_path / "M.mtx"
+    out = tmp_path / "bar.modal.h5"
+    assert main(["reduce", str(recipe), "--quiet", "-o", str(out), "--save-matrices", str(K), str(M)]) == 0
+    modal = ModalData.load(out)
+    nodes = tmp_path / "nodes.txt"
+    np.savetxt(nodes, np.column_stack([modal.mesh.node_number, modal.mesh.points]), fmt="%.17g")
+    left, right = (modal.interfaces[name].nodes for name in ("left", "right"))
+    sets = {
+        "left": {"nearest": modal.mesh.points[left].tolist()},
+        "right": {"nearest": modal.mesh.points[right].tolist()},
+    }
+    other = fm.reduce(
+        {"matrices": [str(K), str(M), str(nodes)], "sets": sets, "interfaces": ["left", "right"], "modes": 2}
+    )
+    same = fm.reduce(recipe, interfaces=["x_min", "x_max"])
+    assert np.allclose(other.frequency_hz, same.frequency_hz, rtol=1e-7)
+    assert np.allclose(other.integrals.S_kl, same.integrals.S_kl, atol=1e-6)
+    scipy.io.mmwrite(K, np.eye(5))
+    with pytest.raises(InputError, match="are expected"):
+        fm.reduce({"matrices": [str(K), str(M), str(nodes)], "modes": 2})
+    K.write_text("%%MatrixMarket matrix nonsense\n")
+    with pytest.raises(InputError, match="Matrix Market"):
+        fm.reduce({"matrices": [str(K), str(M), str(nodes)], "modes": 2})
+
+
+def test_command_line(tmp_path, recipe, capsys):
+    assert main(["reduce", str(recipe), "--quiet", "--fmax", "3kHz", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["file"].endswith("bar.modal.h5") and data["modes"] == len(data["frequency_hz"])
+    assert main(["info", str(tmp_path / "bar.modal.h5")]) == 0
+    text = capsys.readouterr().out
+    assert "Sylvester" in text and "right: rbe3" in text
+    assert main(["reduce", str(recipe), "--quiet", "--frame", "tangent:top"]) == 3
+    assert main(["reduce", str(tmp_path / "none.msh"), "--modes", "3", "--material", "steel"]) == 3
+    assert main(["info", str(tmp_path / "none.h5")]) == 3
+    assert main(["reduce"]) == 2
+    keep = tmp_path / "keep.txt"
+    keep.write_text("mine")
+    assert main(["reduce", str(recipe), "--quiet", "-o", str(keep)]) == 3
+    assert keep.read_text() == "mine"
+
+
+def test_a_recipe_without_anything_says_what_is_missing():
+    with pytest.raises(InputError, match="there is no mesh"):
+        make_recipe({}, {})
