@@ -171,6 +171,32 @@ def test_modal_data_animate_their_modes(tmp_path):
         assert page.console == []
 
 
+def test_modes_of_a_linearised_system_move_its_bodies(tmp_path):
+    """One mode: the slider travels, the crank turns a quarter period later."""
+    motion = {name: np.zeros((1, 6 + nf, 2)) for name, nf in (("crank", 0), ("rod", 4), ("slider", 0))}
+    motion["slider"][0, 0, 0] = 2.0
+    motion["crank"][0, 5, 1] = 1.0
+    motion["rod"][0, 6, 0] = 0.5
+    linear = {"frequency_hz": np.array([12.5]), "damping_ratio": np.array([0.02]), "motion": motion}
+    path = write_result(tmp_path / "lin.h5", n=1, linear=linear)
+    animate(path, tmp_path / "lin.html")
+    with Page() as page:
+        page.open(tmp_path / "lin.html")
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        assert "12.5 Hz" in page.run("document.getElementById('modes').textContent")
+        page.run("flexmbs.play_mode({ system: 0 })")
+        page.run("flexmbs.viewer.play(false)")
+        amplitude = page.run("flexmbs.viewer.scene.system_modes[0].amplitude")
+        rest = Record.load(path).require("bodies/slider/position")[0, 0]
+        at = page.run("flexmbs.viewer.phase = 0, flexmbs.transform('slider').position[0]")
+        assert at == pytest.approx(rest + 2.0 * amplitude, rel=1e-5)
+        assert page.run("flexmbs.weights('rod')[0]") == pytest.approx(0.5 * amplitude, rel=1e-5)
+        assert page.run("flexmbs.transform('crank').quaternion[3]") == pytest.approx(0.0, abs=1e-6)
+        at = page.run("flexmbs.viewer.phase = -Math.PI / 2, flexmbs.transform('crank').quaternion[3]")
+        assert at == pytest.approx(np.sin(0.5 * amplitude), rel=1e-4)
+        assert page.console == []
+
+
 def test_titles_cannot_run_code(tmp_path):
     from tests.post.synthetic import case
 
