@@ -310,6 +310,23 @@ def test_rotating_beam_softens_without_stiffening():
         assert np.allclose(found, np.sort([*expected["flap"][:2], *expected["lag"][:2]]), rtol=5e-4), gamma
 
 
+def test_given_shapes_stiffen_from_where_they_vanish_F17():
+    case = reference("flex-rotating-beam-frequencies")
+    p, scale = case["parameters"]["example"], case["reference"]["example_scale_factor_rad_per_s"]
+    A, inertia, L = 1e-4, 1e-9, case["parameters"]["example"]["L"]
+    shapes = [
+        [f"(x/{L})**{k}" if axis == row else "0" for row in range(3)] for k in range(2, 7) for axis in (1, 2)
+    ]
+    mesh = {"shape": "beam", "length": L, "divisions": 40}
+    mesh["section"] = {"A": A, "Iy": inertia, "Iz": inertia, "J": 1e-6}
+    material = {"young": p["EI"] / inertia, "poisson": 0.3, "density": p["rhoA"] / A}
+    modal = fm.reduce({"mesh": mesh, "material": material, "given": {"shapes": shapes}, "stress": "none"})
+    for gamma in ("2", "6", "10"):
+        found = rotating_frequencies(modal, float(gamma) * scale)[:4] / scale
+        expected = case["reference"]["with_geometric_stiffening"][gamma]
+        assert np.allclose(found, np.sort([*expected["flap"][:2], *expected["lag"][:2]]), rtol=2e-3), gamma
+
+
 def two_interfaces(**more):
     interfaces = {"left": {"set": "x_min"}, "right": {"set": "x_max", "tie": "rbe3"}}
     return box_recipe("hex20", (6, 2, 2), (0.3, 0.04, 0.03), interfaces=interfaces, **more)

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.modal.basis import Columns
-from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel
 
 Floats = NDArray[np.float64]
@@ -68,8 +67,8 @@ def apply_frame(columns: Columns, frame: str, model: TiedModel) -> tuple[Columns
     return columns, 0
 
 
-def support_of(frame: str, statics: Statics) -> sp.csr_matrix | None:
+def support_of(frame: str, model: TiedModel) -> sp.csr_matrix | None:
     """Coordinates that are held while unit loads are solved (F17): those of the frame."""
     if frame.startswith("tangent:"):
-        return statics.model.rows[frame.partition(":")[2]]
+        return model.rows[frame.partition(":")[2]]
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe import stress
 from flexmbs.fe.materials import Material
+from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
 from flexmbs.modal.areas import nodal_areas, set_faces
 from flexmbs.modal.basis import Columns
@@ -20,7 +22,7 @@ from flexmbs.modal.frame import support_of
 from flexmbs.modal.place import rows_at_node
 from flexmbs.modal.receptance import BandError, FullResponse, receptance, reduced
 from flexmbs.modal.statics import Statics
-from flexmbs.modal.ties import TiedModel, nodal_marker_rows
+from flexmbs.modal.ties import TiedModel, nodal_marker_rows, tie
 from flexmbs.modal.unit_loads import body_loads, unit_responses, wrench_loads
 from flexmbs.modaldata import InterfaceData
 from flexmbs.reduce.recipe import LoadSpec, Recipe
@@ -142,15 +144,23 @@ def _nodal_load(load: LoadSpec, source: Source) -> Floats:
 
 def stiffening(recipe: Recipe, reduction: Reduction) -> tuple[Floats | None, tuple[str, ...]]:
     """K_geo of the complete set of unit loads (F17), or nothing where there are no stresses to speak of."""
-    source, model = reduction.source, reduction.model
+    source = reduction.source
     if not recipe.geometric_stiffness or not source.mesh.n_cells or not reduction.Phi.shape[1]:
         return None, ()
-    from flexmbs.fe.stress import geometric_stiffness
-
-    statics = reduction.statics or Statics(model)
+    statics, support = reduction.statics, support_of(reduction.frame, reduction.model)
+    if statics is None:
+        try:
+            statics, support = given_support(reduction)
+        except InputError as error:
+            what = f"no geometric stiffness: {error.diagnostics[0].what}"
+            reduction.warnings.append(
+                Diagnostic("modal.stiffening", recipe.name, what, error.diagnostics[0].remedy, "warn")
+            )
+            return None, ()
+    model = statics.model
     loads = np.asarray(model.G.T @ body_loads(source.fe.mass_form, source.mesh.points, source.fe.n_dof))
     F = np.concatenate([loads, wrench_loads(model)], axis=1)
-    U = np.asarray(model.G @ unit_responses(statics, F, support_of(reduction.frame, statics)))
+    U = np.asarray(model.G @ unit_responses(statics, F, support))
     K_geo = geometric_stiffness(source.mesh, recipe.materials, U, reduction.Phi)
     names = [*BODY_LOADS]
     for name in model.interfaces:
@@ -158,15 +168,29 @@ def stiffening(recipe: Recipe, reduction: Reduction) -> tuple[Floats | None, tup
     return 0.5 * (K_geo + np.swapaxes(K_geo, 1, 2)), tuple(names)
 
 
+def given_support(reduction: Reduction) -> tuple[Statics, Any]:
+    """Statics of a body with given shapes, supported where the shapes vanish.
+
+    Such shapes are seen from a frame that is clamped there, to which joints may be fixed without an interface;
+    so the unit loads are carried by those nodes. Shapes that vanish nowhere get inertia relief.
+    """
+    source, Phi = reduction.source, reduction.Phi
+    fe, points = source.fe, source.mesh.points
+    ties = [replace(item, tie="rbe3") for item in source.interfaces]  # given shapes obey no rigid tie
+    size = np.abs(Phi).max(axis=0)
+    still = (np.abs(Phi) <= 1e-12 * np.where(size > 0, size, 1.0)).all(axis=1)
+    nodes = np.flatnonzero(still.reshape(-1, fe.n_per_node).all(axis=1))
+    held = fe.dofs(nodes) if len(nodes) else np.zeros(0, dtype=np.int64)
+    model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, np.union1d(source.fixed, held))
+    if model.rigid.shape[1] and len(nodes):  # a few nodes on a nodal line carry nothing
+        model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, source.fixed)
+    return Statics(model), None
+
+
 def stress_modes(recipe: Recipe, source: Source, Phi: Floats) -> tuple[Floats | None, str]:
-    """Stress modes (mode, node or cell, 6) of solids (F53)."""
-    from flexmbs.fe.elements import ELEMENTS
-
-    solid = any(ELEMENTS[kind].faces for kind in source.mesh.cells)
-    if recipe.stress == "none" or not solid or not Phi.shape[1]:
+    """Stress modes (mode, node or cell, 6), of beams the mean over the section (F53)."""
+    if recipe.stress == "none" or not source.mesh.n_cells or not Phi.shape[1]:
         return None, "none"
-    from flexmbs.fe import stress
-
     return stress.stress_modes(source.mesh, recipe.materials, Phi, at=recipe.stress), recipe.stress
 
 
