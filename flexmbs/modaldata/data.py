@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,10 @@ class ModalData:
         from flexmbs.modaldata import store
 
         store.save(self, path, overwrite=overwrite)
+
+    def show(self) -> Any:
+        """The modes as a moving picture: in a notebook in place, else in the browser."""
+        return import_module("flexmbs.post.show").show(self)  # late: pictures stand above this room
 
     def select(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,7 @@ from flexmbs.results.layout import (
     FORMAT,
     FORMAT_VERSION,
     HEADER_FORMAT,
-    SEGMENT_FORMAT,
     Layout,
-    parent,
 )
 
 
@@ -75,7 +74,7 @@ class PartsStore:
 
     def _state(self) -> dict[str, Any]:
         t = self.entries[-1].t if self.entries else float("nan")
-        return {"format": FORMAT, "status": "running", "message": "not finished", "t_reached": t}
+        return {"format": FORMAT, "t_reached": t} | segments.read_status(self.folder)
 
     def read(self, path: str) -> Any:
         if path in self._fields:
@@ -209,6 +208,10 @@ class Result(Branch):
     def channel(self, text: str) -> Any:
         """Values of a channel as case files write them, `main.position`, `joints.main.position[-1]`."""
         return channel(self, text)
+
+    def show(self) -> Any:
+        """The motion as a moving picture: in a notebook in place, else in the browser."""
+        return import_module("flexmbs.post.show").show(self)  # late: pictures stand above this room
 
     def to_xarray(self) -> Any:
         """The whole result as an `xarray.DataTree`."""

@@ -4,7 +4,6 @@ import pytest
 
 from flexmbs.modaldata import ModalData
 from flexmbs.post import show as module
-from flexmbs.post.show import show
 from flexmbs.results import Result
 
 
@@ -14,11 +13,11 @@ def no_browser(monkeypatch):
 
 
 def test_result_shows_itself_in_notebooks(result_path, tmp_path):
-    picture = show(Result.load(result_path))
+    picture = Result.load(result_path).show()
     assert picture._repr_html_().startswith("<iframe") and "&lt;!DOCTYPE html&gt;" in picture._repr_html_()
     assert picture.save(tmp_path / "a.html").read_text().startswith("<!DOCTYPE html>")
 
 
 def test_modal_data_show_their_modes(result_path):
-    picture = show(ModalData.load(result_path.parent / "rod.modal.h5"))
+    picture = ModalData.load(result_path.parent / "rod.modal.h5").show()
     assert "bending y" in picture.page and "<title>rod</title>" in picture.page

@@ -46,7 +46,7 @@ def topology_graph(record: Record) -> Graph:
     graph = Graph({GROUND: Node(GROUND, GROUND)})
     for name in record.bodies:
         graph.nodes[name] = Node(name, str(table(bodies, name).get("type", "rigid")))
-    cut_names = set(record.get("topology/cuts") or ())
+    cut_names = {str(text).partition(":")[0] for text in record.get("topology/cuts") or ()}  # "name: reason"
     for name, data in table(record.case, "joints").items():
         ends = [str(data.get(side) or GROUND).partition(".")[0] for side in ("from", "to")]
         if all(end in graph.nodes for end in ends):

@@ -71,10 +71,12 @@ def topology(record: Record) -> str:
             "the reactions of the joints below are not; they are split by least norm."
         )
     body += markup.paragraph(" ".join(sentences)) if sentences else ""
-    for key in ("redundant_rows", "indeterminate_joints", "texts", "text"):
+    for key in ("cuts", "redundant_rows", "indeterminate_joints", "texts"):
         value = facts.get(key)
         texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        body += markup.listing([str(text) for text in texts]) if texts else ""
+        texts = [str(text) for text in texts if text != "none"]
+        title = {"cuts": "Joints that cut a loop", "texts": ""}.get(key, key.replace("_", " ").capitalize())
+        body += f"<h3>{title}</h3>" * bool(title) + markup.listing(texts) if texts else ""
     return body
 
 
