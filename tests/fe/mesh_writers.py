@@ -224,7 +224,7 @@ def vtk_tables(mesh):
             types += [VTK_FLAT[nodes.shape[1]]] * len(nodes)
             rows += nodes.tolist()
             half += [0] * len(nodes)
-            number += list(range(9000 + 1000 * k, 9000 + 1000 * k + len(nodes)))
+            number += list(range(10**7 * (k + 1), 10**7 * (k + 1) + len(nodes)))
             region += [k + 5] * len(nodes)
     points = {
         name: np.isin(np.arange(mesh.n_nodes), nodes).astype(int) for name, nodes in mesh.node_sets.items()

@@ -89,6 +89,15 @@ def test_abaqus_instances_are_moved_and_turned(tmp_path):
     assert [note.code for note in mesh.notes] == ["mesh.renumbered"]
 
 
+def test_abaqus_independent_instances_carry_their_mesh(tmp_path):
+    text = "*PART, NAME=P\n*END PART\n*ASSEMBLY, NAME=A\n*INSTANCE, NAME=one, PART=P\n 0, 0, 5\n" + BRICK
+    text += (
+        "*NSET, NSET=low, GENERATE\n1, 4, 1\n*END INSTANCE\n*NSET, NSET=a, INSTANCE=one\nlow\n*END ASSEMBLY\n"
+    )
+    mesh = read(tmp_path, "m.inp", text)
+    assert mesh.points[:, 2].max() == 6.0 and numbers(mesh, "a") == numbers(mesh, "low") == [1, 2, 3, 4]
+
+
 def test_abaqus_includes_stay_in_the_folder(tmp_path):
     (tmp_path / "nodes.inc").write_text(BRICK)
     assert read(tmp_path, "m.inp", "*INCLUDE, INPUT=nodes.inc\n").n_cells == 1
@@ -199,6 +208,30 @@ def test_nastran_says_what_is_wrong(tmp_path, text, says):
 
 
 # ---- gmsh, VTK, VTU
+
+
+@pytest.mark.parametrize("name", ["m.msh", "n.msh", "m.inp", "m.vtk", "m.vtu", "m.bdf"])
+def test_line_ends_and_byte_order_marks_do_not_matter(tmp_path, name):
+    from tests.fe import mesh_writers as write
+    from tests.fe.mesh_samples import sample
+
+    writers = {"m.msh": write.write_gmsh41, "n.msh": write.write_gmsh22, "m.inp": write.write_inp}
+    writers |= {"m.vtk": write.write_vtk, "m.vtu": write.write_vtu, "m.bdf": write.write_bdf}
+    path = tmp_path / name
+    writers[name](sample("hex20"), path)
+    good = read_mesh(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    back = read_mesh(path)
+    np.testing.assert_array_equal(back.cells["hex20"], good.cells["hex20"])
+    assert back.set_names == good.set_names
+
+
+def test_vtk_texts_are_passed_over(tmp_path):
+    grid = "# vtk DataFile Version 5.1\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n"
+    grid += "FIELD FieldData 1\nname 1 2 string\na%20b\nc\nMETADATA\nINFORMATION 0\n\n"
+    grid += "POINTS 4 float\n0 0 0 1 0 0 0 1 0 0 0 1\nCELLS 2 4\n"
+    grid += "OFFSETS vtktypeint64\n0 4\nCONNECTIVITY vtktypeint64\n0 1 2 3\nCELL_TYPES 1\n10\n"
+    assert read(tmp_path, "m.vtk", grid).n_cells == 1
 
 
 def test_claimed_counts_are_compared_with_the_file(tmp_path):

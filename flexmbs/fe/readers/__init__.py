@@ -29,7 +29,7 @@ def read_mesh(path: str | Path, *, unit: float = 1.0, max_bytes: int = MAX_BYTES
     `fe.checks.check_mesh` looks at.
     """
     path = Path(path)
-    data = read_bytes(path, max_bytes)
+    data = read_bytes(path, max_bytes).removeprefix(b"\xef\xbb\xbf")  # byte order mark of some editors
     try:
         mesh = to_mesh(reader_of(path, data)(), path)
     except Damaged as damage:

@@ -83,6 +83,11 @@ class _Model:
     def _end(self, card: Card) -> None:
         self.scope = self.root
 
+    def _end_instance(self, card: Card) -> None:
+        if self.instances and self.scope is not self.root and (self.scope.nodes or self.scope.node_sets):
+            self.instances[-1].scope = self.instances[-1].scope.extended(self.scope)
+        self.scope = self.root
+
     def _instance(self, card: Card) -> None:
         name, part = card.need("NAME"), card.need("PART")
         if part.upper() not in self.parts:
@@ -101,6 +106,7 @@ class _Model:
                 raise Damaged(f'the rotation axis of instance "{name}" has no length', card.line)
             instance.rotation = axis_angle(b - a, np.radians(rows[1][6]))
         self.instances.append(instance)
+        self.scope = Scope(name)
 
     def _system(self, card: Card) -> None:
         """Local axes in which the following nodes are given."""
@@ -181,7 +187,7 @@ class _Model:
 ADDERS = {
     "_part": _Model._part,
     "_end_part": _Model._end,
-    "_end_instance": _Model._end,
+    "_end_instance": _Model._end_instance,
     "_instance": _Model._instance,
     "_system": _Model._system,
     "_node": _Model._node,

@@ -36,6 +36,19 @@ class Scope:
     surfaces: dict[str, list[tuple[Any, str, int]]] = field(default_factory=dict)
     sections: list[tuple[str, int]] = field(default_factory=list)
 
+    def extended(self, more: Scope) -> Scope:
+        """This part with the content of an instance of its own (independent instances carry their mesh)."""
+        return Scope(
+            self.name,
+            self.nodes + more.nodes,
+            self.blocks + more.blocks,
+            self.unsupported | more.unsupported,
+            self.node_sets | more.node_sets,
+            self.cell_sets | more.cell_sets,
+            self.surfaces | more.surfaces,
+            self.sections + more.sections,
+        )
+
     def largest(self) -> tuple[int, int]:
         """Largest node and element number."""
         node = max((int(number.max()) for number, _ in self.nodes if len(number)), default=0)

@@ -190,9 +190,24 @@ class Reader:
                 self.skip_metadata()
                 words = self.line()
             width, rows = self.one_int(words, 1), self.one_int(words, 2)
-            if (words + [""] * 3)[3].lower() in ("string", "vtkidtype", "variant") and len(words) < 4:
-                raise Damaged(f'field "{words[0]}" of a type that is not supported')
+            if (words + [""] * 3)[3].lower() == "string":
+                self.skip_strings(width * rows)
+                continue
             self.store(place, unquote(words[0]), self.array(width * rows, (words + [""] * 3)[3]), width)
+
+    def skip_strings(self, count: int) -> None:
+        """Texts: one per line, or with their length in front (1, 2, 4 or 8 bytes, less two bits)."""
+        for _ in range(count):
+            if self.at >= len(self.data):
+                raise Damaged("the file ends inside its texts")
+            if self.binary:
+                size = 1 << (3 - (self.data[self.at] >> 6))
+                length = int.from_bytes(self.data[self.at : self.at + size], "big") & (
+                    (1 << (8 * size - 2)) - 1
+                )
+                self.at += size + length
+            else:
+                self.data_title()
 
     def store(self, place: dict[str, NDArray], name: str, values: NDArray, width: int) -> None:
         if width == 1:

@@ -27,6 +27,7 @@ NAMES = {
 # pixels and voxels count along the axes
 TO_VTK = {"pixel": ("quad4", [0, 1, 3, 2]), "voxel": ("hex8", [0, 1, 3, 2, 4, 5, 7, 6])}
 MOST_VALUES = 1000  # an integer array with more different values is data, not sets
+FEW = 8  # in more entries than this, values that are all different are numbers, not sets
 NOT_SETS = {"vtkghosttype", "vtkoriginalcellids", "vtkoriginalpointids", "globalnodeid", "globalelementid"}
 
 
@@ -98,7 +99,7 @@ def sets_of(data: dict[str, NDArray], number: Ints) -> dict[str, list[Ints]]:
         if len(values) != len(number):
             raise Damaged(f'data array "{name}" has {len(values)} values for {len(number)} entries')
         found = np.unique(values)
-        if len(found) > MOST_VALUES:
+        if len(found) > MOST_VALUES or len(found) == len(values) > FEW:
             continue
         for value, label in labels(name, found):
             sets[label] = [number[values == value]]
