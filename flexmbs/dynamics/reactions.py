@@ -14,6 +14,14 @@ def reactions(sys, ws):
     Needs the velocity stage and `residuals` with the final accelerations, and the multipliers in row_force.
     Writes: f_p, reaction, effort; f.
     """
+    wrenches(sys, ws, 1.0)
+    for d in range(sys.drive_coord.shape[0]):
+        drive_effort(sys, ws, d)
+
+
+@kernel(lean=True, inner=True)
+def wrenches(sys, ws, own):
+    """Wrenches of all joints from the forces on the bodies (ws.f), multipliers, `own` times tau_coord."""
     for r in range(sys.row_law.shape[0]):
         for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
             e, c = sys.rowent[k], ws.rowent_c[k] * ws.row_force[r]
@@ -36,9 +44,7 @@ def reactions(sys, ws):
         up[4] += f[4] + z * f[0] - x * f[2]
         up[5] += f[5] + x * f[1] - y * f[0]
     for j in range(sys.joint_body.shape[0]):
-        joint_reaction(sys, ws, j)
-    for d in range(sys.drive_coord.shape[0]):
-        drive_effort(sys, ws, d)
+        joint_reaction(sys, ws, j, own)
 
 
 @kernel(lean=True, inner=True)
@@ -56,7 +62,7 @@ def push(sys, ws, m, e, c):
 
 
 @kernel(lean=True, inner=True)
-def joint_reaction(sys, ws, j):
+def joint_reaction(sys, ws, j, own):
     """Force and moment of P's side on Q's side at the origin of Q. Writes: reaction[j]."""
     out, i, q = ws.reaction[j], sys.joint_body[j], sys.joint_q[j]
     for row in range(6):
@@ -74,7 +80,7 @@ def joint_reaction(sys, ws, j):
             for row in range(6):
                 out[row] += ws.row_force[r] * ws.rowent_c[k] * ws.ent[sys.rowent[k], 3 + row]
     for c in range(sys.joint_coord[j, 0], sys.joint_coord[j, 1]):
-        tau = ws.tau_coord[c]
+        tau = own * ws.tau_coord[c]
         for d in range(sys.drive_coord.shape[0]):
             if sys.drive_coord[d] == c:
                 tau += ws.row_force[sys.drive_row[d]]
@@ -108,3 +114,98 @@ def row_of_dof(sys, n):
     while sys.rowdof_start[r + 1] <= n:
         r += 1
     return r
+
+
+@kernel(lean=True)
+def self_stress(sys, ws, length):
+    """States of self-stress: null vectors of G^T and the joint wrenches that they make (F28).
+
+    Needs factorise and the position stage. Moments are over `length`. Writes: null, null_w, row_force; f.
+    """
+    k = 0
+    for r in range(ws.redundant.shape[0]):
+        if ws.redundant[r] == 0 or k == ws.null.shape[0]:
+            continue
+        null_vector(sys, ws, r, ws.null[k])
+        for i in range(ws.f.shape[0]):
+            for row in range(6):
+                ws.f[i, row] = 0.0
+        for n in range(ws.row_force.shape[0]):
+            ws.row_force[n] = ws.null[k, n]
+        wrenches(sys, ws, 0.0)
+        for j in range(ws.reaction.shape[0]):
+            for row in range(6):
+                ws.null_w[k, 6 * j + row] = ws.reaction[j, row] / (1.0 if row < 3 else length)
+        k += 1
+
+
+@kernel(lean=True, inner=True)
+def null_vector(sys, ws, r, out):
+    """The combination of rows that vanishes, with redundant row r (F28). Writes: out."""
+    S, start, low = ws.S, sys.env_start, sys.env_first
+    for n in range(out.shape[0]):
+        out[n] = 0.0
+    out[r] = 1.0
+    row = start[r] - low[r]
+    for c in range(low[r], r):
+        if ws.redundant[c] == 0:
+            out[c] = -S[row + c]
+    for c in range(r - 1, -1, -1):
+        if out[c] == 0.0:
+            continue
+        row = start[c] - low[c]
+        for n in range(low[c], c):
+            if ws.redundant[n] == 0:
+                out[n] -= S[row + n] * out[c]
+
+
+@kernel(lean=True)
+def share_forces(sys, ws, length):
+    """Add the self-stress that makes the sum of squares over all joints' forces least (F28).
+
+    Needs reactions of the solution as it is, and self_stress before them. Writes: reaction, row_force,
+    null_A, null_y.
+    """
+    n = 0
+    for r in range(ws.redundant.shape[0]):
+        n += ws.redundant[r]
+    n = min(n, ws.null.shape[0])
+    A, y, w = ws.null_A, ws.null_y, ws.null_w
+    for a in range(n):
+        y[a] = 0.0
+        for c in range(6 * ws.reaction.shape[0]):
+            row = c % 6
+            y[a] -= w[a, c] * ws.reaction[c // 6, row] / (1.0 if row < 3 else length)
+        for b in range(a + 1):
+            s = 0.0
+            for c in range(6 * ws.reaction.shape[0]):
+                s += w[a, c] * w[b, c]
+            A[a, b] = s
+    solve_symmetric(A, y, n)
+    for a in range(n):
+        for c in range(6 * ws.reaction.shape[0]):
+            row = c % 6
+            ws.reaction[c // 6, row] += y[a] * w[a, c] * (1.0 if row < 3 else length)
+        for r in range(ws.row_force.shape[0]):
+            ws.row_force[r] += y[a] * ws.null[a, r]
+
+
+@kernel(lean=True, inner=True)
+def solve_symmetric(A, y, n):
+    """L D L^T solution with the lower triangle of A; what loads no joint gets nothing. Writes: A, y."""
+    for a in range(n):
+        whole = A[a, a]
+        for b in range(a):
+            for c in range(b):
+                A[a, b] -= A[a, c] * A[b, c]
+        for b in range(a):
+            s = A[a, b]
+            A[a, b] = s / A[b, b] if A[b, b] > 0.0 else 0.0
+            A[a, a] -= s * A[a, b]
+            y[a] -= A[a, b] * y[b]
+        if not A[a, a] > 1e-12 * whole:
+            A[a, a] = 0.0
+    for a in range(n - 1, -1, -1):
+        y[a] = y[a] / A[a, a] if A[a, a] > 0.0 else 0.0
+        for b in range(a + 1, n):
+            y[a] -= A[b, a] * y[b]

@@ -187,6 +187,7 @@ def build_system(model: Model, free: dict[str, Expression] | None = None) -> Sys
     rows = row_tables(groups, numbers, laws)  # numbers the rows
     tables = Tables(
         grav=np.asarray(model.gravity, dtype=float),
+        length=np.array([model_length(found)]),
         **body_tables(numbers),
         **in_out,
         **motion_tables(numbers),
@@ -245,6 +246,12 @@ def _coordinates_of(
         if body:
             pos, vel = pos + (4 if item.axis < 0 else 1), vel + (3 if item.axis < 0 else 1)
     return tuple(found)
+
+
+def model_length(markers: list[Marker]) -> float:
+    """Mean lever of the markers in their bodies; 1 m where all stand at the origins."""
+    levers = [float(np.linalg.norm(m.u0)) for m in markers if np.any(m.u0)]
+    return float(np.mean(levers)) if levers else 1.0
 
 
 def _tree_markers(numbers: BodyNumbers, joints: dict[str, JointPlace], found: list[Marker]) -> dict[str, Any]:
@@ -377,6 +384,8 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
     def nan(*shape: int) -> Array:
         return np.full(shape, np.nan)
 
+    # as many states of self-stress as there can be, within 30 MB
+    n_null = min(n_rows, int(4e6 / max(n_rows, 6 * len(t.joint_body), 1)))
     n_L = int((6 * t.nf[t.mark_body]).sum())
     return Workspace(
         r=nan(bodies, 3), R=nan(bodies, 3, 3), H=nan(n_vel, 6), B=nan(int((6 * t.nf[t.parent]).sum())),
@@ -402,4 +411,6 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         redundant=np.zeros(n_rows, dtype=np.int64), rhs=nan(n_rows), lam=np.zeros(n_rows),
         soft=np.zeros(n_rows), row_force=np.zeros(n_rows), reaction=nan(len(t.joint_body), 6),
         effort=nan(len(t.drive_coord)),
+        null=nan(n_null, n_rows), null_w=nan(n_null, 6 * len(t.joint_body)), null_A=nan(n_null, n_null),
+        null_y=nan(n_null),
     )  # fmt: skip

@@ -33,6 +33,7 @@ class Tables(NamedTuple):
     """
 
     grav: Floats  # (3,)
+    length: Floats  # (1,) a length of the model, by which moments become forces
     # bodies
     parent: Ints
     nf: Ints
@@ -206,3 +207,7 @@ class Workspace(NamedTuple):
     row_force: Floats  # (n_rows,) multipliers as they are reported
     reaction: Floats  # (n_joints, 6) force and moment of P's side on Q's side, at Q, ground axes
     effort: Floats  # (n_drives,)
+    null: Floats  # (n_null, n_rows) states of self-stress (F28)
+    null_w: Floats  # (n_null, 6 n_joints) their joint wrenches, moments over a length
+    null_A: Floats
+    null_y: Floats
