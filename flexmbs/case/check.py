@@ -1,0 +1,255 @@
+"""Everything that can be known of a case before its run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flexmbs.case.case import Case, Progress
+from flexmbs.case.outcome import check_channels, result_paths
+from flexmbs.dynamics.mechanism import Mechanism
+from flexmbs.dynamics.mobility import Mobility, mobility
+from flexmbs.errors import Diagnostic, Diagnostics, InputError
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.state import State
+
+
+@dataclass
+class Check:
+    """Findings about a case; `facts` are further numbers and texts for the screen and for `--json`."""
+
+    title: str
+    counts: Mobility
+    warnings: list[Diagnostic] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def data(self) -> dict[str, Any]:
+        """What `check --json` prints; the first keys are promises."""
+        counts = self.counts
+        return {
+            "errors": [],
+            "warnings": [str(item) for item in self.warnings],
+            "mobility": counts.mobility,
+            "gruebler": counts.gruebler,
+            "closure_rows": counts.closure_rows,
+            "closure_rank": counts.closure_rank,
+            "redundant": counts.redundant,
+            "redundant_rows": counts.redundant_rows,
+            "indeterminate_joints": counts.indeterminate_joints,
+            "kinematic_class": counts.kind,
+            "topology_class": counts.structure,
+            "loops": counts.n_loops,
+            "hidden": counts.hidden,
+            "title": self.title,
+            **self.facts,
+        }
+
+
+def check(case: Case, progress: Progress | None = None) -> Check:
+    """Build and assemble a case, and report; raises `InputError` or `SolverError` when it cannot run."""
+    model = case.model(progress)
+    channel_errors = check_channels(case, model)
+    if channel_errors:
+        raise InputError(*channel_errors)
+    system = case.system()
+    state = system.initial_state()
+    evaluator = system.evaluator()
+    evaluator.kinematics(state.copy())
+    residual = float(np.abs(evaluator.ws.g).max(initial=0.0))
+    counts = mobility(system, evaluator, state)
+    report = Check(case.spec.title or case.name, counts)
+    report.facts = {
+        **_topology(system),
+        "assembly_residual": residual,
+        "kinetic_energy": kinetic_energy(system, state),
+        "initial": _initial(system, state),
+        **_frequencies(case, system),
+        **_sizes(case, system),
+    }
+    problems = Diagnostics()
+    _warn_redundancy(counts, case, problems)
+    _warn_start(case, system, state, problems)
+    _warn_bodies(case, system, state, problems)
+    report.warnings = problems.items
+    return report
+
+
+def _topology(system: Mechanism) -> dict[str, Any]:
+    topology = system.topology
+    own = {joint.name for joint in system.model.joints.values()}
+    tree = []
+    for branch in topology.branches:
+        through = f"joints.{branch.joint.name}" if branch.joint.name in own else "free, no joint"
+        tree.append(f"{branch.parent} -> {branch.body} ({through})")
+    cuts = [f"joints.{j.name}: {topology.reasons.get(j.name, '')}".rstrip(": ") for j in topology.cuts]
+    return {
+        "bodies": len(system.model.bodies),
+        "flexible_bodies": sum(isinstance(body, FlexibleBody) for body in system.model.bodies.values()),
+        "joints": len(system.model.joints),
+        "couplings": len(system.model.couplings),
+        "elastic_coordinates": int(np.sum(system.tables.nf)),
+        "positions": system.n_pos,
+        "velocities": system.n_vel,
+        "tree": tree,
+        "cuts": cuts,
+    }
+
+
+def kinetic_energy(system: Mechanism, state: State) -> float:
+    """Kinetic energy of all bodies [J] (F12)."""
+    evaluator = system.evaluator()
+    evaluator.kinematics(state.copy())
+    total = 0.0
+    for name in system.model.bodies:
+        i = system.numbers.index[name]
+        R = evaluator.ws.R[i]
+        v = evaluator.ws.v[i]
+        start = int(system.tables.o_qd[i])
+        q_dot = state.vel[start : start + int(system.tables.nf[i])]
+        v_hat = np.concatenate([R.T @ v[:3], R.T @ v[3:], q_dot])
+        total += 0.5 * float(v_hat @ system.mass_matrix(state, name) @ v_hat)
+    return total
+
+
+def _initial(system: Mechanism, state: State) -> dict[str, Any]:
+    """Joint coordinates after assembly."""
+    evaluator = system.evaluator()
+    evaluator.kinematics(state.copy())
+    found: dict[str, Any] = {}
+    for c in system.coordinates:
+        if c.joint in system.model.joints:
+            values = evaluator.ws.coord_x[c.number], evaluator.ws.coord_v[c.number]
+            found[f"{c.joint}.{c.name}"] = [float(value) for value in values]
+    return found
+
+
+def _frequencies(case: Case, system: Mechanism) -> dict[str, Any]:
+    """Highest elastic frequency and what it means for the step."""
+    highest, where = 0.0, ""
+    for name, body in system.model.bodies.items():
+        if isinstance(body, FlexibleBody) and body.modal.nf:
+            pick = list(range(body.modal.nf)) if body.modes is None else list(body.modes)
+            top = float(np.max(body.modal.frequency_hz[pick], initial=0.0))
+            if top > highest:
+                highest, where = top, name
+    if not highest:
+        return {"step_advice": "no elastic coordinates: the accuracy alone sets the step"}
+    explicit = 2.0 / (2.0 * np.pi * highest)
+    text = (
+        f"highest mode {highest:.4g} Hz ({where}): an explicit method needs steps below {explicit:.2g} s, "
+        "the implicit one follows the motion"
+    )
+    return {"highest_frequency_hz": highest, "step_advice": text}
+
+
+def _sizes(case: Case, system: Mechanism) -> dict[str, Any]:
+    """Samples, and bytes of the result and of the arrays in memory."""
+    analysis, output = case.spec.analysis, case.spec.output
+    t_end = (analysis.t_end or 0.0) if analysis is not None else 0.0
+    every = output.every or (t_end / 1000 if t_end else 1.0)
+    samples = int(np.floor(t_end / every + 1e-9)) + 1 + len(output.times)
+    n_flex = int(np.sum(system.tables.nf))
+    numbers = 1 + 25 * len(system.model.bodies) + 3 * n_flex + 10 * len(system.model.joints)
+    numbers += sum(
+        1 for _ in result_paths(system.model, case) if _.startswith(("sensors", "states", "drives"))
+    )
+    memory = sum(np.asarray(item).nbytes for item in system.tables if hasattr(item, "nbytes"))
+    return {"samples": samples, "result_bytes": 8 * numbers * samples, "memory_bytes": int(memory)}
+
+
+def _warn_redundancy(counts: Mobility, case: Case, problems: Diagnostics) -> None:
+    if counts.redundant:
+        what = f"{counts.redundant} redundant constraint rows: {_by_joint(counts.redundant_rows)}"
+        remedy = "the motion is unique, forces are shared by least squares"
+        if case.spec.analysis is not None and case.spec.analysis.redundant == "error":
+            raise InputError(Diagnostic("model.redundant", "model", what, 'or set redundant = "least-norm"'))
+        problems.warn("model.redundant", "model", what, remedy)
+    for text in counts.hidden:
+        problems.warn("model.hidden", "model", f"hidden freedom: {text}")
+    if counts.condition > 1e6:
+        what = f"the start is near a change point (condition {counts.condition:.1e})"
+        problems.warn("model.change_point", "model", what)
+
+
+def _by_joint(rows: list[str]) -> str:
+    """`joints.a (rotation x, rotation y), joints.b (...)`; the first six joints."""
+    grouped: dict[str, list[str]] = {}
+    for row in rows:
+        joint, _, direction = row.partition(" (")
+        grouped.setdefault(joint, []).append(direction.rstrip(")"))
+    texts = [f"{joint} ({', '.join(items)})" for joint, items in grouped.items()]
+    return ", ".join(texts[:6]) + (", ..." if len(texts) > 6 else "")
+
+
+def _warn_start(case: Case, system: Mechanism, state: State, problems: Diagnostics) -> None:
+    """Given initial values that assembly had to change."""
+    evaluator = system.evaluator()
+    evaluator.kinematics(state.copy())
+    for c in system.coordinates:
+        joint = system.model.joints.get(c.joint)
+        if joint is None or joint.position is None or c.name not in joint.coordinates:
+            continue
+        given = float(joint.position[joint.coordinates.index(c.name)])
+        found = float(evaluator.ws.coord_x[c.number])
+        if abs(found - given) > 1e-3 * max(1.0, abs(given)):
+            where = case.source.where(("joints", c.joint, "initial", "position"))
+            what = f"joints.{c.joint}: the loop closes at {c.name} = {found:.6g}, given was {given:.6g}"
+            problems.warn("assembly.moved", where, what, "set hold = true to keep it")
+
+
+def _warn_bodies(case: Case, system: Mechanism, state: State, problems: Diagnostics) -> None:
+    """Elastic coordinates beyond linear strain, missing damping, spin without stiffening."""
+    evaluator = system.evaluator()
+    evaluator.kinematics(state.copy())
+    for name, body in system.model.bodies.items():
+        if not isinstance(body, FlexibleBody) or not body.modal.nf:
+            continue
+        i = system.numbers.index[name]
+        where = f"bodies.{name}"
+        start = int(system.tables.o_q[i])
+        q = state.pos[start : start + int(system.tables.nf[i])]
+        turn = _largest_turn(body, q)
+        if turn > 0.1:
+            what = f"the initial shape turns interfaces by {turn:.2g} rad, beyond linear strain (0.1)"
+            problems.warn("body.strain", where, what)
+        if body.D_ff is None and not np.any(body.modal.integrals.D_ff):
+            problems.warn("body.undamped", where, "no damping given: its modes are undamped")
+        spin = float(np.linalg.norm(evaluator.ws.v[i, 3:]))
+        first = 2.0 * np.pi * float(np.min(body.modal.frequency_hz, initial=np.inf))
+        stiffened = body.geometric_stiffening is not False and len(body.modal.integrals.K_geo)
+        if spin > 0.2 * first and not stiffened:
+            what = (
+                f"it spins at {spin:.3g} rad/s, over 0.2 of its first frequency, without geometric stiffening"
+            )
+            problems.warn("body.stiffening", where, what)
+
+
+def _largest_turn(body: FlexibleBody, q: np.ndarray) -> float:
+    pick = np.arange(body.modal.nf) if body.modes is None else np.array(body.modes)
+    turns = [float(np.linalg.norm(item.Psi[:, pick] @ q)) for item in body.modal.interfaces.values()]
+    return max(turns, default=0.0)
+
+
+def text(report: Check) -> str:
+    """The report for people."""
+    facts, counts = report.facts, report.counts
+    flexible = f", {facts['flexible_bodies']} flexible" if facts["flexible_bodies"] else ""
+    lines = [
+        report.title,
+        f"bodies      {facts['bodies']}{flexible}; joints {facts['joints']}; couplings {facts['couplings']}",
+        f"class       {counts.kind}, {counts.structure}; {counts.n_loops} loops",
+        f"mobility    {counts.mobility} by rank, {counts.gruebler} by the Gruebler-Kutzbach count",
+        f"closure     {counts.closure_rows} rows, rank {counts.closure_rank}, {counts.redundant} redundant",
+        *[f"tree        {item}" for item in facts["tree"][:20]],
+        *[f"cut         {item}" for item in facts["cuts"][:20]],
+        *[f"open        reaction of {item}" for item in counts.indeterminate_joints[:20]],
+        f"assembly    residual {facts['assembly_residual']:.1e}",
+        f"energy      kinetic {facts['kinetic_energy']:.6g} J",
+        *[f"start       {k} = {v[0]:.8g}, rate {v[1]:.8g}" for k, v in list(facts["initial"].items())[:20]],
+        f"step        {facts['step_advice']}",
+        f"output      {facts['samples']} samples, about {facts['result_bytes'] / 1e6:.3g} MB",
+        *[str(item) for item in report.warnings],
+    ]
+    return "\n".join(lines)
