@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError
 from flexmbs.fe.assembly import assemble, element_groups
-from flexmbs.fe.attach import PointMass
+from flexmbs.fe.attach import PointMass, rotation_rows
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import isotropic, material, orthotropic
 from flexmbs.fe.mesh import Mesh
@@ -239,6 +239,15 @@ def test_point_masses_enter_both_matrix_and_form():
     assert model.mass_form.Ms.sum() == pytest.approx(base.mass_form.Ms.sum() + 7.0)
     np.testing.assert_allclose(model.mass_form.turns(R)[0, :, 1], [0, 0, 1], atol=1e-12)
     np.testing.assert_allclose(model.mass_form.moves(R)[0, 0, 0], 1.0)
+
+
+@pytest.mark.parametrize("name", SOLIDS)
+def test_a_node_of_a_solid_turns_with_half_the_curl(name):
+    mesh = distorted(block(name), curved=True)
+    H = np.random.default_rng(7).normal(size=(3, 3))
+    u = (mesh.points @ H.T).ravel()
+    half_curl = 0.5 * np.array([H[2, 1] - H[1, 2], H[0, 2] - H[2, 0], H[1, 0] - H[0, 1]])
+    np.testing.assert_allclose(rotation_rows(mesh, 4) @ u, half_curl, atol=1e-12)
 
 
 def test_bad_input_is_named():

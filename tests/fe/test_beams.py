@@ -128,6 +128,11 @@ def rigid_motions(model):
 def test_rigid_motions_cost_nothing_and_carry_the_inertia(theory, mass):
     model = spatial_beam(theory, mass)
     R = rigid_motions(model)
+    np.testing.assert_allclose(
+        model.mass_form.turns(R),
+        np.broadcast_to(np.eye(3, 6, 3), (len(model.mass_form.inertias), 3, 6)),
+        atol=1e-12,
+    )
     K = model.K_fe.toarray()
     assert np.abs(K @ R).max() < 1e-12 * np.abs(K).max()
     values = np.linalg.eigvalsh(K)
@@ -213,12 +218,24 @@ def test_column_buckles_at_eulers_load_F17():
     assert found == pytest.approx(np.pi**2 * 210e9 * SECTION.Iz / 4.0, rel=1e-4)  # h^4
 
 
-def test_deep_beam_tips_over_at_prandtls_load_F17():
-    """Lateral buckling of a cantilever under a tip force: P = 4.0126 sqrt(EIz GJ) / L^2 (Prandtl)."""
-    slender = section_from({"A": 1e-3, "Iy": 1e-5, "Iz": 1e-8, "J": 3e-8})
+def test_column_buckles_by_twisting_F17():
+    """A section without torsional stiffness: P = G J A / (Iy + Iz), whatever the length."""
+    cross = section_from({"A": 1e-2, "Iy": 4e-5, "Iz": 5e-5, "J": 1e-8})
+    model = assemble(beam(cross, length=1.0, divisions=4), MATERIAL)
+    force = np.zeros(model.n_dof)
+    force[-6] = -1.0
+    found = buckling_load(model, model.dofs([0]), force)
+    assert found == pytest.approx(MATERIAL.G * 1e-8 * 1e-2 / 9e-5, rel=1e-9)
+
+
+@pytest.mark.parametrize("plane", ["x-z", "x-y"])
+def test_deep_beam_tips_over_at_prandtls_load_F17(plane):
+    """Lateral buckling of a cantilever under a tip force: P = 4.0126 sqrt(EI GJ) / L^2 (Prandtl)."""
+    deep = {"Iy": 1e-5, "Iz": 1e-8} if plane == "x-z" else {"Iy": 1e-8, "Iz": 1e-5}
+    slender = section_from({"A": 1e-3, "J": 3e-8, **deep})
     model = assemble(beam(slender, length=1.0, divisions=20), MATERIAL)
     force = np.zeros(model.n_dof)
-    force[-4] = -1.0
+    force[-4 if plane == "x-z" else -5] = -1.0
     found = buckling_load(model, model.dofs([0]), force)
     exact = 4.0126 * np.sqrt(210e9 * 1e-8 * MATERIAL.G * 3e-8)
     assert found == pytest.approx(exact, rel=5e-3)  # mesh, and Iz / Iy

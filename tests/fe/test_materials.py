@@ -25,6 +25,14 @@ def test_an_orthotropic_material_with_equal_axes_is_isotropic():
     np.testing.assert_allclose(same.C_mat, one.C_mat, atol=1e-4)
 
 
+def test_poissons_ratios_of_an_orthotropic_material_belong_to_their_pulls():
+    E, nu = [40e9, 9e9, 11e9], [0.28, 0.3, 0.07]
+    fibre = orthotropic("fibre", E, nu, [4e9, 3e9, 5e9], 1600.0)
+    for pull, across, ratio in ((0, 1, nu[0]), (1, 2, nu[1]), (2, 0, nu[2])):
+        strain = np.linalg.solve(fibre.C_mat, np.eye(6)[pull] * E[pull])
+        assert strain[pull] == pytest.approx(1.0) and strain[across] == pytest.approx(-ratio)
+
+
 def test_turning_a_material_turns_its_tensor():
     fibre = material(
         {"young": [40e9, 9e9, 11e9], "poisson": [0.28, 0.3, 0.07], "shear": [4e9, 3e9, 5e9], "density": 1}
