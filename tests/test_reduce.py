@@ -421,3 +421,30 @@ def test_points_with_given_shapes_are_lumped():
     assert np.allclose(body.m_ff, np.diag([m @ x**4, m @ x**6]))
     assert np.allclose(modal.interface("tip").Phi, [[0, 0], [1, 0], [0, 1]])
     assert np.allclose(modal.frequency_hz, np.sort(np.sqrt([6 / (m @ x**4), 8 / (m @ x**6)])) / (2 * np.pi))
+
+
+ODD = [
+    ({"modes": 1000, "interfaces": ["x_min", "x_max"]}, 42),  # more than there are: all of them
+    ({"modes": 0, "interfaces": ["x_min"]}, 0),  # the static shapes of one interface are rigid motions
+    ({"modes": 0, "interfaces": {"a": {"node": 1}}}, 0),
+    ({"fmax": "1 Hz"}, 0),
+    ({"modes": 3, "interfaces": {"a": {"node": 1}, "b": "x_max"}}, 6),
+    ({"modes": 5, "fix": {"x_min": "x"}, "interfaces": ["x_max"]}, 8),
+    ({"modes": 3, "solver": "superlu", "interfaces": ["x_min", "x_max:rbe3"]}, 9),
+    (
+        {
+            "modes": 2,
+            "interfaces": {"a": {"set": "x_min", "dofs": "x y z"}, "b": {"set": "x_max", "dofs": "x y z"}},
+        },
+        3,
+    ),
+]
+
+
+@pytest.mark.parametrize("options, nf", ODD, ids=[str(options) for options, _ in ODD])
+def test_odd_bases_have_the_size_they_should(options, nf):
+    recipe = box_recipe("hex8", (4, 1, 1), (0.3, 0.04, 0.03))
+    modal = fm.reduce(recipe, **options, **LEAN)
+    assert modal.nf == nf
+    assert modal.quality.get("sylvester_missing", 0) == 0
+    assert not [text for text in modal.quality["warnings"] if "mean axis" in text]

@@ -85,7 +85,7 @@ def static_error(statics: Statics, columns: Columns) -> float | None:
     model = statics.model
     support, frame = None, "supports"
     if model.rigid.shape[1]:
-        whole = [name for name, item in model.interfaces.items() if not item.free]
+        whole = [name for name, item in model.interfaces.items() if len(item.dofs) == 6]
         if not whole or model.rigid.shape[1] < 6 or len(model.interfaces) < 2:
             return None
         support, frame = model.rows[whole[0]], f"tangent:{whole[0]}"

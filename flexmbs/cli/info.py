@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from flexmbs.cli.output import Output
 
 #: format attribute of a file -> module and function `(path) -> (text, data)`
 READERS = {
     "flexmbs-modal": ("flexmbs.certificate.summary", "modal_info"),
-    "flexmbs-result": ("flexmbs.results", "result_summary"),
+    "flexmbs-result": ("flexmbs.cli.info", "result_info"),
 }
+PARTS = ("bodies", "joints", "couplings", "drives", "forces", "sensors", "metrics", "states")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,3 +37,18 @@ def run(args: argparse.Namespace) -> Output:
     from flexmbs.certificate.summary import mesh_info
 
     return Output(*mesh_info(path, 1e-3 if args.unit_system == "mm" else 1.0))
+
+
+def result_info(path: Path) -> tuple[str, dict[str, Any]]:
+    """Text and data about a result, finished or not."""
+    from flexmbs.results import Result
+
+    result = Result.load(path)
+    head = {key: value for key, value in result.attributes.items() if key != "content_sha256"}
+    parts = {name: sorted(result[name]) for name in PARTS if name in result}
+    lines = [f"{key:<14} {value}" for key, value in head.items()]
+    lines += [f"{name:<14} {', '.join(items)}" for name, items in parts.items() if items]
+    lines.append(
+        f"{'samples':<14} {len(result['time'])}, from {result['time'][0]:g} to {result['time'][-1]:g} s"
+    )
+    return "\n".join(lines), {**head, **parts, "samples": len(result["time"])}

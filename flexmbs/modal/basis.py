@@ -51,7 +51,7 @@ def independent(G: Floats, names: Sequence[str], expected: int = 0) -> tuple[Flo
     direction is named by its largest column.
     """
     value, vector = np.linalg.eigh(0.5 * (G + G.T))
-    keep = value > DEPENDENT * max(value.max(initial=0.0), 1e-300)
+    keep = value > DEPENDENT * max(value.max(initial=0.0), 1.0)
     lost = [names[int(np.argmax(np.abs(vector[:, k])))] for k in np.flatnonzero(~keep)[expected:]]
     return vector[:, keep] / np.sqrt(value[keep]), lost
 
@@ -73,6 +73,8 @@ def orthonormalise(
 
 def mode_names(coefficients: Floats, size: Floats, names: Sequence[str]) -> tuple[str, ...]:
     """What each mode mainly is: the column with the largest share, "orthogonalised" when there are others."""
+    if not coefficients.size:
+        return ()
     weight = (coefficients * size[:, None]) ** 2
     weight = weight / np.maximum(weight.sum(axis=0), 1e-300)
     main = np.argmax(weight, axis=0)
@@ -87,9 +89,9 @@ def signs(Phi: Floats) -> Floats:
 
     Among translations that are equally large but for rounding the first one decides.
     """
-    flat = Phi.reshape(len(Phi), -1)
-    if not flat.size:
+    if not Phi.size:
         return np.ones(len(Phi))
+    flat = Phi.reshape(len(Phi), -1)
     size = np.abs(flat)
     first = np.argmax(size >= (1.0 - TIE) * size.max(axis=1, keepdims=True), axis=1)
     return np.where(flat[np.arange(len(flat)), first] < 0.0, -1.0, 1.0)

@@ -49,22 +49,29 @@ def apply_frame(columns: Columns, frame: str, model: TiedModel) -> tuple[Columns
     Mean axis: the part along the rigid motions in M. Tangent: the motion of the named interface; a column
     that is all of it (the constraint modes of that interface) goes. The columns come of unit size in M.
     """
-    columns = normalised(columns, model.M)
+    if frame == "supports":
+        return normalised(columns, model.M), 0
+    names = columns.names
+    loose = [k for k, name in enumerate(names) if name.startswith("rigid ")]  # gone in any frame
+    own = [k for k, name in enumerate(names) if name.startswith(f"constraint {frame.partition(':')[2]} ")]
+    clamped = frame.startswith("tangent:") and len(own) == 6
+    columns = normalised(without(columns, loose + own if clamped else loose), model.M)
     if frame == "mean-axis":
         part = model.rigid.T @ (model.M @ columns.U)
-        moved = Columns(columns.U - model.rigid @ part, columns.names)
-        spans = any(name.startswith(("constraint", "rigid")) for name in columns.names)
-        return moved, model.rigid.shape[1] if spans else 0
-    if frame.startswith("tangent:"):
-        name = frame.partition(":")[2]
-        own = [k for k, label in enumerate(columns.names) if label.startswith(f"constraint {name} ")]
-        if len(own) == 6:
-            rest = [k for k in range(len(columns.names)) if k not in own]
-            return Columns(columns.U[:, rest], tuple(columns.names[k] for k in rest)), 0
-        rows = model.rows[name]
-        turn = np.linalg.solve(rows @ model.rigid, rows @ columns.U)
-        return Columns(columns.U - model.rigid @ turn, columns.names), model.rigid.shape[1]
-    return columns, 0
+        spans = any(name.startswith("constraint ") for name in columns.names)
+        expected = model.rigid.shape[1] - len(loose) if spans else 0
+        return Columns(columns.U - model.rigid @ part, columns.names), expected
+    if clamped:
+        return columns, 0
+    rows = model.rows[frame.partition(":")[2]]
+    turn = np.linalg.solve(rows @ model.rigid, rows @ columns.U)
+    return Columns(columns.U - model.rigid @ turn, columns.names), len(own)
+
+
+def without(columns: Columns, drop: list[int]) -> Columns:
+    """The columns except those with these indices."""
+    keep = [k for k in range(len(columns.names)) if k not in drop]
+    return Columns(columns.U[:, keep], tuple(columns.names[k] for k in keep))
 
 
 def support_of(frame: str, model: TiedModel) -> sp.csr_matrix | None:

@@ -171,7 +171,7 @@ def stiffening(recipe: Recipe, reduction: Reduction) -> tuple[Floats | None, tup
 def given_support(reduction: Reduction) -> tuple[Statics, Any]:
     """Statics of a body with given shapes, supported where the shapes vanish.
 
-    Such shapes are seen from a frame that is clamped there, to which joints may be fixed without an interface;
+    Such shapes are seen from a frame that is clamped there, and joints may hold it without an interface;
     so the unit loads are carried by those nodes. Shapes that vanish nowhere get inertia relief.
     """
     source, Phi = reduction.source, reduction.Phi
