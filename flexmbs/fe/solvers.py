@@ -142,12 +142,19 @@ class CholmodFactor:
         from sksparse.cholmod import CholmodError, cholesky
 
         try:
-            self.factor = cholesky(A, ordering_method="metis", mode="auto")
+            self.factor = cholesky(A, ordering_method="metis", mode="supernodal")
             self.negative_pivots = 0
+            return
         except CholmodError:
-            # supernodal CHOLMOD stops at the first negative pivot; the simplicial LDL^T goes on
+            pass  # supernodal CHOLMOD stops at the first negative pivot; the simplicial LDL^T goes on
+        try:
             self.factor = cholesky(A, ordering_method="metis", mode="simplicial")
-            self.negative_pivots = int((self.factor.D() < 0.0).sum())
+        except CholmodError as problem:
+            raise _singular(f"CHOLMOD: {problem}") from None
+        pivots = self.factor.D()
+        if not np.abs(pivots).min(initial=np.inf) > 1e-14 * np.abs(A.diagonal()).max(initial=0.0):
+            raise _singular("a pivot is zero to rounding")
+        self.negative_pivots = int((pivots < 0.0).sum())
 
     def solve(self, B: Floats) -> Floats:
         return np.asarray(self.factor.solve_A(np.asarray(B, dtype=float)))
