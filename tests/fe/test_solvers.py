@@ -1,5 +1,7 @@
 """One interface over the sparse solvers; modes that are proven complete; what fails says why."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,7 +15,9 @@ from flexmbs.fe.shapes import beam, box
 from flexmbs.fe.solvers import SOLVERS, blas_threads, equal_columns, factorise, require_solver
 
 STEEL = material("steel")
-INSTALLED = ["auto", "superlu"]
+INSTALLED = [
+    name for name, (module, _) in SOLVERS.items() if name != "slepc" and (not module or find_spec(module))
+]
 
 
 @pytest.fixture(scope="module")
