@@ -9,35 +9,36 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError, nearest
 
-COMPONENTS = {"w": "w", "x": "x", "y": "y", "z": "z"}
 _INDEX = re.compile(r"\[\s*(-?\d+)\s*\]")
 
 
 def channel(result: Any, text: str) -> Any:
     """Values of the channel `text`: a path with dots, a component `.x`, indices `[i]`, the time last.
 
-    The first words may be left out where the rest is unique.
+    The first words may be left out where the rest is unique. A single component needs no index.
     """
     name = _INDEX.sub("", text).strip()
-    indices = [int(found) for found in _INDEX.findall(text)]
+    indices = tuple(int(found) for found in _INDEX.findall(text))
     path, component = find(result, name)
     values = np.asarray(result[path])
     if component is not None:
         values = values[..., component]
-    history = result.dimensions(path)[:1] == ("time",)
+    if result.dimensions(path)[:1] != ("time",):
+        return _pick(result, text, values, indices)
+    if values.ndim == 2 and values.shape[1] == 1 and len(indices) < 2:
+        values = values[:, 0]
+    if len(indices) == values.ndim:  # components first, the time last
+        indices = (indices[-1], *indices[:-1])
+        return _pick(result, text, values, indices)
+    return _pick(result, text, values, (slice(None), *indices))
+
+
+def _pick(result: Any, text: str, values: np.ndarray, indices: tuple[Any, ...]) -> Any:
     try:
-        for index in indices[:-1] if history and len(indices) == values.ndim else indices:
-            values = values[:, index] if history else values[index]
-        if (
-            history
-            and indices
-            and len(indices) == np.ndim(np.asarray(result[path])) - (component is not None)
-        ):
-            values = values[indices[-1]]
+        return values[indices]
     except IndexError:
         what = f'"{text}": index out of range, the values have shape {values.shape}'
         raise InputError(Diagnostic("channel.index", str(result.path), what)) from None
-    return values
 
 
 def find(result: Any, name: str) -> tuple[str, int | None]:

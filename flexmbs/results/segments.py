@@ -18,6 +18,7 @@ from flexmbs.errors import Diagnostic, InputError
 
 MANIFEST = "manifest.jsonl"
 HEADER = "header.h5"
+STATUS = "status.json"
 START = "flexmbs"  # the chain begins with the hash of this word and the header
 
 
@@ -116,7 +117,7 @@ def truncate(folder: Path, entries: list[Entry]) -> None:
     with hdf5.atomic_file(folder / MANIFEST, overwrite=True) as raw:
         raw.write(text.encode())
     for path in folder.iterdir():
-        if path.name not in kept | {MANIFEST, HEADER}:
+        if path.name not in kept | {MANIFEST, HEADER, STATUS}:
             path.unlink(missing_ok=True)
 
 
@@ -129,6 +130,20 @@ def remove(folder: Path) -> None:
         path.unlink()
     folder.rmdir()
     hdf5.sync_folder(folder.parent)
+
+
+def write_status(folder: Path, status: str, message: str) -> None:
+    """Status of an unfinished result: running, interrupted or failed, and why."""
+    with hdf5.atomic_file(folder / STATUS, overwrite=True) as raw:
+        raw.write(json.dumps({"status": status, "message": message}).encode())
+
+
+def read_status(folder: Path) -> dict[str, str]:
+    try:
+        found = json.loads((folder / STATUS).read_bytes())
+        return {"status": str(found["status"]), "message": str(found["message"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"status": "running", "message": "not finished"}
 
 
 def header(folder: Path) -> dict[str, Any]:

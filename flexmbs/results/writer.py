@@ -119,6 +119,7 @@ class ResultWriter:
         if hdf5.text(head["layout"]) != self.layout.to_json():
             what = "was begun with other outputs, or by another version of flexmbs"
             raise InputError(Diagnostic("result.other_layout", str(self.folder), what, "--overwrite"))
+        segments.write_status(self.folder, "running", "not finished")
         entries, loss = segments.whole_entries(self.folder)
         segments.truncate(self.folder, entries)
         self._entries = entries
@@ -162,6 +163,16 @@ class ResultWriter:
         self._entries.append(entry)
         if self.announce is not None:
             self.announce(float(t))
+
+    def mark(self, status: str, message: str) -> None:
+        """Say how an unfinished run ended."""
+        segments.write_status(self.folder, status, message)
+
+    def result(self) -> Any:
+        """The result so far, for reading."""
+        from flexmbs.results.reader import PartsStore, Result
+
+        return Result(PartsStore(self.folder), self.path)
 
     def finish(
         self, status: str, message: str = "", items: Mapping[str, Any] | None = None, **attributes: Any

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import handle, kernel
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.reactions import reactions
 from flexmbs.integrate.problem import Problem
-from flexmbs.model.forces.channels import fill_slots, free_expressions, state_rates
-from flexmbs.model.forces.tables import COORD_STOP, Laws, LawWork
+from flexmbs.model.forces.applied import applied_forces
+from flexmbs.model.forces.channels import free_expressions, state_rates
+from flexmbs.model.forces.channels import switches as law_switches
+from flexmbs.model.forces.tables import Laws, LawWork
 from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
@@ -30,10 +33,10 @@ class Equations(NamedTuple):
     laws: Laws
     lw: LawWork
     acc: Floats  # (n_vel,) scratch
-    size: Ints  # (4,) n_pos, n_vel, own states, held values
+    size: Ints  # (5,) n_pos, n_vel, own states, held values, 1 where drives do work
     tolerance: Floats  # (2,) closure that needs no projection, closure of a failure
     free: Ints  # free expressions that are switching functions
-    stop: Ints  # laws that are stops
+    damped: Ints  # bodies whose modes are damped
     values: Floats  # values of all free expressions
 
 
@@ -54,21 +57,43 @@ def rates(data, t, y, y_dot):
     take_held(data, y)
     for k in range(acc.shape[0]):
         acc[k] = 0.0
-    status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    if data.size[4] == 0:
+        status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    else:  # the work of drives needs their efforts
+        status = evaluate.observe(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
     evaluate.position_rates(data.sys, pos, vel, y_dot[:n])
-    rates_of_aux(data, t, pos, vel, aux, y_dot[m:])
+    rates_of_aux(data, vel, aux, y_dot[m:])
     return status
 
 
 @kernel(lean=True, inner=True)
-def rates_of_aux(data, t, pos, vel, aux, aux_dot):
-    """Rates of own states, then powers of work and dissipation; held values stay. Writes: aux_dot."""
+def rates_of_aux(data, vel, aux, aux_dot):
+    """Rates of own states, then powers of work and dissipation (F14); held values stay. Writes: aux_dot."""
     n = data.size[2]
     state_rates(data.laws, data.lw, aux, aux_dot)
-    aux_dot[n] = data.lw.power[0]
-    aux_dot[n + 1] = data.lw.power[1]
+    work, dissipated = data.lw.power[0], data.lw.power[1]
+    if data.size[4] == 1:
+        for d in range(data.ws.effort.shape[0]):
+            work += data.ws.effort[d] * data.ws.drive_v[d]
+    for k in range(data.damped.shape[0]):
+        dissipated += modal_loss(data.sys, data.damped[k], vel)
+    aux_dot[n] = work
+    aux_dot[n + 1] = dissipated
     for k in range(n + 2, aux_dot.shape[0]):
         aux_dot[k] = 0.0
+
+
+@kernel(lean=True, inner=True)
+def modal_loss(sys, i, vel):
+    """Power that the damping of the modes of body i takes: q_dot^T D_ff q_dot (F14)."""
+    nf, first = sys.nf[i], sys.o_qd[i]
+    D, total = sys.o_K[i] + 2 * nf * nf, 0.0
+    for a in range(nf):
+        row = 0.0
+        for b in range(nf):
+            row += sys.K_data[D + nf * a + b] * vel[first + b]
+        total += row * vel[first + a]
+    return total
 
 
 @kernel(lean=True)
@@ -78,8 +103,20 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
     status = evaluate.shifted(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, a, gh, bh, a_new)
-    rates_of_aux(data, t, pos, vel, aux, aux_dot)
+    if data.size[4] == 1 and status == 0:
+        efforts(data, t, pos, vel, aux, a_new)
+    rates_of_aux(data, vel, aux, aux_dot)
     return status
+
+
+@kernel(lean=True, inner=True)
+def efforts(data, t, pos, vel, aux, acc):
+    """Efforts of drives at the accelerations that a pass has found. Writes: ws.effort."""
+    for r in range(data.ws.lam.shape[0]):
+        data.ws.row_force[r] = data.ws.lam[r]
+    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    evaluate.forces(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    reactions(data.sys, data.ws)
 
 
 @kernel(lean=True)
@@ -119,47 +156,67 @@ def project(data, t, y, bh, gh, out):
 
 @kernel(lean=True)
 def switches(data, t, y, s):
-    """Switching functions: those of expressions, then both sides of every stop. Writes: s."""
+    """Switching functions: those of laws, then `until`. Writes: s."""
     n, m = data.size[0], data.size[0] + data.size[1]
     pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
     for k in range(data.acc.shape[0]):
         data.acc[k] = 0.0
     evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
-    fill_slots(data.laws, data.lw, data.sys, data.ws, t, pos, vel, aux)
-    free_expressions(data.laws, data.lw, data.values)
+    applied_forces(data.laws, data.lw, data.sys, data.ws, t, pos, vel, aux)
+    law_switches(data.laws, data.lw, s)
+    first = data.laws.switch_expr.shape[0]
+    if data.free.shape[0] > 0:
+        free_expressions(data.laws, data.lw, data.values)
     for k in range(data.free.shape[0]):
-        s[k] = data.values[data.free[k]]
-    first = data.free.shape[0]
-    for k in range(data.stop.shape[0]):
-        law = data.stop[k]
-        o, x = data.laws.first[law], data.ws.coord_x[data.laws.coord[law]]
-        s[first + 2 * k] = x - data.lw.value[o + 1]
-        s[first + 2 * k + 1] = data.lw.value[o] - x
+        s[first + k] = data.values[data.free[k]]
     return 0
 
 
-def equations(system: System, switching: tuple[str, ...] = ()) -> Any:
-    """Tables and fresh workspaces; `switching` names the free expressions that are switching functions."""
-    laws = system.laws
-    held = len(system.tables.ent_kind)
+def equations(system: System) -> Any:
+    """Tables and fresh workspaces, as a handle."""
+    laws, tables = system.laws, system.tables
+    held = len(tables.ent_kind)
     ws = system.workspace()
     ws.beta_ref[:] = 0.0
-    stops = np.flatnonzero(laws.tables.kind == COORD_STOP)
-    length = float(np.max(np.abs(system.tables.mark_u0), initial=0.0)) or 1.0
-    whole = Equations(
-        system.tables, ws, laws.tables, law_workspace(laws.tables), np.zeros(system.n_vel),
-        np.array([system.n_pos, system.n_vel, system.n_aux, held], dtype=np.int64),
-        np.array([1e-13, 1e-6]) * max(length, 1.0),
-        np.array([laws.free[name] for name in switching], dtype=np.int64),
-        stops.astype(np.int64), np.zeros(len(laws.free)),
-    )  # fmt: skip
-    return handle(whole)
+    length = float(np.max(np.abs(tables.mark_u0), initial=0.0))
+    until = [laws.free[name] for name in ("until",) if name in laws.free]
+    return handle(
+        Equations(
+            sys=tables,
+            ws=ws,
+            laws=laws.tables,
+            lw=law_workspace(laws.tables),
+            acc=np.zeros(system.n_vel),
+            size=integers(system.n_pos, system.n_vel, system.n_aux, held, int(len(system.model.drives) > 0)),
+            tolerance=np.array([1e-13, 1e-6]) * max(length, 1.0),
+            free=integers(*until),
+            damped=integers(*damped_bodies(tables)),
+            values=np.zeros(len(laws.free)),
+        )
+    )
 
 
-def problem(system: System, switching: tuple[str, ...] = ()) -> Problem:
-    """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turn counters]."""
-    data = equations(system, switching)
+def integers(*values: int) -> Ints:
+    return np.array(values, dtype=np.int64)
+
+
+def damped_bodies(tables: Tables) -> list[int]:
+    """Bodies with modal damping (F14)."""
+    found = []
+    for i, nf in enumerate(tables.nf):
+        D = tables.o_K[i] + 2 * nf * nf
+        if nf and np.any(tables.K_data[D : D + nf * nf]):
+            found.append(i)
+    return found
+
+
+def problem(system: System) -> Problem:
+    """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turn counters].
+
+    Its switching functions are those of the laws, then the free expression `until` when there is one.
+    """
+    data = equations(system)
     return Problem(
         data=data,
         n_pos=system.n_pos,
@@ -167,7 +224,7 @@ def problem(system: System, switching: tuple[str, ...] = ()) -> Problem:
         n_aux=system.n_aux + N_QUAD,
         n_held=int(data.size[3]),
         n_free=N_QUAD,
-        n_switch=len(data.free) + 2 * len(data.stop),
+        n_switch=len(data.laws.switch_expr) + len(data.free),
         rates=rates,
         shifted=shifted,
         increment=increment,

@@ -1,0 +1,130 @@
+"""Stage 2 in one page: a System and settings become a Result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from flexmbs.errors import Interrupted, SolverError
+from flexmbs.integrate import Settings, integrator
+from flexmbs.results import Result, ResultWriter
+from flexmbs.simulate.analyses import start_state
+from flexmbs.simulate.choose import Choice, choose
+from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.history import History
+from flexmbs.simulate.items import topology_items
+from flexmbs.simulate.run import Progress, Recorder, record
+from flexmbs.simulate.settings import RunSettings
+from flexmbs.simulate.summary import Summary, Watch
+
+__all__ = ["Outcome", "RunSettings", "Summary", "simulate"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run."""
+
+    result: Result
+    summary: Summary
+
+
+def simulate(
+    system: Any,
+    settings: RunSettings,
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    resume: bool = False,
+    items: Mapping[str, Any] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    finish: Callable[[Result], Mapping[str, Any]] | None = None,
+    progress: Progress | None = None,
+    announce: Callable[[float], None] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Compute the motion of a system and write it to `path` (interface, sections 3 and 5).
+
+    `items` and `attributes` go into the result as they are; `finish` gets the result before it is packed and
+    returns further items (metrics). `announce(t)` is called after each durable segment, `say` with what the
+    user should know. Raises `SolverError` or `Interrupted`, and keeps what was computed.
+    """
+    say = say or (lambda text: None)
+    state = start_state(system, settings)
+    equations = problem(system)
+    t_start, y0 = state.t, state_vector(system, state)
+    settings = replace(settings, t_end=max(settings.t_end, t_start))
+    history = History(system, equations.data)
+    writer = ResultWriter(
+        Path(path),
+        history.layout,
+        items={**topology_items(system), **(items or {})},
+        attributes=dict(attributes or {}),
+        overwrite=overwrite,
+        resume=resume,
+        announce=announce,
+    )
+    watch = Watch(system)
+    with writer:
+        choice, run = _run(equations, settings, t_start, y0, writer, say)
+        if writer.resumed is not None:
+            _go_on(writer, run, history, watch, say)
+        try:
+            record(run, Recorder(system, writer, history, watch), settings, progress)
+        except (SolverError, Interrupted) as error:
+            status = "interrupted" if isinstance(error, Interrupted) else "failed"
+            writer.mark(status, error.diagnostics[0].what)
+            raise
+        summary = _summary(choice, run, watch, settings)
+        whole = {"summary": {"text": summary.text or " "}} | dict(_finish(writer, finish))
+        writer.finish("complete", items=whole)
+    return Outcome(Result.load(path), summary)
+
+
+def _finish(writer: ResultWriter, finish: Any) -> Mapping[str, Any]:
+    return {} if finish is None else finish(writer.result())
+
+
+def _run(
+    equations: Any, settings: RunSettings, t_start: float, y0: Any, writer: ResultWriter, say: Any
+) -> tuple[Choice, Any]:
+    """The integrator; what was chosen at the start of a run holds when it is resumed."""
+    until = equations.n_switch - 1 if len(equations.data.free) else -1
+    chosen = Settings(
+        method=settings.method if settings.method != "auto" else "dopri5",
+        rtol=settings.rtol,
+        atol=settings.atol,
+        step=settings.step,
+        rho_inf=settings.rho_inf,
+        until=until,
+    )
+    choice = Choice(settings.method, "as asked")
+    if settings.method == "auto":
+        choice = choose(equations, chosen, t_start, y0, settings.t_end)
+        say(f"method {choice.method}: {choice.reason}")
+    chosen = replace(chosen, method=choice.method)
+    times = settings.output_times(t_start)
+    return choice, integrator(equations, chosen, t_start, y0, times, settings.t_end)
+
+
+def _go_on(writer: ResultWriter, run: Any, history: History, watch: Watch, say: Any) -> None:
+    """Take up a run where its last segment ends."""
+    resumed = writer.resumed
+    assert resumed is not None
+    if resumed.warning:
+        say(f"warning: {resumed.warning}; computing again from t = {resumed.t:.6g} s")
+    run.restore(resumed.checkpoint["integrator"])
+    history.restore(resumed.checkpoint.get("history", {}))
+    watch.restore(resumed.checkpoint["watch"])
+
+
+def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings) -> Summary:
+    statistics = run.statistics()
+    every = settings.every or settings.t_end / 1000.0
+    warnings = watch.warnings(every) if settings.t_end > 0.0 else []
+    if statistics.get("chattering"):
+        warnings.append(
+            f"{statistics['chattering']} switching functions chatter; their zeros were located no more"
+        )
+    return Summary(choice.method, choice.reason, statistics, watch.balance, watch.energy, warnings)

@@ -1,0 +1,47 @@
+"""State that a run starts from: assembled, in equilibrium, or the last one of another result (F34, F37)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
+from flexmbs.model.state import State
+from flexmbs.results import Result
+from flexmbs.simulate.settings import RunSettings
+
+#: analyses that `simulate` offers
+TYPES = ("assembly", "dynamics")
+
+
+def start_state(system: Any, settings: RunSettings) -> State:
+    """The state at the start of a run."""
+    if settings.type not in TYPES:
+        what = f'type "{settings.type}" is not offered'
+        raise UsageError(Diagnostic("analysis.type", "analysis", what, f"choices: {', '.join(TYPES)}"))
+    if settings.formulation != "recursive":
+        what = f'formulation "{settings.formulation}" is not offered'
+        raise UsageError(Diagnostic("analysis.formulation", "analysis", what, 'choices: "recursive"'))
+    state: State = system.initial_state()
+    if settings.start == "assembled":
+        return state
+    if settings.start.endswith(".h5"):
+        return from_result(system, state, Path(settings.start))
+    remedy = nearest(settings.start, ["assembled", "other.h5"])
+    raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
+
+
+def from_result(system: Any, state: State, path: Path) -> State:
+    """Last state of a result of the same mechanism; the time starts anew."""
+    result = Result.load(path)
+    checkpoint = result.checkpoint()
+    y = np.asarray(checkpoint["integrator"]["y"], dtype=float)
+    n, m, k = system.n_pos, system.n_pos + system.n_vel, system.n_aux
+    if len(y) != m + k + 2 + len(state.turns):
+        what = f"has {len(y)} state values, this mechanism {m + k + 2 + len(state.turns)}"
+        raise InputError(
+            Diagnostic("analysis.start", str(path), what, "start from a result of this mechanism")
+        )
+    return State(0.0, y[:n].copy(), y[n:m].copy(), y[m : m + k].copy(), y[m + k + 2 :].copy())

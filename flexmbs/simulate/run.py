@@ -1,0 +1,118 @@
+"""The run itself: slices of the time loop become segments of the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, Interrupted, SolverError
+from flexmbs.integrate import Chunk
+from flexmbs.model.forces.tables import COORD_STOP
+from flexmbs.model.system import System
+from flexmbs.results import ResultWriter
+from flexmbs.simulate.history import History
+from flexmbs.simulate.interrupts import deferred
+from flexmbs.simulate.settings import RunSettings
+from flexmbs.simulate.summary import Watch
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float, str], None]
+COMMIT_SECONDS = 10.0
+COMMIT_BYTES = 2**26
+
+
+@dataclass
+class Recorder:
+    """Gathers chunks and commits them as segments."""
+
+    system: System
+    writer: ResultWriter
+    history: History
+    watch: Watch
+    chunks: list[Chunk] = field(default_factory=list)
+    last_commit: float = field(default_factory=time.monotonic)
+
+    @property
+    def waiting_bytes(self) -> int:
+        return sum(len(chunk.t) for chunk in self.chunks) * 8 * self.history.sampler.width
+
+    def commit(self, run: Any) -> None:
+        """Make everything up to the present step durable, with the state to go on from."""
+        t = np.concatenate([chunk.t for chunk in self.chunks])
+        y = np.concatenate([chunk.y for chunk in self.chunks])
+        info = np.concatenate([chunk.info for chunk in self.chunks])
+        samples = self.history.samples(t, y, info)
+        self.watch.see(samples)
+        checkpoint = {
+            "integrator": run.checkpoint(),
+            "history": self.history.checkpoint(),
+            "watch": self.watch.checkpoint(),
+            "state": {"t": run.t},
+        }
+        self.writer.commit(samples, checkpoint, run.t, self._events())
+        self.chunks.clear()
+        self.last_commit = time.monotonic()
+
+    def _events(self) -> dict[str, Any]:
+        found = [
+            (float(t), *event_text(self.system, int(k), float(d)))
+            for chunk in self.chunks
+            for t, k, d in zip(chunk.event_t, chunk.event_index, chunk.event_direction, strict=True)
+        ]
+        if not found:
+            return {}
+        return {
+            "time": np.array([item[0] for item in found]),
+            "kind": [item[1] for item in found],
+            "text": [item[2] for item in found],
+        }
+
+
+def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
+    """Kind and text of an event of switching function `index`."""
+    laws = system.laws.tables
+    if index >= len(laws.switch_expr):
+        return "until", "the condition of analysis.until turns positive"
+    law = int(laws.switch_law[index])
+    if law < 0:
+        return "switch", "an expression passes a switch"
+    owner = system.laws.owners[law]
+    kind = "stop" if laws.kind[law] == COORD_STOP else "switch"
+    return kind, f"{owner} {'rises through' if direction > 0 else 'falls through'} a switch"
+
+
+def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progress | None = None) -> None:
+    """Integrate to the end, committing on the way; raises `Interrupted` or `SolverError`."""
+    every = settings.checkpoint_every or np.inf
+    with deferred() as stop:
+        while not run.finished:
+            target = (np.floor(run.t / every * (1.0 + 1e-12)) + 1.0) * every if np.isfinite(every) else np.inf
+            try:
+                recorder.chunks.append(run.advance(target))
+            except SolverError:
+                _keep(run, recorder)
+                raise
+            if progress is not None and settings.t_end > 0.0:
+                progress(min(run.t / settings.t_end, 1.0), f"t = {run.t:.4g} s")
+            if run.between_steps and (_due(run, recorder, target) or stop.asked):
+                recorder.commit(run)
+            if stop.asked and run.between_steps and not run.finished:
+                what = f"interrupted at t = {run.t:.6g} s; everything up to there is kept"
+                where = str(recorder.writer.path)
+                raise Interrupted(Diagnostic("run.interrupted", where, what, "go on with --resume"))
+
+
+def _due(run: Any, recorder: Recorder, target: float) -> bool:
+    late = time.monotonic() - recorder.last_commit > COMMIT_SECONDS and not np.isfinite(target)
+    return run.finished or run.t >= target or late or recorder.waiting_bytes > COMMIT_BYTES
+
+
+def _keep(run: Any, recorder: Recorder) -> None:
+    """What was computed before a failure stays readable."""
+    if run.between_steps and recorder.chunks:
+        recorder.commit(run)

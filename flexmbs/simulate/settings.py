@@ -1,0 +1,57 @@
+"""What a run is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, UsageError
+
+Floats = NDArray[np.float64]
+MAX_SAMPLES = 10_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Analysis, method and output times of a run, as in `[analysis]` and `[output]` of a case.
+
+    `step` 0 is adaptive. `every` None is t_end/1000. `checkpoint_every` None commits about every ten seconds
+    of wall time. `until`: whether the system has a free expression of that name that ends the run.
+    """
+
+    type: str = "dynamics"
+    t_end: float = 0.0
+    method: str = "auto"
+    rtol: float = 1e-6
+    atol: float = 1e-9
+    step: float = 0.0
+    rho_inf: float = 0.8
+    formulation: str = "recursive"
+    start: str = "assembled"
+    about: str = "assembled"
+    every: float | None = None
+    times: tuple[float, ...] = field(default_factory=tuple)
+    checkpoint_every: float | None = None
+
+    def output_times(self, t_start: float = 0.0) -> Floats:
+        """All output times: a grid from the start, the end, and the further times; sorted, each once."""
+        if self.t_end <= t_start:
+            return np.array([t_start])
+        every = self.every or (self.t_end - t_start) / 1000.0
+        count = int(np.floor((self.t_end - t_start) / every * (1.0 + 1e-12)))
+        if count > MAX_SAMPLES:
+            what = f"{count} samples are asked for, more than {MAX_SAMPLES}"
+            raise UsageError(Diagnostic("output.samples", "output.every", what, "choose a longer interval"))
+        grid = t_start + every * np.arange(count + 1)
+        grid[np.abs(grid - self.t_end) < 1e-9 * every] = self.t_end
+        inside = [t for t in self.times if t_start <= t <= self.t_end]
+        times = np.unique(np.concatenate([grid[grid <= self.t_end], [self.t_end], inside]))
+        # a time that is asked for by name replaces its rounded neighbour of the grid
+        named = np.isin(times, [*inside, self.t_end, t_start])
+        close = np.diff(times) < 1e-9 * every
+        drop = np.zeros(len(times), dtype=bool)
+        drop[:-1] |= close & ~named[:-1]
+        drop[1:] |= close & named[:-1] & ~named[1:]
+        return times[~drop]

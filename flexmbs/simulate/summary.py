@@ -1,0 +1,117 @@
+"""What a run says at its end: counts, closure, energy, and warnings with physics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.system import System
+
+Floats = NDArray[np.float64]
+SLOPE_LIMIT = 0.1  # rad, of elastic rotation
+SPIN_LIMIT = 0.2  # of the first frequency, without geometric stiffening
+
+
+@dataclass
+class Summary:
+    """Closing summary of a run."""
+
+    method: str = ""
+    reason: str = ""
+    statistics: dict[str, float] = field(default_factory=dict)
+    largest_balance_error: float = 0.0
+    largest_energy: float = 0.0
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        s = self.statistics
+        lines = []
+        if s:
+            per_step = s["evaluations"] / max(s["steps"], 1)
+            counts = f"{per_step:.1f} passes per step, {s['rejected']} rejected"
+            lines.append(f"{s['steps']} steps with {self.method}, {counts}")
+            lines.append(f"largest closure {s['largest_closure']:.1e}")
+        if self.largest_energy > 0.0:
+            relative = self.largest_balance_error / self.largest_energy
+            share = f"{relative:.1e} of the largest energy"
+            lines.append(f"energy balance within {self.largest_balance_error:.2e} J ({share})")
+        return "\n".join(lines + [f"warning: {text}" for text in self.warnings])
+
+
+@dataclass
+class Watch:
+    """Largest values along a run, for the summary; part of the checkpoint."""
+
+    system: System
+    q: dict[str, Floats] = field(default_factory=dict)
+    spin: dict[str, float] = field(default_factory=dict)
+    balance: float = 0.0
+    energy: float = 0.0
+
+    def see(self, samples: dict[str, Floats]) -> None:
+        """Take in the samples of a segment."""
+        if not len(samples["time"]):
+            return
+        for name, body in self.system.model.bodies.items():
+            spin = np.linalg.norm(samples[f"bodies/{name}/angular_velocity"], axis=1)
+            self.spin[name] = max(self.spin.get(name, 0.0), float(np.max(spin)))
+            if isinstance(body, FlexibleBody):
+                q = np.abs(samples[f"bodies/{name}/q"]).max(axis=0, initial=0.0)
+                self.q[name] = np.maximum(self.q.get(name, 0.0 * q), q)
+        self.balance = max(self.balance, float(np.abs(samples["energy/balance_error"]).max()))
+        for term in ("kinetic", "strain", "spring", "work", "dissipated"):
+            self.energy = max(self.energy, float(np.abs(samples[f"energy/{term}"]).max()))
+
+    def warnings(self, every: float) -> list[str]:
+        """Warnings with physics (reliability of the model)."""
+        found = []
+        for name, body in self.system.model.bodies.items():
+            if isinstance(body, FlexibleBody) and name in self.q:
+                found += self._of_body(name, body, every)
+        return found
+
+    def _of_body(self, name: str, body: FlexibleBody, every: float) -> list[str]:
+        found, modal = [], body.modal
+        modes = slice(None) if body.modes is None else np.asarray(body.modes)
+        frequency = np.asarray(modal.frequency_hz, dtype=float)[modes]
+        frequency = frequency[np.isfinite(frequency) & (frequency > 0.0)]
+        slope = self._largest_slope(body, modes, name)
+        if slope > SLOPE_LIMIT:
+            found.append(
+                f"bodies.{name}: elastic rotations up to {slope:.2f} rad are beyond linear elasticity "
+                f"({SLOPE_LIMIT} rad); divide the body"
+            )
+        stiffened = body.geometric_stiffening is not False and modal.integrals.K_geo.size
+        if len(frequency) and not stiffened and self.spin[name] > SPIN_LIMIT * 2 * np.pi * frequency.min():
+            found.append(
+                f"bodies.{name}: turns at {self.spin[name]:.3g} rad/s, over {SPIN_LIMIT} of its first "
+                "frequency, without geometric stiffening"
+            )
+        if len(frequency) and every > 0.5 / frequency.max():
+            found.append(
+                f"bodies.{name}: output every {every:.3g} s is longer than half the period of its highest "
+                f"mode ({frequency.max():.4g} Hz); its vibrations are not resolved in the samples"
+            )
+        return found
+
+    def _largest_slope(self, body: FlexibleBody, modes: Any, name: str) -> float:
+        rows = [i.Psi[:, modes] for i in body.modal.interfaces.values()]
+        return max((float(np.linalg.norm(np.abs(Psi) @ self.q[name])) for Psi in rows), default=0.0)
+
+    def checkpoint(self) -> dict[str, Any]:
+        return {
+            "balance": self.balance,
+            "energy": self.energy,
+            "spin": {name: np.array(value) for name, value in self.spin.items()},
+            "q": dict(self.q),
+        }
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        self.balance, self.energy = float(checkpoint["balance"]), float(checkpoint["energy"])
+        self.spin = {name: float(value) for name, value in checkpoint.get("spin", {}).items()}
+        self.q = {name: np.asarray(value) for name, value in checkpoint.get("q", {}).items()}
