@@ -1,0 +1,175 @@
+"""A case becomes a result: `fm.run(case)`, and what `flexmbs run` calls."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flexmbs import __version__
+from flexmbs.case.case import Case, Progress
+from flexmbs.case.channels import Resolver
+from flexmbs.case.outcome import Comparison, check_channels, comparisons, metrics
+from flexmbs.dynamics.mechanism import Mechanism, build
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.expressions import Expression, ExpressionError
+from flexmbs.results import Item, Result
+from flexmbs.simulate import RunSettings, Summary, simulate
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """A finished run: the result, the closing summary, and [expected] line by line."""
+
+    result: Result
+    summary: Summary
+    comparisons: list[Comparison]
+
+    @property
+    def passed(self) -> bool:
+        return all(item.passed for item in self.comparisons)
+
+
+def run(case: Case | str | Path, path: str | Path | None = None, **parameters: Any) -> Result:
+    """Run a case and return its result. `parameters` override values, as in `Case.load`.
+
+    `path`: where the result goes, by default as the case says. Options of `execute` (overwrite, resume,
+    progress, announce, say, allow_python) may be given too.
+    """
+    options = {name: parameters.pop(name) for name in list(parameters) if name in _OPTIONS}
+    allow_python = bool(options.pop("allow_python", False))
+    if not isinstance(case, Case):
+        case = Case.load(case, allow_python=allow_python, **parameters)
+    elif parameters:
+        case = case.with_values(**parameters)
+    return execute(case, path, **options).result
+
+
+_OPTIONS = ("overwrite", "resume", "progress", "announce", "say", "allow_python")
+
+
+def execute(
+    case: Case,
+    path: str | Path | None = None,
+    *,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: Progress | None = None,
+    announce: Callable[[float], None] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> CaseRun:
+    """Build, run and compare a case; see `simulate` for the callbacks and errors."""
+    system = prepare(case, progress)
+    computed: dict[str, float] = {}
+
+    def finish(result: Result) -> Mapping[str, Any]:
+        computed.update(metrics(case, result))
+        return {"metrics": {name: Item(value) for name, value in computed.items()}} if computed else {}
+
+    outcome = simulate(
+        system,
+        settings(case),
+        path if path is not None else result_path(case),
+        overwrite=overwrite,
+        resume=resume,
+        items={"provenance": provenance(case)},
+        attributes={"title": case.spec.title, "case_sha256": case_hash(case)},
+        finish=finish,
+        progress=progress,
+        announce=announce,
+        say=say,
+    )
+    values = computed or metrics(case, outcome.result)
+    return CaseRun(outcome.result, outcome.summary, comparisons(case, outcome.result, values))
+
+
+def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
+    """The system of a case with the condition of `until`, every channel of the case checked."""
+    model = case.model(progress)
+    wrong = check_channels(case, model)
+    if wrong:
+        raise InputError(*wrong)
+    until = _until(case)
+    return build(model, {"until": until} if until is not None else None)
+
+
+def _until(case: Case) -> Expression | None:
+    """`analysis.until` with complete channel names."""
+    from flexmbs.case.build.model import frames_of
+
+    analysis = case.spec.analysis
+    if analysis is None or analysis.until is None:
+        return None
+    model = case.model()
+    resolver = Resolver(model, lambda body: frames_of(model, body))
+    resolver.values = {name: item.value for name, item in case.spec.sensors.items() if item.value is not None}
+    try:
+        return resolver.complete(analysis.until)
+    except ExpressionError as error:
+        where = case.source.where(("analysis", "until"), offset=error.column)
+        raise InputError(Diagnostic("case.expression", where, f"analysis.until: {error}")) from None
+
+
+def settings(case: Case) -> RunSettings:
+    """[analysis] and [output] of a case; a case without [analysis] is only assembled."""
+    analysis, output = case.spec.analysis, case.spec.output
+    if analysis is None:
+        return RunSettings(type="assembly")
+    start = analysis.start
+    if start.endswith(".h5"):
+        start = str(case.source.folder_of(("analysis", "start")) / start)
+    return RunSettings(
+        type=analysis.type,
+        t_end=float(analysis.t_end or 0.0),
+        method=analysis.method,
+        rtol=float(analysis.rtol),
+        atol=float(analysis.atol),
+        step=0.0 if analysis.step == "auto" else float(analysis.step),
+        rho_inf=float(analysis.rho_inf),
+        formulation=analysis.formulation,
+        start=start,
+        about=analysis.about,
+        every=float(output.every) if output.every is not None else None,
+        times=tuple(float(t) for t in output.times),
+        checkpoint_every=float(output.checkpoint_every) if output.checkpoint_every is not None else None,
+    )
+
+
+def result_path(case: Case) -> Path:
+    """Where the result goes: `output.file` beside the case, else the case's name in the current folder."""
+    file = case.spec.output.file
+    if file is None:
+        return Path(case.name + ".h5")
+    return case.source.folder_of(("output", "file")) / file
+
+
+def case_hash(case: Case) -> str:
+    """SHA-256 of the case as resolved, and of the modal data of its bodies."""
+    digest = hashlib.sha256(resolved(case).encode())
+    for body in case.model().bodies.values():
+        modal = getattr(body, "modal", None)
+        if modal is not None:
+            digest.update(str(modal.source_sha256).encode())
+    return digest.hexdigest()
+
+
+def resolved(case: Case) -> str:
+    """The case with includes and overrides in place, as JSON."""
+    return json.dumps(case.source.data, sort_keys=True, default=str)
+
+
+def provenance(case: Case) -> dict[str, Any]:
+    """Case as given and as resolved, parameters and versions, for `/provenance`."""
+    import numpy
+    import scipy
+
+    versions = {"flexmbs": __version__, "numpy": numpy.__version__, "scipy": scipy.__version__}
+    return {
+        "case": Item(case.source.text() or resolved(case)),
+        "case_resolved": Item(resolved(case)),
+        "parameters": {name: Item(value) for name, value in case.parameters.items()},
+        "versions": {name: Item(text) for name, text in versions.items()},
+    }
