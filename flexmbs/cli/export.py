@@ -15,13 +15,14 @@ from flexmbs.cli.output import Output, Progress
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT.h5", help="a result, finished or not")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="a.vtkhdf, pvd, csv, parquet, nc"
+        "-o", "--output", metavar="FILE", required=True, help="a.vtkhdf, pvd, csv, parquet, nc, inp"
     )
     parser.add_argument("--channel", action="append", default=[], help="only these columns of a table")
-    parser.add_argument("--body", action="append", default=[], help="only these bodies of a grid")
+    parser.add_argument("--body", action="append", default=[], help="only these bodies")
     parser.add_argument(
         "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
     )
+    parser.add_argument("--time", type=float, metavar="T", help="sample of a deck [s], default: the last")
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -34,7 +35,9 @@ def run(args: argparse.Namespace) -> Output:
         channels=args.channel,
         bodies=args.body,
         modal=pairs(args.modal, "--modal", "BODY=FILE"),
+        time=args.time,
         progress=Progress("export", quiet=args.quiet),
     )
     words = ", ".join(f"{value} {name}" for name, value in done.items() if isinstance(value, int))
+    words += f"; {done['warning']}" if "warning" in done else ""
     return Output(f"{done['file']}: {words}", done)

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import webbrowser
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from flexmbs.post.skin import MAX_VERTICES
 class Picture:
     """A page that draws itself: in a notebook as a frame, elsewhere in the browser, or saved."""
 
-    page: str
+    page: str = field(repr=False)
     height: int = 560
 
     def _repr_html_(self) -> str:

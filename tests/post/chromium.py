@@ -8,8 +8,6 @@ import subprocess
 import tempfile
 import time
 
-import pytest
-
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
@@ -18,12 +16,8 @@ FLAGS = (
 
 
 def find():
-    """Path of the browser; a missing one is a failure where it must be there, named either way."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        reason = "chromium is not installed (apt-get install chromium); the pages were not looked at"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    return path
+    """Path of the browser; tests that use it carry the mark `needs("chromium")`."""
+    return shutil.which("chromium")
 
 
 class Page:

@@ -9,7 +9,7 @@ from flexmbs.spatial import quat_to_matrix
 from tests.post.chromium import Page
 from tests.post.synthetic import box_mesh, mode_fields, rod_modal, write_result
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 #: place in the window of a point in ground
 PLACE_OF_POINT = """(() => {

@@ -42,7 +42,6 @@ print(json.dumps({"times": times, "points": points, "arrays": arrays, "body": bo
 
 
 def read_vtk(path, step=0):
-    pytest.importorskip("vtk")
     done = subprocess.run(
         [sys.executable, "-c", READ, str(path), str(step)], capture_output=True, text=True, check=False
     )
@@ -75,6 +74,7 @@ def check_grid(found, record, k):
     assert sorted(set(found["body"])) == [0, 1, 2]
 
 
+@pytest.mark.needs("vtk")
 def test_vtkhdf_is_read_back_by_vtk_at_every_time(tmp_path):
     path = write_result(tmp_path / "a.h5", n=6)
     done = export(path, tmp_path / "a.vtkhdf")
@@ -92,6 +92,7 @@ def test_topology_is_stored_once(tmp_path):
     assert grown == pytest.approx(sizes[0]["points"] * 4 * (3 + 3 + 6 + 1), rel=0.1)  # float32 fields only
 
 
+@pytest.mark.needs("vtk")
 def test_pvd_lists_times_and_vtu_files_are_read_back(tmp_path):
     path = write_result(tmp_path / "a.h5", n=4)
     done = export(path, tmp_path / "b.pvd")

@@ -69,6 +69,7 @@ def test_the_server_answers_only_to_its_own_name_and_paths(run):
 
 
 @pytest.mark.slow
+@pytest.mark.needs("chromium")
 def test_the_page_follows_the_run(run):
     from tests.post.chromium import Page
 

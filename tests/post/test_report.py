@@ -66,6 +66,7 @@ def test_energy_error_is_relative_to_the_largest_swing(result_path):
 
 
 @pytest.mark.slow
+@pytest.mark.needs("chromium")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_report_in_a_browser(written, dark):
     from tests.post.chromium import Page
@@ -85,6 +86,7 @@ def test_report_in_a_browser(written, dark):
 
 
 @pytest.mark.slow
+@pytest.mark.needs("chromium")
 def test_report_on_a_phone_does_not_scroll_sideways(written):
     from tests.post.chromium import Page
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
+from flexmbs.post.export.deck import write_deck
 from flexmbs.post.export.grid import build_grid
 from flexmbs.post.export.tables import write_csv, write_netcdf, write_parquet
 from flexmbs.post.export.vtkhdf import write_vtkhdf
 from flexmbs.post.export.vtu import write_pvd
 from flexmbs.post.record import Record
 
-GRIDS, TABLES = (".vtkhdf", ".pvd"), (".csv", ".parquet", ".nc")
+GRIDS, TABLES, DECKS = (".vtkhdf", ".pvd"), (".csv", ".parquet", ".nc"), (".inp",)
 
 
 def export(
@@ -24,17 +25,23 @@ def export(
     channels: Sequence[str] = (),
     bodies: Sequence[str] = (),
     modal: Mapping[str, str | Path] | None = None,
+    time: float | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
     """Write the file (over an older one) and say what is in it.
 
-    vtkhdf, pvd: the moving bodies with displacement and stress; csv, parquet: channels; nc: everything.
+    vtkhdf, pvd: the moving bodies with displacement and stress; csv, parquet: channels; nc: everything;
+    inp: the loads of one body at `time` on its mesh.
     """
     output = Path(output)
     kind = output.suffix
-    if kind not in (*GRIDS, *TABLES):
+    if kind not in (*GRIDS, *TABLES, *DECKS):
         what = f'"{kind}" is not offered'
-        choices = nearest(kind, (*GRIDS, *TABLES)) if kind else "choices: " + ", ".join((*GRIDS, *TABLES))
+        choices = (
+            nearest(kind, (*GRIDS, *TABLES, *DECKS))
+            if kind
+            else "choices: " + ", ".join((*GRIDS, *TABLES, *DECKS))
+        )
         raise UsageError(Diagnostic("export.kind", str(output), what, choices))
     if hdf5.file_format(result) == "flexmbs-modal":
         what = "is modal data; export takes results"
@@ -50,6 +57,10 @@ def export(
             write_vtkhdf(output, grid, progress)
         else:
             done["files"] = len(write_pvd(output, grid, progress))
+    elif kind in DECKS:
+        if len(bodies) > 1:
+            raise UsageError(Diagnostic("export.body", "--body", "a deck holds one body", "name one"))
+        done |= write_deck(output, record, next(iter(bodies), None), time, modal or {})
     elif kind == ".nc":
         done["datasets"] = write_netcdf(output, record)
     else:

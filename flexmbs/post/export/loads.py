@@ -1,0 +1,230 @@
+"""Loads of a flexible body at one sample, on the nodes of its mesh: wrenches at its frames, gravity, inertia.
+
+By d'Alembert they are in equilibrium up to what the equations of motion neglect, so the body needs supports
+only against rigid motion. All components are in body axes, places undeformed: linear elasticity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.assembly import FeModel, assemble
+from flexmbs.fe.materials import Material, material
+from flexmbs.modal.interfaces import Interface
+from flexmbs.modal.place import rows_at_node, rows_at_point
+from flexmbs.modal.ties import marker_rows_of_nodes
+from flexmbs.modaldata import InterfaceData, ModalData
+from flexmbs.post.places import frame_of
+from flexmbs.post.record import Floats, Record, table
+from flexmbs.spatial import quat_to_matrix
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """Force and moment at a frame of the body, about the frame's origin, body axes."""
+
+    name: str
+    frame: str
+    place: Floats
+    force: Floats
+    moment: Floats
+
+
+@dataclass(frozen=True)
+class BodyLoads:
+    """Nodal forces (node, 3) without the wrenches on rigid interfaces, which act on those as wholes."""
+
+    time: float
+    nodal: Floats
+    rigid: dict[str, Wrench] = field(default_factory=dict)
+    wrenches: list[Wrench] = field(default_factory=list)
+    imbalance: float = 0.0
+
+
+class BodyState:
+    """Motion of one body at sample k: `R` body to ground, velocities and accelerations in body axes."""
+
+    def __init__(self, record: Record, body: str, k: int) -> None:
+        def take(name: str) -> Floats:
+            return np.asarray(record.require(f"bodies/{body}/{name}"), dtype=float)[k]
+
+        self.R = quat_to_matrix(take("quaternion"))
+        self.r = take("position")
+        self.a, self.w = self.R.T @ take("acceleration"), self.R.T @ take("angular_velocity")
+        self.alpha = self.R.T @ take("angular_acceleration")
+        self.q, self.q_dot, self.q_ddot = take("q"), take("q_dot"), take("q_ddot")
+
+
+def body_loads(record: Record, body: str, modals: Mapping[str, ModalData], k: int) -> BodyLoads:
+    """All loads on a flexible body at sample k; `modals` of all flexible bodies, for their frames."""
+    modal = modals[body]
+    state = BodyState(record, body, k)
+    model = fe_model(modal)
+    nodal = inertia_forces(record, modal, model, state)
+    wrenches = [
+        *joint_wrenches(record, body, modals, state, k),
+        *force_wrenches(record, body, modals, state, k),
+    ]
+    rigid: dict[str, Wrench] = {}
+    for item in wrenches:
+        interface = modal.interfaces.get(item.frame)
+        if interface is not None and interface.type == "rbe2":
+            rigid[item.frame] = _sum(rigid.get(item.frame), item)
+        else:
+            nodal += spread(record, body, modal, item)
+    u0 = modal.mesh.points
+    total = np.concatenate([nodal.sum(axis=0), np.cross(u0, nodal).sum(axis=0)])
+    size = np.array([np.abs(nodal).sum(), np.abs(np.cross(u0, nodal)).sum()])
+    for item in rigid.values():
+        total += np.concatenate([item.force, item.moment + np.cross(item.place, item.force)])
+        size += [np.abs(item.force).sum(), np.abs(item.moment).sum()]
+    length = float(np.ptp(u0, axis=0).max())
+    scale = float(size[0] + size[1] / length)
+    error = float(np.linalg.norm(total[:3]) + np.linalg.norm(total[3:]) / length)
+    return BodyLoads(float(record.time[k]), nodal, rigid, wrenches, error / scale if scale > 0.0 else 0.0)
+
+
+def _sum(first: Wrench | None, second: Wrench) -> Wrench:
+    if first is None:
+        return second
+    name = f"{first.name}, {second.name}"
+    return Wrench(name, second.frame, second.place, first.force + second.force, first.moment + second.moment)
+
+
+def fe_model(modal: ModalData) -> FeModel:
+    """The finite-element model of the body, assembled again from what its data hold."""
+    return assemble(modal.mesh, materials_of(modal), modal.mass_formalism)
+
+
+def materials_of(modal: ModalData) -> Mapping[str, Material]:
+    """Isotropic materials by cell set."""
+    found = {}
+    for name, values in modal.materials.items():
+        if not {"E", "nu", "rho"} <= set(values):
+            what = f'material "{name}" is not isotropic, or its numbers are not in the modal data'
+            raise InputError(Diagnostic("export.material", modal.source, what, "reduce from a mesh"))
+        spec = {"young": values["E"], "poisson": values["nu"], "density": values["rho"]}
+        found[name] = material(spec)
+    return {"": next(iter(found.values()))} if len(found) == 1 else found
+
+
+def inertia_forces(record: Record, modal: ModalData, model: FeModel, state: BodyState) -> Floats:
+    """Nodal forces of inertia and gravity, `-Ms (acceleration of the nodes - g)` (F1, F15)."""
+    u = modal.mesh.points + np.tensordot(state.q, modal.Phi, axes=1)
+    u_dot = np.tensordot(state.q_dot, modal.Phi, axes=1)
+    u_ddot = np.tensordot(state.q_ddot, modal.Phi, axes=1)
+    gravity = np.asarray(record.case.get("gravity") or (0.0, 0.0, 0.0), dtype=float)
+    acceleration = state.a - state.R.T @ gravity + np.cross(state.alpha, u) + u_ddot
+    acceleration = acceleration + np.cross(state.w, np.cross(state.w, u)) + 2.0 * np.cross(state.w, u_dot)
+    return -np.asarray(model.M_fe @ acceleration.ravel()).reshape(-1, 3)
+
+
+def marker(record: Record, body: str, frame: str, modal: ModalData | None, k: int) -> Floats:
+    """Place in ground of a frame of any body at sample k."""
+    place, _, Phi = frame_of(record, body, frame, modal)
+    if body == "ground":
+        return place
+    if Phi is not None:
+        place = place + Phi @ np.asarray(record.require(f"bodies/{body}/q"), dtype=float)[k]
+    R = quat_to_matrix(np.asarray(record.require(f"bodies/{body}/quaternion"))[k])
+    return R @ place + np.asarray(record.require(f"bodies/{body}/position"))[k]
+
+
+def _on_side(
+    record: Record,
+    body: str,
+    modals: Mapping[str, ModalData],
+    state: BodyState,
+    k: int,
+    name: str,
+    ends: tuple[str, str],
+    force: Floats,
+    moment: Floats,
+) -> list[Wrench]:
+    """Wrench at the origin of the `to` frame, and against it on the `from` side, as seen by `body`."""
+    found = []
+    places = [marker(record, *_split(end), modals.get(_split(end)[0]), k) for end in ends]
+    for end, place, sign in ((ends[1], places[1], 1.0), (ends[0], places[0], -1.0)):
+        owner, frame = _split(end)
+        if owner != body:
+            continue
+        F = sign * force
+        M = sign * moment + np.cross(places[1] - place, F)
+        rest = frame_of(record, body, frame, modals[body])[0]
+        found.append(Wrench(name, frame, rest, state.R.T @ F, state.R.T @ M))
+    return found
+
+
+def _split(path: str) -> tuple[str, str]:
+    body, _, frame = path.partition(".")
+    return body, frame
+
+
+def joint_wrenches(
+    record: Record, body: str, modals: Mapping[str, ModalData], state: BodyState, k: int
+) -> list[Wrench]:
+    """Reactions of the joints of the body, at its own frames."""
+    found = []
+    for name, data in table(record.case, "joints").items():
+        ends = (str(data.get("from") or "ground"), str(data.get("to") or "ground"))
+        path = f"joints/{name}/reaction"
+        if body in (_split(ends[0])[0], _split(ends[1])[0]) and record.has(path + "_force"):
+            F, M = (
+                np.asarray(record.require(f"{path}_{kind}"), dtype=float)[k] for kind in ("force", "moment")
+            )
+            found += _on_side(record, body, modals, state, k, f"joints.{name}", ends, F, M)
+    return found
+
+
+def force_wrenches(
+    record: Record, body: str, modals: Mapping[str, ModalData], state: BodyState, k: int
+) -> list[Wrench]:
+    """Forces of the case on frames of the body; distributed ones have no place here."""
+    found = []
+    for name, data in table(record.case, "forces").items():
+        on, kind = str(data.get("on") or data.get("to") or ""), str(data.get("type"))
+        other = str(data.get("from") or "ground")
+        if body not in (_split(on)[0], _split(other)[0]) or not record.has(f"forces/{name}/force"):
+            continue
+        if kind == "distributed" or data.get("at") is not None or not _split(on)[1]:
+            what = f"forces.{name} acts on {body} in a way that a deck cannot repeat"
+            raise InputError(Diagnostic("export.force", record.path.name, what, "let it act on a frame"))
+        F, M = (
+            np.asarray(record.require(f"forces/{name}/{kind}"), dtype=float)[k]
+            for kind in ("force", "moment")
+        )
+        found += _on_side(record, body, modals, state, k, f"forces.{name}", (other, on), F, M)
+    return found
+
+
+def spread(record: Record, body: str, modal: ModalData, item: Wrench) -> Floats:
+    """Nodal forces (node, 3) of a wrench on an interface in the mean, or on a frame within the body."""
+    forces = np.zeros((modal.mesh.n_nodes, 3))
+    interface = modal.interfaces.get(item.frame)
+    if interface is not None:
+        rows = marker_rows_of_nodes(modal.mesh.points, as_interface(item.frame, interface), 3)
+        return np.asarray(rows.T @ np.concatenate([item.force, item.moment])).reshape(-1, 3)
+    data = table(record.case, "bodies", body, "frames", item.frame)
+    if data.get("at") is not None:
+        at = rows_at_point(modal.mesh, np.asarray(data["at"], dtype=float), modal.source, turns=False)
+    elif data.get("node") is not None:
+        at = rows_at_node(modal.mesh, int(modal.mesh.node_indices(data["node"])[0]), turns=False)
+    elif data.get("nearest") is None:
+        what = f'{item.name} acts on {body} at no interface and no frame with "at", "node" or "nearest"'
+        raise InputError(Diagnostic("export.frame", record.path.name, what, "let it act on such a frame"))
+    else:
+        near = np.linalg.norm(modal.mesh.points - np.asarray(data["nearest"], dtype=float), axis=1)
+        at = rows_at_node(modal.mesh, int(np.argmin(near)), turns=False)
+    forces[at.nodes] += np.einsum("kna,k->na", at.displacement, item.force)
+    forces[at.nodes] += np.einsum("kna,k->na", at.rotation, item.moment)
+    return forces
+
+
+def as_interface(name: str, data: InterfaceData) -> Interface:
+    words = ("x", "y", "z", "rx", "ry", "rz")
+    dofs = tuple(words.index(word) for word in data.dofs.split())
+    return Interface(name, data.nodes, data.weights, data.position, data.rotation, data.type, dofs)
