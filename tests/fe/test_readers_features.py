@@ -98,6 +98,15 @@ def test_abaqus_independent_instances_carry_their_mesh(tmp_path):
     assert mesh.points[:, 2].max() == 6.0 and numbers(mesh, "a") == numbers(mesh, "low") == [1, 2, 3, 4]
 
 
+def test_abaqus_files_of_other_programs(tmp_path):
+    """Comments and blank fields in elements, sections behind many lines, surfaces named like their node sets."""
+    text = BRICK.replace("1,2,3,4,\n5", "1,2,3,4,,\n** between\n5") + "*NSET, NSET=low, GENERATE\n1, 4, 1\n"
+    text += "**\n" * 99 + "*SURFACE, NAME=low, TYPE=NODE\nlow\n*SOLID SECTION, ELSET=solid, MATERIAL=a\n"
+    text += "*NSET, NSET=a, INSTANCE=gone\n7\n*NSET, NSET=A\n8\n"
+    mesh = read(tmp_path, "m.inp", text)
+    assert numbers(mesh, "low") == [1, 2, 3, 4] and numbers(mesh, "a") == [7, 8]
+
+
 def test_abaqus_includes_stay_in_the_folder(tmp_path):
     (tmp_path / "nodes.inc").write_text(BRICK)
     assert read(tmp_path, "m.inp", "*INCLUDE, INPUT=nodes.inc\n").n_cells == 1
@@ -126,7 +135,10 @@ def test_abaqus_systems(tmp_path):
         (BRICK + "*ELEMENT, TYPE=S4, ELSET=e\n2, 1,2,3,4\n*SHELL SECTION, ELSET=e\n", "with a section"),
         (BRICK + "*ELEMENT, TYPE=B31\n2, 1,2\n", "1 cells of type B31"),
         (BRICK + "*NGEN\n1, 9\n", "*NGEN is not supported"),
-        (BRICK.replace("8, 0, 1, 1", "8, 0, one, 1"), 'm.inp:9  error  expected numbers, found "one"'),
+        (
+            BRICK.replace("8, 0, 1, 1", "8, 0, one, 1"),
+            'm.inp:9  error  expected numbers, found "8, 0, one, 1"',
+        ),
         (BRICK.replace("8, 0, 1, 1", "8, 0, nan, 1"), "not finite"),
         (BRICK.replace("5,6,7,8", "5,6,7"), "need 8 nodes each"),
         (BRICK.replace("5,6,7,8", "5,6,7,80"), "node 80"),

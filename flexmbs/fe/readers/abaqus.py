@@ -26,7 +26,7 @@ LINE_KINDS = {"T3D2": "line2", "T3D3": "line3"}
 N_NODES = {"tri3": 3, "quad4": 4, "tri6": 6, "quad8": 8, "quad9": 9, "line2": 2, "line3": 3}
 # C3D27: centre, then the faces S1 ... S6; all others are in VTK order already
 TO_VTK = {"hex27": [*range(20), 26, 24, 23, 25, 21, 22, 20]}
-GENERATORS = ("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY", "SUBMODEL", "TRANSFORM NODES")
+GENERATORS = ("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
 CONNECTIONS = (
     "TIE", "EQUATION", "MPC", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "RIGID BODY",
     "EMBEDDED ELEMENT", "SHELL TO SOLID COUPLING", "CYCLIC SYMMETRY MODEL",
@@ -72,7 +72,7 @@ class _Model:
             self.passed_over[card.keyword] = self.passed_over.get(card.keyword, 0) + 1
         name = "_" + card.keyword.lower().replace(" ", "_")
         if card.keyword in SECTIONS and card.options.get("ELSET"):
-            self.scope.sections.append((card.options["ELSET"], card.line))
+            self.scope.sections.append(card.options["ELSET"])
         elif name in ADDERS:
             ADDERS[name](self, card)
 
@@ -142,6 +142,8 @@ class _Model:
         kind = kind_of(name)
         if kind is None:
             self.scope.unsupported[name] = self.scope.unsupported.get(name, 0) + count_rows(card)
+            if card.options.get("ELSET"):  # other sets may refer to it
+                put(self.scope.cell_sets, card.options["ELSET"], [])
             return
         n_nodes = ELEMENTS[kind].n_nodes if kind in ELEMENTS else N_NODES[kind]
         number, nodes = element_rows(card, n_nodes)
@@ -162,6 +164,8 @@ class _Model:
         name, kind = card.need("NAME"), card.options.get("TYPE", "ELEMENT").upper()
         if kind == "NODE":
             entries = [entry for line in data_lines(card) for entry in words_to_entries(line[:1])]
+            if "INSTANCE" not in card.options:  # the surface of a node set may have the name of the set
+                entries = [e for e in entries if not (isinstance(e, str) and e.upper() == name.upper())]
             put(self.scope.node_sets, name, qualified(entries, card))
         elif kind == "ELEMENT" and "COMBINE" not in card.options:
             rows = self.scope.surfaces.setdefault(name, [])

@@ -111,23 +111,25 @@ def data_lines(card: Card) -> list[list[str]]:
 def flat_numbers(card: Card) -> Floats:
     """All numbers of the data lines in order, across line ends."""
     text = card.text.replace(b"D", b"E").replace(b"d", b"e")
-    joined = re.sub(rb"[ \t]*,?[ \t]*\n\s*", b",", text.strip()).rstrip(b",")
+    joined = re.sub(rb"[ \t,]*\n\s*", b",", text.strip()).rstrip(b",")
     try:
         return numbers(joined, ",")
     except Damaged as damage:
-        damage.line = bad_line(card)
-        raise
+        line, text = bad_line(card)
+        raise Damaged(
+            f'expected numbers, found "{text.strip()[:80]}"' if text else damage.what, line
+        ) from None
 
 
-def bad_line(card: Card) -> int:
-    """Line of the first field that is not a number."""
+def bad_line(card: Card) -> tuple[int, str]:
+    """Number and text of the first line with a field that is not a number."""
     for number, line in enumerate(card.text.decode("utf-8", "replace").split("\n"), start=card.line + 1):
         for field in line.split(","):
             try:
                 real(field.strip(), number)
             except Damaged:
-                return number
-    return card.line
+                return number, line
+    return card.line, ""
 
 
 def node_rows(card: Card) -> tuple[Ints, Floats]:

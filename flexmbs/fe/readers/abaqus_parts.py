@@ -34,7 +34,7 @@ class Scope:
     node_sets: dict[str, list[Any]] = field(default_factory=dict)
     cell_sets: dict[str, list[Any]] = field(default_factory=dict)
     surfaces: dict[str, list[tuple[Any, str, int]]] = field(default_factory=dict)
-    sections: list[tuple[str, int]] = field(default_factory=list)
+    sections: list[str] = field(default_factory=list)
 
     def extended(self, more: Scope) -> Scope:
         """This part with the content of an instance of its own (independent instances carry their mesh)."""
@@ -119,9 +119,9 @@ class _Resolver:
             faces = raw.local_faces.setdefault(self._name(place, name), [])
             for entry, label, line in rows:
                 faces.extend(self._faces(place, entry, label, line))
-        for name, line in scope.sections:
+        for name in scope.sections:
             if lookup(scope.cell_sets, name) is not None:
-                raw.structural.extend(self._parts(place, [name], "cell", line))
+                raw.structural.extend(self._parts(place, [name], "cell", 0))
 
     def _name(self, place: Instance, name: str) -> str:
         """Sets of a part: by their own name where that is unique, else instance.name."""
@@ -180,6 +180,8 @@ class _Resolver:
         return lookup(sets, name) is not None and self._name(place, name).upper() == name.upper()
 
     def _instance(self, name: str) -> Instance:
+        if not self.instances:  # a flattened file may keep the names of instances
+            return self.top
         if name.upper() not in self.by_name:
             choices = [instance.name for instance in self.instances]
             raise Damaged(f'instance "{name}" is used and not defined', remedy=nearest(name, choices))

@@ -80,7 +80,7 @@ class _Resolver:
             counts: dict[str, int] = {}
             for block in self.raw.blocks:
                 counts[block.kind] = counts.get(block.kind, 0) + len(block.number)
-            there = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no cells"
+            there = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "nodes"
             self.found.error(
                 "mesh.no_solids",
                 self.where,
