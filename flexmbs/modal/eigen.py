@@ -17,6 +17,8 @@ BLOCK = 8
 TOLERANCE = 1e-8  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
 FLOOR = 1e-15  # of the largest Ritz value: rounding of the operator
 MAX_VECTORS = 3000
+MAX_BYTES = 2**31  # of the basis, unless that leaves fewer than MIN_VECTORS
+MIN_VECTORS = 400
 
 
 @dataclass(frozen=True)
@@ -69,17 +71,16 @@ def lowest_modes(
             break
         if progress is not None and n is not None:
             progress(min(leading / n, 1.0), f"{leading} of {n} modes")
-        if basis.count > MAX_VECTORS:
-            raise SolverError(
-                Diagnostic(
-                    "modal.many_modes",
-                    "modes",
-                    f"more than {MAX_VECTORS // 3} modes lie below the limit",
-                    "lower --fmax, or give --modes",
-                )
-            )
+        if basis.count > most_vectors(size):
+            what = f"{leading} modes are found and more are asked for; the limit is reached"
+            raise SolverError(Diagnostic("modal.many_modes", "modes", what, "lower --fmax or --modes"))
     V = basis.vectors(W[:, :wanted])
     return Modes(1.0 / mu[:wanted], V)
+
+
+def most_vectors(size: int) -> int:
+    """Largest number of basis vectors (each kept twice) for a body of this many freedoms."""
+    return min(MAX_VECTORS, max(MIN_VECTORS, MAX_BYTES // (16 * size)))
 
 
 class _Krylov:

@@ -40,6 +40,7 @@ class Statics:
         self.pins = _pins(model)
         self.rest = np.setdiff1d(np.arange(model.n), self.pins)
         self.K_rest = self.unpinned(model.K)
+        self._held: dict[tuple[bytes, ...], Constrained] = {}
         try:
             self.factor: Factor = factorise(self.K_rest.T, "spd", node_of=model.node_of[self.rest])
         except SolverError:
@@ -65,8 +66,12 @@ class Statics:
         return U
 
     def holding(self, C: sp.csr_matrix | None = None) -> Constrained:
-        """The same body with the coordinates C u held."""
-        return Constrained(self, sp.csr_matrix((0, self.model.n)) if C is None else C)
+        """The same body with the coordinates C u held; made once for the same coordinates."""
+        C = sp.csr_matrix((0, self.model.n)) if C is None else C
+        key = (C.indptr.tobytes(), C.indices.tobytes(), C.data.tobytes())
+        if key not in self._held:
+            self._held[key] = Constrained(self, C)
+        return self._held[key]
 
 
 class Constrained:

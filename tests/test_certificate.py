@@ -1,0 +1,131 @@
+"""The certificate: every test notices what it is there for."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+
+import flexmbs as fm
+from flexmbs.certificate import certificate_text, proofs
+from flexmbs.certificate.certify import judge
+from flexmbs.certificate.geometry import surface_inertia, surface_moments
+from flexmbs.errors import Diagnostics, SolverError
+from flexmbs.fe.assembly import assemble
+from flexmbs.fe.materials import isotropic
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.shapes import box, cylinder
+from flexmbs.modal.basis import Columns
+from flexmbs.modal.craig_bampton import craig_bampton
+from flexmbs.modal.eigen import Modes
+from flexmbs.modal.interfaces import make_interface
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import tie
+
+STEEL = isotropic("steel", 2.1e11, 0.3, 7850.0)
+
+
+def reduced(ties=("rbe2", "rbe3"), n=6):
+    mesh = box((0.3, 0.2, 0.1), (3, 2, 2), element="hex8")
+    fe = assemble(mesh, STEEL)
+    items = [
+        make_interface(mesh, name, mesh.node_set_of(name), set_name=name, tie=kind)
+        for name, kind in zip(("x_min", "x_max"), ties, strict=True)
+    ]
+    statics = Statics(tie(fe.K_fe, fe.M_fe, mesh.points, 3, items))
+    return statics, *craig_bampton(statics, n, None)
+
+
+@pytest.mark.parametrize("element", ["tet4", "tet10", "hex8", "hex20", "hex27"])
+def test_surface_moments_of_a_box(element):
+    volume, first, second = surface_moments(
+        box((1.0, 2.0, 3.0), (2, 1, 2), corner=(0, 0, 0), element=element)
+    )
+    assert volume == pytest.approx(6.0, rel=1e-12)
+    assert np.allclose(first, [3.0, 6.0, 9.0], rtol=1e-12)
+    assert np.allclose(second, [[2, 3, 4.5], [3, 8, 9], [4.5, 9, 18]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("element", ["hex20", "hex27", "tet10"])
+def test_curved_volumes_agree_with_their_surface(element):
+    mesh = cylinder(0.02, 0.1, (1, 8, 3), 0.01, element=element)
+    form = assemble(mesh, STEEL).mass_form
+    mass, S_O, Theta_kl = surface_inertia(mesh, {"": STEEL})
+    one, X = np.ones(mesh.n_nodes), mesh.points
+    assert mass == pytest.approx(one @ (form.Ms @ one), rel=1e-9)
+    assert np.allclose(S_O, one @ (form.Ms @ X), atol=1e-9 * mass)
+    assert np.allclose(Theta_kl, X.T @ (form.Ms @ X), atol=1e-9 * np.trace(Theta_kl))
+
+
+def test_several_materials_are_weighed_apart():
+    mesh = box((1.0, 1.0, 1.0), (2, 1, 1), corner=(0, 0, 0), element="hex8")
+    mesh = Mesh(mesh.points, mesh.cells, cell_sets={"left": {"hex8": np.array([0])}})
+    light = isotropic("light", 1e9, 0.3, 1000.0)
+    mass, S_O, _ = surface_inertia(mesh, {"": STEEL, "left": light})
+    assert mass == pytest.approx(0.5 * 8850.0)
+    assert S_O[0] == pytest.approx(0.5 * (1000.0 * 0.25 + 7850.0 * 0.75))
+
+
+@pytest.mark.parametrize("ties", [("rbe2", "rbe2"), ("rbe3", "rbe3")])
+def test_sylvester_counts_like_the_dense_problem(ties):
+    statics, _, _, modes = reduced(ties)
+    held, free = statics.holding(statics.model.boundary), statics.holding()
+    K, M = statics.model.K.toarray(), statics.model.M.toarray()
+    N = scipy.linalg.null_space(statics.model.boundary.toarray())
+    fixed = scipy.linalg.eigh(N.T @ K @ N, N.T @ M @ N, eigvals_only=True)
+    loose = scipy.linalg.eigh(K, M, eigvals_only=True)
+    for omega2 in (0.5 * modes.omega2[0], modes.omega2[3] * 1.001, modes.omega2[5] * 4):
+        assert proofs.count_below(held, omega2) == np.sum(fixed < omega2)
+        assert proofs.count_below(free, omega2) == np.sum(loose < omega2)
+
+
+def test_residuals_notice_a_wrong_mode():
+    statics, _, _, modes = reduced()
+    held = statics.holding(statics.model.boundary)
+    assert proofs.eigen_residuals(held, modes).max() < 1e-7
+    assert proofs.backward_errors(held, modes).max() < 1e-8
+    wrong = Modes(modes.omega2 * (1 + 1e-4), modes.V)
+    assert np.allclose(proofs.eigen_residuals(held, wrong), 1e-4, rtol=1e-2)
+
+
+def test_rigid_residual_notices_a_spring_to_ground():
+    mesh = box((0.3, 0.2, 0.1), (2, 1, 1), element="hex8")
+    K = assemble(mesh, STEEL).K_fe
+    assert proofs.rigid_residual(K, mesh.points, 3) < 1e-12
+    held = K + sp.csc_matrix(([1e-4 * K.max()], ([0], [0])), shape=K.shape)
+    assert proofs.rigid_residual(held, mesh.points, 3) > 1e-6
+
+
+def test_the_static_test_needs_the_static_shapes():
+    statics, static, dynamic, _ = reduced()
+    assert proofs.static_error(statics, Columns.join([static, dynamic])) < 1e-9
+    assert proofs.static_error(statics, Columns(static.U[:, :11], static.names[:11])) > 1e-3
+
+
+def test_out_of_bounds_is_reported_and_nan_is_out_of_bounds():
+    found = Diagnostics()
+    judge({"mass_error": 1e-3, "eigen_residual": float("nan"), "static_error": 0.0}, "x", found)
+    assert [item.code for item in found.errors] == ["certificate.eigen_residual"]
+    assert [item.code for item in found.warnings] == ["certificate.mass_error"]
+
+
+def test_a_stiffness_that_resists_rigid_motion_is_refused(tmp_path):
+    import scipy.io
+
+    mesh = box((0.3, 0.2, 0.1), (2, 1, 1), element="hex8")
+    fe = assemble(mesh, STEEL)
+    K = sp.lil_matrix(fe.K_fe)
+    K[0, 0] *= 1.01
+    np.savetxt(tmp_path / "n.txt", np.column_stack([mesh.node_number, mesh.points]), fmt="%.17g")
+    scipy.io.mmwrite(tmp_path / "K.mtx", sp.coo_matrix(K))
+    scipy.io.mmwrite(tmp_path / "M.mtx", sp.coo_matrix(fe.M_fe))
+    with pytest.raises(SolverError, match="rigid residual"):
+        fm.reduce({"matrices": [str(tmp_path / name) for name in ("K.mtx", "M.mtx", "n.txt")], "modes": 2})
+
+
+def test_suspicious_units_and_elements_are_warned_of():
+    mesh = {"shape": "box", "size": [0.3, 0.2, 0.1], "divisions": [2, 1, 1], "element": "tet4"}
+    rubber = {"young": 1e6, "poisson": 0.49, "density": 1e-9}
+    modal = fm.reduce({"mesh": mesh, "material": rubber, "modes": 3})
+    text = certificate_text(modal)
+    for word in ("kg/m^3", "incompressible", "tet10"):
+        assert word in text
