@@ -9,6 +9,8 @@ import scipy.io
 import flexmbs as fm
 from flexmbs.cli.main import main
 from flexmbs.errors import InputError
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.shapes import box
 from flexmbs.modaldata import ModalData
 from flexmbs.reduce.keys import interface_table, make_recipe
 
@@ -197,6 +199,26 @@ def test_command_line(tmp_path, recipe, capsys):
     keep.write_text("mine")
     assert main(["reduce", str(recipe), "--quiet", "-o", str(keep)]) == 3
     assert keep.read_text() == "mine"
+
+
+def test_a_material_file_lies_in_the_current_folder(tmp_path, recipe, monkeypatch):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "brass.toml").write_text('young = "100 GPa"\npoisson = 0.34\ndensity = 8500\n')
+    monkeypatch.chdir(tmp_path / "work")
+    out = tmp_path / "b.modal.h5"
+    assert main(["reduce", str(recipe), "--quiet", "--material", "brass.toml", "-o", str(out)]) == 0
+    assert ModalData.load(out).materials["default"]["rho"] == 8500.0
+
+
+def test_materials_by_cell_set():
+    mesh = box((1.0, 1.0, 1.0), (2, 1, 1), element="hex8")
+    mesh = Mesh(mesh.points, mesh.cells, cell_sets={"left": {"hex8": np.array([0])}})
+    light = {"young": 1e9, "poisson": 0.3, "density": 1000.0}
+    modal = fm.reduce(mesh, material="steel", materials={"left": light}, modes=2)
+    assert modal.integrals.mass == pytest.approx(0.5 * (modal.materials["default"]["rho"] + 1000.0))
+    assert modal.quality["mass_error"] < 1e-12
+    with pytest.raises(InputError, match='did you mean "left"'):
+        fm.reduce(mesh, material="steel", materials={"lft": light}, modes=2)
 
 
 def test_a_recipe_without_anything_says_what_is_missing():

@@ -56,7 +56,13 @@ def reduce_files(
     matrices_out: Sequence[str] | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> ModalData:
-    """Reduce and write the modal data, and the full matrices where asked for."""
+    """Reduce and write the modal data, and the full matrices where asked for.
+
+    Files among the options are relative to the current folder, those of a recipe to the recipe.
+    """
+    material = options.get("material")
+    if isinstance(material, str) and material.endswith(".toml"):
+        options = {**options, "material": str(Path(material).absolute())}
     if source is None:
         recipe = make_recipe({}, options)
     elif Path(source).suffix.lower() == ".toml":
