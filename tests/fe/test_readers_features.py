@@ -99,7 +99,7 @@ def test_abaqus_independent_instances_carry_their_mesh(tmp_path):
 
 
 def test_abaqus_files_of_other_programs(tmp_path):
-    """Comments and blank fields in elements, sections behind many lines, surfaces named like their node sets."""
+    """Comments and blank fields in elements, sections far down, surfaces named like their node sets."""
     text = BRICK.replace("1,2,3,4,\n5", "1,2,3,4,,\n** between\n5") + "*NSET, NSET=low, GENERATE\n1, 4, 1\n"
     text += "**\n" * 99 + "*SURFACE, NAME=low, TYPE=NODE\nlow\n*SOLID SECTION, ELSET=solid, MATERIAL=a\n"
     text += "*NSET, NSET=a, INSTANCE=gone\n7\n*NSET, NSET=A\n8\n"

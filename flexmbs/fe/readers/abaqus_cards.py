@@ -115,10 +115,9 @@ def flat_numbers(card: Card) -> Floats:
     try:
         return numbers(joined, ",")
     except Damaged as damage:
-        line, text = bad_line(card)
-        raise Damaged(
-            f'expected numbers, found "{text.strip()[:80]}"' if text else damage.what, line
-        ) from None
+        line, found = bad_line(card)
+        what = f'expected numbers, found "{found.strip()[:80]}"' if found else damage.what
+        raise Damaged(what, line) from None
 
 
 def bad_line(card: Card) -> tuple[int, str]:

@@ -117,8 +117,11 @@ class _Resolver:
             )
         for name, rows in scope.surfaces.items():
             faces = raw.local_faces.setdefault(self._name(place, name), [])
-            for entry, label, line in rows:
-                faces.extend(self._faces(place, entry, label, line))
+            by_label: dict[str, tuple[list[Any], int]] = {}
+            for entry, label, line in rows:  # all entries of a label at once: surfaces have a line per face
+                by_label.setdefault(label, ([], line))[0].append(entry)
+            for label, (entries, line) in by_label.items():
+                faces.extend(self._faces(place, entries, label, line))
         for name in scope.sections:
             if lookup(scope.cell_sets, name) is not None:
                 raw.structural.extend(self._parts(place, [name], "cell", 0))
@@ -198,8 +201,10 @@ class _Resolver:
             found.append(nodes[members(number, parts)].ravel())
         return np.unique(np.concatenate(found))
 
-    def _faces(self, place: Instance, entry: Any, label: str, line: int) -> Iterator[tuple[Ints, Ints]]:
-        parts = self._parts(place, [entry], "cell", 0)
+    def _faces(
+        self, place: Instance, entries: list[Any], label: str, line: int
+    ) -> Iterator[tuple[Ints, Ints]]:
+        parts = joined_arrays(self._parts(place, entries, "cell", 0))
         known = [NOBODY]
         for kind, number, _ in self._blocks():
             chosen = number[members(number, parts)]
@@ -224,6 +229,13 @@ def lookup(sets: dict[str, Any], name: str) -> Any:
     if name in sets:
         return sets[name]
     return next((entries for known, entries in sets.items() if known.upper() == name.upper()), None)
+
+
+def joined_arrays(parts: list[Any]) -> list[Any]:
+    """The same parts with all arrays in one."""
+    arrays = [part for part in parts if not isinstance(part, tuple)]
+    ranges = [part for part in parts if isinstance(part, tuple)]
+    return [*ranges, np.concatenate(arrays)] if arrays else ranges
 
 
 def members(number: Ints, parts: list[Any]) -> Any:
