@@ -39,7 +39,7 @@ def kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """
     drives(laws, lw, ws, t, aux)
     positions(sys, ws, pos)
-    velocities(sys, ws, vel, acc)
+    velocities(sys, ws, pos, vel, acc)
     relations(sys, ws)
     coordinates(sys, ws, pos, vel)
     rows(sys, ws, t, acc)

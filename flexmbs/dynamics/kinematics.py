@@ -7,6 +7,7 @@ stand alone, and a solution is always a change of a motion that is known in full
 
 from flexmbs._jit import kernel
 from flexmbs.ffrf.marker import marker_position, marker_velocity
+from flexmbs.ffrf.travel import path_rows, travelling_terms
 from flexmbs.model.joints.primitives import joint_columns, joint_motion, joint_pose
 
 
@@ -38,14 +39,20 @@ def positions(sys, ws, pos):
 @kernel(lean=True, inner=True)
 def marker_in_body(sys, ws, i, m, pos):
     """Place and axes of marker m in its body (F18). Writes: mark_u, mark_Rl, mark_theta, L in body axes."""
-    t = sys.mark_travel[m]
+    t, data, row = sys.mark_travel[m], sys.mark_data, sys.mark_row[m]
+    if t >= 0 and row >= 0:
+        data, row = ws.path_rows, sys.path_row[t]
+        path_rows(
+            sys.path_knots, sys.path_knot[t], sys.path_knot[t + 1], sys.path_coefs, sys.path_coef[t],
+            sys.path_line, t, ws.travel[t], 6 * sys.nf[i], data, row,
+        )  # fmt: skip
     marker_position(
-        m, sys.nf[i], sys.mark_u0, sys.mark_R0, sys.mark_data, sys.mark_row[m], sys.mark_K[m],
+        m, sys.nf[i], sys.mark_u0, sys.mark_R0, data, row, sys.mark_K[m],
         pos, sys.o_q[i], ws.mark_u, ws.mark_Rl, ws.mark_theta, ws.L, sys.mark_L[m],
     )  # fmt: skip
     if t >= 0:
-        for row in range(3):
-            ws.mark_u[m, row] = ws.travel[t, 0, row]
+        for k in range(3):
+            ws.mark_u[m, k] += ws.travel[t, 0, k]
 
 
 @kernel(lean=True, inner=True)
@@ -133,7 +140,7 @@ def elastic_columns(sys, ws, i):
 
 
 @kernel(lean=True)
-def velocities(sys, ws, vel, acc):
+def velocities(sys, ws, pos, vel, acc):
     """Velocities of all bodies and markers, and their accelerations for the rates `acc` (F20).
 
     Needs the position stage. Writes: v, a, mark_v, mark_a, mark_rel; and the driven entries of vel and acc.
@@ -145,15 +152,15 @@ def velocities(sys, ws, vel, acc):
     for row in range(6):
         ws.v[0, row] = 0.0
         ws.a[0, row] = 0.0
-    move_markers(sys, ws, 0, vel, acc)
+    move_markers(sys, ws, 0, pos, vel, acc)
     for i in range(1, sys.parent.shape[0]):
         joint_motion(sys, ws, i, vel, acc)
-        body_from_outer_motion(sys, ws, i, vel, acc)
-        move_markers(sys, ws, i, vel, acc)
+        body_from_outer_motion(sys, ws, i, pos, vel, acc)
+        move_markers(sys, ws, i, pos, vel, acc)
 
 
 @kernel(lean=True, inner=True)
-def marker_relative(sys, ws, i, m, vel, acc):
+def marker_relative(sys, ws, i, m, pos, vel, acc):
     """Motion of marker m within body i: velocities, and rates beside the terms in w (F18, F18a).
 
     Writes: mark_rel[m] = [Phi q_dot; w_rel; their rates as seen in the body], ground axes.
@@ -175,12 +182,17 @@ def marker_relative(sys, ws, i, m, vel, acc):
         i,
         rel,
     )
+    t = sys.mark_travel[m]
+    if t >= 0 and row >= 0:
+        travelling_terms(
+            m, sys.nf[i], pos, sys.o_q[i], vel, sys.o_qd[i], ws.mark_theta, ws.path_rows, sys.path_row[t],
+            ws.R, i, rel,
+        )  # fmt: skip
     if row >= 0:
         for a in range(sys.nf[i]):
             q_ddot = acc[sys.o_qd[i] + a]
             for k in range(6):
                 rel[6 + k] += ws.L[o + 6 * a + k] * q_ddot
-    t = sys.mark_travel[m]
     if t >= 0:
         R = ws.R
         for k in range(3):
@@ -190,10 +202,10 @@ def marker_relative(sys, ws, i, m, vel, acc):
 
 
 @kernel(lean=True, inner=True)
-def body_from_outer_motion(sys, ws, i, vel, acc):
+def body_from_outer_motion(sys, ws, i, pos, vel, acc):
     """Motion of body i from that of marker Q, which joint_motion left in v[i], a[i] (F20)."""
     m = sys.m_out[i]
-    marker_relative(sys, ws, i, m, vel, acc)
+    marker_relative(sys, ws, i, m, pos, vel, acc)
     rel, v, a = ws.mark_rel[m], ws.v[i], ws.a[i]
     wx, wy, wz = v[3] - rel[3], v[4] - rel[4], v[5] - rel[5]
     ax = a[3] - rel[9] - (wy * rel[5] - wz * rel[4])
@@ -223,7 +235,7 @@ def mark_lever(sys, ws, i, m):
 
 
 @kernel(lean=True, inner=True)
-def move_markers(sys, ws, i, vel, acc):
+def move_markers(sys, ws, i, pos, vel, acc):
     """Velocities and accelerations of the markers of body i (F18). Writes: mark_v, mark_a, mark_rel."""
     outer = sys.m_out[i]
     v, a = ws.v[i], ws.a[i]
@@ -231,7 +243,7 @@ def move_markers(sys, ws, i, vel, acc):
     ax, ay, az = a[3], a[4], a[5]
     for m in range(sys.mark_start[i], sys.mark_start[i + 1]):
         if m != outer or i == 0:
-            marker_relative(sys, ws, i, m, vel, acc)
+            marker_relative(sys, ws, i, m, pos, vel, acc)
         rel, mv, ma = ws.mark_rel[m], ws.mark_v[m], ws.mark_a[m]
         x, y, z = mark_lever(sys, ws, i, m)
         px, py, pz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x

@@ -6,8 +6,6 @@ the multipliers back: u += e lam. Redundant rows are those whose pivot vanishes:
 the motion is the same; the split of the forces is a matter of outputs (F28).
 """
 
-import math
-
 from flexmbs._jit import kernel
 from flexmbs.expressions import evaluate
 
@@ -286,8 +284,9 @@ def loop_matrix(sys, ws):
                             S[row + c] += s * ws.e[eb + c]
     for r in range(ws.S_diag.shape[0]):
         k = sys.env_start[r + 1] - 1
-        S[k] += max(ws.soft[r], 0.0)  # (F45)
-        ws.S_diag[r] = math.inf if ws.soft[r] < 0.0 else S[k]
+        # (F45); a row that is off has no columns: its multiplier comes out as zero
+        S[k] = 1.0 if ws.soft[r] < 0.0 else S[k] + ws.soft[r]
+        ws.S_diag[r] = S[k]
 
 
 @kernel(lean=True)

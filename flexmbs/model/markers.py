@@ -14,6 +14,7 @@ from flexmbs.ffrf.marker import pack_rows
 from flexmbs.ffrf.table import marker_stiffening
 from flexmbs.model.bodies import GROUND, Body, FlexibleBody, Frame, Particle, RigidBody
 from flexmbs.model.model import Model
+from flexmbs.model.path import Path, path_through
 
 Array = NDArray[np.float64]
 
@@ -36,7 +37,8 @@ class Marker:
     """A place on a body. `number` is its row in the tables, known once all markers are collected.
 
     `u0` (3,), `R0` (3, 3) body <- marker; `rows` six numbers per mode or None; `K_P` (6, nf, nf) of (F17a) or
-    None; `travel`: three numbers or expressions of t when it travels, else None.
+    None; `travel`: three numbers or expressions of t when it travels, else None; `path`: its rows on the way
+    through a flexible body.
     """
 
     body: str
@@ -45,6 +47,7 @@ class Marker:
     rows: Array | None = None
     K_P: Array | None = None
     travel: tuple[Any, ...] | None = None
+    path: Path | None = None
     number: int = -1
 
 
@@ -103,14 +106,7 @@ class Markers:
             else:
                 place = at.pos if at.at is None else at.at
                 if any(not isinstance(x, int | float | np.number) for x in place):
-                    raise InputError(
-                        Diagnostic(
-                            "frame.travel",
-                            f"bodies.{body.name}.frames.{name}",
-                            "a frame that travels through a flexible body is not offered",
-                            "let it travel on a rigid body or on ground",
-                        )
-                    )
+                    return _travelling(body, modes, place, at)
                 u0, Phi, Psi = modal.marker_rows(at=np.asarray(place, dtype=float))
             rows = pack_rows(Phi[:, modes], Psi[:, modes])
             return Marker(body.name, u0, np.asarray(at.rot, dtype=float), rows)
@@ -142,6 +138,14 @@ class Markers:
         for number, marker in enumerate(markers):
             marker.number = number
         return markers
+
+
+def _travelling(body: FlexibleBody, modes: Any, place: Any, at: Frame) -> Marker:
+    """Marker that travels through a flexible body; its rows are written at every evaluation."""
+    path = path_through(body.modal, modes, place, f"bodies.{body.name}")
+    rows = np.full(path.coef.shape[2], np.nan)
+    R0 = np.asarray(at.rot, dtype=float)
+    return Marker(body.name, np.zeros(3), R0, rows, travel=tuple(place), path=path)
 
 
 def _rigid(body: str, place: Any, R0: Array) -> Marker:

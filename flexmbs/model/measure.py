@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import kernel
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.model.bodies import GROUND, FlexibleBody
-from flexmbs.model.forces.channels import relative_component, turn_component
+from flexmbs.model.forces.channels import elastic_displacement, relative_component, turn_component
 from flexmbs.model.forces.tables import ELASTIC_U, REL_TURN, REL_V, REL_X
 from flexmbs.model.markers import Markers
 from flexmbs.model.model import Model
@@ -50,7 +50,7 @@ def measure(sensors, sys, ws, out):
             if kind == REL_TURN:
                 out[3 * s + c] = turn_component(ws, kind, a, b, c)
             elif kind == ELASTIC_U:
-                out[3 * s + c] = ws.mark_u[a, c] - sys.mark_u0[a, c]
+                out[3 * s + c] = elastic_displacement(sys, ws, a, c)
             elif kind == ACCELERATION:
                 out[3 * s + c] = relative_acceleration(ws, a, b, c)
             else:

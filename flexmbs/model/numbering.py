@@ -12,6 +12,7 @@ from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.ffrf.table import BodyBlock, pack_body
 from flexmbs.model.bodies import GROUND, Body, FlexibleBody
 from flexmbs.model.markers import Marker, integrals_of
+from flexmbs.model.path import Path
 from flexmbs.model.rows import Coordinate
 from flexmbs.model.topology import Branch, Topology
 
@@ -180,7 +181,23 @@ def marker_tables(numbers: BodyNumbers, markers: list[Marker]) -> dict[str, Any]
         "mark_L": ints(o_L),
         "mark_data": np.concatenate([*data, np.zeros(0)]),
         "mark_travel": travel,
+        **path_tables([markers[k].path for k in travelling]),
         "mark_start": offsets(counts),
+    }
+
+
+def path_tables(paths: list[Path | None]) -> dict[str, Any]:
+    """Splines of the rows of travelling markers; nothing where the body has no modes (F18a)."""
+    knots = [np.zeros(0) if path is None else path.knots for path in paths]
+    coefs = [np.zeros(0) if path is None else path.coef.ravel() for path in paths]
+    widths = [0 if path is None else path.coef.shape[2] for path in paths]
+    return {
+        "path_knots": np.concatenate([*knots, np.zeros(0)]),
+        "path_knot": offsets(len(item) for item in knots),
+        "path_coefs": np.concatenate([*coefs, np.zeros(0)]),
+        "path_coef": offsets(item.size for item in coefs),
+        "path_row": offsets(3 * width for width in widths),
+        "path_line": floats(np.zeros(6) if path is None else path.line for path in paths).reshape(-1, 6),
     }
 
 

@@ -349,7 +349,7 @@ def _rename(expression: Any, names: dict[str, str]) -> Expression:
 
     def walk(node: Any) -> Any:
         if node.op == "name" and node.label in names:
-            return replace(node, text=names[node.label], args=())
+            return replace(node, text=names[node.label], index=(), args=())
         return replace(node, args=tuple(walk(arg) for arg in node.args)) if node.args else node
 
     return replace(expression, tree=walk(expression.tree))
@@ -396,6 +396,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         mark_rel=nan(n_mark, 12),
         drive_x=nan(n_laws), drive_v=nan(n_laws), drive_a=nan(n_laws),
         stack=nan(STACK, 3), slots=np.zeros((3, 1 + n_coord)), out3=nan(3), travel=nan(n_travels, 3, 3),
+        path_rows=nan(int(t.path_row[-1])),
         coord_x=nan(n_coord), coord_v=nan(n_coord), beta_ref=np.zeros(n_ent),
         body_out=nan(15 * bodies), rows=nan(7 * modes), f_app=np.zeros(6 * bodies + modes), tau=nan(n_vel),
         tau_coord=np.zeros(n_coord), K_coord=np.zeros(n_coord), D_coord=np.zeros(n_coord),

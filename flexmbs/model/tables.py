@@ -76,6 +76,13 @@ class Tables(NamedTuple):
     mark_L: Ints  # offset of 6 nf numbers in Workspace.L
     mark_data: Floats
     mark_travel: Ints  # (n_markers,) row in Workspace.travel, or -1
+    # travelling markers on flexible bodies: splines of their rows (ffrf/travel.py)
+    path_knots: Floats
+    path_knot: Ints  # knots of row n of travel: path_knot[n] ... path_knot[n + 1]
+    path_coefs: Floats
+    path_coef: Ints
+    path_row: Ints  # offset of 18 nf numbers in Workspace.path_rows
+    path_line: Floats
     mark_start: Ints  # markers of body i: mark_start[i] ... mark_start[i + 1]
     # joint coordinates, all joints with scalar coordinates: what springs, couplings and sensors see
     coord_pos: Ints  # place in pos, or -1 for a cut joint
@@ -162,6 +169,7 @@ class Workspace(NamedTuple):
     slots: Floats  # (3, 1 + n_coords) what expressions see: values, rates, second rates
     out3: Floats
     travel: Floats  # (n_travel, 3, 3) place of travelling markers, its rate, its second rate
+    path_rows: Floats  # their rows with two rates, body axes
     coord_x: Floats  # joint coordinates and their rates, all joints
     coord_v: Floats
     beta_ref: Floats  # (n_entries,) last value of every entry, to follow angles beyond half a turn

@@ -16,7 +16,7 @@ def stages(laws, lw, sys, ws, t, pos, vel, acc, aux):
     """All stages up to the forces; coordinates of tree joints only."""
     drives(laws, lw, ws, t, aux)
     positions(sys, ws, pos)
-    velocities(sys, ws, vel, acc)
+    velocities(sys, ws, pos, vel, acc)
     for c in range(ws.coord_x.shape[0]):
         ws.coord_x[c], ws.coord_v[c] = pos[sys.coord_pos[c]], vel[sys.coord_vel[c]]
     applied_forces(laws, lw, sys, ws, t, pos, vel, aux)

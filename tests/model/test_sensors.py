@@ -22,7 +22,7 @@ from tests.model.test_forces import mechanism
 @kernel(lean=True)
 def observe(sensors, sys, ws, pos, vel, acc, out, energy):
     positions(sys, ws, pos)
-    velocities(sys, ws, vel, acc)
+    velocities(sys, ws, pos, vel, acc)
     measure(sensors, sys, ws, out)
     masses(sys, ws, pos, vel)
     energies(sys, ws, pos, vel, energy)

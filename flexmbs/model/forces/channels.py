@@ -77,11 +77,21 @@ def fill_slots(laws, lw, sys, ws, t, pos, vel, aux):
         elif kind == MARK_V:
             lw.x[s] = ws.mark_v[a, c]
         elif kind == ELASTIC_U:
-            lw.x[s] = ws.mark_u[a, c] - sys.mark_u0[a, c]
+            lw.x[s] = elastic_displacement(sys, ws, a, c)
         elif kind == MARK_QUAT or kind == REL_QUAT or kind == REL_TURN:
             lw.x[s] = turn_component(ws, kind, a, b, c)
         elif kind != TIME and kind >= REL_X and kind <= REL_W:
             lw.x[s] = relative_component(ws, kind, a, b, c)
+
+
+@kernel(inline=True)
+def elastic_displacement(sys, ws, m, c):
+    """Component c of u_P - u_P0 in body axes; of a travelling marker against its undeformed place."""
+    t = sys.mark_travel[m]
+    place = sys.mark_u0[m, c]
+    if t >= 0:
+        place += ws.travel[t, 0, c]
+    return ws.mark_u[m, c] - place
 
 
 @kernel(lean=True, inner=True)
