@@ -47,7 +47,10 @@ class PointMass:
 
 def inertia_tensor(inertia: ArrayLike) -> Floats:
     """(3, 3) from its diagonal or from a symmetric tensor."""
-    J = np.asarray(inertia, dtype=float)
+    try:
+        J = np.asarray(inertia, dtype=float)
+    except (TypeError, ValueError):
+        J = np.zeros(0)
     J = np.diag(J) if J.shape == (3,) else J
     good = J.shape == (3, 3) and np.isfinite(J).all() and np.allclose(J, J.T, rtol=1e-9, atol=0.0)
     if not good or np.linalg.eigvalsh(J).min() < -1e-12 * np.abs(J).max():
@@ -55,7 +58,7 @@ def inertia_tensor(inertia: ArrayLike) -> Floats:
             Diagnostic(
                 "mass.inertia",
                 "inertia",
-                f"{J.tolist()}",
+                f"{inertia}",
                 "give 3 numbers, or a symmetric 3 x 3 tensor, none negative",
             )
         )

@@ -76,6 +76,10 @@ def orthotropic(
     stable = bool(np.linalg.eigvalsh(compliance).min() > 0.0)
     _require(name, "poisson", nu, stable, "ratios for which the elastic energy is positive")
     C_mat = np.linalg.inv(compliance)
+    if rotation is not None:
+        R = _numbers(name, "rotation", rotation)
+        proper = R.shape == (9,) and np.allclose(R.reshape(3, 3) @ R.reshape(3, 3).T, np.eye(3), atol=1e-6)
+        _require(name, "rotation", rotation, proper, "a 3 x 3 rotation matrix")
     return anisotropic(name, rotated(C_mat, rotation) if rotation is not None else C_mat, rho)
 
 

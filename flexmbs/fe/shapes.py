@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from flexmbs.fe.lattice import (
 from flexmbs.fe.mesh import Mesh
 
 Floats = NDArray[np.float64]
+
+MAX_CELLS = 2_000_000
 
 
 def box(
@@ -150,9 +153,7 @@ def beam(
             [[0.0, 0.0, 0.0], [float(_numbers("length", [length], 1, positive=True)[0]), 0.0, 0.0]]
         )
     else:
-        corners = np.asarray(nodes, dtype=float)
-        if corners.ndim != 2 or corners.shape[1] != 3 or len(corners) < 2 or not np.isfinite(corners).all():
-            raise _error("nodes", str(corners.shape), "at least two points [x, y, z]")
+        corners = _places("nodes", nodes, 2)
     n = _divisions([divisions], 1)[0]
     steps = np.arange(n)[:, None] / n
     pieces = [a + steps * (b - a) for a, b in zip(corners[:-1], corners[1:], strict=True)]
@@ -162,6 +163,10 @@ def beam(
     axes = "".join(axis for k, axis in enumerate("xyz") if high[k] - low[k] > 1e-9 * (high - low).max())
     sets = {name: np.flatnonzero(place(points)) for name, place in _extremes(low, high, axes).items()}
     sets |= {"start": np.array([0]), "end": np.array([len(points) - 1])}
+    if y_axis is not None:
+        y_axis = _numbers("y_axis", y_axis, 3)
+    if rotary_inertia not in (None, True, False):
+        raise _error("rotary_inertia", f"{rotary_inertia}", "true or false")
     data = BeamData.uniform(points, cells, section, y_axis, theory, rotary_inertia)
     return Mesh(points, {"beam2": cells}, node_sets=sets, source="beam", beam=data)
 
@@ -170,13 +175,11 @@ def points(
     places: ArrayLike, masses: ArrayLike, inertias: ArrayLike | None = None
 ) -> tuple[Mesh, list[PointMass]]:
     """Nodes without elements (n, 3), with masses (n,) and, if given, inertias (n, 3, 3) or (n, 3)."""
-    where = np.asarray(places, dtype=float)
-    if where.ndim != 2 or where.shape[1] != 3 or not len(where) or not np.isfinite(where).all():
-        raise _error("points", str(where.shape), "at least one point [x, y, z]")
+    where = _places("points", places, 1)
     weight = _numbers("masses", masses, len(where))
-    if inertias is not None and len(inertias) != len(where):  # type: ignore[arg-type]
-        raise _error("inertias", f"{len(inertias)} of them", f"one for each of the {len(where)} points")  # type: ignore[arg-type]
     tensors: Any = [None] * len(where) if inertias is None else inertias
+    if not isinstance(tensors, list | tuple | np.ndarray) or len(tensors) != len(where):
+        raise _error("inertias", f"{inertias}", f"one for each of the {len(where)} points")
     mesh = Mesh(where, {}, source="points")
     return mesh, [
         PointMass(float(m), J, node=i) for i, (m, J) in enumerate(zip(weight, tensors, strict=True))
@@ -220,6 +223,16 @@ def build_shape(table: Mapping[str, Any]) -> tuple[Mesh, list[PointMass]]:
     return build(**arguments), []  # type: ignore[operator]
 
 
+def _places(key: str, value: Any, least: int) -> Floats:
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.ndim != 2 or array.shape[1] != 3 or len(array) < least or not np.isfinite(array).all():
+        raise _error(key, f"{value}", f"at least {least} point{'s' if least > 1 else ''} [x, y, z]")
+    return array
+
+
 def _numbers(key: str, value: Any, n: int, positive: bool = False) -> Floats:
     try:
         array = np.asarray(value, dtype=float).ravel()
@@ -232,9 +245,11 @@ def _numbers(key: str, value: Any, n: int, positive: bool = False) -> Floats:
 
 def _divisions(value: Any, n: int) -> list[int]:
     numbers = np.asarray(value, dtype=object).ravel()
-    good = len(numbers) == n and all(isinstance(x, int | np.integer) and 1 <= x <= 100000 for x in numbers)
-    if not good:
+    good = all(isinstance(x, int | np.integer) and not isinstance(x, bool) and x >= 1 for x in numbers)
+    if len(numbers) != n or not good:
         raise _error("divisions", f"{value}", f"expected {n} whole numbers from 1")
+    if prod(int(x) for x in numbers) > MAX_CELLS:
+        raise _error("divisions", f"{value}", f"a shape has at most {MAX_CELLS} cells")
     return [int(x) for x in numbers]
 
 

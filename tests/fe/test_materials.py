@@ -60,6 +60,11 @@ def test_turning_a_material_turns_its_tensor():
         (lambda: isotropic("m", "soft", 0.3, 1.0), "young"),
         (lambda: orthotropic("m", [1, 1, 1], [0.9, 0.9, 0.9], [1, 1, 1], 1.0), "elastic energy"),
         (lambda: orthotropic("m", [1, 1], [0.3] * 3, [1] * 3, 1.0), "three numbers"),
+        (lambda: orthotropic("m", [1, 1, 1], [0.3] * 3, [1] * 3, 1.0, rotation=[1, 2]), "rotation matrix"),
+        (
+            lambda: orthotropic("m", [1, 1, 1], [0.3] * 3, [1] * 3, 1.0, rotation=np.ones((3, 3))),
+            "rotation matrix",
+        ),
         (lambda: anisotropic("m", np.eye(5), 1.0), "6 x 6"),
         (lambda: anisotropic("m", -np.eye(6), 1.0), "positive definite"),
     ],
