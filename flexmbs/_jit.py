@@ -172,6 +172,14 @@ def _call_fortran_compiled(typing_context, address, args):  # type: ignore[no-un
 call_fortran = _call_fortran_python if DISABLED else _call_fortran_compiled
 
 
+def is_cached(function: Callable[..., Any]) -> bool:
+    """Whether a kernel, and all below it, was compiled before; otherwise the next call takes a while."""
+    if DISABLED:
+        return True
+    folder = cache_root() / _sources_hash(Path(function.__code__.co_filename))
+    return any(folder.rglob("*.nbc"))
+
+
 def declare(function: Callable[..., Any], *args: Any) -> Any:
     """Type of a kernel that is itself an argument: returns int, takes `args`; compiled or loaded now.
 

@@ -12,6 +12,7 @@ from typing import Any
 from flexmbs import __version__
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.channels import Resolver
+from flexmbs.case.drawing import drawing
 from flexmbs.case.outcome import Comparison, check_channels, comparisons, metrics
 from flexmbs.dynamics.mechanism import Mechanism, build
 from flexmbs.errors import Diagnostic, InputError
@@ -69,13 +70,14 @@ def execute(
         computed.update(metrics(case, result))
         return {"metrics": {name: Item(value) for name, value in computed.items()}} if computed else {}
 
+    target = Path(path) if path is not None else result_path(case)
     outcome = simulate(
         system,
         settings(case),
-        path if path is not None else result_path(case),
+        target,
         overwrite=overwrite,
         resume=resume,
-        items={"provenance": provenance(case)},
+        items={"provenance": provenance(case) | {"drawing": Item(drawing(case, target))}},
         attributes={"title": case.spec.title, "case_sha256": case_hash(case)},
         finish=finish,
         progress=progress,
@@ -92,8 +94,9 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
     wrong = check_channels(case, model)
     if wrong:
         raise InputError(*wrong)
+    free = {f"sensor:{n}": s.value for n, s in model.sensors.items() if s.type == "expression"}
     until = _until(case)
-    return build(model, {"until": until} if until is not None else None)
+    return build(model, free | ({"until": until} if until is not None else {}))
 
 
 def _until(case: Case) -> Expression | None:

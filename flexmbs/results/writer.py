@@ -75,6 +75,8 @@ class ResultWriter:
         return self
 
     def __exit__(self, *error: Any) -> None:
+        if not self._entries:  # nothing to go on from
+            segments.remove(self.folder)
         self._stack.close()
 
     def _open(self) -> None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from flexmbs._jit import is_cached
 from flexmbs.errors import Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
+from flexmbs.integrate.loop import run
 from flexmbs.results import Result, ResultWriter
 from flexmbs.simulate.analyses import start_state
 from flexmbs.simulate.choose import Choice, choose
@@ -16,6 +18,7 @@ from flexmbs.simulate.equations import problem, state_vector
 from flexmbs.simulate.history import History
 from flexmbs.simulate.items import topology_items
 from flexmbs.simulate.run import Progress, Recorder, record
+from flexmbs.simulate.sampling import sample
 from flexmbs.simulate.settings import RunSettings
 from flexmbs.simulate.summary import Summary, Watch
 
@@ -51,6 +54,8 @@ def simulate(
     user should know. Raises `SolverError` or `Interrupted`, and keeps what was computed.
     """
     say = say or (lambda text: None)
+    if not (is_cached(sample) and is_cached(run)):
+        say("compiling the kernels; this happens once per installation and takes a minute or two")
     state = start_state(system, settings)
     equations = problem(system)
     t_start, y0 = state.t, state_vector(system, state)
@@ -67,16 +72,16 @@ def simulate(
     )
     watch = Watch(system)
     with writer:
-        choice, run = _run(equations, settings, t_start, y0, writer, say)
+        choice, motion = _run(equations, settings, t_start, y0, say)
         if writer.resumed is not None:
-            _go_on(writer, run, history, watch, say)
+            _go_on(writer, motion, history, watch, say)
         try:
-            record(run, Recorder(system, writer, history, watch), settings, progress)
+            record(motion, Recorder(system, writer, history, watch), settings, progress)
         except (SolverError, Interrupted) as error:
             status = "interrupted" if isinstance(error, Interrupted) else "failed"
             writer.mark(status, error.diagnostics[0].what)
             raise
-        summary = _summary(choice, run, watch, settings)
+        summary = _summary(choice, motion, watch, settings)
         whole = {"summary": {"text": summary.text or " "}} | dict(_finish(writer, finish))
         writer.finish("complete", items=whole)
     return Outcome(Result.load(path), summary)
@@ -86,9 +91,7 @@ def _finish(writer: ResultWriter, finish: Any) -> Mapping[str, Any]:
     return {} if finish is None else finish(writer.result())
 
 
-def _run(
-    equations: Any, settings: RunSettings, t_start: float, y0: Any, writer: ResultWriter, say: Any
-) -> tuple[Choice, Any]:
+def _run(equations: Any, settings: RunSettings, t_start: float, y0: Any, say: Any) -> tuple[Choice, Any]:
     """The integrator; what was chosen at the start of a run holds when it is resumed."""
     until = equations.n_switch - 1 if len(equations.data.free) else -1
     chosen = Settings(

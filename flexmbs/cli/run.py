@@ -1,0 +1,75 @@
+"""stage 2: a case file becomes a result
+
+The result is written by segments into RESULT.h5.parts and packed into RESULT.h5 at the end. SIGINT and
+SIGTERM keep what was computed; --resume goes on to the numbers of the uninterrupted run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from flexmbs.cli.output import Output, Progress
+from flexmbs.errors import Diagnostic, ExitCode, UsageError
+
+LATER = {
+    "live": "watch the result with: flexmbs report RESULT.h5",
+    "verify_solution": "compare two runs of different rtol with: flexmbs compare A.h5 B.h5",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("case", metavar="CASE.toml")
+    parser.add_argument("-o", "--output", metavar="RESULT.h5", help="default: output.file of the case")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
+    parser.add_argument("--resume", action="store_true", help="go on with an unfinished result")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing result")
+    parser.add_argument(
+        "--verify", action="store_true", help="exit 6 when [expected] is not met, or is empty"
+    )
+    parser.add_argument("--live", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--verify-solution", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--allow-python", action="store_true", help="let the case call its Python functions")
+
+
+def run(args: argparse.Namespace) -> Output:
+    for option, remedy in LATER.items():
+        if getattr(args, option):
+            name = "--" + option.replace("_", "-")
+            raise UsageError(Diagnostic("usage.option", "run", f"{name} is not offered", remedy))
+    from flexmbs.case import Case
+    from flexmbs.case.runner import execute
+    from flexmbs.case.source import parse_settings
+
+    case = Case.load(args.case, allow_python=args.allow_python, **parse_settings(args.set))
+    if args.verify and not case.spec.expected:
+        raise UsageError(Diagnostic("usage.verify", args.case, "has no [expected] values to verify"))
+    done = execute(
+        case, args.output, overwrite=args.overwrite, resume=args.resume,
+        progress=Progress("run", quiet=args.quiet),
+        announce=lambda t: _tell(f"committed t={t:.12g}", args.quiet),
+        say=lambda text: _tell(text, args.quiet),
+    )  # fmt: skip
+    return _output(done)
+
+
+def _tell(text: str, quiet: bool) -> None:
+    if not quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def _output(done: Any) -> Output:
+    """Closing summary, and every line of [expected]."""
+    lines = [str(done.result.path), done.summary.text, *(str(item) for item in done.comparisons)]
+    data = {
+        "result": str(done.result.path),
+        "status": done.result.status,
+        "method": done.summary.method,
+        "reason": done.summary.reason,
+        "statistics": done.summary.statistics,
+        "warnings": done.summary.warnings,
+        "expected": [vars(item) | {"passed": item.passed} for item in done.comparisons],
+    }
+    code = ExitCode.DONE if done.passed else ExitCode.DIFFERENT
+    return Output("\n".join(line for line in lines if line), data, code)

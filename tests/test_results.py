@@ -1,0 +1,266 @@
+"""Results: segments that survive, one packed file, reading by name."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from flexmbs import hdf5
+from flexmbs.errors import FlexmbsError, InputError, UsageError
+from flexmbs.results import Axis, Field, Item, Layout, Result, ResultWriter, segments
+from flexmbs.results.compare import compare
+from flexmbs.results.layout import COMMON_AXES
+
+LAYOUT = Layout(
+    (*COMMON_AXES, Axis("bodies/rod/mode", 2, (), (1, 2)), Axis("joints/pin/coordinate", 1, ("angle",))),
+    (
+        Field("bodies/rod/position", ("xyz",), "m"),
+        Field("bodies/rod/q", ("bodies/rod/mode",), "m kg^0.5", "F1"),
+        Field("joints/pin/position", ("joints/pin/coordinate",), "rad"),
+        Field("energy/kinetic", (), "J"),
+    ),
+)
+
+
+def samples(t):
+    t = np.asarray(t, dtype=float)
+    return {
+        "time": t,
+        "bodies/rod/position": np.stack([t, t**2, t**3], axis=1),
+        "bodies/rod/q": np.stack([np.sin(t), np.cos(t)], axis=1),
+        "joints/pin/position": 0.5 * t[:, None],
+        "energy/kinetic": np.exp(-t),
+    }
+
+
+def checkpoint(t):
+    return {"t": t, "y": np.array([t, 2.0 * t])}
+
+
+def write(path, pieces, finish=True, **options):
+    with ResultWriter(path, LAYOUT, {"topology": {"tree": ["a", "b"]}}, {"case_sha256": "x"}, **options) as w:
+        for piece in pieces:
+            w.commit(samples(piece), checkpoint(piece[-1]), piece[-1])
+        if finish:
+            w.finish("complete", items={"metrics": {"peak": Item(3.0, "m")}})
+    return path
+
+
+@pytest.fixture
+def result(tmp_path):
+    return write(tmp_path / "a.h5", [[0.0, 0.5], [1.0, 1.5, 2.0]])
+
+
+def test_finished_result_reads_back_by_name(result):
+    found = Result.load(result)
+    assert found.status == "complete" and found.attributes["t_reached"] == 2.0
+    np.testing.assert_array_equal(found.time, [0.0, 0.5, 1.0, 1.5, 2.0])
+    np.testing.assert_array_equal(found.bodies["rod"].q, samples(found.time)["bodies/rod/q"])
+    assert found.units("bodies/rod/position") == "m"
+    assert found.topology.tree == ["a", "b"] and found.metrics.peak == 3.0
+    assert not segments.parts_folder(result).exists()
+    with pytest.raises(KeyError, match="kinetic"):
+        found.energy["kinetik"]
+
+
+def test_unfinished_result_has_the_same_names_and_numbers(tmp_path, result):
+    other = write(tmp_path / "b.h5", [[0.0, 0.5], [1.0, 1.5, 2.0]], finish=False)
+    parts, whole = Result.load(other), Result.load(result)
+    assert parts.status == "running"
+    for path in whole.paths:
+        if path.startswith(("checkpoint", "metrics")):
+            continue
+        np.testing.assert_array_equal(parts[path], whole[path])
+        assert parts.dimensions(path)[:1] == whole.dimensions(path)[:1]
+    assert parts.checkpoint()["t"] == whole.checkpoint()["t"] == 2.0
+
+
+def test_numbers_do_not_depend_on_the_segments(tmp_path):
+    a = write(tmp_path / "a.h5", [[0.0, 0.5], [1.0, 1.5, 2.0]])
+    b = write(tmp_path / "b.h5", [[0.0, 0.5, 1.0, 1.5, 2.0]])
+    assert compare(Result.load(a), Result.load(b), rtol=0.0, atol=0.0).equal
+
+
+def test_channels_pick_components_first_and_the_time_last(result):
+    found = Result.load(result)
+    assert found.channel("rod.position.y[-1]") == 4.0
+    assert found.channel("rod.q[1][0]") == 1.0
+    assert found.channel("pin.position[2]") == 0.5
+    assert found.channel("joints.pin.position").shape == (5,)
+    np.testing.assert_array_equal(found.channel("q[0]"), np.sin(found.time))
+    assert found.channel("kinetic[0]") == 1.0
+    with pytest.raises(InputError, match="not unique"):
+        found.channel("position")
+    with pytest.raises(InputError, match="energy.kinetic"):
+        found.channel("energy.kinetik")
+    with pytest.raises(InputError, match="out of range"):
+        found.channel("kinetic[7]")
+
+
+def test_result_opens_in_xarray_and_pandas(result):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("netCDF4")
+    tree = xarray.open_datatree(result)
+    assert tree["bodies/rod"]["q"].dims == ("time", "mode")
+    assert tree["bodies/rod"]["q"].attrs["units"] == "m kg^0.5"
+    np.testing.assert_array_equal(tree["time"], [0.0, 0.5, 1.0, 1.5, 2.0])
+    ours = Result.load(result).to_xarray()
+    np.testing.assert_array_equal(ours["bodies/rod"]["q"], tree["bodies/rod"]["q"])
+    table = Result.load(result).to_pandas()
+    assert table["bodies.rod.position.y"].iloc[-1] == 4.0 and table.index.name == "time"
+
+
+def test_every_dataset_has_units_and_scales(result):
+    with hdf5.open_checked(result, format="flexmbs-result", max_version=1) as file:
+        for path, node in hdf5.walk(file):
+            if hasattr(node, "shape") and "checkpoint" not in path:
+                assert "units" in node.attrs, path
+        assert file["bodies/rod/q"].dims[0][0].name == "/time"
+        assert file["bodies/rod/q"].dims[1][0].name == "/bodies/rod/mode"
+
+
+def test_existing_result_is_replaced_only_when_asked(result):
+    with pytest.raises(UsageError, match="overwrite"):
+        write(result, [[0.0]])
+    before = result.read_bytes()
+    write(result, [[0.0]], finish=False, overwrite=True)
+    assert result.read_bytes() == before  # only a whole one replaces it
+    with pytest.raises(UsageError, match="exists already"):
+        write(result, [[0.0]])
+
+
+def test_resume_goes_on_behind_the_last_segment(tmp_path):
+    path = write(tmp_path / "a.h5", [[0.0, 0.5]], finish=False)
+    with pytest.raises(UsageError, match="--resume"):
+        write(path, [[0.0]])
+    with ResultWriter(
+        path, LAYOUT, {"topology": {"tree": ["a", "b"]}}, {"case_sha256": "x"}, resume=True
+    ) as w:
+        assert w.resumed.t == 0.5 and w.resumed.checkpoint["y"].tolist() == [0.5, 1.0]
+        w.commit(samples([1.0]), checkpoint(1.0), 1.0)
+        w.finish("complete")
+    np.testing.assert_array_equal(Result.load(path).time, [0.0, 0.5, 1.0])
+
+
+def test_resume_refuses_another_case(tmp_path):
+    path = write(tmp_path / "a.h5", [[0.0, 0.5]], finish=False)
+    with (
+        pytest.raises(InputError, match="another case"),
+        ResultWriter(path, LAYOUT, {}, {"case_sha256": "y"}, resume=True),
+    ):
+        pass
+
+
+def test_damaged_segment_is_named_and_computed_again(tmp_path):
+    path = write(tmp_path / "a.h5", [[0.0, 0.5], [1.0], [2.0]], finish=False)
+    folder = segments.parts_folder(path)
+    file = folder / "000001.h5"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(InputError, match="000001.h5 does not match"):
+        Result.load(path)
+    with ResultWriter(path, LAYOUT, {}, {"case_sha256": "x"}, resume=True) as w:
+        assert w.resumed.t == 0.5 and "000001.h5" in w.resumed.warning
+    assert sorted(p.name for p in folder.glob("0*.h5")) == ["000000.h5"]
+
+
+def test_torn_manifest_line_was_never_announced(tmp_path):
+    path = write(tmp_path / "a.h5", [[0.0, 0.5], [1.0]], finish=False)
+    manifest = segments.parts_folder(path) / segments.MANIFEST
+    manifest.write_bytes(manifest.read_bytes()[:-20])
+    assert Result.load(path).time.tolist() == [0.0, 0.5]
+    with ResultWriter(path, LAYOUT, {}, {"case_sha256": "x"}, resume=True) as w:
+        w.commit(samples([1.0]), checkpoint(1.0), 1.0)
+        w.finish("complete")
+    assert Result.load(path).time.tolist() == [0.0, 0.5, 1.0]
+
+
+def test_second_run_on_a_result_is_told_who_holds_it(tmp_path):
+    path = tmp_path / "a.h5"
+    with ResultWriter(path, LAYOUT), pytest.raises(InputError, match=f"process {os.getpid()}"):
+        write(path, [[0.0]])
+
+
+def test_run_without_a_segment_leaves_nothing(tmp_path):
+    with pytest.raises(RuntimeError), ResultWriter(tmp_path / "a.h5", LAYOUT):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+CHILD = """
+    import sys
+    sys.path.insert(0, {root!r})
+    from tests.test_results import LAYOUT, ResultWriter, checkpoint, samples
+    with ResultWriter({path!r}, LAYOUT, {{}}, {{"case_sha256": "x"}},
+                      announce=lambda t: print(t, flush=True)) as w:
+        for k in range(10**6):
+            w.commit(samples([float(k)]), checkpoint(float(k)), float(k))
+"""
+
+
+def test_announced_segments_survive_kill_9(tmp_path):
+    path = tmp_path / "a.h5"
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    code = textwrap.dedent(CHILD).format(root=root, path=str(path))
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    announced = [float(child.stdout.readline()) for _ in range(5)]
+    child.send_signal(signal.SIGKILL)
+    announced += [float(line) for line in child.stdout.read().split()]
+    child.wait()
+    time = Result.load(path).time
+    assert len(time) >= len(announced) and time[: len(announced)].tolist() == announced
+    with ResultWriter(path, LAYOUT, {}, {"case_sha256": "x"}, resume=True) as w:
+        assert w.resumed.t == time[-1]
+
+
+class FullDisk:
+    """A raw file on a disk that fills up."""
+
+    def __init__(self, raw, room):
+        self.raw, self.room = raw, room
+
+    def write(self, data):
+        self.room -= len(data)
+        if self.room < 0:
+            raise OSError(28, "No space left on device")
+        return self.raw.write(data)
+
+    def __getattr__(self, name):
+        return getattr(self.raw, name)
+
+
+@pytest.mark.parametrize("room", [0, 3000, 20000])
+def test_full_disk_keeps_what_was_announced(tmp_path, monkeypatch, room):
+    path = tmp_path / "a.h5"
+    announced = []
+    with ResultWriter(path, LAYOUT, {}, {"case_sha256": "x"}, announce=announced.append) as w:
+        w.commit(samples([0.0, 0.5]), checkpoint(0.5), 0.5)
+        quiet = hdf5._QuietFile
+        monkeypatch.setattr(hdf5, "_QuietFile", lambda raw: quiet(FullDisk(raw, room)))
+        with pytest.raises(FlexmbsError, match="disk is full"):
+            w.commit(samples(np.linspace(1.0, 2.0, 2000)), checkpoint(2.0), 2.0)
+    assert announced == [0.5]
+    assert Result.load(path).time.tolist() == [0.0, 0.5]
+    monkeypatch.undo()
+    with ResultWriter(path, LAYOUT, {}, {"case_sha256": "x"}, resume=True) as w:
+        w.commit(samples([1.0]), checkpoint(1.0), 1.0)
+        w.finish("complete")
+    assert Result.load(path).time.tolist() == [0.0, 0.5, 1.0]
+
+
+def test_compare_names_the_place_of_a_difference(tmp_path, result):
+    other = tmp_path / "b.h5"
+    with ResultWriter(other, LAYOUT, {"topology": {"tree": ["a", "b"]}}, {"case_sha256": "x"}) as w:
+        changed = samples([0.0, 0.5, 1.0, 1.5, 2.0])
+        changed["energy/kinetic"][3] += 1e-3
+        w.commit(changed, checkpoint(2.0), 2.0)
+        w.finish("complete", items={"metrics": {"peak": Item(3.0, "m")}})
+    found = compare(Result.load(result), Result.load(other))
+    assert [item.path for item in found.items] == ["energy/kinetic"]
+    assert "t = 1.5 s" in found.text
+    assert compare(Result.load(result), Result.load(other), rtol=1e-2).equal
