@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from flexmbs.errors import Diagnostic, InputError
 from flexmbs.registry import Registry
 
 #: All coupling types by the name that a user writes.
@@ -53,15 +54,15 @@ def coordinate_number(model: Any, path: str) -> tuple[str, int]:
     return name, names.index(coordinate) if coordinate else 0
 
 
-@dataclass(kw_only=True)
-class Gear(Coupling):
-    """What spur, bevel and worm pairs share: `wheels`, `carrier` are bodies or ground, `teeth` counts.
-
-    `module` [m] is only used for the tangential force that is reported.
-    """
-
-    wheels: tuple[str, str]
-    carrier: str = "ground"
-    teeth: tuple[float, float] = field(default=(1.0, 1.0))
-    internal: bool = False
-    module: float | None = None
+def number_of_position(joint: Any, index: int) -> int:
+    """Number of the scalar coordinate that stands at `position[index]` of a joint's result."""
+    place = number = 0
+    for item in joint.motion or ():
+        if place == index and item.axis >= 0:
+            return number
+        place, number = place + (4 if item.axis < 0 else 1), number + (item.axis >= 0)
+    raise InputError(
+        Diagnostic(
+            "coupling.coordinate", f"joints.{joint.name}", f"position[{index}] is no scalar coordinate"
+        )
+    )

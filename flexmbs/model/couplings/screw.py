@@ -1,0 +1,21 @@
+"""Nut and spindle whose turning and sliding are joints of their own."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from flexmbs.model.couplings.base import Coupling, Law, Term, coordinate_number, coupling
+
+
+@coupling("screw")
+@dataclass(kw_only=True)
+class Screw(Coupling):
+    """travel = lead per turn + const of the joints `slide` and `nut` (F19)."""
+
+    nut: str
+    slide: str
+    lead: float
+
+    def law(self, model: Any) -> Law:
+        slide, nut = coordinate_number(model, self.slide), coordinate_number(model, self.nut)
+        return Law(terms=(Term(1.0, *slide), Term(-self.lead / (2.0 * math.pi), *nut)))

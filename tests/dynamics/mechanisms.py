@@ -1,0 +1,200 @@
+"""Random mechanisms that are closed by construction: bodies anywhere, joints fitted to where they are."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from flexmbs.dynamics import evaluate
+from flexmbs.ffrf.integrals import ShapeIntegrals
+from flexmbs.model.bodies import GROUND, FlexibleBody, Frame, Particle, RigidBody
+from flexmbs.model.joints import JOINTS
+from flexmbs.model.model import Model
+from flexmbs.spatial import exp_so3
+
+#: Sequences for every type: how Q may stand in P.
+IN_TREE = (
+    "fixed",
+    "revolute",
+    "prismatic",
+    "helical",
+    "cylindrical",
+    "universal",
+    "planar",
+    "spherical",
+    "free",
+)
+ONLY_CUT = (
+    "constant_velocity",
+    "in_line",
+    "in_plane",
+    "perpendicular",
+    "parallel",
+    "orientation",
+    "distance",
+)
+
+
+def cloud(rng, nf, n_points=12):
+    """Integrals of a cloud of mass points with random shapes: any (F2-F9) that can exist."""
+    X, m = rng.normal(size=(n_points, 3)) * 0.4, rng.uniform(0.1, 0.6, n_points)
+    Phi = rng.normal(size=(n_points, 3, nf)) * 0.3
+    root = rng.normal(size=(nf, nf))
+    return ShapeIntegrals(
+        mass=float(m.sum()),
+        S_O=m @ X,
+        S_f=np.einsum("p,pka->ka", m, Phi),
+        Theta_kl=np.einsum("p,pk,pl->kl", m, X, X),
+        I_kl=np.einsum("p,pk,pla->kla", m, X, Phi),
+        S_kl=np.einsum("p,pka,plb->klab", m, Phi, Phi),
+        m_ff=np.einsum("p,pka,pkb->ab", m, Phi, Phi),
+        K_ff=40.0 * (root @ root.T + np.eye(nf)),
+        D_ff=0.1 * np.eye(nf),
+    )
+
+
+def rotation(rng, size=1.0):
+    return exp_so3(rng.normal(size=3) * size)
+
+
+def pose_in_joint(rng, kind, joint_keys):
+    """A place d and orientation R of Q in P that the joint allows."""
+    z, angle = np.array([0.0, 0.0, 1.0]), rng.uniform(-1.0, 1.0)
+    Rz, I = exp_so3(z * angle), np.eye(3)
+    d = rng.normal(size=3) * 0.3
+    if kind == "fixed":
+        return np.zeros(3), I
+    if kind == "revolute":
+        return np.zeros(3), Rz
+    if kind == "prismatic":
+        return z * d[2], I
+    if kind == "helical":
+        return z * joint_keys["lead"] / (2 * np.pi) * angle, Rz
+    if kind == "cylindrical":
+        return z * d[2], Rz
+    if kind == "universal":
+        return np.zeros(3), exp_so3([angle, 0, 0]) @ exp_so3([0, rng.uniform(-1, 1), 0])
+    if kind == "planar":
+        return np.array([d[0], d[1], 0.0]), Rz
+    if kind == "spherical":
+        return np.zeros(3), rotation(rng)
+    if kind == "constant_velocity":
+        return np.zeros(3), exp_so3([rng.uniform(-0.8, 0.8), rng.uniform(-0.8, 0.8), 0.0])
+    if kind == "in_line":
+        return z * d[2], rotation(rng)
+    if kind == "in_plane":
+        return np.array([d[0], d[1], 0.0]), rotation(rng)
+    if kind == "perpendicular":
+        return d, Rz @ exp_so3([np.pi / 2, 0, 0]) @ exp_so3(z * rng.uniform(-2, 2))
+    if kind == "parallel":
+        return d, Rz
+    if kind == "orientation":
+        return d, I
+    if kind == "distance":
+        return d * joint_keys["length"] / np.linalg.norm(d), rotation(rng)
+    return d, rotation(rng)  # free
+
+
+def place_marker(rng, model, body, x, R):
+    """A frame on a body that stands at x, R in ground at the body's pose and modes; its path."""
+    if body == GROUND:
+        name = f"f{len(model.ground_frames)}"
+        model.ground_frames[name] = Frame(pos=x, rot=R)
+        return f"{GROUND}.{name}"
+    part = model.bodies[body]
+    u, R_P = part.pose_rot.T @ (x - part.pose_pos), part.pose_rot.T @ R
+    if isinstance(part, FlexibleBody):
+        name, nf = f"i{len(part.modal.interfaces)}", part.modal.integrals.nf
+        Phi, Psi = rng.normal(size=(3, nf)) * 0.3, rng.normal(size=(3, nf)) * 0.3
+        q = np.asarray(part.q)
+        part.modal.interfaces[name] = SimpleNamespace(
+            position=u - Phi @ q, rotation=exp_so3(Psi @ q).T @ R_P, Phi=Phi, Psi=Psi
+        )
+    else:
+        name = f"f{len(part.frames)}"
+        part.frames[name] = Frame(pos=u, rot=R_P)
+    return f"{body}.{name}"
+
+
+def add_joint(rng, model, name, kind, a, b, **keys):
+    """Fit a joint between two bodies where they stand."""
+    if kind == "helical":
+        keys["lead"] = 0.7
+    if kind == "distance":
+        keys["length"] = 0.8
+    d, R = pose_in_joint(rng, kind, keys)
+    # somewhere between the bodies, any axes; Q where the joint has it from there
+    x_P, R_P = _near(rng, model, a), rotation(rng, 2.0)
+    P = place_marker(rng, model, a, x_P, R_P)
+    Q = place_marker(rng, model, b, x_P + R_P @ d, R_P @ R)
+    model.add(JOINTS[kind](name=name, from_frame=P, to_frame=Q, **keys))
+
+
+def _near(rng, model, body):
+    centre = np.zeros(3) if body == GROUND else model.bodies[body].pose_pos
+    return centre + rng.normal(size=3) * 0.5
+
+
+def add_body(rng, model, name, kind, still=False):
+    pose = {"pose_pos": rng.normal(size=3), "pose_rot": rotation(rng, 2.0), "pose_given": True}
+    if kind == "flexible":
+        nf = int(rng.integers(1, 4))
+        modal = SimpleNamespace(integrals=cloud(rng, nf), interfaces={})
+        q, q_dot = rng.normal(size=nf) * 0.3, rng.normal(size=nf) * (not still)
+        model.add(FlexibleBody(name=name, modal=modal, q=q, q_dot=q_dot, **pose))
+    elif kind == "particle":
+        model.add(Particle(name=name, mass=rng.uniform(0.5, 2.0), **pose))
+    else:
+        J = np.diag(rng.uniform(0.05, 0.2, 3)) + 0.2 * np.eye(3)
+        R = rotation(rng)
+        com = rng.normal(size=3) * 0.2
+        model.add(RigidBody(name=name, mass=rng.uniform(0.5, 2.0), com=com, inertia=R @ J @ R.T, **pose))
+
+
+def random_mechanism(seed, *, n_bodies=5, n_loops=0, flexible=0.4, loop_kinds=None, cuts=()):
+    """A tree of random joints with random closing joints; at most as many constraints as freedoms."""
+    rng = np.random.default_rng(seed)
+    model = Model(gravity=rng.normal(size=3) * 5.0)
+    names = [f"b{k}" for k in range(n_bodies)]
+    still = n_loops > 0  # given elastic speeds need not be possible where loops leave little freedom
+    freedoms = 0
+    for k, name in enumerate(names):
+        add_body(rng, model, name, "flexible" if rng.random() < flexible else "rigid", still)
+        other = GROUND if k == 0 else str(rng.choice([GROUND, *names[:k]]))
+        kind = str(rng.choice(IN_TREE))
+        ends = (other, name) if rng.random() < 0.5 else (name, other)
+        add_joint(rng, model, f"j{k}", kind, *ends, cut=f"j{k}" in cuts)
+        freedoms += model.joints[f"j{k}"].n_eta
+    for k in range(n_loops):
+        kind = str(rng.choice(loop_kinds or [*IN_TREE[1:-1], *ONLY_CUT]))
+        a, b = rng.choice([GROUND, *names], size=2, replace=False)
+        rows = len(JOINTS[kind](name="x", from_frame="", to_frame="", **_keys(kind)).locked)
+        if rows < freedoms:
+            add_joint(rng, model, f"loop{k}", kind, str(a), str(b), cut=f"loop{k}" in cuts)
+            freedoms -= rows
+    return model
+
+
+def _keys(kind):
+    return {"lead": 0.7} if kind == "helical" else {"length": 0.8} if kind == "distance" else {}
+
+
+def moving_state(system, seed):
+    """Assembled state with random speeds on the constraints, and its evaluator."""
+    evaluator, state = system.evaluator(), system.initial_state()
+    state.vel[:] = np.random.default_rng(seed).normal(size=system.n_vel)
+    evaluate.project(*evaluator._args(state, evaluator.acc), 0.0, 0.0, 1e-13, 20)
+    state.turns[:] = evaluator.ws.beta_ref
+    return evaluator, state
+
+
+def body_accelerations(system, evaluator, acc):
+    """[a; alpha; q_ddot] of every body in body axes, from an evaluator after `observe`."""
+    found = {}
+    for i, name in enumerate(system.bodies):
+        if i:
+            R, k, nf = evaluator.ws.R[i], system.tables.o_qd[i], system.tables.nf[i]
+            a = evaluator.ws.a[i]
+            found[name] = np.concatenate([R.T @ a[:3], R.T @ a[3:], acc[k : k + nf]])
+    return found
