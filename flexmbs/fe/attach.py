@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.elements import ELEMENTS
@@ -45,7 +45,7 @@ class PointMass:
         return "point mass" if self.node is None else f"point mass on node index {self.node}"
 
 
-def inertia_tensor(inertia: ArrayLike) -> Floats:
+def inertia_tensor(inertia: Any) -> Floats:
     """(3, 3) from its diagonal or from a symmetric tensor."""
     try:
         J = np.asarray(inertia, dtype=float)

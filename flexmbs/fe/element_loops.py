@@ -113,16 +113,7 @@ def stiffness_loop(
                 for k in range(3):
                     grad_w[p, k * n + a] = w * grad[p, 3 * a + k]
         for a in range(n):
-            for j in range(3):
-                for r in range(3 * n):
-                    G[j, r] = 0.0
-                r = 3 * a + j
-                for p in range(0, len(grad), 4):
-                    s, t, u, v = grad[p, r], grad[p + 1, r], grad[p + 2, r], grad[p + 3, r]
-                    for q in range(3 * n):
-                        G[j, q] += (s * grad_w[p, q] + t * grad_w[p + 1, q]) + (
-                            u * grad_w[p + 2, q] + v * grad_w[p + 3, q]
-                        )
+            _gradient_integrals(grad, grad_w, a, G)
             _contract(terms[mat[e]], values[mat[e]], G, a, n, blocks)
             pair = a * n - a * (a - 1) // 2 - a
             for b in range(a, n):
@@ -135,6 +126,21 @@ def stiffness_loop(
                         for d in range(3):
                             K[3 * d + c] += blocks[3 * c + d, b]
     return -1
+
+
+@kernel(inline=True)
+def _gradient_integrals(grad, grad_w, a, G):
+    """int d_j N_a d_l N_b (3, l n + b) of one node with all nodes. Writes: G."""
+    for j in range(3):
+        for q in range(G.shape[1]):
+            G[j, q] = 0.0
+        r = 3 * a + j
+        for p in range(0, len(grad), 4):
+            s, t, u, v = grad[p, r], grad[p + 1, r], grad[p + 2, r], grad[p + 3, r]
+            for q in range(G.shape[1]):
+                G[j, q] += (s * grad_w[p, q] + t * grad_w[p + 1, q]) + (
+                    u * grad_w[p + 2, q] + v * grad_w[p + 3, q]
+                )
 
 
 @kernel(inline=True)

@@ -171,9 +171,7 @@ def beam(
     return Mesh(points, {"beam2": cells}, node_sets=sets, source="beam", beam=data)
 
 
-def points(
-    places: ArrayLike, masses: ArrayLike, inertias: ArrayLike | None = None
-) -> tuple[Mesh, list[PointMass]]:
+def points(places: ArrayLike, masses: ArrayLike, inertias: Any = None) -> tuple[Mesh, list[PointMass]]:
     """Nodes without elements (n, 3), with masses (n,) and, if given, inertias (n, 3, 3) or (n, 3)."""
     where = _places("points", places, 1)
     weight = _numbers("masses", masses, len(where))
