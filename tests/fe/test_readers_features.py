@@ -66,6 +66,14 @@ def test_abaqus_generate_takes_no_memory(tmp_path):
     assert numbers(mesh, "low") == [1, 4, 7]
 
 
+def test_sets_of_sets_do_not_grow_without_end(tmp_path):
+    """Every set names the one before twice: 2^40 entries if they were written out."""
+    text = (
+        BRICK + "*NSET, NSET=s0\n1, 2\n" + "".join(f"*NSET, NSET=s{k + 1}\ns{k}, s{k}\n" for k in range(40))
+    )
+    assert numbers(read(tmp_path, "m.inp", text), "s40") == [1, 2]
+
+
 def test_abaqus_surface_of_element_set_and_free_faces(tmp_path):
     mesh = read(tmp_path, "m.inp", BRICK + "*SURFACE, NAME=top\nsolid, S2\n*SURFACE, NAME=skin\n1,\n")
     assert numbers(mesh, "top") == [5, 6, 7, 8]

@@ -135,7 +135,7 @@ class _Model:
             points = points @ self.system[1] + self.system[0]
         self.scope.nodes.append((number, points))
         if card.options.get("NSET"):
-            put(self.scope.node_sets, card.options["NSET"], [number])
+            self.scope.node_sets.add(card.options["NSET"], [number])
 
     def _element(self, card: Card) -> None:
         name = card.need("TYPE").upper()
@@ -143,22 +143,22 @@ class _Model:
         if kind is None:
             self.scope.unsupported[name] = self.scope.unsupported.get(name, 0) + count_rows(card)
             if card.options.get("ELSET"):  # other sets may refer to it
-                put(self.scope.cell_sets, card.options["ELSET"], [])
+                self.scope.cell_sets.add(card.options["ELSET"], [])
             return
         n_nodes = ELEMENTS[kind].n_nodes if kind in ELEMENTS else N_NODES[kind]
         number, nodes = element_rows(card, n_nodes)
         self.scope.blocks.append(Block(kind, number, nodes[:, TO_VTK[kind]] if kind in TO_VTK else nodes))
         if card.options.get("ELSET"):
-            put(self.scope.cell_sets, card.options["ELSET"], [number])
+            self.scope.cell_sets.add(card.options["ELSET"], [number])
 
     def _nset(self, card: Card) -> None:
         entries = set_entries(card)
         if card.options.get("ELSET"):
             entries.append(("nodes of", card.options["ELSET"]))
-        put(self.scope.node_sets, card.need("NSET"), qualified(entries, card))
+        self.scope.node_sets.add(card.need("NSET"), qualified(entries, card))
 
     def _elset(self, card: Card) -> None:
-        put(self.scope.cell_sets, card.need("ELSET"), qualified(set_entries(card), card))
+        self.scope.cell_sets.add(card.need("ELSET"), qualified(set_entries(card), card))
 
     def _surface(self, card: Card) -> None:
         name, kind = card.need("NAME"), card.options.get("TYPE", "ELEMENT").upper()
@@ -166,13 +166,13 @@ class _Model:
             entries = [entry for line in data_lines(card) for entry in words_to_entries(line[:1])]
             if "INSTANCE" not in card.options:  # the surface of a node set may have the name of the set
                 entries = [e for e in entries if not (isinstance(e, str) and e.upper() == name.upper())]
-            put(self.scope.node_sets, name, qualified(entries, card))
+            self.scope.node_sets.add(name, qualified(entries, card))
         elif kind == "ELEMENT" and "COMBINE" not in card.options:
-            rows = self.scope.surfaces.setdefault(name, [])
+            self.scope.surfaces.add(name, [])
             for line in data_lines(card):
                 label = line[1].upper() if len(line) > 1 else ""
                 for entry in qualified(words_to_entries(line[:1]), card):
-                    rows.append((entry, label, card.line))
+                    self.scope.surfaces.add(name, [(entry, label, card.line)])
         else:
             raise Damaged(f'surface "{name}" of a kind that is not supported', card.line, "use TYPE=ELEMENT")
 
@@ -208,15 +208,6 @@ def kind_of(name: str) -> str | None:
     if solid:
         return SOLID_KINDS[int(solid[1])]
     return SHELL_KINDS[int(shell[1])] if shell else LINE_KINDS.get(name)
-
-
-def put(sets: dict[str, list[Any]], name: str, entries: list[Any]) -> None:
-    """Add to a set; its name is the same in upper and lower case, as first written."""
-    for known in sets:
-        if known.upper() == name.upper():
-            sets[known].extend(entries)
-            return
-    sets[name] = list(entries)
 
 
 def set_entries(card: Card) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic, nearest
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh
+from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh, in_range
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
 # corner positions of the faces S1, S2, ...
@@ -23,6 +23,34 @@ MAX_DEPTH = 50  # sets of sets
 NOBODY = np.zeros(0, dtype=np.int64)
 
 
+class NamedSets:
+    """Entries by name, upper and lower case alike; names as first written."""
+
+    def __init__(self) -> None:
+        self._sets: dict[str, tuple[str, list[Any]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def __contains__(self, name: str) -> bool:
+        return name.upper() in self._sets
+
+    def add(self, name: str, entries: list[Any]) -> None:
+        self._sets.setdefault(name.upper(), (name, []))[1].extend(entries)
+
+    def get(self, name: str) -> list[Any] | None:
+        return self._sets.get(name.upper(), ("", None))[1]
+
+    def items(self) -> list[tuple[str, list[Any]]]:
+        return list(self._sets.values())
+
+    def joined(self, more: NamedSets) -> NamedSets:
+        result = NamedSets()
+        for name, entries in self.items() + more.items():
+            result.add(name, entries)
+        return result
+
+
 @dataclass
 class Scope:
     """Content of a part, or of the file outside parts. Set entries: arrays, (first, last, step), names."""
@@ -31,9 +59,9 @@ class Scope:
     nodes: list[tuple[Ints, Floats]] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
     unsupported: dict[str, int] = field(default_factory=dict)
-    node_sets: dict[str, list[Any]] = field(default_factory=dict)
-    cell_sets: dict[str, list[Any]] = field(default_factory=dict)
-    surfaces: dict[str, list[tuple[Any, str, int]]] = field(default_factory=dict)
+    node_sets: NamedSets = field(default_factory=NamedSets)
+    cell_sets: NamedSets = field(default_factory=NamedSets)
+    surfaces: NamedSets = field(default_factory=NamedSets)
     sections: list[str] = field(default_factory=list)
 
     def extended(self, more: Scope) -> Scope:
@@ -43,9 +71,9 @@ class Scope:
             self.nodes + more.nodes,
             self.blocks + more.blocks,
             self.unsupported | more.unsupported,
-            self.node_sets | more.node_sets,
-            self.cell_sets | more.cell_sets,
-            self.surfaces | more.surfaces,
+            self.node_sets.joined(more.node_sets),
+            self.cell_sets.joined(more.cell_sets),
+            self.surfaces.joined(more.surfaces),
             self.sections + more.sections,
         )
 
@@ -83,8 +111,7 @@ class _Resolver:
         self.top = Instance("", root)
         self.instances, self.where = instances, where
         self.by_name = {instance.name.upper(): instance for instance in instances}
-        scopes = [id(instance.scope) for instance in instances]
-        self.several = {scope for scope in scopes if scopes.count(scope) > 1}
+        self._resolved: dict[tuple[str, str, str], list[Any]] = {}
 
     def raw(self) -> RawMesh:
         everything = [self.top, *self.instances]
@@ -99,7 +126,7 @@ class _Resolver:
                 blocks.append(Block(block.kind, block.number + place.cell_offset, shifted))
             for name, count in place.scope.unsupported.items():
                 unsupported[name] = unsupported.get(name, 0) + count
-        raw = RawMesh(*without_repeats(np.concatenate(number), np.concatenate(points)), blocks, unsupported)
+        raw = RawMesh(*same_nodes_once(np.concatenate(number), np.concatenate(points)), blocks, unsupported)
         for place in everything:
             self._sets(place, raw)
         raw.notes.extend(self._notes())
@@ -123,7 +150,7 @@ class _Resolver:
             for label, (entries, line) in by_label.items():
                 faces.extend(self._faces(place, entries, label, line))
         for name in scope.sections:
-            if lookup(scope.cell_sets, name) is not None:
+            if name in scope.cell_sets:
                 raw.structural.extend(self._parts(place, [name], "cell", 0))
 
     def _name(self, place: Instance, name: str) -> str:
@@ -131,11 +158,9 @@ class _Resolver:
         if place is self.top:
             return name
         root = self.top.scope
-        taken = any(
-            lookup(sets, name) is not None for sets in (root.node_sets, root.cell_sets, root.surfaces)
-        )
+        taken = any(name in sets for sets in (root.node_sets, root.cell_sets, root.surfaces))
         elsewhere = sum(
-            lookup(sets, name) is not None
+            name in sets
             for other in self.instances
             if other is not place
             for sets in (other.scope.node_sets, other.scope.cell_sets, other.scope.surfaces)
@@ -165,9 +190,12 @@ class _Resolver:
 
     def _named(self, place: Instance, name: str, kind: str, depth: int) -> list[Any]:
         sets = place.scope.node_sets if kind == "node" else place.scope.cell_sets
-        entries = lookup(sets, name)
+        entries = sets.get(name)
         if entries is not None:
-            return self._parts(place, entries, kind, depth + 1)
+            key = (place.name, kind, name.upper())
+            if key not in self._resolved:  # once each: sets of sets can double at every level
+                self._resolved[key] = without_repeats(self._parts(place, entries, kind, depth + 1))
+            return self._resolved[key]
         owner, dot, rest = name.partition(".")
         if dot and owner.upper() in self.by_name:
             entry = np.array([int(rest)]) if rest.isdigit() and len(rest) < 19 else rest
@@ -176,11 +204,11 @@ class _Resolver:
             if place is self.top and self._unique(name, kind, other):
                 return self._parts(other, [name], kind, depth + 1)
         what = f'{"node" if kind == "node" else "element"} set "{name}" is used and not defined'
-        raise Damaged(what, remedy=nearest(name, list(sets)))
+        raise Damaged(what, remedy=nearest(name, [known for known, _ in sets.items()]))
 
     def _unique(self, name: str, kind: str, place: Instance) -> bool:
         sets = place.scope.node_sets if kind == "node" else place.scope.cell_sets
-        return lookup(sets, name) is not None and self._name(place, name).upper() == name.upper()
+        return name in sets and self._name(place, name).upper() == name.upper()
 
     def _instance(self, name: str) -> Instance:
         if not self.instances:  # a flattened file may keep the names of instances
@@ -204,7 +232,7 @@ class _Resolver:
     def _faces(
         self, place: Instance, entries: list[Any], label: str, line: int
     ) -> Iterator[tuple[Ints, Ints]]:
-        parts = joined_arrays(self._parts(place, entries, "cell", 0))
+        parts = without_repeats(self._parts(place, entries, "cell", 0))
         known = [NOBODY]
         for kind, number, _ in self._blocks():
             chosen = number[members(number, parts)]
@@ -224,18 +252,11 @@ class _Resolver:
                 yield Diagnostic("mesh.renumbered", self.where, what, severity="warn")
 
 
-def lookup(sets: dict[str, Any], name: str) -> Any:
-    """Entry of a set, upper and lower case alike; None where there is none."""
-    if name in sets:
-        return sets[name]
-    return next((entries for known, entries in sets.items() if known.upper() == name.upper()), None)
-
-
-def joined_arrays(parts: list[Any]) -> list[Any]:
-    """The same parts with all arrays in one."""
+def without_repeats(parts: list[Any]) -> list[Any]:
+    """The same numbers: all arrays as one, ranges once each."""
     arrays = [part for part in parts if not isinstance(part, tuple)]
-    ranges = [part for part in parts if isinstance(part, tuple)]
-    return [*ranges, np.concatenate(arrays)] if arrays else ranges
+    ranges = sorted({part for part in parts if isinstance(part, tuple)})
+    return [*ranges, np.unique(np.concatenate(arrays))] if arrays else ranges
 
 
 def members(number: Ints, parts: list[Any]) -> Any:
@@ -243,8 +264,7 @@ def members(number: Ints, parts: list[Any]) -> Any:
     chosen = np.zeros(len(number), dtype=bool)
     for part in parts:
         if isinstance(part, tuple):
-            first, last, step = part
-            chosen |= (number >= first) & (number <= last) & ((number - first) % step == 0)
+            chosen |= in_range(number, part)
         else:
             chosen |= np.isin(number, part)
     return chosen
@@ -265,7 +285,7 @@ def face_number(kind: str, label: str, line: int) -> int:
     return ours.index(frozenset(theirs[number])) if 0 <= number < len(theirs) else len(theirs)
 
 
-def without_repeats(number: Ints, points: Floats) -> tuple[Ints, Floats]:
+def same_nodes_once(number: Ints, points: Floats) -> tuple[Ints, Floats]:
     """A node that is given again at the same place counts once."""
     if len(np.unique(number)) == len(number):
         return number, points

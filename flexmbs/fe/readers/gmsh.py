@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexmbs.fe.readers.gmsh_sections import BinaryCursor, Cursor, Sections, TextCursor
-from flexmbs.fe.readers.raw import Block, RawMesh
+from flexmbs.fe.readers.raw import Block, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
 # type number -> (name, number of nodes); the names of supported types are ours
@@ -269,10 +269,9 @@ def add_elements_22(raw: RawMesh, groups: Groups, type_number: int, n_tags: int,
     add_elements(raw, type_number, rows[:, 0], rows[:, 1 + n_tags :])
     if name not in SUPPORTED or not n_tags:
         return
-    for tag in np.unique(np.abs(rows[:, 1])):
+    for tag, members in grouped(np.abs(rows[:, 1]), rows[:, 0]):
         if tag:
-            members = rows[np.abs(rows[:, 1]) == tag, 0]
-            raw.cell_sets.setdefault(groups.name(dimension(name), int(tag)), []).append(members)
+            raw.cell_sets.setdefault(groups.name(dimension(name), tag), []).append(members)
 
 
 def merge_repeated(raw: RawMesh) -> RawMesh:

@@ -16,7 +16,7 @@ import numpy as np
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.readers.nastran_axes import Systems
 from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
-from flexmbs.fe.readers.raw import Block, RawMesh
+from flexmbs.fe.readers.raw import Block, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Ints, one_int
 
 # entry -> (corners, name with corners only, all nodes, name with mid-nodes)
@@ -151,13 +151,11 @@ class _Model:
         for kind, (numbers, properties, rows) in self.rows.items():
             number, nodes = np.array(numbers, dtype=np.int64), np.array(rows, dtype=np.int64)
             raw.blocks.append(Block(kind, number, nodes[:, TO_VTK[kind]] if kind in TO_VTK else nodes))
-            owner = np.array(properties, dtype=np.int64)
-            for pid in np.unique(owner):
-                members = number[owner == pid]
+            for pid, members in grouped(np.array(properties, dtype=np.int64), number):
                 raw.cell_sets.setdefault(f"pid_{pid}", []).append(members)
-                if ("property", int(pid)) in names:
-                    raw.cell_sets.setdefault(names["property", int(pid)], []).append(members)
-                if int(pid) in self.sections and kind[:3] in ("tri", "qua", "lin"):
+                if ("property", pid) in names:
+                    raw.cell_sets.setdefault(names["property", pid], []).append(members)
+                if pid in self.sections and kind[:3] in ("tri", "qua", "lin"):
                     raw.structural.append(members)
 
     def _comment_names(self) -> dict[tuple[str, int], str]:

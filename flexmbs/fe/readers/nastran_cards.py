@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flexmbs.fe.readers.source import Damaged, confined, read_bytes
+from flexmbs.fe.readers.source import MAX_BYTES, Damaged, confined, read_bytes
 
 SHORT_EXPONENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)$")
 BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
@@ -83,7 +83,7 @@ class _Lines:
     """Lines with their numbers, includes followed inside the folder of the first file."""
 
     def __init__(self, path: Path) -> None:
-        self.root, self.files = path.parent, 0
+        self.root, self.files, self.bytes_left = path.parent, 0, MAX_BYTES
 
     def of(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, int]]:
         number = 0
@@ -94,7 +94,9 @@ class _Lines:
                 if depth >= MAX_DEPTH or self.files > MAX_FILES:
                     raise Damaged("includes are nested too deeply, or include themselves", number)
                 target = confined(path, line[7:].split("$")[0], number, self.root)
-                yield from self.of(target, read_bytes(target), depth + 1)
+                more = read_bytes(target, self.bytes_left)
+                self.bytes_left -= len(more)
+                yield from self.of(target, more, depth + 1)
             else:
                 yield line, number
 

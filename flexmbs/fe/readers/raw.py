@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.mesh import CELL_TYPES, Ints
@@ -74,14 +75,26 @@ class Numbering:
         found, unknown = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for part in parts:
             if isinstance(part, tuple):
-                first, last, step = part
-                inside = (self.number >= first) & (self.number <= last)
-                found.append(np.flatnonzero(inside & ((self.number - first) % step == 0)))
+                low, high = np.searchsorted(self.sorted, [part[0], part[1] + 1])
+                found.append(self.order[low:high][in_range(self.sorted[low:high], part)])
             else:
                 index, missing = self.index(part)
                 found.append(index[index >= 0])
                 unknown.append(missing)
         return np.unique(np.concatenate(found)), np.unique(np.concatenate(unknown))
+
+
+def grouped(owner: Ints, number: Ints) -> list[tuple[int, Ints]]:
+    """Numbers by owner, sorted once."""
+    order = np.argsort(owner, kind="stable")
+    names, first = np.unique(owner[order], return_index=True)
+    return list(zip(names.tolist(), np.split(number[order], first[1:]), strict=True))
+
+
+def in_range(number: Ints, part: tuple[int, int, int]) -> NDArray[np.bool_]:
+    """Mask of the numbers in a range (first, last, step)."""
+    first, last, step = part
+    return (number >= first) & (number <= last) & ((number - first) % step == 0)
 
 
 def listed(values: Ints) -> str:
