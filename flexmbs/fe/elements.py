@@ -17,6 +17,24 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Tuples = tuple[tuple[int, ...], ...]
+#: A rule of the reference cell: tetrahedron (degree,), brick (points per direction,), wedge (degree, points).
+Spec = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Integration of an element: stiffness and mass, when straight and when curved; stress points.
+
+    Straight: both exact. Curved: the mass rule is exact for N_a N_b det J, a polynomial (F2a), of degree 7 in
+    a tet10, 9 per direction in hex20 and hex27, 4 in hex8; 8 in the triangle and 9 along in a wedge15, 3 and
+    4 in a wedge6. The stiffness is rational: tet10 takes degree 5, for four points only just keep its rank.
+    Stress is best at points of one order less than the stiffness needs.
+    """
+
+    stiffness: tuple[Spec, Spec]
+    mass: tuple[Spec, Spec]
+    stress: Spec
+
 
 TET_CORNERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
@@ -43,6 +61,7 @@ class Element:
     faces : per face its nodes, outward: corners, then mid-nodes (between corners 0 1, 1 2, ...), then centre
     edges : per edge its two corners, then its mid-node where there is one
     powers : (n_nodes, 3) exponents of the monomials that span the shape functions
+    rules : its integration; None for a line
     """
 
     name: str
@@ -52,6 +71,7 @@ class Element:
     faces: Tuples
     edges: Tuples
     powers: Ints
+    rules: Rules | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -116,9 +136,10 @@ def _mid_points(corners: Tuples, groups: Tuples) -> list[tuple[float, ...]]:
 
 
 def _element(
-    name: str, corners: Tuples, edges: Tuples, faces: Tuples, powers: list[tuple[int, int, int]]
+    name: str, cell: tuple[Tuples, Tuples, Tuples], powers: list[tuple[int, int, int]], rules: Rules
 ) -> Element:
     """Element with the given corners; mid-edge, face and centre nodes as far as its number of nodes asks."""
+    corners, edges, faces = cell
     n_nodes, n_corners = len(powers), len(corners)
     nodes = [tuple(float(x) for x in corner) for corner in corners]
     mids: dict[frozenset[int], int] = {}
@@ -134,7 +155,7 @@ def _element(
         face + _mids_of(face, mids) + centre for face, centre in zip(faces, centres, strict=True)
     )
     family = name.rstrip("0123456789")
-    return Element(name, family, n_corners, np.array(nodes), full_faces, full_edges, np.array(powers))
+    return Element(name, family, n_corners, np.array(nodes), full_faces, full_edges, np.array(powers), rules)
 
 
 def _mids_of(face: tuple[int, ...], mids: dict[frozenset[int], int]) -> tuple[int, ...]:
@@ -146,13 +167,20 @@ _LINE = Element(
     "beam2", "line", 2, np.array([[-1.0, 0, 0], [1.0, 0, 0]]), (), ((0, 1),), np.array([[0, 0, 0], [1, 0, 0]])
 )
 
+_TET = (TET_CORNERS, TET_EDGES, TET_FACES)
+_HEX = (HEX_CORNERS, HEX_EDGES, HEX_FACES)
+_WEDGE = (WEDGE_CORNERS, WEDGE_EDGES, WEDGE_FACES)
+
 ELEMENTS: dict[str, Element] = {
-    "tet4": _element("tet4", TET_CORNERS, TET_EDGES, TET_FACES, tet_powers(1)),
-    "tet10": _element("tet10", TET_CORNERS, TET_EDGES, TET_FACES, tet_powers(2)),
-    "hex8": _element("hex8", HEX_CORNERS, HEX_EDGES, HEX_FACES, hex_powers("linear")),
-    "hex20": _element("hex20", HEX_CORNERS, HEX_EDGES, HEX_FACES, hex_powers("serendipity")),
-    "hex27": _element("hex27", HEX_CORNERS, HEX_EDGES, HEX_FACES, hex_powers("full")),
-    "wedge6": _element("wedge6", WEDGE_CORNERS, WEDGE_EDGES, WEDGE_FACES, wedge_powers(1)),
-    "wedge15": _element("wedge15", WEDGE_CORNERS, WEDGE_EDGES, WEDGE_FACES, wedge_powers(2)),
-    "beam2": _LINE,
+    element.name: element
+    for element in (
+        _element("tet4", _TET, tet_powers(1), Rules(((1,), (1,)), ((2,), (2,)), (1,))),
+        _element("tet10", _TET, tet_powers(2), Rules(((2,), (5,)), ((4,), (7,)), (2,))),
+        _element("hex8", _HEX, hex_powers("linear"), Rules(((2,), (2,)), ((2,), (3,)), (2,))),
+        _element("hex20", _HEX, hex_powers("serendipity"), Rules(((3,), (3,)), ((3,), (5,)), (2,))),
+        _element("hex27", _HEX, hex_powers("full"), Rules(((3,), (3,)), ((3,), (5,)), (2,))),
+        _element("wedge6", _WEDGE, wedge_powers(1), Rules(((2, 2), (2, 2)), ((2, 2), (4, 3)), (2, 2))),
+        _element("wedge15", _WEDGE, wedge_powers(2), Rules(((4, 3), (4, 3)), ((4, 3), (8, 5)), (2, 2))),
+        _LINE,
+    )
 }

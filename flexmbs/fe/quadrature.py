@@ -14,7 +14,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.fe.elements import ELEMENTS, Element
+from flexmbs.fe.elements import ELEMENTS, Element, Rules
 
 Floats = NDArray[np.float64]
 Orbit = tuple[float, tuple[float, ...]]
@@ -157,40 +157,36 @@ def wedge_rule(degree: int, n: int) -> Rule:
     return Rule(points, np.outer(w_flat, w).ravel())
 
 
+def rule_of(family: str, spec: tuple[int, ...]) -> Rule:
+    """Rule of a reference cell by the numbers of `elements.Rules`."""
+    return {"tet": tet_rule, "hex": hex_rule, "wedge": wedge_rule}[family](*spec)
+
+
+def _rules(name: str) -> tuple[str, Rules]:
+    element = ELEMENTS[name]
+    assert element.rules is not None
+    return element.family, element.rules
+
+
 @cache
 def stiffness_rule(name: str, straight: bool) -> Rule:
-    """Rule for K of an element; exact on straight elements.
-
-    On curved ones the integrand is rational. Curved tetrahedra take degree 5: the four points of the straight
-    element only just keep the rank and lose an order of accuracy in the stress.
-    """
-    return {
-        "tet4": lambda: tet_rule(1),
-        "tet10": lambda: tet_rule(2 if straight else 5),
-        "hex8": lambda: hex_rule(2),
-        "hex20": lambda: hex_rule(3),
-        "hex27": lambda: hex_rule(3),
-        "wedge6": lambda: wedge_rule(2, 2),
-        "wedge15": lambda: wedge_rule(4, 3),
-    }[name]()
+    """Rule for K of an element; exact on straight ones."""
+    family, rules = _rules(name)
+    return rule_of(family, rules.stiffness[0 if straight else 1])
 
 
 @cache
 def mass_rule(name: str, straight: bool) -> Rule:
-    """Rule that is exact for N_a N_b det J, so for Ms (F2a): det J is a polynomial, constant when straight.
+    """Rule that is exact for N_a N_b det J, so for Ms (F2a)."""
+    family, rules = _rules(name)
+    return rule_of(family, rules.mass[0 if straight else 1])
 
-    Degrees: tet10 2 + 2 + 3; hex20, hex27 4 + 5 per direction; wedge15 4 + 4 in the triangle, 4 + 5 along;
-    hex8 2 + 2 per direction; wedge6 2 + 1 in the triangle, 2 + 2 along.
-    """
-    return {
-        "tet4": lambda: tet_rule(2),
-        "tet10": lambda: tet_rule(4 if straight else 7),
-        "hex8": lambda: hex_rule(2 if straight else 3),
-        "hex20": lambda: hex_rule(3 if straight else 5),
-        "hex27": lambda: hex_rule(3 if straight else 5),
-        "wedge6": lambda: wedge_rule(2 if straight else 4, 2 if straight else 3),
-        "wedge15": lambda: wedge_rule(4 if straight else 8, 3 if straight else 5),
-    }[name]()
+
+@cache
+def stress_rule(name: str) -> Rule:
+    """Points where the stress of an element is best."""
+    family, rules = _rules(name)
+    return rule_of(family, rules.stress)
 
 
 @cache

@@ -14,7 +14,7 @@ from flexmbs.fe.beam_assembly import beam_geometric_stiffness, section_forces
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.quadrature import Rule, hex_rule, stiffness_rule, tet_rule, wedge_rule
+from flexmbs.fe.quadrature import stiffness_rule, stress_rule
 from flexmbs.fe.stress_loops import geometric_loop, stress_loop
 
 Floats = NDArray[np.float64]
@@ -23,20 +23,6 @@ Materials = Mapping[str, Material] | Material
 Progress = Callable[[float, str], None]
 
 CHUNK_BYTES = 2**24  # of products of mode gradients: large enough for BLAS, small enough for the cache
-
-
-@cache
-def stress_rule(kind: str) -> Rule:
-    """Points where the stress of an element is best: of one order less than its stiffness needs."""
-    return {
-        "tet4": lambda: tet_rule(1),
-        "tet10": lambda: tet_rule(2),
-        "hex8": lambda: hex_rule(2),
-        "hex20": lambda: hex_rule(2),
-        "hex27": lambda: hex_rule(2),
-        "wedge6": lambda: wedge_rule(2, 2),
-        "wedge15": lambda: wedge_rule(2, 2),
-    }[kind]()
 
 
 @cache
