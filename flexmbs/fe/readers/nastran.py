@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import Diagnostic
-from flexmbs.fe.readers.nastran_axes import Systems
+from flexmbs.fe.readers.nastran_axes import DEFAULT, Systems
 from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
 from flexmbs.fe.readers.raw import Block, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Ints, one_int
@@ -68,11 +68,12 @@ class _Model:
 
     def raw(self) -> RawMesh:
         default_system = 0
-        for entry in self.deck.entries:
+        for entry in self.deck.entries():
             if entry.name == "GRDSET":
                 default_system = entry.whole(1, 0)
-        for entry in self.deck.entries:
-            self._add(entry, default_system)
+            else:
+                self._add(entry)
+        self.systems.set_default(default_system)
         self._control_sets()
         raw = RawMesh(*self._nodes())
         raw.unsupported = self.unsupported
@@ -88,10 +89,10 @@ class _Model:
             raw.notes.append(Diagnostic("mesh.passed_over", str(self.deck.path), what, remedy, "warn"))
         return raw
 
-    def _add(self, entry: Entry, default_system: int) -> None:
+    def _add(self, entry: Entry) -> None:
         name = entry.name
         if name == "GRID":
-            system = entry.whole(1, default_system)
+            system = entry.whole(1, DEFAULT)
             point = np.array([entry.real(2), entry.real(3), entry.real(4)])
             number = entry.whole(0)
             known = self.systems.grids.get(number)

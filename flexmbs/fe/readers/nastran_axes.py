@@ -9,6 +9,8 @@ import numpy as np
 from flexmbs.fe.readers.nastran_cards import Entry
 from flexmbs.fe.readers.source import Damaged, Floats
 
+DEFAULT = -1  # a node that names no system
+
 
 @dataclass
 class Axes:
@@ -40,6 +42,12 @@ class Systems:
             if entry.text(start):
                 nodes = [entry.whole(start + k) for k in (1, 2, 3)]
                 self.axes[entry.whole(start)] = Axes(kind, 0, np.zeros((3, 3)), nodes, entry.line)
+
+    def set_default(self, system: int) -> None:
+        """Nodes without a system take that of GRDSET, which may stand anywhere."""
+        for number, (own, point) in self.grids.items():
+            if own == DEFAULT:
+                self.grids[number] = (system, point)
 
     def basic(self, system: int, points: Floats, line: int | None = None) -> Floats:
         """Basic coordinates of points (n, 3) given in a system."""

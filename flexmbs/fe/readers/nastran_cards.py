@@ -16,7 +16,7 @@ MAX_FILES = 1000
 MAX_LINES = 10  # of one entry that are kept; solids need four
 
 
-@dataclass
+@dataclass(slots=True)
 class Entry:
     """Name and fields behind it, continuations joined; blank fields are empty texts."""
 
@@ -46,9 +46,11 @@ class Entry:
 
 def short_real(text: str, name: str, line: int) -> float:
     """Numbers such as 1.5-3 and 2.D4."""
-    found = SHORT_EXPONENT.match(text)
-    candidate = f"{found[1]}e{found[2]}" if found else text.upper().replace("D", "E")
+    candidate = text.upper().replace("D", "E")
+    found = SHORT_EXPONENT.match(text) if "E" not in candidate else None
     try:
+        if found:
+            return float(f"{found[1]}e{found[2]}")
         return float(candidate)
     except ValueError:
         raise Damaged(f'{name}: expected a number, found "{text[:30]}"', line) from None
@@ -56,13 +58,39 @@ def short_real(text: str, name: str, line: int) -> float:
 
 @dataclass
 class Deck:
-    """A file as case control lines, comments, and bulk data entries."""
+    """A file as case control lines and bulk data; `comments` and `complete` are known after the entries."""
 
     path: Path
     control: list[tuple[str, int]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
+    bulk: list[tuple[str, int]] = field(default_factory=list)
     complete: bool = False
+
+    def entries(self) -> Iterator[Entry]:
+        """Entries one by one: a list of them would take ten times the memory of the file."""
+        current: Entry | None = None
+        count = 0
+        for line, number in self.bulk:
+            if "$" in line:
+                line, _, comment = line.partition("$")
+                self.comments.append(comment)
+            if not line or line.isspace():
+                continue
+            if line[:1] in ("E", "e") and line[:7].upper() == "ENDDATA":
+                self.complete = True
+                break
+            name, fields = split_fields(line)
+            if name and name[0] not in "+*":
+                if current is not None:
+                    yield current
+                current = Entry(name.upper(), fields, number)
+                count = 1
+            elif current is None:
+                raise Damaged("a continuation line without an entry before it", number)
+            elif (count := count + 1) <= MAX_LINES or current.name in ("SET1", "SET3"):
+                current.fields.extend(fields)
+        if current is not None:
+            yield current
 
 
 def read_deck(path: Path, data: bytes) -> Deck:
@@ -75,7 +103,7 @@ def read_deck(path: Path, data: bytes) -> Deck:
         lines = lines[begin + 1 :]
         if any(BEGIN.match(text) for text, _ in lines):
             raise Damaged("the file has several bulk data sections", remedy="superelements are not supported")
-    _entries(lines, deck)
+    deck.bulk = lines
     return deck
 
 
@@ -89,7 +117,7 @@ class _Lines:
         number = 0
         for line in data.decode("utf-8", "replace").splitlines():
             number += 1
-            if line[:7].upper() == "INCLUDE":
+            if line[:1] in ("I", "i") and line[:7].upper() == "INCLUDE":
                 self.files += 1
                 if depth >= MAX_DEPTH or self.files > MAX_FILES:
                     raise Damaged("includes are nested too deeply, or include themselves", number)
@@ -99,29 +127,6 @@ class _Lines:
                 yield from self.of(target, more, depth + 1)
             else:
                 yield line, number
-
-
-def _entries(lines: list[tuple[str, int]], deck: Deck) -> None:
-    current: Entry | None = None
-    count = 0
-    for line, number in lines:
-        if "$" in line:
-            line, _, comment = line.partition("$")
-            deck.comments.append(comment)
-        if not line.strip():
-            continue
-        if line[:7].upper() == "ENDDATA":
-            deck.complete = True
-            break
-        name, fields = split_fields(line)
-        if name and name[0] not in "+*":
-            current = Entry(name.upper(), fields, number)
-            deck.entries.append(current)
-            count = 1
-        elif current is None:
-            raise Damaged("a continuation line without an entry before it", number)
-        elif (count := count + 1) <= MAX_LINES or current.name in ("SET1", "SET3"):
-            current.fields.extend(fields)
 
 
 def split_fields(line: str) -> tuple[str, list[str]]:
