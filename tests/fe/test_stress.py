@@ -8,6 +8,7 @@ from flexmbs.fe.assembly import assemble
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import material
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.modes import smallest_modes
 from flexmbs.fe.shapes import box
 from flexmbs.fe.stress import extrapolation, geometric_stiffness, stress_modes, stress_rule
 from tests.fe import reference
@@ -126,3 +127,23 @@ def test_several_materials_and_wrong_places():
     with pytest.raises(InputError, match="choices: nodes, cells"):
         stress_modes(mesh, STEEL, U.reshape(-1, 1), at="gauss")
     assert assemble(mesh, {"": STEEL, "soft": soft}).n_dof == 36
+
+
+@pytest.mark.parametrize("element", ["hex20", "tet10"])
+def test_a_solid_column_buckles_at_eulers_load_F17(element):
+    """Cantilever under a compressive end load, in the space of its lowest bending modes."""
+    mesh = box([1.0, 0.05, 0.1], [12, 1, 2], corner=[0, 0, 0], element=element)
+    slender = material({"young": 210e9, "poisson": 0.0, "density": 7850})  # no clamping of the contraction
+    model = assemble(mesh, slender)
+    free = np.setdiff1d(np.arange(model.n_dof), model.dofs(mesh.node_sets["x_min"]))
+    K, M = (A.tocsr()[free][:, free].tocsc() for A in (model.K_fe, model.M_fe))
+    Phi = np.zeros((model.n_dof, 8))
+    Phi[free] = smallest_modes(K, M, n=8).V
+    pressed = np.zeros((model.n_dof, 1))
+    pressed[0::3, 0] = -mesh.points[:, 0] / (210e9 * 0.005)  # unit force: sigma_xx = -1 / A
+    K_geo = geometric_stiffness(mesh, slender, pressed, Phi)[0]
+    loads = 1.0 / np.linalg.eigvals(np.linalg.solve(Phi.T @ (model.K_fe @ Phi), -K_geo)).real
+    euler = np.pi**2 * 210e9 * np.array([0.1 * 0.05**3, 0.05 * 0.1**3]) / 12 / 4
+    # shear lowers the second by 1 / (1 + 1.2 P / G A), the space of modes raises both
+    assert np.sort(loads[loads > 0])[0] == pytest.approx(euler[0], rel=1e-2)
+    assert np.abs(loads / euler[1] - 1).min() < 2e-2
