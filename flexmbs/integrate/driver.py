@@ -19,6 +19,9 @@ from flexmbs.integrate.problem import Problem
 from flexmbs.integrate.tableaus import DOPRI5
 
 Floats = NDArray[np.float64]
+#: rho_inf = 1 on position level leaves a root at -1, which the turning of the constraints makes grow by h per
+#: step; slightly below, accelerations and multipliers settle, and the energy of the motion keeps as well
+CLOSED_RHO = 0.99
 SLICE_SECONDS = 0.1  # Python gets control back about this often: signals, progress
 
 
@@ -86,11 +89,12 @@ class Integrator:
         chosen = method[settings.method]
         self.problem, self.settings, self.times = problem, settings, np.ascontiguousarray(times, dtype=float)
         self.tab = chosen.tableau or DOPRI5
+        rho_inf = min(settings.rho_inf, CLOSED_RHO) if problem.closed else settings.rho_inf
         control = problem.n_pos + problem.n_vel + problem.n_aux - problem.n_free
         self.options = Options(
             int(chosen.tableau is not None), problem.n_pos, problem.n_vel, problem.n_aux, problem.n_held,
             control, problem.n_switch, float(settings.rtol), float(settings.atol), float(settings.step),
-            float(t_start), float(t_end), float(settings.rho_inf), int(settings.until),
+            float(t_start), float(t_end), float(rho_inf), int(settings.until),
         )  # fmt: skip
         self.memory = mem.memory(problem, t_start, y0)
         self.scratch = mem.scratch(problem, self.tab)

@@ -5,7 +5,7 @@ from flexmbs.integrate.methods import method
 
 @method("generalized-alpha")
 class GeneralizedAlpha:
-    """Implicit, order 2, numerical damping by `rho_inf`, adaptive or fixed step."""
+    """Implicit, order 2, numerical damping by `rho_inf` (at most 0.99 with loops), adaptive or fixed step."""
 
     order = 2
     compiled = True

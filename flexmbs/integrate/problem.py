@@ -35,7 +35,7 @@ class Problem:
 
     `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
     values that stay as they are during a step and are brought up to date by `project` (turn counters).
-    `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for rotations (whose scale is 1).
+    `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for rotations (whose scale is 1).
     `group` (n_pos + n_vel + n_aux,) gives components that share one scale in error control the same number.
     """
 
@@ -51,6 +51,7 @@ class Problem:
     n_held: int = 0
     n_free: int = 0
     n_switch: int = 0
+    closed: bool = False
     group: NDArray[np.int64] | None = None
     twin: NDArray[np.int64] | None = None
     stiffness: Callable[[float, Array], float] | None = None

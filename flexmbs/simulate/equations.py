@@ -224,6 +224,7 @@ def problem(system: System) -> Problem:
         n_aux=system.n_aux + N_QUAD,
         n_held=int(data.size[3]),
         n_free=N_QUAD,
+        closed=system.n_rows > 0,
         n_switch=len(data.laws.switch_expr) + len(data.free),
         rates=rates,
         shifted=shifted,

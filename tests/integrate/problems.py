@@ -133,7 +133,7 @@ def oscillators(*stiffness):
 
 
 def circle(gravity=9.81):
-    return problem(1, [gravity], 2, 2, 2)
+    return problem(1, [gravity], 2, 2, 2, closed=True)
 
 
 def top(A=1.0, B=2.0, C=3.0):
