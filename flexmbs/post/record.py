@@ -103,25 +103,24 @@ class Record:
 
     @cached_property
     def case(self) -> dict[str, Any]:
-        """The case as resolved: numbers in SI units, parameters inserted; {} when the result has none."""
-        raw = self.get("provenance/case_resolved", "")
-        loaded = json.loads(raw) if isinstance(raw, str) and raw.strip() else {}
-        return loaded if isinstance(loaded, dict) else {}
+        """The case as it stands with the result: its tables, with places, shapes and files as numbers."""
+        found: dict[str, Any] = {}
+        for name in ("provenance/case_resolved", "provenance/drawing"):
+            raw = self.get(name, "")
+            loaded = json.loads(raw) if isinstance(raw, str) and raw.strip() else {}
+            found |= loaded if isinstance(loaded, dict) else {}
+        return found
 
     @property
     def title(self) -> str:
         return str(self.case.get("title") or self.path.name.split(".")[0])
 
-    @property
-    def folders(self) -> list[Path]:
-        """Where files that the case names may lie: beside the case, beside the result, here."""
-        named = self.get("provenance/case_path", "")
-        beside = [Path(named).parent] if isinstance(named, str) and named.strip() else []
-        return [*beside, self.path.parent, Path()]
-
     def find_file(self, name: str) -> Path | None:
-        """A file that the case names, wherever it lies now; None when it cannot be found."""
-        for folder in self.folders:
+        """A file that the case names, wherever it lies now; None when it cannot be found.
+
+        Looked for where it was, seen from the result, then beside the result and in the current folder.
+        """
+        for folder in (self.path.parent, Path()):
             for candidate in (folder / name, folder / Path(name).name):
                 if name and candidate.is_file():
                     return candidate
