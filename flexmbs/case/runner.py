@@ -16,7 +16,7 @@ from flexmbs.case.drawing import drawing
 from flexmbs.case.outcome import Comparison, check_channels, comparisons, metrics
 from flexmbs.dynamics.mechanism import Mechanism, build
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.expressions import Expression, ExpressionError
+from flexmbs.expressions import Expression, ExpressionError, constant
 from flexmbs.results import Item, Result
 from flexmbs.simulate import RunSettings, Summary, simulate
 
@@ -89,12 +89,16 @@ def execute(
 
 
 def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
-    """The system of a case with the condition of `until`, every channel of the case checked."""
+    """The system of a case with `until` and the expressions of its sensors; all channels checked."""
     model = case.model(progress)
     wrong = check_channels(case, model)
     if wrong:
         raise InputError(*wrong)
-    free = {f"sensor:{n}": s.value for n, s in model.sensors.items() if s.type == "expression"}
+    free = {
+        f"sensor:{name}": sensor.value if isinstance(sensor.value, Expression) else constant(sensor.value)
+        for name, sensor in model.sensors.items()
+        if sensor.type == "expression"
+    }
     until = _until(case)
     return build(model, free | ({"until": until} if until is not None else {}))
 
