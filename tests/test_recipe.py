@@ -12,7 +12,8 @@ from flexmbs.errors import InputError
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shapes import box
 from flexmbs.modaldata import ModalData
-from flexmbs.reduce.keys import interface_table, make_recipe
+from flexmbs.reduce.keys import make_recipe
+from flexmbs.reduce.recipe import interface_table
 
 BAR = """
 modes = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,11 +58,15 @@ class Interface:
 
 def parse_dofs(text: str | Sequence[str], where: str) -> tuple[int, ...]:
     """`"x y rz"` -> (0, 1, 5)."""
-    words = text.replace(",", " ").split() if isinstance(text, str) else list(text)
+    words: list[Any] = [text]
+    if isinstance(text, str | list | tuple):
+        words = text.replace(",", " ").split() if isinstance(text, str) else list(text)
     for word in words:
         if word not in DIRECTIONS:
             raise InputError(
-                Diagnostic("recipe.dofs", where, f'unknown direction "{word}"', nearest(word, DIRECTIONS))
+                Diagnostic(
+                    "recipe.dofs", where, f'unknown direction "{word}"', nearest(str(word), DIRECTIONS)
+                )
             )
     if not words:
         raise InputError(Diagnostic("recipe.dofs", where, "names no direction", 'for example dofs = "x y z"'))

@@ -18,6 +18,7 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import ShapeIntegrals, shape_integrals
 from flexmbs.reduce.recipe import Given, Recipe
 from flexmbs.reduce.source import Source
+from flexmbs.reduce.values import LARGEST
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +67,7 @@ def nodal_shapes(given: Given, source: Source) -> Floats:
 
 
 def _require_finite(U: Floats) -> None:
-    bad = np.flatnonzero(~np.isfinite(U).all(axis=(0, 1)))
+    bad = np.flatnonzero(~(np.abs(U) < LARGEST).all(axis=(0, 1)))
     if len(bad):
         what = f"shape {bad[0] + 1} has no finite value everywhere on the body"
         raise InputError(Diagnostic("recipe.given", "given.shapes", what))

@@ -24,6 +24,7 @@ from flexmbs.reduce.recipe import (
     LoadSpec,
     PointMassSpec,
     Recipe,
+    merge,
 )
 from flexmbs.reduce.values import Key, Values
 from flexmbs.toml_file import TomlFile, read_toml
@@ -58,32 +59,6 @@ def make_recipe(
     )
     values.found.raise_errors()
     return recipe
-
-
-def merge(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of the recipe overridden by options; interfaces of the options replace all of the recipe's."""
-    merged = {**data, **{key: value for key, value in options.items() if value is not None}}
-    if any(options.get(key) is not None for key in ("modes", "fmax", "tol")):
-        for key in ("modes", "fmax", "tol"):
-            if options.get(key) is None and not (key == "fmax" and options.get("tol") is not None):
-                merged.pop(key, None)
-    if isinstance(merged.get("interfaces"), Sequence) and not isinstance(merged["interfaces"], str):
-        merged["interfaces"] = interface_table(merged["interfaces"])
-    return merged
-
-
-def interface_table(items: Sequence[Any]) -> dict[str, Any]:
-    """`["bore", "pin:rbe3"]` -> the table of a recipe."""
-    table: dict[str, Any] = {}
-    for item in items:
-        if isinstance(item, Mapping):
-            table[str(item.get("name", item.get("set", "")))] = {k: v for k, v in item.items() if k != "name"}
-        else:
-            name, _, tie = str(item).rpartition(":")
-            if not name or tie.lower() not in TIES:
-                name, tie = str(item), "rbe2"
-            table[name] = {"set": name, "tie": tie.lower()}
-    return table
 
 
 class RecipeReader(BodyReader):
@@ -143,12 +118,19 @@ class RecipeReader(BodyReader):
 
     def point_masses(self) -> tuple[PointMassSpec, ...]:
         v, result = self.v, []
-        for k, item in enumerate(self.data.get("point_masses", [])):
+        listed = self.data.get("point_masses", [])
+        if not isinstance(listed, list | tuple):
+            v.error(("point_masses",), "expected a list of tables")
+            return ()
+        for k, item in enumerate(listed):
             key: Key = ("point_masses", k)
             table = v.table(key, item, ("node", "interface", "mass", "inertia"))
             if ("node" in table) == ("interface" in table):
                 v.error(key, "needs either node or interface", code="recipe.point_mass")
             inertia = table.get("inertia", [0.0, 0.0, 0.0])
+            if not isinstance(inertia, list | tuple | np.ndarray):
+                v.error((*key, "inertia"), "expected 3 numbers or 3 rows of 3")
+                inertia = [0.0, 0.0, 0.0]
             nested = (
                 bool(len(inertia)) and isinstance(inertia[0], Sequence) and not isinstance(inertia[0], str)
             )
@@ -273,14 +255,18 @@ class RecipeReader(BodyReader):
             return None
         table = v.table(("given",), self.data["given"], ("shapes", "values", "stiffness", "damping"))
         shapes = []
-        for k, row in enumerate(table.get("shapes", [])):
+        listed = table.get("shapes", [])
+        if not isinstance(listed, list | tuple):
+            v.error(("given", "shapes"), "expected a list of shapes, each with its x, y and z component")
+            listed = []
+        for k, row in enumerate(listed):
             if not isinstance(row, list | tuple) or len(row) != 3:
                 v.error(("given", "shapes", k), "needs three components, x, y and z")
                 continue
             laws = [v.law(("given", "shapes", k, c), item) for c, item in enumerate(row)]
             if all(law is not None for law in laws):
                 shapes.append(tuple(law for law in laws if law is not None))
-        has_values = "values" in table and len(table["values"]) > 0
+        has_values = "values" in table and table["values"] not in ([], ())
         if has_values and shapes:
             v.error(("given",), "needs either shapes or values", code="recipe.given")
         nodal = v.numbers(("given", "values"), table["values"], (-1, -1, -1)) if has_values else None
@@ -290,6 +276,8 @@ class RecipeReader(BodyReader):
             if name in table
         }
         n = len(shapes) if nodal is None else len(nodal)
+        if not n:
+            v.error(("given",), "has neither shapes nor values", code="recipe.given")
         for name, item in matrix.items():
             if item.shape != (n, n):
                 v.error(("given", name), f"is {item.shape[0]} x {item.shape[1]}, expected {n} x {n}")

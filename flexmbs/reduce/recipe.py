@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from flexmbs.expressions import Expression
 from flexmbs.fe.materials import Material
+from flexmbs.modal.interfaces import TIES
 
 Floats = NDArray[np.float64]
 
@@ -97,3 +99,29 @@ class Recipe:
     fix_where: dict[str, str] = field(default_factory=dict)
     name: str = "recipe"
     text: str = ""
+
+
+def merge(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of the recipe overridden by options; interfaces of the options replace all of the recipe's."""
+    merged = {**data, **{key: value for key, value in options.items() if value is not None}}
+    if any(options.get(key) is not None for key in ("modes", "fmax", "tol")):
+        for key in ("modes", "fmax", "tol"):
+            if options.get(key) is None and not (key == "fmax" and options.get("tol") is not None):
+                merged.pop(key, None)
+    if isinstance(merged.get("interfaces"), Sequence) and not isinstance(merged["interfaces"], str):
+        merged["interfaces"] = interface_table(merged["interfaces"])
+    return merged
+
+
+def interface_table(items: Sequence[Any]) -> dict[str, Any]:
+    """`["bore", "pin:rbe3"]` -> the table of a recipe."""
+    table: dict[str, Any] = {}
+    for item in items:
+        if isinstance(item, Mapping):
+            table[str(item.get("name", item.get("set", "")))] = {k: v for k, v in item.items() if k != "name"}
+        else:
+            name, _, tie = str(item).rpartition(":")
+            if not name or tie.lower() not in TIES:
+                name, tie = str(item), "rbe2"
+            table[name] = {"set": name, "tie": tie.lower()}
+    return table

@@ -24,6 +24,9 @@ from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+#: largest entry of a matrix whose products stay finite
+LARGEST = 1e100
+
 Progress = Callable[[float, str], None] | None
 
 
@@ -81,6 +84,9 @@ def _finish(
     found = Diagnostics()
     interfaces, found = _interfaces(recipe, mesh, fe.n_per_node == 6, found)
     fixed = _fixed(recipe, mesh, fe.n_per_node, found)
+    for name, A in (("stiffness", fe.K_fe), ("mass", fe.M_fe)):
+        if A.nnz and not abs(A).max() < LARGEST:  # not even finite, or products of it would not be
+            found.error("recipe.range", recipe.name, f"the {name} matrix is out of range", "check the units")
     found.raise_errors()
     if mesh is not fe.mesh:
         fe = FeModel(mesh, fe.n_per_node, fe.K_fe, fe.M_fe, fe.mass_form)

@@ -18,6 +18,8 @@ from flexmbs.units import Dimension, UnitError
 Floats = NDArray[np.float64]
 Key = tuple[str | int, ...]
 
+#: numbers beyond this are mistakes, and their products would not be finite
+LARGEST = 1e60
 ROTATIONS = ("axis", "angle", "sequence", "angles", "quaternion", "matrix", "x", "y", "z")
 
 
@@ -45,6 +47,13 @@ class Values:
 
     def number(self, key: Key, value: Any, dimension: Dimension | None, *, scale: float = 1.0) -> float:
         """A number in SI units; a bare one counts in units of `scale`."""
+        number = self._number(key, value, dimension, scale)
+        if not abs(number) < LARGEST:
+            self.error(key, f"{value!r} is out of range")
+            return 1.0
+        return number
+
+    def _number(self, key: Key, value: Any, dimension: Dimension | None, scale: float) -> float:
         try:
             if isinstance(value, str) and value.lstrip().startswith("="):
                 return self._expression(value)
@@ -102,7 +111,7 @@ class Values:
     def whole(self, key: Key, value: Any, least: int = 0) -> int:
         """An integer not below `least`."""
         number = self.number(key, value, None)
-        if isinstance(value, bool) or number != int(number) or number < least:
+        if isinstance(value, bool) or number != int(number) or not least <= number < 2**62:
             self.error(key, f"expected a whole number from {least}, found {value}")
             return least
         return int(number)
