@@ -57,7 +57,12 @@ def sample(kind, shape=curved):
         node_number=np.arange(mesh.n_nodes) * 3 + 11,
         cell_number={kind: np.arange(mesh.n_cells) * 2 + 101},
         node_sets={"corner": np.flatnonzero((cube == 1.0).all(axis=1)), "low": low},
-        face_sets={"left": faces_within(mesh, low), "top": faces_within(mesh, high)},
+        face_sets={
+            "left": faces_within(mesh, low),
+            "top": faces_within(mesh, high),
+            "front": faces_within(mesh, np.flatnonzero(cube[:, 1] == 0.0)),
+            "right": faces_within(mesh, np.flatnonzero(cube[:, 0] == 1.0)),
+        },
         cell_sets={"half": {kind: half}, "all": {kind: np.arange(mesh.n_cells)}},
     )
 

@@ -31,11 +31,13 @@ FORMATS = {
 }
 AFFINE = np.array([[1.0, 0.2, 0], [0, 1.1, 0.3], [0.1, 0, 0.9]])
 ROUNDED = {"bdf-small": 1e-3, "bdf-large": 1e-9}  # digits of the field
-# names of the sets `left`, `top`, `half`, `low`, `corner` where a format has no names
+FACES = ("left", "top", "front", "right")
+# names of the sets where a format has no names
 RENAMED = {
-    "vtk": {"left": "region_5", "top": "region_6"},
-    "vtu": {"left": "region_5", "top": "region_6"},
-    "bdf": {"left": "pid_50", "top": "pid_51", "low": "set_7", "corner": None, "all": None},
+    "vtk": {name: f"region_{5 + k}" for k, name in enumerate(FACES)},
+    "vtu": {name: f"region_{5 + k}" for k, name in enumerate(FACES)},
+    "bdf": {name: f"pid_{50 + k}" for k, name in enumerate(FACES)}
+    | {"low": "set_7", "corner": None, "all": None},
     "msh": {"low": None},
 }
 
@@ -62,7 +64,7 @@ def test_geometry_numbers_and_sets_survive(samples, tmp_path, form, kind):
     assert sorted(back.cell_number[kind]) == sorted(mesh.cell_number[kind])
     np.testing.assert_array_equal(np.sort(back.node_number), mesh.node_number)
     named = RENAMED.get(ending, {}) | ({"low": None} if form == "bdf-small" else {})
-    for name in ("left", "top"):
+    for name in FACES:
         there = face_geometry(back, named.get(name, name))
         np.testing.assert_allclose(there, face_geometry(mesh, name), rtol=0, atol=atol)
     for name in ("half", "all", "corner", "low"):
