@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs._jit import handle
 from flexmbs.dynamics import evaluate
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.forces.tables import workspace as law_workspace
@@ -21,10 +22,10 @@ class Evaluator:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.tables = system.tables
-        self.ws = system.workspace()
-        self.laws = system.laws.tables
-        self.law_work = law_workspace(self.laws)
+        self.tables = handle(system.tables)
+        self.ws = handle(system.workspace())
+        self.laws = handle(system.laws.tables)
+        self.law_work = handle(law_workspace(system.laws.tables))
         self.acc = np.zeros(system.n_vel)
 
     def _args(self, state: State, acc: Array) -> tuple[Any, ...]:

@@ -35,7 +35,8 @@ class Problem:
 
     `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
     values that stay as they are during a step and are brought up to date by `project` (turn counters).
-    `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for rotations (whose scale is 1).
+    `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for
+    rotations (whose scale is 1).
     `group` (n_pos + n_vel + n_aux,) gives components that share one scale in error control the same number.
     """
 
