@@ -10,7 +10,7 @@ from typing import Any
 from flexmbs._jit import is_cached
 from flexmbs.errors import Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
-from flexmbs.integrate.loop import run
+from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Result, ResultWriter
 from flexmbs.simulate.analyses import start_state
 from flexmbs.simulate.choose import Choice, choose
@@ -54,7 +54,7 @@ def simulate(
     user should know. Raises `SolverError` or `Interrupted`, and keeps what was computed.
     """
     say = say or (lambda text: None)
-    if not (is_cached(sample) and is_cached(run)):
+    if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes a minute or two")
     state = start_state(system, settings)
     equations = problem(system)
