@@ -39,7 +39,9 @@ class Context:
 class Table(BaseModel):
     """Base of all tables: unknown keys are errors; in Python `from` and `in` are `from_` and `in_`."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", populate_by_name=True, arbitrary_types_allowed=True, defer_build=True
+    )
 
 
 class Measured(float):
