@@ -187,13 +187,16 @@ def test_nastran_grdset_and_short_numbers(tmp_path):
 
 def test_nastran_sets_ranges_and_loads(tmp_path):
     text = (
-        "SOL 103\nSET 4 = 1 THRU 8 EXCEPT 3,6\nSET 5 = 1 THRU 7 BY 2\nSET 6=ALL\nBEGIN BULK\n" + GRIDS + CHEXA
+        "SOL 103\nSET 4 = 1 THRU 8 EXCEPT 3,6\nSET 5 = 1 THRU 7 BY 2\nSET 6=ALL\n"
+        "SET 7=0.1,2.5\nSET 8=1,99\nBEGIN BULK\n" + GRIDS + CHEXA
     )
     text += "SET1,9,5,THRU,8\nPLOAD4,70,1,1.,,,,5,7\nRBE2,5,1,123,2\nENDDATA\n"
     mesh = read(tmp_path, "m.bdf", text)
     assert numbers(mesh, "set_4") == [1, 2, 4, 5, 7, 8] and numbers(mesh, "set_5") == [1, 3, 5, 7]
     assert numbers(mesh, "set_9") == [5, 6, 7, 8] and numbers(mesh, "pload4_70") == [5, 6, 7, 8]
-    assert "1 RBE2 entries are passed over" in str(mesh.notes[0])
+    assert "set 8 is passed over" in str(mesh.notes[0]) and "1 RBE2 entries are passed over" in str(
+        mesh.notes[1]
+    )
 
 
 def test_nastran_tetra_load_names_the_opposite_node(tmp_path):

@@ -41,6 +41,7 @@ OTHERS = re.compile(r"(CPYRAM?|CBEAM3|CBEND|CONROD|CTUBE|CBUSH\w*|CELAS\d|CDAMP\
 SECTIONS = re.compile(r"(PSHELL|PCOMPG?|PBARL?|PBEAML?|PBCOMP|PROD|PSHEAR)$")
 RIGID = re.compile(r"(RBE1|RBE2|RBE3|RBAR1?|RROD|RSPLINE|RSSCON|MPC)$")
 SET = re.compile(r"\s*SET\s+(\d{1,9})\s*=\s*(.*)", re.IGNORECASE)
+WORDS = re.compile(r"\b(?!THRU\b|BY\b|EXCEPT\b)[A-Z]|[./]")
 NAMES = (
     re.compile(r"ANSA_NAME_COMMENT;(?P<id>\d+);(?P<kind>PSOLID|SET|PSHELL);(?P<name>[^;]+);"),
     re.compile(r'HMNAME\s+(?P<kind>PROP|COMP)\s+(?P<id>\d+)\s*"(?P<name>[^"]+)"'),
@@ -179,19 +180,22 @@ class _Model:
             if text.endswith(","):
                 continue
             found = SET.match(text)
-            if found and found[2].strip().upper() != "ALL":
+            if found and not WORDS.search(found[2].upper()):  # sets of names and ALL are for output only
                 self.sets[int(found[1])] = parse_items(found[2].replace(",", " "), start)
             text = ""
 
     def _named_sets(self, raw: RawMesh) -> None:
-        """A set is one of nodes when all its numbers are nodes; of elements likewise; or both."""
+        """A set is one of nodes when all its numbers are nodes; of elements likewise; it may be both."""
         names = self._comment_names()
         cells = np.concatenate([np.zeros(0, dtype=np.int64), *(block.number for block in raw.blocks)])
         for number, parts in self.sets.items():
             name = names.get(("set", number), f"set_{number}")
             of_nodes, of_cells = all_known(parts, raw.node_number), all_known(parts, cells)
-            if of_nodes or not of_cells:
+            if of_nodes:
                 raw.node_sets[name] = parts
+            if not of_nodes and not of_cells:
+                what = f"set {number} is passed over: its numbers are not all nodes, nor all elements"
+                raw.notes.append(Diagnostic("mesh.passed_over", str(self.deck.path), what, severity="warn"))
             if of_cells:
                 raw.cell_sets.setdefault(name, []).extend(parts)
 

@@ -133,7 +133,7 @@ def split_fields(line: str) -> tuple[str, list[str]]:
     """First field, without the mark of large field, and the data fields (8 or 4) of a line."""
     if "\t" in line:
         line = line.expandtabs(8)
-    if "," in line:
+    if 0 <= line.find(",") < 10:  # behind a name; further on a comma belongs to a text
         words = [word.strip() for word in line.split(",")]
         large = "*" in words[0]
         width = 4 if large else 8

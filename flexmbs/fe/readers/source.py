@@ -94,7 +94,11 @@ def one_int(text: str, what: str, line: int | None = None) -> int:
 
 def confined(path: Path, name: str, line: int, root: Path) -> Path:
     """Path of an included file, which must lie in the folder of the mesh file or below."""
-    target = (path.parent / name.strip().strip("'\"").replace("\\", "/")).resolve()
+    name = name.strip().strip("'\"").replace("\\", "/")
+    try:
+        target = (path.parent / name).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise Damaged(f'include "{name[:80]}" is no path', line) from None
     if not target.is_relative_to(root.resolve()):
         raise Damaged(f'include "{name}" leaves the folder of the mesh file', line, "copy it beside the mesh")
     if not target.is_file():
