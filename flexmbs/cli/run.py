@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 from flexmbs.cli.output import Output, Progress
 from flexmbs.errors import Diagnostic, ExitCode, UsageError
 
 LATER = {
-    "live": "watch the result with: flexmbs report RESULT.h5",
     "verify_solution": "compare two runs of different rtol with: flexmbs compare A.h5 B.h5",
 }
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify", action="store_true", help="exit 6 when [expected] is not met, or is empty"
     )
-    parser.add_argument("--live", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--live", action="store_true", help="serve a page that follows the run, on this machine")
     parser.add_argument("--verify-solution", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--allow-python", action="store_true", help="let the case call its Python functions")
 
@@ -45,13 +45,24 @@ def run(args: argparse.Namespace) -> Output:
     case = Case.load(args.case, allow_python=args.allow_python, **parse_settings(args.set))
     if args.verify and not case.spec.expected:
         raise UsageError(Diagnostic("usage.verify", args.case, "has no [expected] values to verify"))
-    done = execute(
-        case, args.output, overwrite=args.overwrite, resume=args.resume,
-        progress=Progress("run", quiet=args.quiet),
-        announce=lambda t: _tell(f"committed t={t:.12g}", args.quiet),
-        say=lambda text: _tell(text, args.quiet),
-    )  # fmt: skip
+    with _live_page(case, args) if args.live else nullcontext():
+        done = execute(
+            case, args.output, overwrite=args.overwrite, resume=args.resume,
+            progress=Progress("run", quiet=args.quiet),
+            announce=lambda t: _tell(f"committed t={t:.12g}", args.quiet),
+            say=lambda text: _tell(text, args.quiet),
+        )  # fmt: skip
     return _output(done)
+
+
+def _live_page(case: Any, args: argparse.Namespace) -> Any:
+    """The server of the page that follows the run; its address is said whatever --quiet says."""
+    from flexmbs.case.runner import result_path, settings
+    from flexmbs.post.live import LiveServer
+
+    server = LiveServer(args.output or result_path(case), settings(case).t_end)
+    _tell(f"watch the run at {server.url}", quiet=False)
+    return server
 
 
 def _tell(text: str, quiet: bool) -> None:
