@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify", action="store_true", help="exit 6 when [expected] is not met, or is empty"
     )
-    parser.add_argument("--live", action="store_true", help="serve a page that follows the run, on this machine")
+    parser.add_argument("--live", action="store_true", help="serve a page that follows the run")
     parser.add_argument("--verify-solution", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--allow-python", action="store_true", help="let the case call its Python functions")
 
