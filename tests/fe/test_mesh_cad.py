@@ -149,3 +149,34 @@ def test_absent_gmsh_names_the_command(part, tmp_path, monkeypatch):
     with pytest.raises(MissingComponentError) as error:
         mesh_cad(part, tmp_path / "p.msh")
     assert 'pip install "flexmbs[cad]"' in str(error.value) and int(error.value.exit_code) == 5
+
+
+@pytest.fixture
+def fake_gmsh(tmp_path, monkeypatch):
+    """A module gmsh of one's own, for what the real one does only on other machines."""
+    folder = tmp_path / "fake"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    return lambda text: (folder / "gmsh.py").write_text(text)
+
+
+def test_libraries_of_gmsh_that_are_absent(part, tmp_path, fake_gmsh):
+    fake_gmsh('raise OSError("libGLU.so.1: cannot open shared object file")\n')
+    with pytest.raises(MissingComponentError) as error:
+        mesh_cad(part, tmp_path / "p.msh")
+    assert "libGLU.so.1" in str(error.value) and "apt-get install" in str(error.value)
+
+
+def test_a_crash_of_gmsh_is_not_ours(part, tmp_path, fake_gmsh):
+    fake_gmsh("import os, signal\ndef initialize(*a, **k): os.kill(os.getpid(), signal.SIGSEGV)\n")
+    with pytest.raises(InputError, match="gmsh stopped .signal 11"):
+        mesh_cad(part, tmp_path / "p.msh")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
+def test_memory_is_limited(part, tmp_path, fake_gmsh):
+    fake_gmsh("def initialize(*a, **k): bytearray(8 << 30)\n")
+    with pytest.raises(InputError, match="MemoryError"):
+        mesh_cad(part, tmp_path / "p.msh", memory=1 << 30)
+    assert not (tmp_path / "p.msh").exists()
