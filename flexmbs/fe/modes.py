@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from flexmbs.errors import Diagnostic, InputError, SolverError
 from flexmbs.fe.solvers import FACTORS, factorise, require_solver
@@ -47,6 +48,12 @@ def smallest_modes(
     require_solver(solver)
     if (n is None) == (fmax is None):
         raise InputError(Diagnostic("modes", "modes", "give either their number or fmax", ""))
+    # the BLAS pools of numpy and SciPy spin against each other: one thread is faster than two
+    with threadpool_limits(1, user_api="blas"):
+        return _modes(K, M, n, fmax, shift, solver)
+
+
+def _modes(K: Any, M: Any, n: int | None, fmax: float | None, shift: float | None, solver: str) -> Modes:
     size = K.shape[0]
     count = _count_below(K, M, (2.0 * np.pi * fmax) ** 2, solver) if fmax is not None else int(n or 0)
     count = min(count, size)

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -182,12 +180,3 @@ class PardisoFactor:
 
 
 FACTORS: dict[str, Any] = {"superlu": SuperLUFactor, "cholmod": CholmodFactor, "pardiso": PardisoFactor}
-
-
-@contextmanager
-def blas_threads(count: int) -> Iterator[None]:
-    """Limit every BLAS pool of the process: numpy's and SciPy's spin against each other otherwise."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=count, user_api="blas"):
-        yield

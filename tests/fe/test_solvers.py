@@ -12,7 +12,7 @@ from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import material
 from flexmbs.fe.modes import default_shift, smallest_modes
 from flexmbs.fe.shapes import beam, box
-from flexmbs.fe.solvers import SOLVERS, blas_threads, equal_columns, factorise, require_solver
+from flexmbs.fe.solvers import SOLVERS, equal_columns, factorise, require_solver
 
 STEEL = material("steel")
 INSTALLED = [
@@ -124,10 +124,3 @@ def test_solvers_that_are_unknown_or_not_installed_are_named(monkeypatch, clampe
             factorise(clamped[0], solver=solver)
     with pytest.raises(InputError, match="their number or fmax"):
         smallest_modes(*clamped)
-
-
-def test_blas_threads_are_limited_inside_only():
-    from threadpoolctl import threadpool_info
-
-    with blas_threads(1):
-        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
