@@ -256,8 +256,8 @@ class Sensor(Table):
         for key in ("on", "joint", "value"):
             if key == need and getattr(self, key) is None:
                 raise fail(f'a sensor of type "{self.type}" needs "{key}"')
-            if key != need and getattr(self, key) is not None:
+            if key != need and getattr(self, key) is not None and (self.type, key) != ("energy", "on"):
                 raise fail(f'a sensor of type "{self.type}" takes no "{key}"')
-        if self.at is not None and self.on is None:
-            raise fail('"at" goes with "on"')
+        if self.at is not None and need != "on":
+            raise fail(f'a sensor of type "{self.type}" takes no "at"')
         return self
