@@ -200,7 +200,7 @@ def _check_connections(mesh: Mesh, where: str, found: Diagnostics) -> None:
         what = f"{crowded} faces belong to more than two cells"
         found.error("mesh.crowded_faces", where, what, "cells overlap: remesh")
     _check_parts(mesh, where, found)
-    if not any(item.code == "mesh.inverted_cells" for item in found.errors):  # would follow from it
+    if not {item.code for item in found.errors} & {"mesh.inverted_cells", "mesh.flat_cells"}:  # would follow
         _check_hanging(mesh, where, found)
 
 

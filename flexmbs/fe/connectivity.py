@@ -12,14 +12,22 @@ from flexmbs.fe.skin import CORNERS_OF_FACE, face_table, group_rows, skin_faces
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+CROWDED = 20  # neighbours per point: beyond, all pairs would take the square of the memory
 COLLINEAR = 1e-6  # relative: shared nodes on one line carry no moment about it
 
 
 def coincident_pairs(points: Floats, tolerance: float) -> Ints:
-    """Pairs (n, 2) of points closer than the tolerance."""
+    """Pairs (n, 2) of points closer than the tolerance; of crowds, a chain through all of them."""
     from scipy.spatial import cKDTree
 
-    return cKDTree(points).query_pairs(tolerance, output_type="ndarray").astype(np.int64)
+    tree = cKDTree(points)
+    if tree.count_neighbors(tree, tolerance) <= CROWDED * len(points):
+        return tree.query_pairs(tolerance, output_type="ndarray").astype(np.int64)
+    places = np.round(points / max(tolerance, 1e-300)) if tolerance else points
+    _, label = np.unique(places, axis=0, return_inverse=True)
+    order = np.argsort(label.ravel(), kind="stable")
+    same = np.diff(label.ravel()[order]) == 0
+    return np.stack([order[:-1][same], order[1:][same]], axis=1)
 
 
 def duplicate_cells(mesh: Mesh) -> dict[str, Ints]:

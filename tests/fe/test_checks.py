@@ -127,6 +127,16 @@ def test_collapsed_brick_is_a_warning():
     assert "mesh.collapsed_cells" in codes(check.warnings) and not check.errors
 
 
+def test_crowds_of_nodes_take_no_memory():
+    """Two hundred thousand nodes in one place: all pairs of them would be 2e10."""
+    points = np.zeros((200_000, 3))
+    mesh = Mesh(points, {"tet4": np.arange(200_000).reshape(-1, 4)})
+    check = check_mesh(mesh)
+    assert {"mesh.flat_cells", "mesh.components"} <= set(codes(check.errors))
+    points = 1e-12 * np.random.default_rng(1).random((2000, 3))
+    assert merge_nodes(Mesh(points, {"tet4": np.arange(2000).reshape(-1, 4)}), 1e-9)[1] > 1900
+
+
 def test_duplicate_cells_are_an_error():
     mesh = lattice_mesh("hex8")
     rows = np.concatenate([mesh.cells["hex8"], mesh.cells["hex8"][3:4, [1, 2, 3, 0, 5, 6, 7, 4]]])
