@@ -50,6 +50,7 @@ def check_references(source: Source, problems: Diagnostics) -> None:
         for key in value if isinstance(value, dict) else {}:
             checker.joint((*path, key), key, key=True)
     checker.visuals()
+    checker.sweep()
 
 
 def table_of(data: dict[str, Any], name: str) -> dict[str, Any]:
@@ -116,3 +117,22 @@ class _Checker:
             known = self.frames_of(name)
             if isinstance(to, str) and known is not None and to not in known:
                 self.fail(("bodies", name, "visual", "to"), f'no frame "{to}"', nearest(to, known))
+
+    def sweep(self) -> None:
+        """Parameters that are varied must exist, and collected metrics too."""
+        sweep = table_of(self.source.data, "sweep")
+        known = list(table_of(self.source.data, "parameters"))
+        tables = [("grid",), ("zip",), ("sample", "parameters")]
+        for words in tables:
+            found: Any = sweep
+            for word in words:
+                found = found.get(word, {}) if isinstance(found, dict) else {}
+            for name in found if isinstance(found, dict) else {}:
+                if name not in known and "." not in name:
+                    path = ("sweep", *words, name)
+                    self.fail(path, f'there is no parameter "{name}"', nearest(name, known), key=True)
+        collect = sweep.get("collect", [])
+        metrics = list(table_of(self.source.data, "metrics"))
+        for k, name in enumerate(collect if isinstance(collect, list) else []):
+            if isinstance(name, str) and name not in metrics:
+                self.fail(("sweep", "collect", k), f'there is no metric "{name}"', nearest(name, metrics))

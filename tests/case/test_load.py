@@ -272,6 +272,33 @@ def test_wrong_rotations_are_errors(tmp_path, rot):
     assert any("9:16" in item or "9:18" in item or "9:" in item for item in errors(tmp_path, text))
 
 
+def test_two_drives_on_one_coordinate_contradict(tmp_path):
+    text = GOOD + '[drives.again]\njoint = "main"\nvelocity = 3\n'
+    assert any("already driven by drives.motor" in item for item in errors(tmp_path, text))
+
+
+def test_start_of_a_held_body_belongs_to_its_joint(tmp_path):
+    text = GOOD.replace("mass = 0.2", "mass = 0.2\ninitial = { velocity = [1, 0, 0] }")
+    found = errors(tmp_path, text)
+    assert any(
+        "bodies.slider.initial: gives velocity, but joints.guide holds the body" in item for item in found
+    )
+
+
+def test_sweeps_vary_what_exists(tmp_path):
+    text = GOOD + '[sweep]\ngrid = { spedd = [1, 2] }\ncollect = ["peak"]\n'
+    found = errors(tmp_path, text)
+    assert any(
+        'sweep.grid.spedd: there is no parameter "spedd"; did you mean "speed"?' in item for item in found
+    )
+    assert any('sweep.collect[0]: there is no metric "peak"' in item for item in found)
+    good = (
+        GOOD
+        + '[metrics]\npeak = "=max(main.position)"\n[sweep]\nzip = { speed = ["1 rpm"] }\ncollect = ["peak"]\n'
+    )
+    assert load(tmp_path, good).spec.sweep.collect == ["peak"]
+
+
 def test_schema_knows_every_joint_type():
     text = str(CaseFile.model_json_schema())
     for word in ("constant_velocity", "helical", "'lead'", "'from'", "spring_damper", "rayleigh"):

@@ -16,6 +16,7 @@ from flexmbs.expressions import constant
 from flexmbs.model.bodies import GROUND, FlexibleBody
 from flexmbs.model.model import Model, OwnState
 from flexmbs.model.sensors import Sensor
+from flexmbs.model.topology import build_topology
 
 
 def build_model(report: Report) -> Model:
@@ -38,7 +39,37 @@ def build_model(report: Report) -> Model:
     report.problems.raise_errors()
     _add_laws(report, model)
     report.problems.raise_errors()
+    _check_drives(report, model)
+    _check_free_starts(report, model)
+    report.problems.raise_errors()
     return model
+
+
+def _check_drives(report: Report, model: Model) -> None:
+    """Two drives on one coordinate contradict each other, or say the same twice."""
+    taken: dict[tuple[str, str | None], str] = {}
+    for name, drive in model.drives.items():
+        joint = model.joints[drive.joint]
+        key = (drive.joint, drive.coordinate or joint.coordinates[0])
+        if key in taken:
+            what = f"joint {key[0]} is already driven by drives.{taken[key]} ({key[1]})"
+            report.fail(("drives", name, "joint"), what, "one drive per coordinate")
+        taken[key] = name
+
+
+def _check_free_starts(report: Report, model: Model) -> None:
+    """`initial` of a body places a free body; a body that a joint holds starts by its joint."""
+    held = {branch.body: branch.joint.name for branch in build_topology(model).branches}
+    for name in model.bodies:
+        joint = held.get(name)
+        start = report.spec.bodies[name].initial
+        if start is None or joint not in model.joints or model.joints[joint].type_name == "free":
+            continue
+        given = start.model_fields_set - {"q", "q_dot"}
+        if given:
+            words = ", ".join(sorted(word.rstrip("_") for word in given))
+            what = f"gives {words}, but joints.{joint} holds the body"
+            report.fail(("bodies", name, "initial"), what, f"use joints.{joint}.initial, or pose")
 
 
 def _add_laws(report: Report, model: Model) -> None:
