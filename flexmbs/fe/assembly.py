@@ -225,12 +225,17 @@ def with_point_masses(model: FeModel, point_masses: Sequence[PointMass]) -> FeMo
     M_fe = model.M_fe + diagonal(padded.ravel(), "csc") + attached.matrix()
     if form.Ms_kl is None:
         return replace(model, M_fe=M_fe, mass_form=replace(form, Ms=form.Ms + diagonal(nodal, "csr")))
-    blocks = [list(row) for row in form.Ms_kl]
-    for k in range(3):
-        at_k = np.zeros_like(padded)
-        at_k[:, k] = nodal
-        blocks[k][k] = blocks[k][k] + diagonal(at_k.ravel(), "csr")
-    return replace(model, M_fe=M_fe, mass_form=replace(form, Ms_kl=tuple(tuple(row) for row in blocks)))
+    Ms_kl = tuple(
+        tuple(form.Ms_kl[k][ell] + _nodal_block(nodal, n, k, ell) for ell in range(3)) for k in range(3)
+    )
+    return replace(model, M_fe=M_fe, mass_form=replace(form, Ms_kl=Ms_kl))
+
+
+def _nodal_block(nodal: Floats, n: int, k: int, ell: int) -> Any:
+    """Nodal masses between component k and component l of their nodes, csr (F7a)."""
+    first = n * np.arange(len(nodal))
+    size = n * len(nodal)
+    return sp.csr_array((nodal, (first + k, first + ell)), shape=(size, size))
 
 
 def _assemble_beams(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:

@@ -16,8 +16,9 @@ from flexmbs.fe.modes import smallest_modes
 from flexmbs.fe.sections import rectangle, section_from, tube
 from flexmbs.fe.shapes import beam
 from flexmbs.fe.stress import geometric_stiffness, stress_modes
+from flexmbs.ffrf.integrals import shape_integrals
 from flexmbs.resources import resource
-from flexmbs.spatial import skew
+from flexmbs.spatial import LEVI_CIVITA, skew
 
 CANTILEVER = json.loads(resource("cases", "reference", "fe-beam-cantilever.json").read_text())
 SHAFT = json.loads(resource("cases", "reference", "fe-shaft-torsion.json").read_text())
@@ -164,6 +165,28 @@ def test_form_and_matrix_are_the_same_inertia_F8(mass):
     turning = np.einsum("jka,jkl,jlb->ab", form.turns(A), form.inertias, form.turns(B))
     np.testing.assert_allclose(translation + turning, A.T @ model.M_fe @ B, rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(form.inner(0, A, 1, B), form.inner(1, B, 0, A).T, rtol=1e-12)
+
+
+@pytest.mark.parametrize("theory", ["euler-bernoulli", "timoshenko"])
+@pytest.mark.parametrize("mass", ["consistent", "lumped"])
+def test_integrals_of_a_beam_are_those_of_its_matrix(theory, mass):
+    """m, Theta, I_Rf and m_ff from the integrals against rigid motions and modes in M_fe (F2a-F8, F12)."""
+    mesh = beam(
+        SECTION, nodes=np.array([[0, 0, 0], [1, 0, 0], [1, 0.7, 0.2]]) @ TILT.T, divisions=3, theory=theory
+    )
+    masses = [PointMass(1.3, node=2, inertia=[0.1, 0.2, 0.15])]
+    model = assemble(mesh, MATERIAL, mass=mass, point_masses=masses)
+    Phi = np.random.default_rng(3).normal(size=(model.n_dof, 4))
+    found = shape_integrals(model.mass_form, mesh.points, Phi, model.K_fe)
+    R = rigid_motions(model)
+    M = R.T @ model.M_fe @ R
+    tolerance = {"rtol": 1e-12, "atol": 1e-11}
+    np.testing.assert_allclose(found.mass, M[0, 0], **tolerance)
+    np.testing.assert_allclose(found.inertia, M[3:, 3:], **tolerance)
+    np.testing.assert_allclose(found.S_f, R[:, :3].T @ model.M_fe @ Phi, **tolerance)
+    I_Rf = np.einsum("ijk,jka->ia", LEVI_CIVITA, found.I_kl)
+    np.testing.assert_allclose(I_Rf, R[:, 3:].T @ model.M_fe @ Phi, **tolerance)
+    np.testing.assert_allclose(found.m_ff, Phi.T @ model.M_fe @ Phi, **tolerance)
 
 
 def test_the_position_field_has_no_rotation_rows_F5():
