@@ -171,7 +171,10 @@ def _section_inertias(group: BeamGroup, n_dof: int, mass: str) -> Attached:
 
 
 def section_forces(mesh: Mesh, materials: Mapping[str, Material], U: Floats) -> Floats:
-    """N Vy Vz T My Mz (m, n_cells, 2, 6) at both ends of the beams, section axes, on the face towards +x."""
+    """N Vy Vz T My Mz (m, n_cells, 2, 6) at both ends of the beams, section axes, on the face towards +x.
+
+    They follow from the nodal displacements: loads along an element act as if they were at its nodes.
+    """
     found = np.zeros((U.shape[1], len(mesh.cells["beam2"]), 2, 6))
     for group in beam_groups(mesh, materials):
         local = np.einsum("emn,enk->emk", group.turn, U[group.dofs])
@@ -190,9 +193,7 @@ def beam_geometric_stiffness(
     for group in beam_groups(mesh, materials):
         local = np.einsum("emn,enk->emk", group.turn, Phi[group.dofs])
         for c in range(len(K_geo)):
-            # the mean axial and shear force balance what is distributed along the element
-            near, far = forces[c, group.which, 0], forces[c, group.which, 1].copy()
-            far[:, :3] = 0.5 * (near[:, :3] + far[:, :3])
+            far = forces[c, group.which, 1]
             blocks = beams.geometric_blocks(group.data, far, group.length, group.phi_y, group.phi_z)
             K_geo[c] += np.einsum("ema,emn,enb->ab", local, blocks, local, optimize=True)
     return K_geo

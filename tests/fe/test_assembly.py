@@ -13,6 +13,8 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.modes import smallest_modes
 from flexmbs.fe.quadrature import stiffness_rule
 from flexmbs.fe.shapes import box, cylinder
+from flexmbs.ffrf.integrals import shape_integrals
+from flexmbs.spatial import LEVI_CIVITA, skew
 from tests.fe import reference
 from tests.fe.reference import SIZE, SOLIDS, block, distorted, on_boundary
 
@@ -276,3 +278,32 @@ def test_bad_input_is_named():
     ):
         with pytest.raises(InputError):
             assemble(mesh, STEEL, point_masses=[PointMass(**wrong)])
+
+
+@pytest.mark.parametrize("mass", ["consistent", "lumped"])
+def test_integrals_of_a_solid_with_masses_are_those_of_its_matrix(mass):
+    """m, Theta, I_Rf and m_ff from the integrals against rigid motions and modes in M_fe (F2a-F8, F12)."""
+    mesh = distorted(block("hex20", (2, 1, 1)), curved=True)
+    bare = assemble(mesh, STEEL)
+    ends = mesh.node_sets["x_max"]
+    mean = np.zeros(
+        (6, bare.n_dof)
+    )  # rigid marker at the mean of the end's nodes, in the least-squares sense
+    arms = mesh.points[ends] - mesh.points[ends].mean(axis=0)
+    rigid = np.concatenate([np.hstack([np.eye(3), -skew(arm)]) for arm in arms])
+    mean[:, bare.dofs(ends)] = np.linalg.pinv(rigid)
+    masses = [
+        PointMass(900.0, node=5, inertia=[10.0, 20.0, 15.0]),
+        PointMass(700.0, [5.0, 6.0, 7.0], position=mesh.points[ends].mean(axis=0), rows=sp.csr_array(mean)),
+    ]
+    model = assemble(mesh, STEEL, mass=mass, point_masses=masses)
+    Phi = np.random.default_rng(3).normal(size=(model.n_dof, 4))
+    found = shape_integrals(model.mass_form, mesh.points, Phi, model.K_fe)
+    R = np.concatenate([np.hstack([np.eye(3), -skew(x)]) for x in mesh.points])
+    M = R.T @ model.M_fe @ R
+    np.testing.assert_allclose(found.mass, M[0, 0], rtol=1e-12)
+    np.testing.assert_allclose(found.inertia, M[3:, 3:], rtol=1e-11, atol=1e-9)
+    np.testing.assert_allclose(found.S_f, R[:, :3].T @ model.M_fe @ Phi, rtol=1e-10, atol=1e-9)
+    I_Rf = np.einsum("ijk,jka->ia", LEVI_CIVITA, found.I_kl)
+    np.testing.assert_allclose(I_Rf, R[:, 3:].T @ model.M_fe @ Phi, rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(found.m_ff, Phi.T @ model.M_fe @ Phi, rtol=1e-11, atol=1e-8)
