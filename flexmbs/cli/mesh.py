@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> Output:
     made = mesh_cad(
         args.part,
         args.output,
-        size=length(args.size),
+        size=args.size,
         element=args.element,
         order=args.order,
         unit=UNITS[args.unit_system],
@@ -43,16 +43,3 @@ def run(args: argparse.Namespace) -> Output:
     )
     summary = mesh_summary(made.check)
     return Output(f"{made.path}\n{summary_text(summary)}", {"file": str(made.path), **summary})
-
-
-def length(text: str | None) -> float | None:
-    """Metres, of a bare number or one with a unit."""
-    from flexmbs.errors import Diagnostic, UsageError
-    from flexmbs.units import LENGTH, UnitError, to_si
-
-    if text is None:
-        return None
-    try:
-        return to_si(text, LENGTH)
-    except UnitError as error:
-        raise UsageError(Diagnostic("mesh.size", "--size", str(error), 'say 0.003 or "3 mm"')) from None

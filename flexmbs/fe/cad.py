@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from flexmbs.errors import Diagnostic, InputError, MissingComponentError, UsageE
 from flexmbs.fe.checks import MeshCheck, check_mesh
 from flexmbs.fe.geo_guard import check_geo
 from flexmbs.fe.readers import read_mesh
+from flexmbs.units import LENGTH, UnitError, to_si
 
 ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep", ".geo")
 ELEMENTS = {
@@ -43,7 +44,7 @@ def mesh_cad(
     source: str | Path,
     target: str | Path,
     *,
-    size: float | None = None,
+    size: float | str | None = None,
     element: str = "tet",
     order: int | None = None,
     unit: float = 1.0,
@@ -54,7 +55,7 @@ def mesh_cad(
 ) -> CadMesh:
     """Mesh a part; the mesh file is in metres, whatever the unit of a STEP or IGES file.
 
-    size : largest element [m], default a twentieth of the part
+    size : largest element [m] or with a unit, "3 mm"; default a twentieth of the part
     element : tet, hex, or one of the solid types
     unit : length unit of .geo and .brep [m], which do not state it
     text : write text in place of binary
@@ -71,7 +72,7 @@ def mesh_cad(
         answer = _run_child(job, Path(folder), seconds, str(source))
         if progress is not None:
             progress(0.8, "checking the mesh")
-        check = check_mesh(read_mesh(made))
+        check = check_mesh(replace(read_mesh(made), source=str(target)))
         _refuse_unusable(check, source)
         _put(made, target)
     groups = answer["groups"]
@@ -84,7 +85,7 @@ def mesh_cad(
 
 
 def _job(
-    source: Path, target: Path, size: float | None, element: str, order: int | None, unit: float
+    source: Path, target: Path, size: float | str | None, element: str, order: int | None, unit: float
 ) -> dict[str, Any]:
     """Check the request."""
     ending = source.suffix.lower()
@@ -95,8 +96,7 @@ def _job(
     family, fixed = ELEMENTS[element]
     if order not in (None, 1, 2) or (order and fixed and order != fixed):
         raise UsageError(Diagnostic("mesh.order", "order", f"{order} does not fit element {element}"))
-    if size is not None and not 0 < size < float("inf"):
-        raise UsageError(Diagnostic("mesh.size", "size", f"{size} m", "it must be positive"))
+    largest = None if size is None else _length(size)
     if ending not in ENDINGS:
         remedy = f"flexmbs mesh reads {', '.join(ENDINGS)}"
         raise InputError(
@@ -116,12 +116,22 @@ def _job(
     return {
         "source": str(source.absolute()),
         "ending": ending,
-        "size": size,
+        "size": largest,
         "element": element,
         "family": family,
         "order": fixed or order or 2,
         "unit": unit,
     }
+
+
+def _length(size: float | str) -> float:
+    try:
+        length = to_si(size, LENGTH)
+    except UnitError as error:
+        raise UsageError(Diagnostic("mesh.size", "size", f"{size} {error}", 'say 0.003 or "3 mm"')) from None
+    if length <= 0:
+        raise UsageError(Diagnostic("mesh.size", "size", f"{size}", "it must be positive"))
+    return length
 
 
 def _run_child(job: dict[str, Any], folder: Path, seconds: int, where: str) -> dict[str, Any]:

@@ -134,6 +134,8 @@ def test_requests_are_checked_first(part, tmp_path):
         mesh_cad(part, target, element="tet4", order=2)
     with pytest.raises(UsageError, match="must be positive"):
         mesh_cad(part, target, size=-1.0)
+    with pytest.raises(UsageError, match="1 kg is a mass"):
+        mesh_cad(part, target, size="1 kg")
     with pytest.raises(UsageError, match="name it X.msh"):
         mesh_cad(part, tmp_path / "p.vtk")
     with pytest.raises(UsageError, match="folder does not exist"):
