@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.linalg import eigh
 
 from flexmbs.errors import InputError
 from flexmbs.fe.assembly import assemble
@@ -304,3 +305,29 @@ def test_what_beams_cannot_do_is_said():
     )
     with pytest.raises(InputError, match="mixes beam2 cells with tet4"):
         assemble(mixed, material("steel"))
+
+
+def test_flapping_frequencies_of_a_rotating_beam_F17():
+    """K + s K_geo with the centrifugal unit load, s = -w_z w_z, against the converged values."""
+    reference = json.loads(resource("cases", "reference", "flex-rotating-beam-frequencies.json").read_text())
+    p, expected = reference["parameters"]["example"], reference["reference"]["with_geometric_stiffening"]
+    E, A = 1e9, 1e-4
+    thin = section_from({"A": A, "Iy": p["EI"] / E, "Iz": p["EI"] / E, "J": 2 * p["EI"] / E})
+    light = isotropic("m", E, 0.0, p["rhoA"] / A)
+    model = assemble(beam(thin, length=p["L"], divisions=30), light)
+    free = np.setdiff1d(np.arange(model.n_dof), model.dofs([0]))
+    field = np.zeros((model.mesh.n_nodes, 6))
+    field[:, 0] = -model.mesh.points[:, 0]  # e_z u0_z - u0
+    load = model.M_fe @ field.reshape(-1, 1)
+    u = np.zeros_like(load)
+    K = model.K_fe.tocsr()
+    u[free, 0] = sp.linalg.spsolve(K[free][:, free].tocsc(), load[free, 0])
+    flap = model.dofs(np.arange(1, model.mesh.n_nodes), [2, 4])
+    Phi = np.eye(model.n_dof)[:, flap]
+    K_geo = geometric_stiffness(model.mesh, light, u, Phi)[0]
+    K_flap, M_flap = (B.tocsr()[flap][:, flap].toarray() for B in (model.K_fe, model.M_fe))
+    scale = p["L"] ** 2 * np.sqrt(p["rhoA"] / p["EI"])
+    for gamma in (1, 4, 12):
+        omega = gamma / scale
+        values = eigh(K_flap - omega**2 * K_geo, M_flap, eigvals_only=True)[:3]
+        np.testing.assert_allclose(np.sqrt(values) * scale, expected[str(gamma)]["flap"], rtol=1e-3)  # h^2: N
