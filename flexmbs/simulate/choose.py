@@ -43,8 +43,9 @@ def choose(problem: Problem, settings: Settings, t_start: float, y0: Floats, t_e
     if speeds[best] <= 0.0:
         return Choice(IMPLICIT, "no method takes a step; the implicit one is the most robust")
     slower = ", ".join(f"{speeds[best] / v:.1f} x {n}" for n, v in speeds.items() if n != best and v > 0.0)
-    kind = "stiff: modes or springs much faster than the motion" if best == IMPLICIT else "not stiff"
-    return Choice(best, f"{kind}; at equal error it needs fewest evaluations ({slower or 'alone feasible'})")
+    stiff = best == IMPLICIT and speeds[best] > 3.0 * max(speeds["dopri5"], speeds["dop853"])
+    kind = "stiff, modes or springs much faster than the motion; " if stiff else ""
+    return Choice(best, f"{kind}fewest evaluations at equal error ({slower or 'the others fail'})")
 
 
 def _pilot(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flexmbs.errors import InputError, SolverError, UsageError
+from flexmbs.errors import InputError, MissingComponentError, SolverError, UsageError
 from flexmbs.integrate import Settings, integrator, method
 from tests.integrate.problems import ball, circle, oscillators, top
 
@@ -187,3 +187,47 @@ def test_settings_are_checked():
 def test_unknown_method_names_the_choices():
     with pytest.raises(InputError, match="generalized-alpha"):
         method["generalised-alpha"]
+
+
+@pytest.mark.parametrize("name", ["radau", "cvode", "ida"])
+def test_references_agree(name):
+    if name != "radau":
+        pytest.importorskip("sksundae")
+    t, y, run, _ = integrate(oscillators(1.0, 1e6), [1, 0, 0, 0, 0], 3.0, name, rtol=1e-8, atol=1e-10)
+    assert t.tolist() == np.linspace(0.0, 3.0, 11).tolist()
+    assert np.abs(y[:, 0] - np.cos(t)).max() < 1e-5
+    _, y, _, _ = integrate(circle(), [1, 0, 0, 0], 2.0, name, rtol=1e-9, atol=1e-11)
+    exact = integrate(circle(), [1, 0, 0, 0], 2.0, "dop853", rtol=1e-12, atol=1e-13)[1]
+    assert np.abs(y - exact).max() < 1e-4
+    assert np.abs(np.hypot(y[:, 0], y[:, 1]) - 1.0).max() < 1e-14
+
+
+@pytest.mark.parametrize("name", ["radau", "cvode", "ida"])
+def test_references_end_on_the_point_and_resume(name):
+    if name != "radau":
+        pytest.importorskip("sksundae")
+    problem = ball(1e4, 0.0, 0.5)
+    t, y, run, _ = integrate(problem, [1.0, 0.0], 5.0, name, until=1, rtol=1e-9, atol=1e-11, times=101)
+    assert y[-1, 0] == pytest.approx(0.5, abs=1e-7) and y[-1, 1] > 0.0 and run.finished
+    settings = Settings(method=name, until=1, rtol=1e-9, atol=1e-11)
+    first = integrator(problem, settings, 0.0, np.array([1.0, 0.0]), np.linspace(0, 5, 101), 5.0)
+    head = first.advance(n_steps=5)
+    second = integrator(problem, settings, 0.0, np.array([1.0, 0.0]), np.linspace(0, 5, 101), 5.0)
+    second.restore(first.checkpoint())
+    rest = [head.y]
+    while not second.finished:
+        rest.append(second.advance().y)
+    assert np.array_equal(np.concatenate(rest), y)
+
+
+def test_fixed_steps_are_refused_by_references():
+    with pytest.raises(UsageError, match="radau"):
+        integrate(oscillators(1.0), [1, 0, 0], 1.0, "radau", step=0.1)
+
+
+def test_missing_library_is_named_with_its_command(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "sksundae.cvode", None)
+    with pytest.raises(MissingComponentError, match=r"pip install \"flexmbs\[sundials\]\""):
+        integrate(oscillators(1.0), [1, 0, 0], 1.0, "cvode")

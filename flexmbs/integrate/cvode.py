@@ -1,0 +1,67 @@
+"""CVODE (SUNDIALS, BDF of variable order) from scikit-sundae: a reference for stiff systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import missing_component
+from flexmbs.integrate.methods import method
+from flexmbs.integrate.reference import ReferenceRun
+
+Floats = NDArray[np.float64]
+MAX_STEPS = 10_000_000  # between two outputs
+
+
+@method("cvode")
+class Cvode(ReferenceRun):
+    """Implicit, adaptive in step and order; Python in the loop; needs the extra `sundials`."""
+
+    order = 5
+    name = "cvode"
+
+    def solver(self) -> Any:
+        """The solver, started."""
+        try:
+            from sksundae.cvode import CVODE
+        except ImportError:
+            raise missing_component('method "cvode"', "scikit-sundae", "sundials") from None
+
+        def rhs(t: float, x: Floats, x_dot: Floats) -> None:
+            x_dot[:] = self.rates(t, x)
+
+        solver = CVODE(rhs, method="BDF", **self.options())
+        solver.init_step(self.t, self.y[: self.size].copy())
+        return solver
+
+    def options(self) -> dict[str, Any]:
+        s = self.settings
+        options: dict[str, Any] = {"rtol": max(s.rtol, 1e-14), "atol": s.atol, "max_num_steps": MAX_STEPS}
+        if s.until >= 0:
+            options |= {"eventsfn": self.event_function(), "num_events": 1}
+        return options
+
+    def event_function(self) -> Any:
+        def events(t: float, x: Floats, found: Floats) -> None:
+            found[0] = self.until(t, x)
+
+        events.terminal, events.direction = [True], [1]  # type: ignore[attr-defined]
+        return events
+
+    def states(self) -> Iterator[tuple[float, Floats]]:
+        yield self.t, self.y[: self.size].copy()
+        waiting = [t for t in self.times if t > self.t]
+        if not waiting:
+            return
+        solver = self.solver()
+        for t in waiting:
+            found = solver.step(t, method="normal", tstop=self.t_end)
+            reached, x = float(np.ravel(found.t)[-1]), np.ravel(found.y).copy()
+            if not found.success or not np.all(np.isfinite(x)):
+                raise self.fail(str(found.message))
+            yield reached, x
+            if reached < t:  # an event ends the run
+                return

@@ -1,0 +1,56 @@
+"""Radau IIA of order 5 from SciPy: an implicit reference for stiff systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.integrate.methods import method
+from flexmbs.integrate.reference import ReferenceRun
+
+Floats = NDArray[np.float64]
+
+
+@method("radau")
+class Radau(ReferenceRun):
+    """Implicit, adaptive, order 5; Python in the loop."""
+
+    order = 5
+    name = "radau"
+
+    def states(self) -> Iterator[tuple[float, Floats]]:
+        yield self.t, self.y[: self.size].copy()
+        if self.t_end <= self.t:
+            return
+        from scipy.integrate import Radau as Solver
+
+        s = self.settings
+        x0 = self.y[: self.size].copy()
+        solver = Solver(self.rates, self.t, x0, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol)
+        waiting = [t for t in self.times if t > self.t]
+        while solver.status == "running":
+            before = self.until(solver.t, solver.y)
+            message = solver.step()
+            if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+                raise self.fail(message or "the state is not finite")
+            self.count["steps"] += 1
+            inside = solver.dense_output()
+            end = solver.t
+            ended = before < 0.0 <= self.until(end, solver.y)
+            if ended:
+                end = self._root(inside, solver.t_old, end)
+            while waiting and waiting[0] < end:
+                t = waiting.pop(0)
+                yield t, inside(t)
+            if ended or solver.status == "finished":
+                yield end, inside(end) if ended else solver.y.copy()
+                return
+
+    def _root(self, inside: object, low: float, high: float) -> float:
+        """First time at which `until` is positive."""
+        from scipy.optimize import brentq
+
+        root = brentq(lambda t: self.until(t, inside(t)), low, high, xtol=1e-14 * max(high, 1e-3))  # type: ignore[operator]
+        return float(root)

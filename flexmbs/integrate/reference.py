@@ -1,0 +1,124 @@
+"""Methods of other libraries behind the interface of `Integrator`: references, and slow (Python in the loop).
+
+They see the rates at the projected state, which keeps loops closed. A run that is resumed begins again from
+the start and leaves out what was there already: same numbers, same time.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, SolverError, UsageError
+from flexmbs.integrate.driver import SLICE_SECONDS, Chunk, Settings
+from flexmbs.integrate.memory import INFO
+from flexmbs.integrate.problem import Problem
+
+Floats = NDArray[np.float64]
+
+
+class ReferenceRun:
+    """Base of the runs: subclasses yield states at the output times."""
+
+    compiled = False
+    tableau = None
+    name = ""
+
+    def __init__(
+        self, problem: Problem, settings: Settings, t_start: float, y0: Floats, times: Floats, t_end: float
+    ) -> None:
+        if settings.step > 0.0:
+            what = f'fixed steps are not offered with "{self.name}"'
+            remedy = 'choose "generalized-alpha", "dopri5", "dop853" or "rk4"'
+            raise UsageError(Diagnostic("analysis.step", "analysis.step", what, remedy))
+        self.problem, self.settings, self.times, self.t_end = problem, settings, times, t_end
+        self.size = problem.size - problem.n_held
+        self.y = np.array(y0, dtype=float)
+        self.t = float(t_start)
+        self.count = {"steps": 0, "rejected": 0, "evaluations": 0}
+        self.closure = np.zeros(3)
+        self.largest = np.zeros(2)
+        self.finished = False
+        self.between_steps = True
+        self._done = self._skip = 0
+        self._project(self.t, self.y)
+        self._states = self.states()
+
+    @abstractmethod
+    def states(self) -> Iterator[tuple[float, Floats]]:
+        """Time and state x (without held values) at every output time, and at the end."""
+
+    def rates(self, t: float, x: Floats) -> Floats:
+        """Rates at the state brought back onto the constraints."""
+        y = np.concatenate([x, self.y[self.size :]])
+        y_dot = np.zeros_like(y)
+        if self.problem.closed:
+            self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3))
+        self.count["evaluations"] += 1
+        if self.problem.rates(self.problem.data, t, y, y_dot) != 0:
+            y_dot[:] = np.nan
+        return y_dot[: self.size]
+
+    def until(self, t: float, x: Floats) -> float:
+        """Value of the switching function that ends the run; -1 when there is none."""
+        if self.settings.until < 0:
+            return -1.0
+        s = np.zeros(self.problem.n_switch)
+        y = np.concatenate([x, self.y[self.size :]])
+        self.problem.switches(self.problem.data, t, y, s)
+        return float(s[self.settings.until])
+
+    def _project(self, t: float, y: Floats) -> None:
+        self.problem.project(self.problem.data, t, y, 0.0, 0.0, self.closure)
+        self.largest = (
+            np.maximum(self.largest, self.closure[:2]) if hasattr(self, "largest") else self.closure[:2]
+        )
+
+    def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
+        """Samples of a slice of wall time, of `n_steps` output times, or up to t_pause."""
+        begun, t, y = time.perf_counter(), [], []
+        while time.perf_counter() - begun < SLICE_SECONDS and self.t < t_pause:
+            found = next(self._states, None)
+            if found is None:
+                self.finished = True
+                break
+            self.t, x = found
+            self.y[: self.size] = x
+            self._project(self.t, self.y)
+            self._done += 1
+            if self._done > self._skip:
+                t.append(self.t)
+                y.append(self.y.copy())
+            if n_steps is not None and len(t) >= n_steps:
+                break
+        info = np.zeros((len(t), INFO))
+        info[:, 2:] = [self.count["rejected"], *self.closure[:2]]
+        states = np.array(y).reshape(len(t), self.problem.size)
+        none = np.zeros(0)
+        return Chunk(np.array(t), states, info, none, none.astype(np.int64), none)
+
+    def fail(self, message: str) -> SolverError:
+        what = f"{self.name} stopped: {message}"
+        remedy = 'try method = "generalized-alpha", or larger tolerances'
+        return SolverError(Diagnostic("solver.reference", f"t = {self.t:.6g} s", what, remedy))
+
+    def statistics(self) -> dict[str, float]:
+        return {
+            **self.count,
+            "largest_closure": float(self.largest[0]),
+            "largest_closure_velocity": float(self.largest[1]),
+            "chattering": 0,
+        }
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Samples that are done, and the state there."""
+        return {"done": self._done, "y": self.y.copy(), "t": self.t}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Compute again from the start, leaving out the samples that are done."""
+        self._skip = int(checkpoint["done"])
