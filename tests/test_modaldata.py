@@ -155,6 +155,11 @@ CHANGES = {
     "loads of K_geo": lambda f: f["inertia/K_geo"].attrs.modify(
         "loads", hdf5.text_array(["b.x"] * (len(BODY_LOADS) + 6))
     ),
+    "quality/warnings": lambda f: f["quality"].create_dataset("warnings", data=3.0),
+    "quality/static_error": lambda f: f["quality"].create_dataset("static_error", data=np.zeros(3)),
+    "not a group": lambda f: (f.__delitem__("material"), f.create_dataset("material", data=1)),
+    "out of range": lambda f: replace(f, "mesh/points", np.full((4, 3), 1e200)),
+    "set root has": lambda f: replace(f, "mesh/sets/nodes/root", np.array([0.5, 1.0])),
     "format_version 99": lambda f: f.attrs.modify("format_version", 99),
 }
 

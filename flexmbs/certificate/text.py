@@ -33,8 +33,8 @@ def certificate_text(modal: ModalData) -> str:
             shown = f"{value:.0f}" if name == "sylvester_missing" else f"{value:.1e}"
             limit = "0" if name == "sylvester_missing" else f"{bound:.0e}"
             extra = ""
-            if name == "reduction_error":
-                worst, top = quality["reduction_error_at_hz"], quality["reduction_band_hz"]
+            if name == "reduction_error" and "reduction_error_at_hz" in quality:
+                worst, top = quality["reduction_error_at_hz"], quality.get("reduction_band_hz", 0.0)
                 extra = f" (worst at {worst:.4g} Hz, up to {top:.4g} Hz)"
             lines.append(f"  {label:<34} {shown:>10}  <= {limit:<7} {verdict}{extra}")
     lumped = quality.get("lumped_difference", {})

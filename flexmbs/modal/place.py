@@ -80,6 +80,9 @@ def gradients(mesh: Mesh, kind: str, cell: int, xi: Floats) -> Floats:
     X = mesh.points[mesh.cells[kind][cell]]
     dN = ELEMENTS[kind].dshape(xi)
     jacobian = np.einsum("ni,pnj->pij", X, dN)
+    if not (np.linalg.det(jacobian) > 0.0).all():
+        what = f"{kind} cell {mesh.cell_number[kind][cell]} has no volume"
+        raise InputError(Diagnostic("mesh.inverted", mesh.source or "mesh", what))
     return np.einsum("pnj,pjk->pnk", dN, np.linalg.inv(jacobian))
 
 
@@ -139,13 +142,16 @@ def _invert(kind: str, X: Floats, x: Floats) -> tuple[Floats, Floats]:
         foot = X[:, 0] + 0.5 * (1.0 + xi[:, :1]) * axis
         return xi, np.maximum(np.abs(xi[:, 0]) - 1.0, np.linalg.norm(x - foot, axis=1) / np.sqrt(length2))
     xi = np.tile(element.ref_coords[: element.n_corners].mean(axis=0), (len(X), 1))
+    inside = np.linalg.det(np.einsum("cni,cnj->cij", X, element.dshape(xi))) != 0.0
+    X = np.where(inside[:, None, None], X, element.ref_coords)  # cells without volume hold no point
     for _ in range(12):
         error = x - np.einsum("cn,cni->ci", element.shape(xi), X)
         jacobian = np.einsum("cni,cnj->cij", X, element.dshape(xi))
-        xi = np.clip(xi + np.linalg.solve(jacobian, error[..., None])[..., 0], -3.0, 3.0)
+        step = np.linalg.pinv(jacobian) @ error[..., None]  # a curved cell may be singular on the way
+        xi = np.clip(xi + step[..., 0], -3.0, 3.0)
     error = x - np.einsum("cn,cni->ci", element.shape(xi), X)
     missed = np.linalg.norm(error, axis=1) > 1e-8 * np.ptp(X, axis=1).max(axis=1)
-    return xi, np.where(missed, np.inf, outside_reference(element.family, xi))
+    return xi, np.where(missed | ~inside, np.inf, outside_reference(element.family, xi))
 
 
 def outside_reference(family: str, xi: Floats) -> Floats:

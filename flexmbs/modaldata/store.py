@@ -189,10 +189,7 @@ def _read(reader: Reader, source: str) -> ModalData:
         effective_mass=reader.floats("modes/effective_mass", (nf, 6)),
         interfaces=interfaces,
         materials=reader.tree("material"),
-        quality={
-            **reader.tree("quality"),
-            "rigid_modes": reader.int_attribute("quality", "rigid_modes"),
-        },
+        quality=reader.quality(),
         provenance=reader.tree("provenance"),
         method=reader.text_attribute("", "method"),
         frame=reader.text_attribute("", "frame"),
@@ -254,7 +251,7 @@ def _by_kind(
         for kind, rows in by_kind.items():
             if kind not in cells:
                 reader.refuse(f"set {name} names cells of type {kind}, of which there are none")
-            array = np.asarray(rows, dtype=np.int64)
+            array = np.asarray(rows)
             reader.in_range(array[:, 0] if array.ndim == 2 else array, len(cells[kind]), f"set {name}")
-            result[name][kind] = array
+            result[name][kind] = array.astype(np.int64)
     return result

@@ -19,6 +19,13 @@ SYMMETRY = 1e-8  # of the largest entry; files of ours are symmetric to rounding
 
 Shape = tuple[int | None, ...]
 
+LARGEST = 1e100  # numbers beyond this are damage, and their products would not be finite
+SCALARS = (
+    "mass_error", "centre_error", "inertia_error", "rigid_residual", "eigen_residual", "eigen_backward_error",
+    "sylvester_count", "sylvester_missing", "orthogonality", "mean_axis_residual", "static_error",
+    "reduction_error", "reduction_error_at_hz", "reduction_band_hz", "reduction_error_uncertainty",
+)  # fmt: skip
+
 
 class Reader:
     """Reads datasets of an open file, each against the shape and kind it must have."""
@@ -64,8 +71,8 @@ class Reader:
     def floats(self, path: str, shape: Shape) -> NDArray[np.float64]:
         """A finite array of floats."""
         array = self._read(path, shape, "fiu").astype(np.float64)
-        if not np.isfinite(array).all():
-            self.refuse(f"/{path} has values that are not finite")
+        if not (np.abs(array) < LARGEST).all():
+            self.refuse(f"/{path} has values that are not finite or out of range")
         return array
 
     def indices(self, path: str, shape: Shape, below: int | None) -> NDArray[np.int64]:
@@ -111,10 +118,37 @@ class Reader:
 
     def int_attribute(self, path: str, name: str) -> int:
         node = self._node(path)
-        return int(node.attrs[name]) if name in node.attrs else 6
+        value = np.asarray(node.attrs[name]) if name in node.attrs else np.asarray(6)
+        if value.ndim or value.dtype.kind not in "iu":
+            self.refuse(f"/{path} has no whole number as its attribute {name}")
+        return int(value)
 
     def tree(self, path: str) -> dict[str, Any]:
-        return hdf5.read_tree(self._node(path)) if self.has(path) else {}
+        """Everything below a group, which may be absent."""
+        if not self.has(path):
+            return {}
+        if not isinstance(self._node(path), hdf5.Group):
+            self.refuse(f"/{path} is not a group")
+        return hdf5.read_tree(self._node(path))
+
+    def quality(self) -> dict[str, Any]:
+        """`/quality`: single numbers are checked to be such, as texts and tables are made of them."""
+        tree = self.tree("quality")
+        numbers = [(name, tree, name) for name in SCALARS if name in tree]
+        lumped = tree.get("lumped_difference", {})
+        if not isinstance(lumped, dict):
+            self.refuse("/quality/lumped_difference is not a group")
+        numbers += [(f"lumped_difference/{name}", lumped, name) for name in lumped]
+        for label, table, name in numbers:
+            value = np.asarray(table[name])
+            if value.ndim or value.dtype.kind not in "fiu":
+                self.refuse(f"/quality/{label} is not a number")
+        for name in ("warnings", "dropped"):
+            if name in tree and not isinstance(tree[name], list):
+                if np.size(tree[name]):
+                    self.refuse(f"/quality/{name} is not a list of texts")
+                tree[name] = []
+        return {**tree, "rigid_modes": self.int_attribute("quality", "rigid_modes")}
 
 
 def check(modal: ModalData) -> None:
