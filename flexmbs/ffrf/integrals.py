@@ -38,7 +38,9 @@ class MassForm(Protocol):
     follow the mesh by rows of their own; `inertias` (n_j, 3, 3) turn with `turns(U)` (n_j, 3, m).
     """
 
-    n_per_node: int
+    @property
+    def n_per_node(self) -> int:
+        """Dofs at each node: 3, or 6 with rotations."""
 
     def inner(self, k: int, A: Array, ell: int, B: Array) -> Array:
         """`A_k^T Ms^kl B_l` (m_A, m_B) without what is attached: the inertia form of (F2a-F7a)."""
