@@ -153,7 +153,7 @@ def _body(body: SceneBody, arrays: Arrays) -> dict[str, Any]:
     modes = []
     if body.modal is not None:
         for frequency, kind in zip(body.modal.frequency_hz, body.modal.kind, strict=True):
-            modes.append({"frequency_hz": float(frequency), "kind": str(kind)})
+            modes.append({"frequency_hz": float(frequency), "kind": str(kind).rpartition("mostly ")[2]})
     return {
         "name": body.name,
         "kind": body.kind,

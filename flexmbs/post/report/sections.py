@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexmbs.certificate.text import certificate_text
 from flexmbs.post.record import Record, table
 from flexmbs.post.report import markup
 from flexmbs.post.report.facts import energy_error, key_facts, topology_facts
@@ -217,11 +218,6 @@ def certificates(scene: Scene) -> str:
         if item.modal is None:
             continue
         data = item.modal
-        rows = [
-            [str(name).replace("_", " "), _plain(value)]
-            for name, value in data.quality.items()
-            if np.size(value) == 1 or isinstance(value, str)
-        ]
         facts: list[list[Any]] = [
             ["method", data.method],
             ["frame", data.frame],
@@ -233,13 +229,10 @@ def certificates(scene: Scene) -> str:
             [k + 1, float(f), str(kind)]
             for k, (f, kind) in enumerate(zip(data.frequency_hz, data.kind, strict=True))
         ]
-        body += f"<h3>{markup.escape(item.name)}</h3>" + markup.table(["certificate", ""], facts + rows)
+        body += f"<h3>{markup.escape(item.name)}</h3>" + markup.table(["", ""], facts)
+        body += f"<pre>{markup.escape(certificate_text(data))}</pre>"
         body += markup.table(["mode", "frequency [Hz]", "kind"], top[:20])
     return body
-
-
-def _plain(value: Any) -> Any:
-    return np.asarray(value).item() if not isinstance(value, str) else value
 
 
 def provenance(record: Record) -> str:
