@@ -287,6 +287,7 @@ def test_xml_entities_are_refused(tmp_path):
     ("name", "text", "says"),
     [
         ("m.msh", "$MeshFormat\n4.0 0 8\n$EndMeshFormat\n", "save it as version 4.1 or 2.2"),
+        ("m.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$ParametricNodes\n", "Mesh.SaveParametric = 0"),
         ("m.msh", "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 1 1 1\n", "no complete section $Nodes"),
         ("m.vtk", "# vtk DataFile Version 3.0\nt\nASCII\nDATASET POLYDATA\n", "save it as UNSTRUCTURED_GRID"),
         ("m.vtu", '<VTKFile type="PolyData"></VTKFile>', "save it as UnstructuredGrid"),

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexmbs.fe.readers.gmsh_sections import BinaryCursor, Cursor, Sections, TextCursor
+from flexmbs.fe.readers.gmsh_sections import BinaryCursor, Cursor, Groups, Sections, TextCursor
 from flexmbs.fe.readers.raw import Block, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
@@ -40,17 +39,6 @@ TO_VTK = {
     "wedge15": [0, 1, 2, 3, 4, 5, 6, 9, 7, 12, 14, 13, 8, 10, 11],
 }
 FIRST_ROWS = 64  # rows looked at first when a run of equal rows is searched; doubles while it goes on
-
-
-@dataclass
-class Groups:
-    """Physical names, and the physical tags of each entity."""
-
-    names: dict[tuple[int, int], str] = field(default_factory=dict)
-    tags: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-
-    def name(self, dim: int, tag: int) -> str:
-        return self.names.get((dim, tag), str(tag))
 
 
 def read_gmsh(data: bytes) -> RawMesh:
@@ -175,6 +163,10 @@ def with_missing_groups(raw: RawMesh, groups: Groups) -> RawMesh:
 
 
 def read_22(sections: Sections, groups: Groups) -> RawMesh:
+    if sections.has("ParametricNodes"):
+        raise Damaged(
+            "the nodes are parametric", remedy="save it with Mesh.SaveParametric = 0, or as version 4.1"
+        )
     cursor = sections.cursor("Nodes")
     if isinstance(cursor, TextCursor):
         (count,) = cursor.ints(1, "the number of nodes")

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, numbers, to_ints
+
+
+@dataclass
+class Groups:
+    """Physical names, and the physical tags of each entity."""
+
+    names: dict[tuple[int, int], str] = field(default_factory=dict)
+    tags: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
+    def name(self, dim: int, tag: int) -> str:
+        return self.names.get((dim, tag), str(tag))
 
 
 class TextCursor:
