@@ -63,7 +63,7 @@ def eliminate(sys, ws, laws, lw, gh, bh):
         stiff_rows(laws, lw, sys, ws, gh, bh)
         columns(sys, ws, False)
         loop_matrix(sys, ws)
-        factorise(sys, ws)
+        return factorise(sys, ws)
     return 0
 
 
@@ -78,7 +78,8 @@ def change(sys, ws, level, bh):
     if n > 0:
         response(sys, ws)
         for r in range(n):
-            ws.rhs[r] -= ws.g_ddot[r] if level == 0 else ws.g[r] / bh
+            if sys.row_massless[r] < 0:
+                ws.rhs[r] -= ws.g_ddot[r] if level == 0 else ws.g[r] / bh
         solve_rows(sys, ws)
         add_multipliers(sys, ws)
     forward(sys, ws, ws.delta)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import handle
-from flexmbs.dynamics import evaluate
+from flexmbs.dynamics import evaluate, recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.state import State
@@ -56,6 +56,26 @@ class Evaluator:
                 G[r0:r1, k0:k1] = piece.reshape(k1 - k0, r1 - r0).T
         return G
 
+    def vanishing_pivots(self, state: State) -> list[int]:
+        """Speeds without inertia at a state (F26a); they are those of the first body that has such."""
+        self.acc[:] = 0.0
+        evaluate.kinematics(*self._args(state, self.acc))
+        evaluate.masses(self.tables, self.ws, state.pos, state.vel)
+        for name in ("f_app", "tau_coord", "K_coord", "D_coord"):
+            getattr(self.ws, name)[:] = 0.0  # laws need not be defined at an arbitrary place
+        evaluate.residuals(self.tables, self.ws, state.pos, state.vel, self.acc)
+        status, _body = evaluate.backward(self.tables, self.ws, 0.0, 0.0)
+        return [int(k) for k in np.flatnonzero(self.ws.D == 0.0)] if status == 2 else []
+
+    def tree_forces(self, state: State, acc: Array) -> Array:
+        """What is missing on the speeds of the tree at accelerations `acc`: Jt^T (f - M a_hat) + tau."""
+        args = self._args(state, acc)
+        evaluate.kinematics(*args)
+        evaluate.forces(*args)
+        out = np.zeros(self.system.n_vel)
+        recursion.tree_forces(self.tables, self.ws, out)
+        return out
+
     def observe(self, state: State) -> Array:
         """Accelerations (n_vel,) and all outputs of a state; raises `SolverError` when there are none."""
         self.check(evaluate.observe(*self._args(state, self.acc)))
@@ -66,11 +86,13 @@ class Evaluator:
         if status == 0:
             return
         names = self.system.bodies
+        speeds = np.flatnonzero(self.ws.D == 0.0)
+        at = [names[int(np.searchsorted(self.tables.o_eta, k, side="right")) - 1] for k in speeds]
         what = {
             1: "an elastic coordinate has no inertia",
             2: "a joint coordinate moves no inertia",
         }.get(status, "accelerations are not finite")
-        bad = [names[i] for i in range(1, len(names)) if not np.all(np.isfinite(self.ws.da[i]))]
+        bad = at or [names[i] for i in range(1, len(names)) if not np.all(np.isfinite(self.ws.da[i]))]
         where = f"bodies.{bad[0]}" if bad else "model"
         raise SolverError(
             Diagnostic(

@@ -36,6 +36,7 @@ def assemble(system: System, evaluator: Evaluator | None = None) -> State:
     evaluator.kinematics(state)
     # what couplings take from the start
     system.tables.row_const[late] += evaluator.ws.g[late]
+    evaluator.kinematics(state)
     _check_closure(system, evaluator, state)
     _check_orientation(system, evaluator)
     _velocities(system, evaluator, guess)
@@ -151,7 +152,9 @@ def _check_closure(system: System, evaluator: Evaluator, state: State) -> None:
 
 def row_names(system: System) -> list[str]:
     """`joints.name (translation x)` for every row."""
-    kinds = {"joint": "joints", "coupling": "couplings", "drive": "drives", "force": "forces"}
+    kinds = {
+        "joint": "joints", "coupling": "couplings", "drive": "drives", "force": "forces", "massless": "bodies"
+    }  # fmt: skip
     return [f"{kinds[g.kind]}.{g.name} ({row.text})" for g in system.groups for row in g.rows]
 
 

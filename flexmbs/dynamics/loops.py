@@ -137,6 +137,12 @@ def load_row(sys, ws, row, r, n):
             load_marker(sys, ws, sys.rowent_q[k], q, q, ent, c, r, n)
         if sys.rowent_p[k] >= 0:
             load_marker(sys, ws, sys.rowent_p[k], p, q, ent, -c, r, n)
+    v = sys.row_massless[row]
+    if v >= 0:
+        for j in range(sys.path_start[sys.group_of_row[row]], sys.path_start[sys.group_of_row[row] + 1]):
+            i = sys.path_body[j]
+            if sys.o_eta[i] <= v and v < sys.o_eta[i + 1]:
+                ws.e[sys.path_e[j] + (v - sys.o_eta[i]) * n + r] += sys.massless[v]
     for k in range(sys.rowdof_start[row], sys.rowdof_start[row + 1]):
         j, v = sys.rowdof_place[k], sys.coord_vel[sys.rowdof_coord[k]]
         i = sys.path_body[j]
@@ -287,13 +293,17 @@ def loop_matrix(sys, ws):
         # (F45); a row that is off has no columns: its multiplier comes out as zero
         S[k] = 1.0 if ws.soft[r] < 0.0 else S[k] + ws.soft[r]
         ws.S_diag[r] = S[k]
+        if sys.row_massless[r] >= 0:
+            # the unknown of (F26a) stands in its own row
+            S[k] -= sys.massless[sys.row_massless[r]]
 
 
 @kernel(lean=True)
 def factorise(sys, ws):
     """L D L^T of the loop matrix in its envelope; vanishing pivots mark redundant rows (F28).
 
-    Writes: S (L, with D on the diagonal), redundant.
+    Writes: S (L, with D on the diagonal), redundant. Returns 2 when a motion without inertia is not held by
+    any row, else 0.
     """
     S, start, low = ws.S, sys.env_start, sys.env_first
     for r in range(ws.S_diag.shape[0]):
@@ -313,12 +323,19 @@ def factorise(sys, ws):
                 w = S[row + c]
                 S[row + c] = w / S[start[c + 1] - 1]
                 d -= w * S[row + c]
-        if d > TOLERANCE * ws.S_diag[r]:
+        if sys.row_massless[r] >= 0:
+            # its pivot is what the other rows give it: negative
+            if not -d > TOLERANCE * ws.S_diag[r]:
+                return 2
+            ws.redundant[r] = 0
+            S[row + r] = d
+        elif d > TOLERANCE * ws.S_diag[r]:
             ws.redundant[r] = 0
             S[row + r] = d
         else:
             ws.redundant[r] = 1
             S[row + r] = 1.0
+    return 0
 
 
 @kernel(lean=True)

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.guess import initial_aux
 from flexmbs.dynamics.initial import assemble
+from flexmbs.dynamics.transfer import transfer
 from flexmbs.expressions import Expression
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
@@ -90,7 +92,18 @@ class Mechanism(System):
 
     def initial_state(self) -> State:
         """Assembled state at t = 0 (F34)."""
+        if self.topology.absolute:
+            # assembly moves joint coordinates: it is done in those, then carried over
+            tree = build(self.model)
+            return self.state_like(tree, tree.initial_state())
         return assemble(self)
+
+    def state_like(self, other: System, state: State) -> State:
+        """The state of another numbering of the same model in the coordinates of this one.
+
+        For changes of cuts or of the formulation. Bodies keep their poses and velocities.
+        """
+        return transfer(other, state, self)
 
     def forward_dynamics(self, state: State) -> Motion:
         """Accelerations of joints, modes and bodies, and the reactions (F22-F28)."""
@@ -123,10 +136,35 @@ class Mechanism(System):
         return body_velocity_forces(integrals, q[: integrals.nf], q_dot[: integrals.nf], w, **options)
 
 
-def build(model: Model, free: dict[str, Expression] | None = None) -> Mechanism:
-    """Number a model; `free`: expressions of channels that the caller wants evaluated."""
-    system = build_system(model, free)
-    return Mechanism(**{item.name: getattr(system, item.name) for item in fields(System)})
+def build(
+    model: Model, free: dict[str, Expression] | None = None, *, formulation: str = "recursive"
+) -> Mechanism:
+    """Number a model; `free`: expressions of channels that the caller wants evaluated.
+
+    `formulation`: "recursive" (default), or "descriptor": every body with its own six coordinates, every
+    joint as constraints with multipliers (F32).
+    """
+    absolute = formulation == "descriptor"
+    massless: list[int] = []
+    while True:
+        system = build_system(model, free, absolute=absolute, massless=massless)
+        mechanism = Mechanism(**{item.name: getattr(system, item.name) for item in fields(System)})
+        found = motions_without_inertia(mechanism)
+        if not set(found) - set(massless):
+            return mechanism
+        massless = sorted({*massless, *found})
+
+
+def motions_without_inertia(system: Mechanism) -> list[int]:
+    """Speeds whose pivot vanishes wherever the bodies are (F26a), by trial at an arbitrary place."""
+    evaluator = system.evaluator()
+    rng = np.random.default_rng(0)
+    pos, t = rng.uniform(-0.5, 0.5, system.n_pos), system.tables
+    pos[t.ball_beta] = 1.0
+    for i, nf in enumerate(t.nf):
+        pos[t.o_q[i] : t.o_q[i] + nf] = 0.0
+    state = State(0.0, pos, np.zeros(system.n_vel), initial_aux(system), np.zeros(len(t.ent_kind)))
+    return evaluator.vanishing_pivots(state)
 
 
 def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:

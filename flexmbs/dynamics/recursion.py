@@ -12,6 +12,8 @@ from flexmbs._jit import kernel
 from flexmbs.ffrf.inertia import inertia
 
 DONE, SINGULAR_ELASTIC, SINGULAR_JOINT = 0, 1, 2
+#: A pivot this small against mass and length of the model is rounding: the motion has no inertia.
+TINY = 1e-14
 
 
 @kernel(lean=True)
@@ -248,15 +250,16 @@ def eliminate_modes(sys, ws, i):
 def eliminate_joint(sys, ws, i, gh, bh):
     """Take the free speeds of the joint out of M and f, one rank-one downdate each (F22).
 
-    Writes: U, D, u of these speeds; M, f. False when a freedom has no inertia.
+    Writes: U, D, u of these speeds; M, f. False when a freedom has no inertia: its D is then zero.
     """
     M, f, H = ws.M[i], ws.f[i], ws.H
     for k in range(sys.o_qd[i] - 1, sys.o_eta[i] - 1, -1):
         if sys.driven[k] >= 0:
             continue
         U = ws.U[k]
-        d = gh * ws.D_tau[k] + bh * ws.K_tau[k]
+        d = gh * ws.D_tau[k] + bh * ws.K_tau[k] + sys.massless[k]
         u = ws.tau[k]
+        x, y = 0.0, 0.0
         for row in range(6):
             s = 0.0
             for col in range(6):
@@ -264,7 +267,12 @@ def eliminate_joint(sys, ws, i, gh, bh):
             U[row] = s
             d += H[k, row] * s
             u += H[k, row] * f[row]
-        if not d > 0.0:
+            if row < 3:
+                x += H[k, row] * H[k, row]
+            else:
+                y += H[k, row] * H[k, row]
+        if not d > TINY * (x * sys.mass_scale[0] + y * sys.mass_scale[1]):
+            ws.D[k] = 0.0
             return False
         ws.D[k], ws.u[k] = d, u
         d = 1.0 / d
@@ -421,3 +429,28 @@ def modes_forward(sys, ws, i, a, delta):
     for m in range(nf):
         for row in range(6):
             a[row] += ws.H[k0 + m, row] * delta[k0 + m]
+
+
+@kernel(lean=True)
+def tree_forces(sys, ws, out):
+    """Residuals on the speeds of the tree: Jt^T f + tau (F30). Needs residuals. Writes: out (n_vel,); f."""
+    for i in range(sys.parent.shape[0] - 1, 0, -1):
+        p, f = sys.parent[i], ws.f[i]
+        for k in range(sys.o_eta[i], sys.o_eta[i + 1]):
+            s = ws.tau[k]
+            for row in range(6):
+                s += ws.H[k, row] * f[row]
+            out[k] = s
+        for m in range(sys.nf[p]):
+            s, b = 0.0, sys.o_B[i] + 6 * m
+            for row in range(6):
+                s += ws.B[b + row] * f[row]
+            ws.tau[sys.o_qd[p] + m] += s
+        x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
+        up = ws.f[p]
+        up[0] += f[0]
+        up[1] += f[1]
+        up[2] += f[2]
+        up[3] += f[3] + y * f[2] - z * f[1]
+        up[4] += f[4] + z * f[0] - x * f[2]
+        up[5] += f[5] + x * f[1] - y * f[0]

@@ -35,6 +35,8 @@ def group_paths(groups: list[Group], numbers: BodyNumbers) -> list[list[int]]:
             ends = [index[m.body] for _, e in row.entries for m in (e.P, e.Q)]
             tree = [c for _, c in row.coordinates] + row.of
             ends += [c.body for c in tree if c.entry is None]
+            if row.massless is not None:
+                ends.append(row.massless[1])
             ends += [index[m.body] for c in row.of if c.entry for m in (c.entry.P, c.entry.Q)]
             for body in ends:
                 while body > 0 and body not in found:
@@ -47,7 +49,7 @@ def group_paths(groups: list[Group], numbers: BodyNumbers) -> list[list[int]]:
 def order_groups(groups: list[Group], numbers: BodyNumbers) -> list[Group]:
     """Groups in an order of small bandwidth: neighbours are those that share a body of their paths."""
     if len(groups) < 3:
-        return groups
+        return sorted(groups, key=lambda group: group.kind == "massless")
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -55,7 +57,9 @@ def order_groups(groups: list[Group], numbers: BodyNumbers) -> list[Group]:
     rows = np.repeat(np.arange(len(groups)), [len(path) for path in paths])
     touch = csr_matrix((np.ones(len(rows)), (rows, np.concatenate(paths))), (len(groups), len(numbers.names)))
     order = reverse_cuthill_mckee((touch @ touch.T).tocsr(), symmetric_mode=True)
-    return [groups[int(k)] for k in order]
+    ordered = [groups[int(k)] for k in order]
+    # rows without inertia have their pivot from the others, so they come last (F26a)
+    return sorted(ordered, key=lambda group: group.kind == "massless")
 
 
 def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str, Any]:
@@ -84,6 +88,7 @@ def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str
     e = list(zip(*ent, strict=True)) if ent else [()] * 5
     d = list(zip(*dof, strict=True)) if dof else [()] * 4
     return tables | {
+        "row_massless": ints(row.massless[0] if row.massless else -1 for row in _rows(groups)),
         "row_law": ints(law),
         "row_expr": ints(expr),
         "row_const": floats(row.constant for row in _rows(groups)),

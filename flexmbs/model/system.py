@@ -161,19 +161,27 @@ def joint_markers(joint: Joint, markers: Markers) -> tuple[Marker, Marker]:
     return both[0], both[1]
 
 
-def build_system(model: Model, free: dict[str, Expression] | None = None) -> System:
+def build_system(
+    model: Model,
+    free: dict[str, Expression] | None = None,
+    *,
+    absolute: bool = False,
+    massless: Sequence[int] = (),
+) -> System:
     """Number a model and lay out its tables.
 
-    `free`: expressions of channels by name that the caller wants evaluated (`until`, sensors).
+    `free`: expressions of channels by name that the caller wants evaluated (`until`, sensors). `absolute`:
+    every body on a base of its own, every joint a cut: dependent coordinates (F32). `massless`: speeds
+    whose inertia vanishes (F26a).
     """
     check_joints(model)
-    topology = build_topology(model)
+    topology = build_topology(model, absolute=absolute)
     numbers = number_bodies(topology, model.bodies)
     markers = Markers(model, numbers.names)
     joints, coordinates = _place_joints(model, topology, numbers, markers)
     laws = _Laws(model, joints)
     finish_laws, stiff = collect(model, markers, joints, free or {})
-    groups = order_groups(_groups(model, topology, joints, numbers, laws) + stiff, numbers)
+    groups = order_groups(_groups(model, topology, joints, numbers, laws, massless) + stiff, numbers)
     entries = entries_of(groups, coordinates)
     finish_sensors = collect_sensors(model, markers)
     found = markers.finish()
@@ -193,6 +201,7 @@ def build_system(model: Model, free: dict[str, Expression] | None = None) -> Sys
         **motion_tables(numbers),
         driven=driven,
         driven_pos=driven_pos,
+        **_scales(numbers, found, massless),
         **marker_tables(numbers, found),
         **coordinate_tables(coordinates),
         **joint_tables(joints, groups, laws.drive_of),
@@ -248,6 +257,15 @@ def _coordinates_of(
     return tuple(found)
 
 
+def _scales(numbers: BodyNumbers, markers: list[Marker], massless: Sequence[int]) -> dict[str, Any]:
+    """What pivots are compared with, and what replaces those that vanish (F26a)."""
+    mass = sum(found.mass for found in numbers.integrals if found is not None)
+    size = model_length(markers)
+    added = np.zeros(numbers.n_vel)
+    added[list(massless)] = mass * min(1.0, size * size) or 1.0
+    return {"massless": added, "mass_scale": np.array([mass, mass * size * size])}
+
+
 def model_length(markers: list[Marker]) -> float:
     """Mean lever of the markers in their bodies; 1 m where all stand at the origins."""
     levers = [float(np.linalg.norm(m.u0)) for m in markers if np.any(m.u0)]
@@ -265,9 +283,14 @@ def _tree_markers(numbers: BodyNumbers, joints: dict[str, JointPlace], found: li
 
 
 def _groups(
-    model: Model, topology: Topology, joints: dict[str, JointPlace], numbers: BodyNumbers, laws: _Laws
+    model: Model,
+    topology: Topology,
+    joints: dict[str, JointPlace],
+    numbers: BodyNumbers,
+    laws: _Laws,
+    massless: Sequence[int],
 ) -> list[Group]:
-    """Constraint groups: cut joints, couplings, drives on cut joints."""
+    """Constraint groups: cut joints, couplings, drives on cut joints, motions without inertia."""
     groups = [place.group for place in joints.values() if place.group is not None and place.group.rows]
     for name, part in model.couplings.items():
         groups.append(Group(name, "coupling", [_coupling_row(part.law(model), joints)]))
@@ -275,6 +298,10 @@ def _groups(
         assert coordinate.entry is not None
         row = Row("drive", entries=[(1.0, coordinate.entry)], law=law)
         groups.append(Group(drive, "drive", [row]))
+    for speed in massless:
+        body = int(np.searchsorted(numbers.o_eta, speed, side="right")) - 1
+        row = Row("no inertia", massless=(int(speed), body))
+        groups.append(Group(numbers.names[body], "massless", [row]))
     return groups
 
 

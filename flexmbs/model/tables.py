@@ -62,6 +62,8 @@ class Tables(NamedTuple):
     prim_beta: Ints  # offset in pos
     prim_eta: Ints  # offset in vel
     driven: Ints  # (n_vel,) place in drive_x of a prescribed speed, or -1
+    massless: Floats  # (n_vel,) what is added to a vanishing pivot, else 0 (F26a)
+    mass_scale: Floats  # (2,) a mass, and mass times length squared: what a pivot is compared with
     driven_pos: Ints  # (n_vel,) its coordinate's place in pos, or -1 (ball and elastic speeds: -1)
     # balls in pos, for x (+) v: places of the quaternion and of its three speeds
     ball_beta: Ints
@@ -107,6 +109,7 @@ class Tables(NamedTuple):
     group_start: Ints  # rows of group g: group_start[g] ... group_start[g + 1]
     group_of_row: Ints
     group_soft: Ints  # 1 where the rows are compliant: stiff forces in the implicit step (F45)
+    row_massless: Ints  # speed whose inertia vanishes, or -1 (F26a)
     row_law: Ints  # place in drive_x of what is subtracted (drive, length), or -1
     row_expr: Ints  # expression of joint coordinates that is added, or -1
     row_const: Floats  # constants; those taken at the start are written once, by the assembly

@@ -44,6 +44,7 @@ class Topology:
     branches: tuple[Branch, ...]
     cuts: tuple[Joint, ...]
     reasons: dict[str, str]
+    absolute: bool = False
 
     @property
     def n_loops(self) -> int:
@@ -55,9 +56,16 @@ def body_of(path: str) -> str:
     return path.partition(".")[0]
 
 
-def build_topology(model: Model) -> Topology:
-    """Choose the tree and number the bodies along it, depth first."""
-    chosen, reasons = _spanning_joints(model)
+def build_topology(model: Model, *, absolute: bool = False) -> Topology:
+    """Choose the tree and number the bodies along it, depth first.
+
+    `absolute`: no joint stands in the tree, every body has a base of its own.
+    """
+    if absolute:
+        chosen: list[Joint] = [_base(model, name) for name in model.bodies]
+        reasons = {name: "dependent coordinates" for name in model.joints}
+    else:
+        chosen, reasons = _spanning_joints(model)
     neighbours: dict[str, list[tuple[str, Joint, bool]]] = {name: [] for name in (GROUND, *model.bodies)}
     for joint in chosen:
         a, b = body_of(joint.from_frame), body_of(joint.to_frame)
@@ -77,7 +85,7 @@ def build_topology(model: Model) -> Topology:
         )
     taken = {id(joint) for joint in chosen}
     cuts = tuple(joint for joint in model.joints.values() if id(joint) not in taken)
-    return Topology(tuple(branches), cuts, reasons)
+    return Topology(tuple(branches), cuts, reasons, absolute)
 
 
 def _spanning_joints(model: Model) -> tuple[list[Joint], dict[str, str]]:
