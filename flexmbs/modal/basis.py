@@ -56,19 +56,23 @@ def independent(G: Floats, names: Sequence[str], expected: int = 0) -> tuple[Flo
     return vector[:, keep] / np.sqrt(value[keep]), lost
 
 
-def orthonormalise(
-    columns: Columns, K: sp.spmatrix, M: sp.spmatrix, expected: int = 0, KU: Floats | None = None
-) -> Basis:
+def orthonormalise(columns: Columns, K: sp.spmatrix, M: sp.spmatrix, expected: int = 0) -> Basis:
     """Modes of the reduced eigenproblem: m_ff = 1, K_ff = diag(omega^2), linear dependence removed (F51)."""
     U = columns.U
     gram = U.T @ (M @ U)
-    combine, dropped = independent(gram, columns.names, expected)
-    stiffness = U.T @ (K @ U if KU is None else KU)
+    coefficients, omega2, dropped = rayleigh_ritz(gram, U.T @ (K @ U), columns.names, expected)
+    kind = mode_names(coefficients, np.sqrt(np.maximum(np.diag(gram), 0.0)), columns.names)
+    return Basis(U @ coefficients, omega2, kind, tuple(dropped))
+
+
+def rayleigh_ritz(
+    gram: Floats, stiffness: Floats, names: Sequence[str], expected: int = 0
+) -> tuple[Floats, Floats, list[str]]:
+    """Coefficients (m, nf) of the modes in the columns, omega2 (nf,), and the names of dropped columns."""
+    combine, dropped = independent(gram, names, expected)
     K_r = combine.T @ (0.5 * (stiffness + stiffness.T)) @ combine
     omega2, W = np.linalg.eigh(0.5 * (K_r + K_r.T))
-    coefficients = combine @ W
-    kind = mode_names(coefficients, np.sqrt(np.maximum(np.diag(gram), 0.0)), columns.names)
-    return Basis(U @ coefficients, np.maximum(omega2, 0.0), kind, tuple(dropped))
+    return combine @ W, np.maximum(omega2, 0.0), dropped
 
 
 def mode_names(coefficients: Floats, size: Floats, names: Sequence[str]) -> tuple[str, ...]:

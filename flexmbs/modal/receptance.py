@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.modal.basis import Basis, Columns, orthonormalise
+from flexmbs.modal.basis import Basis, Columns, orthonormalise, rayleigh_ritz
 from flexmbs.modal.frame import apply_frame
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel
@@ -56,26 +56,42 @@ class FullResponse:
         self.model = statics.model
         self.band_hz = band_hz
         self.rows = scaled_rows(self.model)
-        free = statics.holding()
-        basis, _ = reduced(columns, self.model)
+        self.basis = reduced(columns, self.model)
         grid = np.geomspace(0.01 * band_hz, band_hz, N_FREQUENCIES)
-        inside = basis.frequency_hz[(basis.frequency_hz < band_hz) & (basis.frequency_hz > grid[0])]
-        self.frequencies = np.unique(np.concatenate([grid, inside]))
-        block = free.respond(np.ascontiguousarray(self.rows.T))
-        current = receptance(basis.U, basis.omega2, self.model, self.rows)
-        response = current.at(self.frequencies)
+        own = self.basis.frequency_hz
+        self.frequencies = np.unique(np.concatenate([grid, own[(own < band_hz) & (own > grid[0])]]))
         self.change = np.inf
+        self.response = self.of(self.basis.U, self.basis.omega2).at(self.frequencies)
+        self._iterate(statics)
+
+    def _iterate(self, statics: Statics) -> None:
+        """Grow the space until the receptance stays; products of old columns are combined, not redone."""
+        K, M, free = self.model.K, self.model.M, statics.holding()
+        U = self.basis.U
+        MU, KU = M @ U, K @ U
+        block = free.respond(np.ascontiguousarray(self.rows.T))
         for _ in range(MAX_BLOCKS):
             block = free.inverse_mass(block)
-            block /= np.sqrt(np.einsum("ij,ij->j", block, self.model.M @ block))
-            grown = Columns(np.concatenate([basis.U, block], axis=1), (*basis.kind, *([""] * block.shape[1])))
-            basis = orthonormalise(grown, self.model.K, self.model.M)
-            new = receptance(basis.U, basis.omega2, self.model, self.rows).at(self.frequencies)
-            self.change = float(np.max(relative_difference(response, new)))
-            response = new
+            M_block = M @ block
+            size = np.sqrt(np.einsum("ij,ij->j", block, M_block))
+            block, M_block = block / size, M_block / size
+            U, MU = np.concatenate([U, block], axis=1), np.concatenate([MU, M_block], axis=1)
+            KU = np.concatenate([KU, K @ block], axis=1)
+            turn, omega2, _ = rayleigh_ritz(U.T @ MU, U.T @ KU, [""] * U.shape[1])
+            U, MU, KU = U @ turn, MU @ turn, KU @ turn
+            new = self.of(U, omega2).at(self.frequencies)
+            self.change = float(np.max(relative_difference(self.response, new)))
+            self.response = new
             if self.change < SOLVED:
                 break
-        self.response = response
+
+    def of(self, U: Floats, omega2: Floats) -> ModalReceptance:
+        """Receptance of elastic modes U (n_t, nf) together with the rigid motions."""
+        C = np.concatenate([self.rows @ self.model.rigid, self.rows @ U], axis=1)
+        return ModalReceptance(C, np.concatenate([np.zeros(self.model.rigid.shape[1]), omega2]))
+
+    def error_of_basis(self, basis: Basis) -> BandError:
+        return self.error_of(self.of(basis.U, basis.omega2))
 
     def error_of(self, modes: ModalReceptance) -> BandError:
         """Error of a reduced basis against the full response."""
@@ -98,14 +114,8 @@ def scaled_rows(model: TiedModel) -> Floats:
     return np.asarray(model.boundary.toarray() * np.array(scale)[:, None])
 
 
-def reduced(columns: Columns, model: TiedModel) -> tuple[Basis, int]:
+def reduced(columns: Columns, model: TiedModel) -> Basis:
     """Elastic modes of columns in the mean-axis frame; with the rigid motions they span the same."""
     frame = "mean-axis" if model.rigid.shape[1] else "supports"
     moved, expected = apply_frame(columns, frame, model)
-    return orthonormalise(moved, model.K, model.M, expected), expected
-
-
-def receptance(U: Floats, omega2: Floats, model: TiedModel, rows: Floats) -> ModalReceptance:
-    """Receptance of elastic modes together with the rigid motions."""
-    C = np.concatenate([rows @ model.rigid, rows @ U], axis=1)
-    return ModalReceptance(C, np.concatenate([np.zeros(model.rigid.shape[1]), omega2]))
+    return orthonormalise(moved, model.K, model.M, expected)

@@ -16,11 +16,11 @@ from flexmbs.fe.materials import Material
 from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
 from flexmbs.modal.areas import nodal_areas, set_faces
-from flexmbs.modal.basis import Columns
+from flexmbs.modal.basis import Basis, Columns
 from flexmbs.modal.eigen import Modes
 from flexmbs.modal.frame import support_of
 from flexmbs.modal.place import rows_at_node
-from flexmbs.modal.receptance import BandError, FullResponse, receptance, reduced
+from flexmbs.modal.receptance import BandError, FullResponse, reduced
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel, nodal_marker_rows, tie
 from flexmbs.modal.unit_loads import body_loads, unit_responses, wrench_loads
@@ -45,6 +45,7 @@ class Choice:
     columns: Columns
     modes: Modes
     band: BandError | None = None
+    basis: Basis | None = None  # in the mean-axis frame, where it has been formed
     warnings: list[Diagnostic] = field(default_factory=list)
 
 
@@ -57,7 +58,8 @@ def choose(method: Callable[..., Any], statics: Statics, recipe: Recipe, extra: 
     choice = Choice(columns, modes)
     if statics.model.interfaces and columns.U.shape[1]:
         top = recipe.fmax or _own_band(statics, columns, modes)
-        choice.band = _error(FullResponse(statics, columns, top), columns, statics.model)
+        full = FullResponse(statics, columns, top)
+        choice.basis, choice.band = full.basis, full.error_of_basis(full.basis)
     return choice
 
 
@@ -68,13 +70,8 @@ def _own_band(statics: Statics, columns: Columns, modes: Modes) -> float:
     """
     if len(modes.omega2):
         return 0.5 * float(modes.frequency_hz[-1])
-    basis, _ = reduced(columns, statics.model)
+    basis = reduced(columns, statics.model)
     return 0.5 * float(basis.frequency_hz[0]) if len(basis.omega2) else 1.0
-
-
-def _error(full: FullResponse, columns: Columns, model: TiedModel) -> BandError:
-    basis, _ = reduced(columns, model)
-    return full.error_of(receptance(basis.U, basis.omega2, model, full.rows))
 
 
 def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, extra: Columns) -> Choice:
@@ -89,7 +86,7 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
         def error(
             n: int, columns: Columns = columns, full: FullResponse = full, n_static: int = n_static
         ) -> BandError:
-            return _error(full, _first(columns, n_static + n), statics.model)
+            return full.error_of_basis(reduced(_first(columns, n_static + n), statics.model))
 
         count = dynamic.U.shape[1]
         if error(count).error > recipe.tol and count < MAX_FOR_TOL and reach != REACH[-1]:

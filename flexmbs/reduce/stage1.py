@@ -107,8 +107,11 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
     chosen = parts.choose(
         METHODS[recipe.method], statics, recipe, parts.load_columns(recipe, source, statics)
     )
-    moved, expected = apply_frame(chosen.columns, frame, model)
-    basis = orthonormalise(moved, model.K, model.M, expected)
+    if chosen.basis is not None and not frame.startswith("tangent"):
+        basis = chosen.basis
+    else:
+        moved, expected = apply_frame(chosen.columns, frame, model)
+        basis = orthonormalise(moved, model.K, model.M, expected)
     Phi = np.asarray(model.G @ basis.U)
     sign = signs(_translations(Phi, source.fe.n_per_node))
     basis = Basis(basis.U * sign, basis.omega2, basis.kind, basis.dropped)
