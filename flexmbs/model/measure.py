@@ -126,7 +126,8 @@ def stress_rows(model: Model, name: str) -> NDArray[np.float64]:
     """
     sensor = model.sensors[name]
     body = model.bodies.get(str(sensor.on).partition(".")[0])
-    if not isinstance(body, FlexibleBody) or body.modal.stress is None:
+    stress = body.modal.stress if isinstance(body, FlexibleBody) else None
+    if not isinstance(body, FlexibleBody) or stress is None:
         what = f'"{sensor.on}" has no stress modes'
         raise InputError(
             Diagnostic(
@@ -136,12 +137,12 @@ def stress_rows(model: Model, name: str) -> NDArray[np.float64]:
     modal, modes = body.modal, slice(None) if body.modes is None else np.asarray(body.modes)
     node = _stress_node(body, sensor)
     if modal.stress_at == "nodes":
-        return modal.stress[modes][:, node]
+        return np.asarray(stress[modes][:, node])
     start = 0
     for cells in modal.mesh.cells.values():
         found = np.flatnonzero((cells == node).any(axis=1))
         if len(found):
-            return modal.stress[modes][:, start + int(found[0])]
+            return np.asarray(stress[modes][:, start + int(found[0])])
         start += len(cells)
     what = f"node {modal.mesh.node_number[node]} belongs to no cell"
     raise InputError(Diagnostic("sensor.stress", f"sensors.{name}", what, "choose another place"))

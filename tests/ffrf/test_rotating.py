@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 
 from flexmbs.ffrf.integrals import BODY_LOADS, shape_integrals
 from flexmbs.ffrf.mass import mass_matrix, quadratic_velocity_forces
+from flexmbs.reduce import reduce
 from flexmbs.resources import resource
 
 N_POINTS = 40
@@ -126,3 +127,29 @@ def test_frequencies_of_a_rotating_beam_without_stiffening(gamma):
     flap, lag = rotating_beam(gamma, False)
     np.testing.assert_allclose(np.sqrt(flap), standing["flap"], rtol=1e-7)
     np.testing.assert_allclose(lag, np.square(standing["lag"]) - gamma**2, rtol=1e-7)
+
+
+@pytest.mark.slow
+def test_reduced_beam_stiffens_as_the_reference_F17():
+    """From the mesh on: unit loads, K_geo and integrals of a reduced cantilever, spin about z."""
+    L, side, E, rho = 2.0, 0.02, 70e9, 2700.0
+    mesh = {"shape": "beam", "length": L, "divisions": 20, "section": {"rectangle": [side, side]}}
+    recipe = {
+        "method": "craig-bampton", "modes": 12, "frame": "tangent:x_min", "mesh": mesh,
+        "interfaces": ["x_min", "x_max"],
+        "material": {"young": E, "poisson": 0.0, "density": rho},
+    }  # fmt: skip
+    body = reduce(recipe).integrals
+    scale, rest = np.sqrt(E * side**2 / (12.0 * rho)) / L**2, np.zeros(body.nf)
+    mass = mass_matrix(body, rest)[6:, 6:]
+    for gamma in (0, 4, 12):
+        w = np.array([0.0, 0.0, gamma * scale])
+        constant = quadratic_velocity_forces(body, rest, rest, w)
+        by_q = np.array([quadratic_velocity_forces(body, q, rest, w) - constant for q in np.eye(body.nf)]).T
+        stiff = body.K_ff - by_q[6:]
+        found = np.sqrt(eigh(0.5 * (stiff + stiff.T), mass, eigvals_only=True)[:4]) / scale
+        expected = reference("flex-rotating-beam-frequencies")["reference"]["with_geometric_stiffening"]
+        both = expected[str(gamma)]
+        np.testing.assert_allclose(
+            found, sorted(both["flap"][:2] + both["lag"][:2]), rtol=2e-3
+        )  # 12 modes of the standing beam

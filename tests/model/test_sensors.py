@@ -6,6 +6,7 @@ import pytest
 from flexmbs._jit import kernel
 from flexmbs.dynamics.kinematics import positions, velocities
 from flexmbs.dynamics.recursion import masses
+from flexmbs.errors import InputError
 from flexmbs.expressions import parse
 from flexmbs.ffrf.mass import mass_matrix
 from flexmbs.model.bodies import Frame
@@ -170,3 +171,47 @@ def test_stress_sensor_takes_the_rows_of_its_node():
     object.__setattr__(body.modal, "stress_at", "nodes")
     model.add(Sensor(name="s", type="stress", on="beam", at=Frame(nearest=body.modal.mesh.points[5])))
     np.testing.assert_array_equal(stress_rows(model, "s"), body.modal.stress[:, 5])
+
+
+def test_stress_of_cells_takes_the_first_cell_of_the_node():
+    rng = np.random.default_rng(8)
+    model = with_sensors(rng).system.model
+    body = model.bodies["beam"]
+    object.__setattr__(body.modal, "stress", rng.normal(size=(3, 1, 6)))
+    object.__setattr__(body.modal, "stress_at", "cells")
+    model.add(Sensor(name="s", type="stress", on="beam.left"))
+    np.testing.assert_array_equal(stress_rows(model, "s"), body.modal.stress[:, 0])
+
+
+def test_stress_sensors_that_cannot_be_are_refused():
+    rng = np.random.default_rng(9)
+    model = with_sensors(rng).system.model
+    model.add(
+        Sensor(name="rigid", type="stress", on="box"),
+        Sensor(name="placeless", type="stress", on="beam"),
+    )
+    with pytest.raises(InputError, match="no stress modes"):
+        stress_rows(model, "rigid")
+    object.__setattr__(model.bodies["beam"].modal, "stress", np.zeros((3, 8, 6)))
+    with pytest.raises(InputError, match="needs a place"):
+        stress_rows(model, "placeless")
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("joints.pivt.position[0]", "pivot"),
+        ("joints.pivot.position[3]", "not in the model"),
+        ("states.fliter", "filter"),
+        ("sensors.positon[0]", "position"),
+        ("sensors.acceleration[0]", "follows from the accelerations"),
+        ("frames.beam.left.colour[0]", "position"),
+    ],
+)
+def test_channels_that_are_not_there_are_named(label, words):
+    rng = np.random.default_rng(10)
+    model = with_sensors(rng).system.model
+    model.add(OwnState(name="filter", rate=0.0))
+    model.add(Point(name="f", on="box", force=[parse(f"={label}"), 0.0, 0.0]))
+    with pytest.raises(InputError, match=words):
+        Rig(model)

@@ -103,8 +103,9 @@ class LawBuilder:
     def numbers(self, items: Sequence[Number]) -> tuple[int, bool]:
         """Put numbers into the table, one behind the other: place of the first; whether all are constant."""
         first, fixed = len(self.values), True
-        for item in items:
+        for number in items:
             place = len(self.values)
+            item: Any = number
             if isinstance(item, Expression) and item.is_constant:
                 item = item.number()
             if isinstance(item, Expression):
