@@ -15,7 +15,7 @@ from flexmbs.modaldata import ModalData
 from flexmbs.post.places import frame_of, inertia_matrix, numbers, rotation_of, up_axis
 from flexmbs.post.record import Floats, Record, table
 from flexmbs.post.skin import MAX_VERTICES, Skin, skin_of
-from flexmbs.post.visuals import TriMesh, inertia_ellipsoid, joined, joint_symbol, sphere, visual_mesh
+from flexmbs.post.visuals import TriMesh, bar, inertia_ellipsoid, joined, joint_symbol, sphere, visual_mesh
 from flexmbs.spatial import quat_to_matrix, shortest_rotation
 
 COLOURS = (
@@ -225,13 +225,23 @@ def _visual(record: Record, name: str, notes: list[str]) -> TriMesh:
 
 
 def _stand_in(record: Record, name: str, smallest: float) -> TriMesh:
-    """Inertia ellipsoid, or a small ball where mass or inertia are not known."""
+    """Inertia ellipsoid with bars to the frames; a small ball where mass or inertia are not known.
+
+    The ellipsoid is drawn smaller, in proportion, where it would reach further than the frames.
+    """
     data = table(record.case, "bodies", name)
     com = np.asarray(data.get("com") or (0.0, 0.0, 0.0), dtype=float)
+    frames = [frame_of(record, name, frame)[0] for frame in table(data, "frames")]
+    bars = [bar(com, place, 0.4 * smallest) for place in frames if np.linalg.norm(place - com) > smallest]
     inertia, mass = inertia_matrix(data.get("inertia")), float(data.get("mass") or 0.0)
     if mass <= 0.0 or not np.any(inertia):
-        return sphere(smallest).moved(com)
-    return inertia_ellipsoid(mass, com, inertia, 0.3 * smallest)
+        return joined([sphere(smallest).moved(com), *bars])
+    solid = inertia_ellipsoid(mass, com, inertia, 0.3 * smallest)
+    reach = max((float(np.linalg.norm(place - com)) for place in frames), default=0.0)
+    size = float(np.linalg.norm(solid.points - com, axis=1).max())
+    if bars and size > 0.3 * reach:
+        solid = TriMesh(com + 0.3 * reach / size * (solid.points - com), solid.triangles, solid.edges)
+    return joined([solid, *bars])
 
 
 def _joint(record: Record, name: str, bodies: list[SceneBody], size: float) -> SceneJoint | None:
