@@ -54,6 +54,7 @@ class Evaluator:
                 k0, k1 = t.o_eta[i], t.o_eta[i + 1]
                 piece = self.ws.e[t.path_e[j] : t.path_e[j] + (k1 - k0) * (r1 - r0)]
                 G[r0:r1, k0:k1] = piece.reshape(k1 - k0, r1 - r0).T
+        G[t.row_massless >= 0] = 0.0  # no constraints: their unknown is not a speed
         return G
 
     def vanishing_pivots(self, state: State) -> list[int]:
