@@ -17,6 +17,7 @@ from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.equations import problem, state_vector
 from flexmbs.simulate.history import History
 from flexmbs.simulate.items import topology_items
+from flexmbs.simulate.kinematic import KinematicRun
 from flexmbs.simulate.run import Progress, Recorder, record
 from flexmbs.simulate.sampling import sample
 from flexmbs.simulate.settings import RunSettings
@@ -72,7 +73,10 @@ def simulate(
     )
     watch = Watch(system)
     with writer:
-        choice, motion = _run(equations, settings, t_start, y0, say)
+        if settings.type == "kinematics":
+            choice, motion = _driven(equations, system, state, settings, say)
+        else:
+            choice, motion = _run(equations, settings, t_start, y0, say)
         if writer.resumed is not None:
             _go_on(writer, motion, history, watch, say)
         try:
@@ -89,6 +93,14 @@ def simulate(
 
 def _finish(writer: ResultWriter, finish: Any) -> Mapping[str, Any]:
     return {} if finish is None else finish(writer.result())
+
+
+def _driven(equations: Any, system: Any, state: Any, settings: RunSettings, say: Any) -> tuple[Choice, Any]:
+    """Motion that the drives determine (F35)."""
+    motion = KinematicRun(equations, system, state, settings.output_times(state.t), settings.t_end)
+    if motion.idle:
+        say(f"warning: {motion.idle} freedoms that no drive determines take the least velocity")
+    return Choice("kinematics", "the drives determine the motion"), motion
 
 
 def _run(equations: Any, settings: RunSettings, t_start: float, y0: Any, say: Any) -> tuple[Choice, Any]:

@@ -13,7 +13,7 @@ from flexmbs.results import Result
 from flexmbs.simulate.settings import RunSettings
 
 #: analyses that `simulate` offers
-TYPES = ("assembly", "dynamics")
+TYPES = ("assembly", "kinematics", "dynamics")
 
 
 def start_state(system: Any, settings: RunSettings) -> State:

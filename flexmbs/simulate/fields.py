@@ -170,6 +170,15 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
             fields.add(
                 f"couplings/{group.name}/force", lambda rows, c=column, s=factor: rows[:, c] * s, (), "N, N m"
             )
+            part = system.model.couplings[group.name]
+            radius = pitch_radius(part)
+            if radius:
+                fields.add(
+                    f"couplings/{group.name}/tangential_force",
+                    lambda rows, c=column, s=factor / radius: rows[:, c] * s,
+                    (),
+                    "N",
+                )
     for d, name in enumerate(system.model.drives):
         fields.add(f"drives/{name}/effort", slice(at["effort"] + d, at["effort"] + d + 1), (), "N, N m")
     for name, force in system.model.forces.items():
@@ -179,6 +188,12 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         )
     for k, name in enumerate(system.model.states):
         fields.add(f"states/{name}", slice(at["aux"] + k, at["aux"] + k + 1))
+
+
+def pitch_radius(part: Any) -> float:
+    """Radius on which the teeth of wheel A of a gear act, from its module; 0 where there is none."""
+    module, teeth = getattr(part, "module", None), getattr(part, "teeth", None)
+    return 0.5 * float(module) * float(teeth[0]) if module and teeth is not None else 0.0
 
 
 def law_fields(fields: Fields, path: str, first: Ints, kind: str) -> None:
