@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from flexmbs.fe.cholesky import SingularMatrix, SparseFactor
 from flexmbs.fe.solvers import factorise
-from flexmbs.modal.basis import Columns, orthonormalise
+from flexmbs.modal.basis import Basis
 from flexmbs.modal.eigen import Modes
-from flexmbs.modal.frame import apply_frame
 from flexmbs.modal.receptance import scaled_rows
 from flexmbs.modal.statics import Constrained, Statics
-from flexmbs.modal.ties import rigid_field
+from flexmbs.modal.ties import TiedModel, rigid_field
 
 Floats = NDArray[np.float64]
 
@@ -77,27 +76,40 @@ def _factor_like(statics: Statics, A: sp.csr_matrix) -> Any:
     return factorise(A.T, "symmetric", node_of=statics.model.node_of[statics.rest])
 
 
-def static_error(statics: Statics, columns: Columns) -> float | None:
+def static_error(statics: Statics, basis: Basis) -> float | None:
     """Displacements at the interfaces under unit loads there, reduced against full, relative to the largest.
 
     Free bodies are held at their first interface with six freedoms; None where there is no such test.
     """
     model = statics.model
-    support, frame = None, "supports"
+    support = None
     if model.rigid.shape[1]:
         whole = [name for name, item in model.interfaces.items() if len(item.dofs) == 6]
         if not whole or model.rigid.shape[1] < 6 or len(model.interfaces) < 2:
             return None
-        support, frame = model.rows[whole[0]], f"tangent:{whole[0]}"
+        support = model.rows[whole[0]]
     rows = scaled_rows(model)
     if not rows.shape[0]:
         return None
     full = rows @ statics.holding(support).respond(np.ascontiguousarray(rows.T))
-    moved, expected = apply_frame(columns, frame, model)
-    basis = orthonormalise(moved, model.K, model.M, expected)
-    C = rows @ basis.U
-    reduced = (C / basis.omega2) @ C.T
-    return float(np.abs(reduced - full).max() / np.abs(full).max())
+    return float(np.abs(reduced_compliance(model, basis, rows, support) - full).max() / np.abs(full).max())
+
+
+def reduced_compliance(model: TiedModel, basis: Basis, rows: Floats, support: sp.csr_matrix | None) -> Floats:
+    """Displacements of `rows` under unit loads there, by modes and rigid motions with the support held."""
+    stiffness = np.concatenate([np.zeros(model.rigid.shape[1]), basis.omega2])
+    fields = np.concatenate([model.rigid, basis.U], axis=1)
+    C = rows @ fields
+    held = np.zeros((0, len(stiffness))) if support is None else np.asarray(support @ fields)
+    n, m = len(stiffness), len(held)
+    A = np.zeros((n + m, n + m))
+    A[:n, :n] = np.diag(stiffness)
+    A[:n, n:], A[n:, :n] = held.T, held
+    scale = np.ones(n + m)
+    scale[model.rigid.shape[1] : n] = 1.0 / np.sqrt(basis.omega2)
+    rhs = np.concatenate([C.T, np.zeros((m, len(C)))])
+    solved = scale[:, None] * np.linalg.solve(scale[:, None] * A * scale, scale[:, None] * rhs)
+    return np.asarray(C @ solved[:n])
 
 
 def orthogonality(m_ff: Floats, K_ff: Floats) -> float:

@@ -14,7 +14,7 @@ from flexmbs.errors import Diagnostic, SolverError
 Floats = NDArray[np.float64]
 
 BLOCK = 8
-TOLERANCE = 1e-8  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
+TOLERANCE = 1e-7  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
 FLOOR = 1e-15  # of the largest Ritz value: rounding of the operator
 MAX_VECTORS = 3000
 MAX_BYTES = 2**31  # of the basis, unless that leaves fewer than MIN_VECTORS
@@ -52,7 +52,7 @@ def lowest_modes(
         n = min(n, size)
     if n == 0:
         return Modes(np.zeros(0), np.zeros((size, 0)))
-    basis = _Krylov(inverse_mass, M, min(BLOCK, size))
+    basis = _Krylov(inverse_mass, M, min(BLOCK, size), 8 * (n or 16) + 8 * BLOCK)
     limit = np.inf if fmax is None else 1.0 / (2.0 * np.pi * fmax) ** 2
     while True:
         grown = basis.grow()
@@ -86,11 +86,11 @@ def most_vectors(size: int) -> int:
 class _Krylov:
     """M-orthonormal block Krylov basis with the projection of the operator on it."""
 
-    def __init__(self, operator: Callable[[Floats], Floats], M: sp.spmatrix, block: int) -> None:
+    def __init__(self, operator: Callable[[Floats], Floats], M: sp.spmatrix, block: int, room: int) -> None:
         self.operator, self.M = operator, M
         start = operator(np.random.default_rng(7).normal(size=(M.shape[0], block)))
         self.count = 0
-        self._Q = np.empty((M.shape[0], 8 * block), order="F")
+        self._Q = np.empty((M.shape[0], min(room, M.shape[0] + block)), order="F")
         self._MQ = np.empty_like(self._Q)
         self.A = np.zeros((0, 0))
         self.residual_factor = np.zeros((0, 0))

@@ -49,7 +49,16 @@ class Statics:
 
     def unpinned(self, A: sp.csr_matrix) -> sp.csr_matrix:
         """A symmetric matrix without the rows and columns of the pins."""
-        return sp.csr_matrix(A[self.rest][:, self.rest]) if len(self.pins) else A
+        if not len(self.pins):
+            return A
+        place = np.full(self.model.n, -1, dtype=A.indices.dtype)
+        place[self.rest] = np.arange(len(self.rest))
+        columns = place[A.indices]
+        row_of = np.repeat(np.arange(self.model.n, dtype=A.indices.dtype), np.diff(A.indptr))
+        keep = (columns >= 0) & (place[row_of] >= 0)  # few entries go: faster than two slices
+        count = np.bincount(place[row_of[keep]], minlength=len(self.rest))
+        indptr = np.concatenate([[0], np.cumsum(count)])
+        return sp.csr_matrix((A.data[keep], columns[keep], indptr), shape=(len(self.rest), len(self.rest)))
 
     def _check_definite(self) -> None:
         """A mechanism makes the pinned matrix singular: the response to a random load is then wrong."""
