@@ -11,6 +11,8 @@ from flexmbs.expressions import evaluate
 
 #: A pivot below this part of its row's own diagonal is zero: the square of a dependence of 1e-5.
 TOLERANCE = 1e-10
+#: Nor is one below this part of the largest diagonal: the square of rounding.
+ROUNDING = 1e-24
 
 
 @kernel(lean=True, inner=True)
@@ -306,6 +308,10 @@ def factorise(sys, ws):
     any row, else 0.
     """
     S, start, low = ws.S, sys.env_start, sys.env_first
+    # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale
+    noise = 0.0
+    for r in range(ws.S_diag.shape[0]):
+        noise = max(noise, ROUNDING * ws.S_diag[r])
     for r in range(ws.S_diag.shape[0]):
         row = start[r] - low[r]
         for c in range(low[r], r):
@@ -329,7 +335,7 @@ def factorise(sys, ws):
                 return 2
             ws.redundant[r] = 0
             S[row + r] = d
-        elif d > TOLERANCE * ws.S_diag[r]:
+        elif d > TOLERANCE * ws.S_diag[r] and d > noise:
             ws.redundant[r] = 0
             S[row + r] = d
         else:
