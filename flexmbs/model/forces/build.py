@@ -92,7 +92,7 @@ class LawBuilder:
         self.expressions.append(item)
         return len(self.expressions) - 1
 
-    def switch_at(self, bound: Number) -> None:
+    def switch_at(self, bound: float | Expression) -> None:
         """The law that is added next changes where its coordinate passes a number."""
         if isinstance(bound, float | int) and math.isinf(bound):
             return

@@ -197,7 +197,7 @@ def fill_values(laws, lw):
         for n in range(laws.py_start[k + 1] - first):
             evaluate(laws.expr, laws.py_expr[first + n], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
             lw.args[n + 1] = lw.result[0]
-        call_fortran(laws.py_address[k], (lw.args, lw.returned))  # type: ignore[call-arg]
+        call_fortran(int(laws.py_address[k]), (lw.args, lw.returned))  # type: ignore[call-arg]
         lw.value[laws.py_value[k]] = lw.returned[0]
 
 
