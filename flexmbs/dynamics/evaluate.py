@@ -21,7 +21,7 @@ from flexmbs.dynamics.loops import (
 from flexmbs.dynamics.reactions import reactions, self_stress, share_forces
 from flexmbs.dynamics.recursion import backward, forward, masses, residuals
 from flexmbs.model.forces.applied import applied_forces
-from flexmbs.model.forces.channels import drives, friction_loads
+from flexmbs.model.forces.channels import drives, friction_loads, state_rates
 from flexmbs.model.forces.stiff import stiff_rows
 from flexmbs.model.joints.relations import relations
 
@@ -304,3 +304,9 @@ def jacobian(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Rows of the constraints in the tree coordinates, in ws.e by paths (F27), and g, g_dot. Writes: e."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     columns(sys, ws, True)
+
+
+@kernel(lean=True)
+def own_rates(laws, lw, aux, aux_dot):
+    """Rates of own states and of integrated drives. Needs forces. Writes: aux_dot."""
+    state_rates(laws, lw, aux, aux_dot)

@@ -1,0 +1,151 @@
+"""Linearisation about a state in minimal coordinates: A, B, C, D, eigenvalues, shapes (F38)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.minimal import Minimal
+from flexmbs.model.state import State
+from flexmbs.model.system import System
+
+Array = NDArray[np.float64]
+
+#: Step of the differences: of fourth order, so its error is that of the step to the fourth power.
+STEP = 1e-3
+
+
+@dataclass
+class Linear:
+    """x_dot = A x + B u, y = C x + D u; x = [positions, speeds] of the independent coordinates, own states.
+
+    u: efforts on the scalar joint coordinates named `inputs`; y: these coordinates, in the same order.
+    eigenvalues: one per conjugate pair, by rising frequency; shapes (n, n_vel): speeds of the tree for each,
+    positions of unit size. frequency_hz = |eigenvalue| / 2 pi, damping_ratio = - real part / |eigenvalue|.
+    """
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    states: list[str]
+    inputs: list[str]
+    eigenvalues: NDArray[np.complex128]
+    frequency_hz: Array
+    damping_ratio: Array
+    shapes: NDArray[np.complex128]
+
+
+class _Rates:
+    """x -> x_dot about a state; x counts from it."""
+
+    def __init__(self, system: System, state: State) -> None:
+        self.system, self.state = system, state
+        self.evaluator = Evaluator(system)
+        self.minimal = Minimal(self.evaluator, state)
+        self.n, self.n_aux = len(self.minimal.split.ind), len(state.aux)
+        self.speeds = state.vel[self.minimal.split.ind].copy()
+
+    def at(self, x: Array, effort: int = -1, size: float = 0.0) -> Array:
+        n, ind = self.n, self.minimal.split.ind
+        base = self.state.copy()
+        base.aux += x[2 * n :]
+        state = self.minimal.moved(base, x[:n], self.speeds + x[n : 2 * n])
+        acc = self._accelerations(state, effort, size)
+        aux_dot = np.zeros(self.n_aux)
+        evaluate.own_rates(self.evaluator.laws, self.evaluator.law_work, state.aux, aux_dot)
+        position_rates = state.vel[ind] + self._turning(x[:n])
+        return np.concatenate([position_rates, acc[ind], aux_dot])
+
+    def _accelerations(self, state: State, effort: int, size: float) -> Array:
+        ev = self.evaluator
+        acc = np.zeros(self.system.n_vel)
+        args = ev._args(state, acc)
+        evaluate.kinematics(*args)
+        evaluate.forces(*args)
+        if effort >= 0:
+            ev.ws.tau_coord[effort] += size
+            evaluate.residuals(ev.tables, ev.ws, state.pos, state.vel, acc)
+        ev.check(evaluate.eliminate(*args[:4], 0.0, 0.0))
+        ev.check(evaluate.change(ev.tables, ev.ws, evaluate.ACCELERATION, 1.0))
+        return acc + ev.ws.delta
+
+    def _turning(self, change: Array) -> Array:
+        """Rotation coordinates about a place that is passed with speed w: their rates have change x w / 2."""
+        full, out = np.zeros(self.system.n_vel), np.zeros(self.system.n_vel)
+        full[self.minimal.split.ind] = change
+        for e in self.system.tables.ball_eta:
+            out[e : e + 3] = 0.5 * np.cross(full[e : e + 3], self.state.vel[e : e + 3])
+        return out[self.minimal.split.ind]
+
+
+def linearize(system: System, state: State) -> Linear:
+    """Linear model about a state at its time; driven coordinates are held to their law (F38)."""
+    rates = _Rates(system, state)
+    n, size = rates.n, 2 * rates.n + rates.n_aux
+    A = np.zeros((size, size))
+    for k in range(size):
+        A[:, k] = _derivative(lambda h, k=k: rates.at(h * np.eye(size)[k]))
+    coordinates = [c for c in system.coordinates if c.joint in system.model.joints]
+    B = np.zeros((size, len(coordinates)))
+    zero = rates.at(np.zeros(size))
+    for k, c in enumerate(coordinates):
+        B[:, k] = rates.at(np.zeros(size), c.number, 1.0) - zero
+    numbers = [c.number for c in coordinates]
+    C = np.zeros((len(coordinates), size))
+    for k in range(n):
+        C[:, k] = _derivative(lambda h, k=k: _outputs(rates, h * np.eye(n)[k], numbers))
+    names = _names(system, rates.minimal.split.ind)
+    states = [*names, *(f"{name} rate" for name in names), *_aux_names(system)]
+    values, frequency, damping, shapes = _modes(rates, A)
+    D = np.zeros((len(coordinates), len(coordinates)))
+    inputs = [f"joints.{c.joint}.{c.name}" for c in coordinates]
+    return Linear(A, B, C, D, states, inputs, values, frequency, damping, shapes)
+
+
+def _derivative(f: object) -> Array:
+    """Central difference of fourth order at zero."""
+    near = f(STEP) - f(-STEP)  # type: ignore[operator]
+    far = f(2 * STEP) - f(-2 * STEP)  # type: ignore[operator]
+    return (8.0 * near - far) / (12.0 * STEP)
+
+
+def _outputs(rates: _Rates, change: Array, numbers: list[int]) -> Array:
+    rates.minimal.moved(rates.state, change, rates.speeds)
+    return rates.evaluator.ws.coord_x[numbers].copy()
+
+
+def _modes(rates: _Rates, A: Array) -> tuple[NDArray[np.complex128], Array, Array, NDArray[np.complex128]]:
+    values, vectors = np.linalg.eig(A)
+    scale = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    keep = np.flatnonzero(values.imag >= -1e-12 * scale)
+    keep = keep[np.lexsort((values[keep].real, np.round(np.abs(values[keep]) / scale, 12)))]
+    values = values[keep].astype(np.complex128)
+    J = rates.minimal.loop_jacobian(rates.state)
+    shapes = (J @ vectors[: rates.n, keep]).T.astype(np.complex128)
+    largest = np.abs(shapes).max(axis=1, initial=0.0)
+    shapes = shapes / np.where(largest > 0.0, largest, 1.0)[:, None]
+    size = np.abs(values)
+    damping = np.where(size > 1e-9 * scale, -values.real / np.where(size > 0.0, size, 1.0), 0.0)
+    return values, size / (2.0 * np.pi), damping, shapes
+
+
+def _names(system: System, speeds: NDArray[np.int64]) -> list[str]:
+    """Names of speeds: joint coordinates, components of balls, modes."""
+    names = {c.vel: f"{c.joint}.{c.name}" for c in system.coordinates if c.vel >= 0}
+    t = system.tables
+    for e in t.ball_eta:
+        i = int(np.searchsorted(t.o_eta, e, side="right")) - 1
+        names |= {int(e) + k: f"{system.bodies[i]}.rotation.{axis}" for k, axis in enumerate("xyz")}
+    for i, name in enumerate(system.bodies):
+        names |= {int(t.o_qd[i]) + a: f"{name}.q[{a}]" for a in range(int(t.nf[i]))}
+    return [names[int(k)] for k in speeds]
+
+
+def _aux_names(system: System) -> list[str]:
+    own = [f"states.{name}" for name in system.model.states]
+    return own + [f"drives.{law.name}[{k}]" for law in system.time_laws for k in range(law.order)]

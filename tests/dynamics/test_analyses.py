@@ -1,0 +1,172 @@
+"""Statics, kinematics, inverse dynamics, linearisation against closed forms."""
+
+import json
+
+import numpy as np
+import pytest
+
+from flexmbs.dynamics.inverse import Follower, measured_drive
+from flexmbs.dynamics.linearize import linearize
+from flexmbs.dynamics.mechanism import build
+from flexmbs.dynamics.statics import equilibrium
+from flexmbs.expressions import parse
+from flexmbs.model.bodies import Frame, RigidBody
+from flexmbs.model.drives import Drive
+from flexmbs.model.joints import JOINTS
+from flexmbs.model.model import Model
+from flexmbs.resources import resource
+from tests.dynamics.mechanisms import cloud, random_mechanism
+from tests.model.test_couplings import four_bar
+
+
+def slider_crank(p, drive=None):
+    """The plane slider-crank of the reference file."""
+    model = Model(gravity=(0, -p["g"], 0))
+    model.add(
+        RigidBody(
+            name="crank", mass=p["m1"], com=[p["a1"], 0, 0], inertia=np.diag([1e-3, 1e-3, p["J1"]]),
+            frames={"pin": Frame(pos=[p["r"], 0, 0])},
+        ),
+        RigidBody(
+            name="rod", mass=p["m2"], com=[p["a2"], 0, 0], inertia=np.diag([1e-3, 1e-3, p["J2"]]),
+            frames={"pin": Frame(pos=[p["l"], 0, 0])},
+        ),
+        RigidBody(name="slider", mass=p["m3"], inertia=np.eye(3) * 1e-3),
+    )  # fmt: skip
+    revolute = JOINTS["revolute"]
+    model.add(
+        revolute(name="main", from_frame="ground", to_frame="crank"),
+        revolute(name="big", from_frame="crank.pin", to_frame="rod"),
+        revolute(name="small", from_frame="rod.pin", to_frame="slider"),
+        JOINTS["prismatic"](
+            name="guide", from_frame="ground", to_frame="slider", axis=[1, 0, 0], position=[p["l"]]
+        ),
+    )
+    if drive:
+        model.add(Drive(name="motor", joint="main", position=drive))
+    return model
+
+
+def reference_problem(name):
+    data = json.loads(resource("cases", "reference", f"{name}.json").read_text())
+    return data["parameters"], data["reference"]
+
+
+def test_driven_slider_crank_follows_its_closed_form_F35():
+    p, expected = reference_problem("rigid-slider-crank")
+    system = build(slider_crank(p, parse("=60*t")))
+    follower = Follower(system.evaluator(), system.initial_state())
+    for time in np.linspace(0.0, 2 * np.pi / 60, 73):
+        follower.at(time)
+        degrees = round(float(np.rad2deg(60 * time)), 6)
+        key = f"{degrees:g}deg"
+        if key in expected["a_slider_pos_vel_acc"]:
+            check_slider(system, follower, expected, key)
+    assert follower.idle == 0
+    follower.at(np.deg2rad(137.0 + 360.0) / 60)
+    check_slider(system, follower, expected, "137deg")
+
+
+def check_slider(system, follower, expected, key):
+    ws, i = follower.evaluator.ws, system.numbers.index["slider"]
+    x, v, a = expected["a_slider_pos_vel_acc"][key]
+    assert ws.r[i, 0] == pytest.approx(x, rel=1e-10)
+    assert ws.v[i, 0] == pytest.approx(v, rel=1e-10, abs=1e-11)
+    assert ws.a[i, 0] == pytest.approx(a, rel=1e-10)
+    assert ws.effort[0] == pytest.approx(expected["a_drive_torque"][key], rel=1e-9)
+
+
+def test_forces_of_a_measured_motion_are_those_that_made_it_F36():
+    p, _ = reference_problem("rigid-slider-crank")
+    times = np.linspace(0.0, 0.1, 401)
+    system = build(slider_crank(p))
+    model = slider_crank(p)
+    model.add(measured_drive("motor", "main", None, times, 0.3 + 40 * times**2 / 2))
+    driven = build(model)
+    follower = Follower(driven.evaluator(), driven.initial_state())
+    for time in times[:200]:
+        follower.at(time)
+    torque = follower.evaluator.ws.effort[0]
+    # the same torque, as a force, makes the same acceleration
+    from flexmbs.model.forces.joint_force import JointForce
+
+    system.model.add(JointForce(name="m", joint="main", value=float(torque)))
+    again = build(system.model)
+    state = again.state_like(driven, follower.state)
+    assert again.forward_dynamics(state)["joints.main.acceleration"][0] == pytest.approx(40.0, rel=1e-6)
+
+
+def test_a_pendulum_hangs_down_in_equilibrium_F37():
+    model = Model(gravity=(0, -9.81, 0))
+    model.add(RigidBody(name="bob", mass=2.0, com=[0.7, 0, 0], inertia=np.eye(3) * 0.1))
+    model.add(JOINTS["revolute"](name="j", from_frame="ground", to_frame="bob", position=[1.0]))
+    system = build(model)
+    state = equilibrium(system, system.initial_state())
+    assert np.sin(state.pos[0]) == pytest.approx(-1.0, abs=1e-9)
+    lin = linearize(system, state)
+    omega = np.sqrt(2.0 * 9.81 * 0.7 / (0.1 + 2.0 * 0.7**2))
+    np.testing.assert_allclose(lin.frequency_hz, [omega / (2 * np.pi)], rtol=1e-9)
+
+
+def test_equilibrium_of_a_loop_has_no_accelerations_F37():
+    system = build(four_bar())
+    state = equilibrium(system, system.initial_state())
+    motion = system.forward_dynamics(state)
+    for name in ("a", "b", "c", "d"):
+        assert abs(motion[f"joints.{name}.acceleration"][0]) < 1e-7
+    assert np.abs(state.vel).max() < 1e-12
+
+
+def test_a_spinning_governor_finds_its_relative_equilibrium_F37():
+    """An arm hinged on a shaft that turns steadily: cos(angle) = g / (w^2 l)."""
+    w, length = 6.0, 0.5
+    model = Model(gravity=(0, 0, -9.81))
+    model.add(RigidBody(name="shaft", mass=1.0, inertia=np.eye(3)))
+    model.add(RigidBody(name="ball", mass=1.0, com=[0, 0, -length], inertia=np.zeros((3, 3))))
+    model.add(JOINTS["revolute"](name="spin", from_frame="ground", to_frame="shaft"))
+    model.add(
+        JOINTS["revolute"](name="arm", from_frame="shaft", to_frame="ball", axis=[0, 1, 0], position=[0.5])
+    )
+    model.add(Drive(name="motor", joint="spin", position=parse(f"={w}*t")))
+    system = build(model)
+    state = equilibrium(system, system.initial_state())
+    angle = state.pos[system.joints["arm"].pos]
+    assert np.cos(angle) == pytest.approx(9.81 / (w * w * length), rel=1e-9)
+    # small vibrations about it: omega^2 = w^2 sin^2(angle)
+    lin = linearize(system, state)
+    np.testing.assert_allclose(lin.frequency_hz, [w * abs(np.sin(angle)) / (2 * np.pi)], rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", [100, 103, 108])
+def test_linear_model_predicts_accelerations_near_the_state_F38(seed):
+    from flexmbs.dynamics.linearize import _Rates
+    from tests.dynamics.mechanisms import moving_state
+
+    system = build(random_mechanism(seed, n_loops=1))
+    _, state = moving_state(system, 2)
+    lin = linearize(system, state)
+    rates = _Rates(system, state)
+    rng = np.random.default_rng(seed)
+    direction = rng.normal(size=len(lin.A))
+    ends = [rates.at(h * direction) for h in (1e-5, -1e-5)]
+    slope = (ends[0] - ends[1]) / 2e-5
+    np.testing.assert_allclose(lin.A @ direction, slope, rtol=1e-5, atol=1e-6 * np.abs(slope).max())
+
+
+def test_frequencies_of_a_free_flexible_body_are_those_of_its_modes_F38():
+    from types import SimpleNamespace
+
+    from flexmbs.model.bodies import FlexibleBody
+
+    B = cloud(np.random.default_rng(4), 3)
+    model = Model()
+    body = SimpleNamespace(integrals=B, interfaces={})
+    model.add(FlexibleBody(name="b", modal=body, D_ff=np.zeros((3, 3))))
+    system = build(model)
+    lin = linearize(system, system.initial_state())
+    from flexmbs.ffrf.mass import mass_matrix
+
+    M = mass_matrix(B, np.zeros(3))
+    reduced = M[6:, 6:] - M[6:, :6] @ np.linalg.solve(M[:6, :6], M[:6, 6:])
+    omega2 = np.sort(np.linalg.eigvals(np.linalg.solve(reduced, B.K_ff)).real)
+    np.testing.assert_allclose(np.sort(lin.frequency_hz)[-3:], np.sqrt(omega2) / (2 * np.pi), rtol=1e-8)
