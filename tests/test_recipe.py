@@ -202,6 +202,15 @@ def test_command_line(tmp_path, recipe, capsys):
     assert keep.read_text() == "mine"
 
 
+def test_interfaces_by_place(recipe):
+    text = BAR.replace('left = { set = "x_min" }', "left = { plane = { x = -0.15 }, pos = [-0.15, 0, 0] }")
+    recipe.write_text(text.replace("[fix]", ""))
+    by_place, by_set = fm.reduce(recipe), fm.reduce(recipe, interfaces={"left": "x_min", "right": "x_max"})
+    assert np.array_equal(by_place.interface("left").nodes, by_set.interface("left").nodes)
+    node = fm.reduce(recipe, interfaces={"p": {"nearest": [0.15, 0.02, 0.015]}, "left": "x_min"})
+    assert node.interface("p").dofs == "x y z" and len(node.interface("p").nodes) == 1
+
+
 def test_a_material_file_lies_in_the_current_folder(tmp_path, recipe, monkeypatch):
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "brass.toml").write_text('young = "100 GPa"\npoisson = 0.34\ndensity = 8500\n')

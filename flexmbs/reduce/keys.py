@@ -184,7 +184,7 @@ class RecipeReader(BodyReader):
                 v.error((*key, "dofs"), error.diagnostics[0].what, error.diagnostics[0].remedy)
         return InterfaceSpec(
             name,
-            set=name if placed else str(table.get("set", name)) if "node" not in table else "",
+            set=f"{name}.place" if placed else str(table.get("set", name)) if "node" not in table else "",
             node=v.whole((*key, "node"), table["node"]) if "node" in table else None,
             tie=v.choice((*key, "tie"), str(table.get("tie", "rbe2")).lower(), TIES),
             dofs=dofs,
@@ -201,7 +201,7 @@ class RecipeReader(BodyReader):
         }
         tables |= {("interfaces", name): item for name, item in self.data.get("_places", {}).items()}
         for key, value in tables.items():
-            result[key[1]] = {
+            result[f"{key[1]}.place" if key[0] == "interfaces" else key[1]] = {
                 name: self.place((*key, name), item) for name, item in self.v.table(key, value).items()
             }
         return result
