@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> Output:
         done = execute(
             case, args.output, overwrite=args.overwrite, resume=args.resume,
             progress=Progress("run", quiet=args.quiet),
-            announce=lambda t: _tell(f"committed t={t:.12g}", args.quiet),
+            announce=lambda t: _tell(f"committed t={t!r}", args.quiet),
             say=lambda text: _tell(text, args.quiet),
         )  # fmt: skip
     return _output(done)

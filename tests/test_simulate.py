@@ -1,0 +1,301 @@
+"""Runs of whole systems: segments and resume to the same bits, signals, output, events, what is said."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.case.runner import execute
+from flexmbs.errors import FlexmbsError, UsageError
+from flexmbs.results import Result, segments
+from flexmbs.results.compare import compare
+from flexmbs.simulate import RunSettings
+
+pytestmark = pytest.mark.slow
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LINK = {
+    "type": "rigid",
+    "mass": 1.0,
+    "com": [0.5, 0, 0],
+    "inertia": {"ixx": 1e-3, "iyy": 1 / 12, "izz": 1 / 12},
+    "frames": {"tip": {"pos": [1.0, 0, 0]}},
+}
+
+
+def pendulum(analysis=None, **more):
+    """Double pendulum; sections of the case may be replaced."""
+    return {
+        "gravity": [0, -9.81, 0],
+        "bodies": {"a": LINK, "b": LINK},
+        "joints": {
+            "pin": {"type": "revolute", "from": "ground", "to": "a"},
+            "knee": {"type": "revolute", "from": "a.tip", "to": "b"},
+        },
+        "analysis": {"t_end": 1.0, **(analysis or {})},
+    } | more
+
+
+def four_bar(analysis=None, **more):
+    crank = LINK
+    return {
+        "gravity": [0, -9.81, 0],
+        "ground": {"frames": {"right": {"pos": [1.5, 0, 0]}}},
+        "bodies": {"left": crank, "bar": LINK, "right": crank},
+        "joints": {
+            "base": {
+                "type": "revolute",
+                "from": "ground",
+                "to": "left",
+                "initial": {"position": 1.0, "velocity": 2.0, "hold": True},
+            },
+            "top": {"type": "revolute", "from": "left.tip", "to": "bar", "initial": {"position": -1.0}},
+            "corner": {"type": "revolute", "from": "right.tip", "to": "bar.tip"},
+            "end": {
+                "type": "revolute",
+                "from": "ground.right",
+                "to": "right",
+                "initial": {"position": 1.2},
+            },
+        },
+        "analysis": {"t_end": 1.0, **(analysis or {})},
+    } | more
+
+
+def run(data, path, **options):
+    return execute(Case.from_dict(data), path, **options)
+
+
+def same(a, b):
+    found = compare(Result.load(a), Result.load(b), rtol=0.0, atol=0.0)
+    assert found.equal, found.text
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "rk4", "generalized-alpha"])
+def test_methods_agree_on_a_closed_loop(tmp_path, method):
+    exact = run(four_bar({"rtol": 1e-11, "atol": 1e-13, "method": "dop853"}), tmp_path / "exact.h5").result
+    found = run(four_bar({"rtol": 1e-8, "atol": 1e-10, "method": method}), tmp_path / "a.h5")
+    error = np.abs(found.result.joints.base.position - exact.joints.base.position).max()
+    assert error < 1e-5
+    assert found.result.solver.constraint_position.max() < 1e-10
+    assert found.summary.largest_balance_error < 1e-4 * found.summary.largest_energy
+    reaction = found.result.joints.end.reaction_force - exact.joints.end.reaction_force
+    assert np.abs(reaction).max() < 1e-3 * np.abs(exact.joints.end.reaction_force).max()
+
+
+@pytest.mark.parametrize("method", ["dopri5", "generalized-alpha"])
+def test_segments_change_no_number(tmp_path, method):
+    settings = {"method": method, "t_end": 0.5}
+    run(four_bar(settings), tmp_path / "whole.h5")
+    committed = []
+    run(
+        four_bar(settings, output={"checkpoint_every": 0.04}),
+        tmp_path / "pieces.h5",
+        announce=committed.append,
+    )
+    assert len(committed) >= 8
+    same(tmp_path / "whole.h5", tmp_path / "pieces.h5")
+
+
+def command(*arguments):
+    """A child that runs the command line."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "flexmbs.cli.main", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": ROOT},
+    )
+
+
+CASE = """
+gravity = [0, -9.81, 0]
+[bodies.a]
+type = "rigid"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = {{ ixx = 1e-3, iyy = 0.08, izz = 0.08 }}
+frames = {{ tip = {{ pos = [1, 0, 0] }} }}
+[bodies.b]
+type = "rigid"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = {{ ixx = 1e-3, iyy = 0.08, izz = 0.08 }}
+[joints.pin]
+type = "revolute"
+from = "ground"
+to = "a"
+[joints.knee]
+type = "revolute"
+from = "a.tip"
+to = "b"
+[analysis]
+t_end = {t_end}
+method = "{method}"
+rtol = 1e-9
+[output]
+every = 0.05
+checkpoint_every = {every}
+"""
+
+
+def write_case(tmp_path, **values):
+    path = tmp_path / "case.toml"
+    path.write_text(CASE.format(**({"t_end": 200.0, "method": "dopri5", "every": 1.0} | values)))
+    return path
+
+
+def read_until(child, word, count):
+    """Lines of standard error until `word` has come `count` times."""
+    lines = []
+    while sum(word in line for line in lines) < count:
+        line = child.stderr.readline()
+        assert line, "".join(lines)
+        lines.append(line)
+    return lines
+
+
+@pytest.mark.parametrize("method", ["dopri5", "generalized-alpha"])
+def test_killed_run_resumes_to_the_same_bits(tmp_path, method):
+    path = write_case(tmp_path, method=method, t_end=60.0)
+    whole, cut = tmp_path / "whole.h5", tmp_path / "cut.h5"
+    child = command("run", path, "-o", cut)
+    lines = read_until(child, "committed", 3)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    announced = [float(line.split("=")[1]) for line in lines if line.startswith("committed t=")]
+    assert not cut.exists() and Result.load(cut).attributes["t_reached"] >= announced[-1]
+    child = command("run", path, "-o", cut, "--resume")
+    assert child.wait() == 0, child.stderr.read()
+    child = command("run", path, "-o", whole)
+    assert child.wait() == 0
+    same(whole, cut)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_keeps_what_was_computed(tmp_path, number):
+    path, result = write_case(tmp_path, t_end=20000.0, every=100.0), tmp_path / "a.h5"
+    child = command("run", path, "-o", result)
+    read_until(child, "committed", 1)
+    child.send_signal(number)
+    begun = time.monotonic()
+    assert child.wait(timeout=30) == 130
+    assert time.monotonic() - begun < 5.0
+    assert "--resume" in child.stderr.read()
+    found = Result.load(result)
+    assert found.status == "interrupted" and len(found.time) > 10 and not result.exists()
+
+
+def test_until_ends_on_the_point(tmp_path):
+    data = pendulum({"until": "=-pin.position - 1", "t_end": 5.0, "rtol": 1e-10, "atol": 1e-12})
+    result = run(data, tmp_path / "a.h5").result
+    assert result.joints.pin.position[-1, 0] == pytest.approx(-1.0, abs=1e-9)
+    assert result.time[-1] == result.attributes["t_reached"] < 5.0
+    assert result.events.kind == ["until"] and result.events.time[-1] == result.time[-1]
+
+
+def test_output_times_are_hit_exactly(tmp_path):
+    data = pendulum({"t_end": 0.7}, output={"every": 0.3, "times": [0.123]})
+    assert run(data, tmp_path / "a.h5").result.time.tolist() == [0.0, 0.123, 0.3, 0.6, 0.7]
+
+
+def test_single_state_has_accelerations_and_reactions(tmp_path):
+    result = run(pendulum({"t_end": 0.0}), tmp_path / "a.h5").result
+    assert result.time.tolist() == [0.0]
+    system = Case.from_dict(pendulum()).system()
+    motion = system.forward_dynamics(system.initial_state())
+    np.testing.assert_allclose(result.joints.knee.acceleration[0], motion["joints.knee.acceleration"])
+    np.testing.assert_allclose(result.joints.pin.reaction_force[0], motion["joints.pin.reaction_force"])
+
+
+def test_energies_and_momenta_of_a_free_body(tmp_path):
+    data = {
+        "bodies": {
+            "a": LINK
+            | {"initial": {"velocity": [1, 2, 3], "angular_velocity": [0.3, 2.0, 0.1], "in": "ground"}}
+        },
+        "analysis": {"t_end": 5.0, "rtol": 1e-10, "atol": 1e-12},
+    }
+    result = run(data, tmp_path / "a.h5").result
+    for name in ("momentum", "angular_momentum"):
+        values = result.system[name]
+        assert np.abs(values - values[0]).max() < 1e-7
+    assert np.abs(np.diff(result.energy.kinetic)).max() < 1e-8
+    drift = result.system.com - result.system.com[0] - result.time[:, None] * result.system.momentum[0]
+    assert np.abs(drift).max() < 1e-7
+    quaternion = result.bodies.a.quaternion
+    assert quaternion[0, 0] >= 0.0 and np.abs(np.diff(quaternion, axis=0)).max() < 0.1
+
+
+def test_work_and_dissipation_balance(tmp_path):
+    data = pendulum({"t_end": 2.0, "rtol": 1e-9})
+    data["joints"]["pin"] = data["joints"]["pin"] | {"damper": {"damping": 0.3}, "spring": {"stiffness": 5.0}}
+    data["forces"] = {"motor": {"type": "joint_force", "joint": "knee", "value": "=sin(3*t)"}}
+    result = run(data, tmp_path / "a.h5").result
+    assert result.energy.dissipated[-1] > 0.1 and abs(result.energy.work[-1]) > 1e-3
+    assert np.abs(result.energy.balance_error).max() < 1e-6
+
+
+def test_driven_joint_does_work(tmp_path):
+    data = pendulum({"t_end": 1.0, "rtol": 1e-9}, drives={"motor": {"joint": "pin", "position": "=sin(2*t)"}})
+    result = run(data, tmp_path / "a.h5").result
+    np.testing.assert_allclose(result.joints.pin.position[:, 0], np.sin(2 * result.time), atol=1e-13)
+    power = result.drives.motor.effort * result.joints.pin.velocity[:, 0]
+    work = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(result.time) * (power[1:] + power[:-1]))])
+    assert np.abs(result.energy.work - work).max() < 1e-4
+    assert np.abs(result.energy.balance_error).max() < 1e-6
+
+
+def test_finished_result_is_not_replaced(tmp_path):
+    run(pendulum({"t_end": 0.1}), tmp_path / "a.h5")
+    with pytest.raises(UsageError, match="--overwrite"):
+        run(pendulum({"t_end": 0.1}), tmp_path / "a.h5")
+
+
+def test_what_is_not_offered_says_so(tmp_path):
+    for settings in ({"formulation": "descriptor"}, {"type": "linearize"}):
+        if settings.get("type") in _offered():
+            continue
+        with pytest.raises(FlexmbsError, match="not offered|choices"):
+            run(pendulum(settings), tmp_path / "a.h5")
+    assert list(tmp_path.iterdir()) == []
+
+
+def _offered():
+    from flexmbs.simulate.analyses import TYPES
+
+    return TYPES
+
+
+def test_failed_run_keeps_what_was_computed(tmp_path):
+    data = pendulum({"t_end": 3.0})
+    data["forces"] = {"wrong": {"type": "joint_force", "joint": "pin", "value": "=sqrt(1 - t)"}}
+    with pytest.raises(FlexmbsError, match=r"t = (0\.99|1)"):
+        run(data, tmp_path / "a.h5", announce=lambda t: None)
+    assert not (tmp_path / "a.h5").exists()
+    found = Result.load(tmp_path / "a.h5")
+    assert found.status == "failed" and 0.9 < found.time[-1] < 1.0
+    assert segments.parts_folder(tmp_path / "a.h5").is_dir()
+
+
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        (RunSettings(t_end=1.0, every=0.25), [0, 0.25, 0.5, 0.75, 1.0]),
+        (RunSettings(t_end=1.0, every=0.3), [0, 0.3, 0.6, 0.9, 1.0]),
+        (RunSettings(t_end=1.0, every=0.5, times=(0.1, 2.0)), [0, 0.1, 0.5, 1.0]),
+        (RunSettings(t_end=0.0), [0.0]),
+    ],
+)
+def test_output_grid(settings, expected):
+    np.testing.assert_allclose(settings.output_times(), expected, atol=1e-15)
+
+
+def test_named_output_times_are_kept_to_the_bit():
+    times = RunSettings(t_end=0.3, every=0.1, times=(0.1 + 0.2 - 0.1,)).output_times()
+    assert len(times) == 4 and (0.1 + 0.2 - 0.1) in times.tolist() and times[-1] == 0.3
