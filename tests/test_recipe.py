@@ -217,7 +217,11 @@ def test_a_material_file_lies_in_the_current_folder(tmp_path, recipe, monkeypatc
     monkeypatch.chdir(tmp_path / "work")
     out = tmp_path / "b.modal.h5"
     assert main(["reduce", str(recipe), "--quiet", "--material", "brass.toml", "-o", str(out)]) == 0
-    assert ModalData.load(out).materials["default"]["rho"] == 8500.0
+    first = ModalData.load(out)
+    assert first.materials["default"]["rho"] == 8500.0
+    (tmp_path / "work" / "brass.toml").write_text("young = 1e11\npoisson = 0.34\ndensity = 8400\n")
+    assert main(["reduce", str(recipe), "--quiet", "--material", "brass.toml", "-o", str(out)]) == 0
+    assert ModalData.load(out).source_sha256 != first.source_sha256
 
 
 def test_materials_by_cell_set():

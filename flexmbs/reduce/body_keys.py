@@ -24,6 +24,7 @@ class BodyReader:
 
     def __init__(self, values: Values, data: dict[str, Any], folder: Path) -> None:
         self.v, self.data, self.folder = values, data, folder
+        self.files: list[Path] = []  # read on the way; part of what the result depends on
 
     def optional(self, name: str, read: Any) -> Any:
         return read((name,), self.data[name]) if self.data.get(name) is not None else None
@@ -138,6 +139,7 @@ class BodyReader:
     def material(self, key: Key, value: Any) -> Material:
         v = self.v
         if isinstance(value, str) and value.endswith(".toml"):
+            self.files.append(self.folder / value)
             value = read_toml(self.folder / value).data
         if isinstance(value, Mapping):
             value = dict(value)

@@ -90,6 +90,7 @@ class RecipeReader(BodyReader):
             loads=self.loads(),
             given=self.given(),
             fix_where={item: v.where(("fix", item)) for item in data.get("fix", {})} if v.file else {},
+            files=tuple(self.files),
             name=name,
             text=text,
         )

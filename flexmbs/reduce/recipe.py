@@ -97,6 +97,7 @@ class Recipe:
     loads: tuple[LoadSpec, ...] = ()
     given: Given | None = None
     fix_where: dict[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
     name: str = "recipe"
     text: str = ""
 

@@ -209,7 +209,7 @@ def source_hash(recipe: Recipe) -> str:
     """SHA-256 of the recipe and of the files that it names."""
     digest = hashlib.sha256(recipe.text.encode())
     files = [recipe.mesh] if isinstance(recipe.mesh, Path) else []
-    for path in (*files, *(recipe.matrices or ())):
+    for path in (*files, *(recipe.matrices or ()), *recipe.files):
         try:
             digest.update(Path(path).read_bytes())
         except OSError as error:
