@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.ffrf.mass import LEDGER_TERMS, ledger
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.forces.tables import FORCE, LENGTH, MOMENT, N_OUT, POTENTIAL, RATE, VALUE
 from flexmbs.model.system import JointPlace, System
 from flexmbs.results import Axis, Field, Layout
 from flexmbs.results.layout import COMMON_AXES
 from flexmbs.simulate.sampling import BALL, BODY, Sampler
+from flexmbs.spatial import quat_to_matrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -92,6 +94,23 @@ def body_fields(fields: Fields, system: System, sampler: Sampler) -> None:
             fields.add(path + "q", slice(q, q + nf), (mode,), "m kg^0.5", equation="F1")
             for dot, base, units in (("q_dot", "vel", "m kg^0.5/s"), ("q_ddot", "acc", "m kg^0.5/s^2")):
                 fields.add(path + dot, slice(at[base] + k, at[base] + k + nf), (mode,), units)
+            term = fields.axis(path + "term", len(LEDGER_TERMS), LEDGER_TERMS)
+            columns = (part(3, 4), part(7, 6), slice(q, q + nf), slice(at["vel"] + k, at["vel"] + k + nf))
+            fields.add(path + "ledger", ledger_of(system, name, columns), (term,), "J", equation="F12")
+
+
+def ledger_of(system: System, name: str, columns: tuple[slice, ...]) -> Take:
+    """Kinetic energy of a body by inertia term, from its quaternion, twist, q and q_dot (F12, F17a)."""
+    body, integrals = system.model.bodies[name], system.integrals(name)
+    stiffening = isinstance(body, FlexibleBody) and body.geometric_stiffening is not False
+
+    def take(rows: Floats) -> Floats:
+        quat, twist, q, q_dot = (rows[:, column] for column in columns)
+        R = quat_to_matrix(quat)
+        v, w = (np.einsum("tki,tk->ti", R, twist[:, s]) for s in (slice(0, 3), slice(3, 6)))
+        return ledger(integrals, q, np.hstack([v, w, q_dot]), stiffening=stiffening)
+
+    return take
 
 
 def joint_columns(system: System, sampler: Sampler, place: JointPlace, ball: int) -> tuple[Ints, Ints, Ints]:
