@@ -96,6 +96,15 @@ class Scene:
         low, high = self.box()
         return float(0.5 * np.linalg.norm(high - low)) or 1.0
 
+    def at(self, k: int) -> Scene:
+        """The scene at sample k alone."""
+        pick = slice(k, k + 1)
+        bodies = [
+            replace(b, position=b.position[pick], quaternion=b.quaternion[pick], q=b.q[pick])
+            for b in self.bodies
+        ]
+        return replace(self, time=self.time[pick], bodies=bodies)
+
     def thinned(self, limit: int) -> Scene:
         """At most `limit` samples, evenly chosen, first and last kept."""
         if len(self.time) <= limit:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, UsageError, nearest
 from flexmbs.modaldata import ModalData
@@ -21,6 +23,8 @@ from flexmbs.post.scene import Scene, modal_scene, result_scene
 from flexmbs.post.skin import MAX_VERTICES
 
 ENDINGS = (".html", ".glb", ".mp4", ".gif", ".png")
+#: groups of channels that belong to no sensor
+SYSTEM = ("energy.", "solver.", "system.", "forces.", "drives.", "couplings.")
 MAX_CURVE_BYTES = 6_000_000
 Progress = Callable[[float, str], None]
 
@@ -103,8 +107,8 @@ def rank(channel: Channel) -> int:
 def first_curves(curves: list[Curve]) -> list[str]:
     """What the plot under the animation shows at first: a sensor, else elastic coordinates, else energies."""
     names = [curve.name for curve in curves]
-    moving = [c.name for c in curves if not c.owner and "." in c.name and len(set(map(float, c.values))) > 1]
-    sensors = [name for name in moving if not name.startswith(("energy.", "solver.", "system."))]
+    moving = [c.name for c in curves if not c.owner and float(np.ptp(c.values)) > 0.0]
+    sensors = [name for name in moving if not name.startswith(SYSTEM)]
     elastic = [name for name in names if name.endswith((".q[0]", ".q[1]"))]
     energies = [name for name in names if name in ("energy.kinetic", "energy.strain")]
     return (sensors[:2] or elastic[:2] or energies or names[:1])[:2]

@@ -92,7 +92,7 @@ def write_pictures(
     if path.suffix == ".gif":  # mailed and put into documents: smaller
         view = replace(view, size=(800, 450), fps=15)
     frames = list(frames_of(scene, view, single))
-    camera, top = camera_of(scene, view), stress_top(scene, frames)
+    camera, top = camera_of(scene.at(frames[0].k) if single else scene, view), stress_top(scene, frames)
     pictures = []
     for number, frame in enumerate(frames):
         image = render(scene, frame, view, camera, top)

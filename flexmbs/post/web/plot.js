@@ -118,6 +118,10 @@ export class Plot {
         pen.textAlign = "left";
         for (const curve of this.curves) {
             const text = `${curve.name} ${number_text(value_at(curve))} ${curve.unit}`;
+            if (x + 14 + pen.measureText(text).width > this.right + 40) {
+                pen.fillText("\u2026", x, 12);
+                break;
+            }
             pen.fillStyle = curve.colour;
             pen.fillRect(x, 6, 10, 4);
             pen.fillStyle = ink;
