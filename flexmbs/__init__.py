@@ -14,7 +14,7 @@ _PUBLIC = {
     "reduce": "flexmbs.reduce",
     "ModalData": "flexmbs.modaldata",
     "Case": "flexmbs.case",
-    "run": "flexmbs.simulate",
+    "run": "flexmbs.case",
     "Result": "flexmbs.results",
     "FlexmbsError": "flexmbs.errors",
     "InputError": "flexmbs.errors",

@@ -111,6 +111,7 @@ def report_error(error: FlexmbsError, args: argparse.Namespace) -> int:
             "error": type(error).__name__,
             "exit_code": int(error.exit_code),
             "errors": [str(item) for item in errors],
+            "codes": [item.code for item in errors],
             "warnings": [str(item) for item in error.diagnostics if item.severity != "error"],
         }
         print(json.dumps(payload, indent=2))
