@@ -1,0 +1,45 @@
+"""`flexmbs info` on a mesh, on modal data and on a result."""
+
+import json
+
+import flexmbs as fm
+from flexmbs.cli.main import main
+from flexmbs.resources import resource
+
+
+def test_info_of_a_shipped_mesh(capsys):
+    assert main(["info", str(resource("meshes", "rod.msh")), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["format"] == "mesh" and data["cells"] == {"tet10": 1758} and not data["errors"]
+    assert {"bore_big", "bore_small"} <= {row["name"] for row in data["sets"]}
+
+
+def test_info_of_modal_data(tmp_path, capsys):
+    mesh = {"shape": "box", "size": [0.3, 0.04, 0.03], "divisions": [2, 1, 1]}
+    modal = fm.reduce({"mesh": mesh, "material": "steel", "modes": 2, "interfaces": ["x_min"]})
+    modal.save(tmp_path / "a.modal.h5")
+    assert main(["info", str(tmp_path / "a.modal.h5"), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["rigid_modes"] == 6 and data["modes"] == len(data["frequency_hz"]) == len(data["kind"])
+    assert data["quality"]["sylvester_missing"] == 0
+
+
+def test_info_of_a_result(tmp_path, capsys):
+    case = tmp_path / "drop.toml"
+    case.write_text(
+        'format_version = 1\ngravity = [0, 0, -9.81]\n[bodies.ball]\ntype = "rigid"\nmass = 1.0\n'
+        "inertia = { ixx = 1, iyy = 1, izz = 1 }\n[analysis]\nt_end = 0.01\n"
+    )
+    out = tmp_path / "drop.h5"
+    assert main(["run", str(case), "-o", str(out), "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["info", str(out), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["status"] == "complete" and data["bodies"] == ["ball"] and data["samples"] > 1
+
+
+def test_info_of_nothing_known(tmp_path, capsys):
+    path = tmp_path / "notes.txt"
+    path.write_text("hello")
+    assert main(["info", str(path)]) == 3
+    assert main(["info", str(tmp_path)]) == 3
