@@ -67,10 +67,10 @@ def count_below(held: Constrained, omega2: float) -> int:
 
 def _factor_like(statics: Statics, A: sp.csr_matrix) -> Any:
     """Factor of A, with the ordering of the stiffness where both have one pattern."""
-    K, factor = statics.K_rest, statics.factor
-    if isinstance(factor, SparseFactor) and K.nnz == A.nnz and np.array_equal(K.indices, A.indices):
+    K = statics.K_rest
+    if statics.symbolic is not None and K.nnz == A.nnz and np.array_equal(K.indices, A.indices):
         try:
-            return SparseFactor(A.T, symbolic=factor.symbolic)
+            return SparseFactor(A.T, symbolic=statics.symbolic)
         except SingularMatrix:
             pass  # an unlucky shift for this order of pivots: let the solver choose
     return factorise(A.T, "symmetric", node_of=statics.model.node_of[statics.rest])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from flexmbs.errors import Diagnostic, InputError, SolverError
+from flexmbs.fe.cholesky import SparseFactor
 from flexmbs.fe.solvers import factorise
 from flexmbs.modal.ties import TiedModel
 
@@ -45,7 +46,13 @@ class Statics:
             self.factor: Factor = factorise(self.K_rest.T, "spd", node_of=model.node_of[self.rest])
         except SolverError:
             raise singular_stiffness(model) from None
+        self.symbolic = self.factor.symbolic if isinstance(self.factor, SparseFactor) else None
         self._check_definite()
+
+    def release(self) -> None:
+        """Give back the memory of the factor; its ordering stays. No response can be computed afterwards."""
+        self._held.clear()
+        del self.factor
 
     def unpinned(self, A: sp.csr_matrix) -> sp.csr_matrix:
         """A symmetric matrix without the rows and columns of the pins."""
