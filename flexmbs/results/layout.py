@@ -106,9 +106,11 @@ def parent(group: Any, path: str) -> tuple[Any, str]:
 
 
 def write_items(group: Any, tree: Mapping[str, Any]) -> None:
-    """Write the items that do not change."""
+    """Write the items that do not change; an item named `@` holds attributes of its group."""
     for path, item in flatten(tree):
         node, name = parent(group, path)
+        if name == "@":
+            hdf5.attributes(node, **item.attributes)
         if item.data is None:
             continue
         hdf5.dataset(node, name, item.data, units=item.units, equation=item.equation, **item.attributes)
