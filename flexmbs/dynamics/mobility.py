@@ -52,7 +52,8 @@ def mobility(system: System, evaluator: Evaluator, state: State) -> Mobility:
     scaled = G * scale[:, None]
     norms = np.linalg.norm(scaled, axis=1)
     scaled = scaled / np.where(norms > 1e-12 * max(norms.max(initial=0.0), 1e-300), norms, 1.0)[:, None]
-    rank, null, condition = left_null_space(scaled)
+    kept, null, condition = left_null_space(scaled)
+    rank = len(kept)
     kind = kinematic_class(system, evaluator)
     report = Mobility(
         mobility=G.shape[1] - rank,
@@ -66,7 +67,7 @@ def mobility(system: System, evaluator: Evaluator, state: State) -> Mobility:
         condition=condition,
     )
     if report.redundant:
-        report.redundant_rows = dependent_rows(scaled, names, rank)
+        report.redundant_rows = [name for k, name in enumerate(names) if k not in set(kept)]
         stress = null / np.where(norms > 0, norms, 1.0)[:, None] * scale[:, None]
         report.indeterminate_joints = open_reactions(system, evaluator, rows, stress, length)
     return report
@@ -100,14 +101,25 @@ def characteristic_length(system: System, evaluator: Evaluator) -> float:
     return float(np.linalg.norm(spread)) or 1.0
 
 
-def left_null_space(G: Array) -> tuple[int, Array, float]:
-    """Rank, orthonormal basis of the null space of G^T, and condition of the rank's part."""
-    if not len(G):
-        return 0, np.zeros((0, 0)), 1.0
-    U, s, _ = np.linalg.svd(G, full_matrices=True)
-    limit = RANK_TOLERANCE * max(float(s[0]) if len(s) else 0.0, 1e-300)
-    rank = int(np.sum(s > limit))
-    return rank, U[:, rank:], float(s[0] / s[rank - 1]) if rank else 1.0
+def left_null_space(G: Array) -> tuple[list[int], Array, float]:
+    """Independent rows, basis of the null space of G^T, and condition of the rank's part.
+
+    Pivoted QR of G^T: with `G^T P = Q [R1 R2]` the null vectors are `P [-R1^-1 R2; 1]`.
+    """
+    from scipy.linalg import qr, solve_triangular
+
+    n = len(G)
+    if not n or not G.shape[1]:
+        return [], np.eye(n), 1.0
+    R, order = qr(G.T, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    rank = int(np.sum(size > RANK_TOLERANCE * max(float(size[0]), 1e-300))) if size[0] > 0.0 else 0
+    null = np.zeros((n, n - rank))
+    null[order[rank:]] = np.eye(n - rank)
+    if rank:
+        null[order[:rank]] = -solve_triangular(R[:rank, :rank], R[:rank, rank:])
+    condition = float(size[0] / size[rank - 1]) if rank else 1.0
+    return sorted(int(k) for k in order[:rank]), null, condition
 
 
 def hidden_freedoms(system: System) -> list[str]:
@@ -120,16 +132,6 @@ def hidden_freedoms(system: System) -> list[str]:
             names = " and ".join(f"joints.{p.joint.name}" for p in balls)
             found.append(f"bodies.{body} may spin about the line through {names}")
     return found
-
-
-def dependent_rows(G: Array, names: list[str], rank: int) -> list[str]:
-    """Names of rows that the others imply; of several choices the later rows."""
-    from scipy.linalg import qr
-
-    kept: list[int] = []
-    _, _, order = qr(G.T, mode="economic", pivoting=True)
-    kept = sorted(int(k) for k in order[:rank])
-    return [names[k] for k in range(len(names)) if k not in kept]
 
 
 def structure(system: System) -> str:
