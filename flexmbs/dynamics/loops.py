@@ -7,6 +7,7 @@ the motion is the same; the split of the forces is a matter of outputs (F28).
 """
 
 from flexmbs._jit import kernel
+from flexmbs.dynamics.elastic import solve_factor
 from flexmbs.expressions import evaluate
 
 #: A pivot below this part of its row's own diagonal is zero: the square of a dependence of 1e-5.
@@ -193,16 +194,15 @@ def column_up(sys, ws, j, n):
     i = sys.path_body[j]
     nf, k0, o, e0 = sys.nf[i], sys.o_qd[i], sys.o_E[i], sys.path_e[j]
     first = sys.o_eta[i]
-    N = ws.N[sys.o_N[i] : sys.o_N[i] + nf * nf].reshape(nf, nf)
     for r in range(n):
         col = ws.gcol[sys.path_col[j] + r]
         for a in range(nf):
             s = ws.gcol_f[sys.path_mode[j] + a * n + r]
             for row in range(6):
                 s += ws.H[k0 + a, row] * col[row]
-            for b in range(a):
-                s -= N[a, b] * ws.e[e0 + (k0 + b - first) * n + r]
-            ws.e[e0 + (k0 + a - first) * n + r] = s / N[a, a]
+            ws.e[e0 + (k0 + a - first) * n + r] = s
+        if nf > 0:
+            solve_factor(sys, ws, i, ws.e, e0 + (k0 - first) * n + r, n)
         for a in range(nf):
             s = ws.e[e0 + (k0 + a - first) * n + r]
             for row in range(6):

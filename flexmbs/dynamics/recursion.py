@@ -6,9 +6,8 @@ no product Sh a:  (M + Sh) delta = k - M acc. With acc = 0 and gh = bh = 0 it is
 Gravity enters as an acceleration of the whole: a_hat - g.
 """
 
-import math
-
 from flexmbs._jit import kernel
+from flexmbs.dynamics.elastic import dense_block, eliminate_modes, solve_transposed
 from flexmbs.ffrf.inertia import inertia
 
 DONE, SINGULAR_ELASTIC, SINGULAR_JOINT = 0, 1, 2
@@ -142,7 +141,8 @@ def elastic_residual(sys, ws, i, pos, vel, acc):
         s -= ws.M_f[c] * ax + ws.M_f[c + 1] * ay + ws.M_f[c + 2] * az
         s -= ws.M_f[c + 3] * a[3] + ws.M_f[c + 4] * a[4] + ws.M_f[c + 5] * a[5]
         row_m, row_K, row_D = mff + nf * m, K + nf * m, D + nf * m
-        for n in range(nf):
+        lo, hi = (m, m + 1) if sys.low_rank[i] >= 0 else (0, nf)
+        for n in range(lo, hi):
             s -= sys.K_data[row_m + n] * acc[k0 + n]
             s -= sys.K_data[row_K + n] * pos[q0 + n] + sys.K_data[row_D + n] * vel[k0 + n]
         ws.tau[k0 + m] = s
@@ -175,75 +175,16 @@ def backward(sys, ws, gh, bh):
             ws.K_tau[sys.coord_vel[c]] += ws.K_coord[c]
             ws.D_tau[sys.coord_vel[c]] += ws.D_coord[c]
     for i in range(1, sys.parent.shape[0]):
-        nf, o = sys.nf[i], sys.o_K[i]
-        n2 = nf * nf
-        for a in range(n2):
-            ws.N[sys.o_N[i] + a] = (
-                sys.K_data[o + a] + bh * sys.K_data[o + n2 + a] + gh * sys.K_data[o + 2 * n2 + a]
-            )
+        if sys.low_rank[i] < 0:
+            dense_block(sys, ws, i, gh, bh)
     for i in range(sys.parent.shape[0] - 1, 0, -1):
-        if not eliminate_modes(sys, ws, i):
+        if sys.nf[i] > 0 and not eliminate_modes(sys, ws, i, gh, bh):
             return SINGULAR_ELASTIC, i
         if not eliminate_joint(sys, ws, i, gh, bh):
             return SINGULAR_JOINT, i
         if sys.parent[i] > 0:
             to_parent(sys, ws, i)
     return DONE, 0
-
-
-@kernel(lean=True, inner=True)
-def eliminate_modes(sys, ws, i):
-    """Take the elastic coordinates of body i out of M and f (F22, F24a).
-
-    Writes: N (Cholesky factor, lower), G = N^-1/2 E^T, u of the elastic speeds; M, f. False when N_ff is not
-    positive definite.
-    """
-    nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]
-    M, f, H = ws.M[i], ws.f[i], ws.H
-    for a in range(nf):
-        c, k = o + 6 * a, k0 + a
-        s = ws.tau[k]
-        for row in range(6):
-            e = ws.M_f[c + row]
-            for col in range(6):
-                e += M[row, col] * H[k, col]
-            ws.G[c + row] = e
-            s += H[k, row] * f[row]
-        ws.u[k] = s
-        ws.D[k] = 1.0
-    N = ws.N[sys.o_N[i] : sys.o_N[i] + nf * nf].reshape(nf, nf)
-    for a in range(nf):
-        for b in range(a + 1):
-            s = N[a, b]
-            for row in range(6):
-                s += H[k0 + a, row] * ws.G[o + 6 * b + row] + ws.M_f[o + 6 * a + row] * H[k0 + b, row]
-            N[a, b] = s
-    for a in range(nf):
-        for b in range(a + 1):
-            s = N[a, b]
-            for c in range(b):
-                s -= N[a, c] * N[b, c]
-            if a == b:
-                if not s > 0.0:
-                    return False
-                N[a, a] = math.sqrt(s)
-            else:
-                N[a, b] = s / N[b, b]
-        for b in range(a):
-            for row in range(6):
-                ws.G[o + 6 * a + row] -= N[a, b] * ws.G[o + 6 * b + row]
-            ws.u[k0 + a] -= N[a, b] * ws.u[k0 + b]
-        d = 1.0 / N[a, a]
-        for row in range(6):
-            ws.G[o + 6 * a + row] *= d
-        ws.u[k0 + a] *= d
-        z = ws.u[k0 + a]
-        for row in range(6):
-            g = ws.G[o + 6 * a + row]
-            f[row] -= g * z
-            for col in range(6):
-                M[row, col] -= g * ws.G[o + 6 * a + col]
-    return True
 
 
 @kernel(lean=True, inner=True)
@@ -301,7 +242,7 @@ def to_parent(sys, ws, i):
         b = b0 + 6 * a
         c0, c1, c2 = column(M, ws.B, b, 0), column(M, ws.B, b, 1), column(M, ws.B, b, 2)
         c3, c4, c5 = column(M, ws.B, b, 3), column(M, ws.B, b, 4), column(M, ws.B, b, 5)
-        for c in range(a, nf):
+        for c in range(a, nf if sys.low_rank[p] < 0 else 0):
             e = b0 + 6 * c
             N[c, a] += (
                 ws.B[e] * c0 + ws.B[e + 1] * c1 + ws.B[e + 2] * c2
@@ -408,24 +349,22 @@ def forward(sys, ws, delta):
             delta[k] = d
             for row in range(6):
                 a[row] += ws.H[k, row] * d
-        modes_forward(sys, ws, i, a, delta)
+        if sys.nf[i] > 0:
+            modes_forward(sys, ws, i, a, delta)
 
 
 @kernel(lean=True, inner=True)
 def modes_forward(sys, ws, i, a, delta):
     """Elastic rates of body i from the acceleration `a` before its modes (F23). Writes: delta; a."""
     nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]
-    N = ws.N[sys.o_N[i] : sys.o_N[i] + nf * nf].reshape(nf, nf)
     for m in range(nf):
         s = ws.u[k0 + m]
         for row in range(6):
             s -= ws.G[o + 6 * m + row] * a[row]
         delta[k0 + m] = s
-    for m in range(nf - 1, -1, -1):
-        s = delta[k0 + m] / N[m, m]
-        delta[k0 + m] = s
-        for n in range(m):
-            delta[k0 + n] -= N[m, n] * s
+    solve_transposed(sys, ws, i, delta, k0)
+    if sys.mark_row[sys.m_out[i]] < 0:
+        return
     for m in range(nf):
         for row in range(6):
             a[row] += ws.H[k0 + m, row] * delta[k0 + m]

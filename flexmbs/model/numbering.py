@@ -121,6 +121,33 @@ def body_tables(numbers: BodyNumbers) -> dict[str, Any]:
     }
 
 
+def _is_diagonal(A: Array) -> bool:
+    """Whether what stands beside the diagonal is rounding of the reduction."""
+    return bool(np.abs(A - np.diag(np.diag(A))).max(initial=0.0) <= 1e-11 * np.abs(A).max(initial=0.0))
+
+
+def elastic_tables(numbers: BodyNumbers, markers: list[Marker], m_out: Any) -> dict[str, Any]:
+    """How the elastic blocks are factored, and the bodies outboard of each body (F24a)."""
+    children: list[list[int]] = [[] for _ in numbers.names]
+    for i, parent in enumerate(numbers.parent):
+        if i:
+            children[int(parent)].append(i)
+    rank = []
+    for i, found in enumerate(numbers.integrals):
+        if found is None or not found.nf:
+            rank.append(-1)
+            continue
+        k = 6 * len(children[i]) + (12 if markers[int(m_out[i])].rows is not None else 0)
+        diagonal = all(_is_diagonal(A) for A in (found.m_ff, found.K_ff, found.D_ff))
+        # its factor must fit into the place of the full one, and pay
+        rank.append(k if diagonal and found.nf >= max(2 * k, 2) else -1)
+    return {
+        "low_rank": ints(rank),
+        "child_start": offsets(len(items) for items in children),
+        "child": ints(item for items in children for item in items),
+    }
+
+
 def motion_tables(numbers: BodyNumbers) -> dict[str, Any]:
     """Elementary motions in the order from the parent to the body, balls for x (+) v."""
     prims: list[tuple[int, float, float, int, int]] = []

@@ -25,6 +25,7 @@ from flexmbs.model.numbering import (
     BodyNumbers,
     body_tables,
     coordinate_tables,
+    elastic_tables,
     ints,
     marker_tables,
     motion_tables,
@@ -198,6 +199,7 @@ def build_system(
         length=np.array([model_length(found)]),
         **body_tables(numbers),
         **in_out,
+        **elastic_tables(numbers, found, in_out["m_out"]),
         **motion_tables(numbers),
         driven=driven,
         driven_pos=driven_pos,
@@ -411,6 +413,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
     def nan(*shape: int) -> Array:
         return np.full(shape, np.nan)
 
+    k_low = int(max(0, t.low_rank.max(initial=0)))
     # as many states of self-stress as there can be, within 30 MB
     n_null = min(n_rows, int(4e6 / max(n_rows, 6 * len(t.joint_body), 1)))
     n_L = int((6 * t.nf[t.mark_body]).sum())
@@ -429,6 +432,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         tau_coord=np.zeros(n_coord), K_coord=np.zeros(n_coord), D_coord=np.zeros(n_coord),
         K_tau=nan(n_vel), D_tau=nan(n_vel),
         M=nan(bodies, 6, 6), f=nan(bodies, 6), M_f=nan(6 * modes), N=nan(int((t.nf * t.nf).sum())),
+        low_C=nan(k_low, k_low), low_R=nan(k_low, k_low), low_K=nan(k_low, k_low), low_p=nan(k_low),
         G=nan(6 * modes), U=nan(n_vel, 6), D=nan(n_vel), u=nan(n_vel), da=nan(bodies, 6), delta=nan(n_vel),
         f_p=nan(bodies, 6),
         ent=nan(n_ent, 10), rowent_c=nan(len(t.rowent)), rowdof_c=nan(len(t.rowdof_coord)),

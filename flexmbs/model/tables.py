@@ -45,6 +45,9 @@ class Tables(NamedTuple):
     n_T: Ints
     n_A: Ints
     n_G: Ints
+    low_rank: Ints  # columns of V in N_ff = S^2 + V C V^T, or -1 where it is factored as it is (F24a)
+    child_start: Ints  # bodies outboard of body i: child[child_start[i] ... child_start[i + 1]]
+    child: Ints
     o_rows: Ints  # offset of the inertia rows in Workspace.rows, 7 nf numbers
     o_K: Ints  # offset of K_ff and then D_ff in K_data, 2 nf^2 numbers
     o_N: Ints  # offset of the factor of N_ff in Workspace.N, nf^2 numbers
@@ -191,6 +194,10 @@ class Workspace(NamedTuple):
     f: Floats  # (n_bodies + 1, 6) f_star of the residual
     M_f: Floats  # elastic columns of M_star's rigid rows, 6 numbers per mode
     N: Floats  # elastic blocks, then their Cholesky factors
+    low_C: Floats  # scratch of the elastic block (F24a)
+    low_R: Floats
+    low_K: Floats
+    low_p: Floats
     G: Floats  # (N_ff's factor)^-1 E^T, 6 numbers per mode
     U: Floats  # (n_vel, 6)
     D: Floats  # (n_vel,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+from scipy.linalg import eigh
 
 from flexmbs.dynamics import evaluate
 from flexmbs.ffrf.integrals import ShapeIntegrals
@@ -51,6 +52,22 @@ def cloud(rng, nf, n_points=12):
         m_ff=np.einsum("p,pka,pkb->ab", m, Phi, Phi),
         K_ff=40.0 * (root @ root.T + np.eye(nf)),
         D_ff=0.1 * np.eye(nf),
+    )
+
+
+def orthonormal(B):
+    """The same shapes combined so that m_ff = 1 and K_ff, D_ff are diagonal (F51)."""
+    w2, V = eigh(B.K_ff, B.m_ff)
+    return ShapeIntegrals(
+        mass=B.mass,
+        S_O=B.S_O,
+        S_f=B.S_f @ V,
+        Theta_kl=B.Theta_kl,
+        I_kl=B.I_kl @ V,
+        S_kl=np.einsum("ai,klab,bj->klij", V, B.S_kl, V),
+        m_ff=np.eye(B.nf),
+        K_ff=np.diag(w2),
+        D_ff=np.diag(0.02 * np.sqrt(w2)),
     )
 
 
@@ -107,6 +124,8 @@ def place_marker(rng, model, body, x, R):
     if isinstance(part, FlexibleBody):
         name, nf = f"i{len(part.modal.interfaces)}", part.modal.integrals.nf
         Phi, Psi = rng.normal(size=(3, nf)) * 0.3, rng.normal(size=(3, nf)) * 0.3
+        if nf > 9 and rng.random() < 0.5:
+            Phi, Psi = 0.0 * Phi, 0.0 * Psi  # the interface of a tangent frame
         q = np.asarray(part.q)
         part.modal.interfaces[name] = SimpleNamespace(
             position=u - Phi @ q, rotation=exp_so3(Psi @ q).T @ R_P, Phi=Phi, Psi=Psi
@@ -136,11 +155,12 @@ def _near(rng, model, body):
     return centre + rng.normal(size=3) * 0.5
 
 
-def add_body(rng, model, name, kind, still=False):
+def add_body(rng, model, name, kind, still=False, modes=0):
     pose = {"pose_pos": rng.normal(size=3), "pose_rot": rotation(rng, 2.0), "pose_given": True}
     if kind == "flexible":
-        nf = int(rng.integers(1, 4))
-        modal = SimpleNamespace(integrals=cloud(rng, nf), interfaces={})
+        nf = modes or int(rng.integers(1, 4))
+        integrals = cloud(rng, nf, 12 + 2 * nf)
+        modal = SimpleNamespace(integrals=orthonormal(integrals) if modes else integrals, interfaces={})
         q, q_dot = rng.normal(size=nf) * 0.3, rng.normal(size=nf) * (not still)
         model.add(FlexibleBody(name=name, modal=modal, q=q, q_dot=q_dot, **pose))
     elif kind == "particle":
@@ -152,7 +172,7 @@ def add_body(rng, model, name, kind, still=False):
         model.add(RigidBody(name=name, mass=rng.uniform(0.5, 2.0), com=com, inertia=R @ J @ R.T, **pose))
 
 
-def random_mechanism(seed, *, n_bodies=5, n_loops=0, flexible=0.4, loop_kinds=None, cuts=()):
+def random_mechanism(seed, *, n_bodies=5, n_loops=0, flexible=0.4, loop_kinds=None, cuts=(), modes=0):
     """A tree of random joints with random closing joints; at most as many constraints as freedoms."""
     rng = np.random.default_rng(seed)
     model = Model(gravity=rng.normal(size=3) * 5.0)
@@ -160,7 +180,7 @@ def random_mechanism(seed, *, n_bodies=5, n_loops=0, flexible=0.4, loop_kinds=No
     still = n_loops > 0  # given elastic speeds need not be possible where loops leave little freedom
     freedoms = 0
     for k, name in enumerate(names):
-        add_body(rng, model, name, "flexible" if rng.random() < flexible else "rigid", still)
+        add_body(rng, model, name, "flexible" if rng.random() < flexible else "rigid", still, modes)
         other = GROUND if k == 0 else str(rng.choice([GROUND, *names[:k]]))
         kind = str(rng.choice(IN_TREE))
         ends = (other, name) if rng.random() < 0.5 else (name, other)

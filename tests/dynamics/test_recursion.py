@@ -50,6 +50,13 @@ def test_closed_loops_agree_with_the_dense_solution_F26(seed):
         check_reactions(system, evaluator, truth, scale)
 
 
+@pytest.mark.parametrize("seed", range(300, 312))
+def test_many_modes_by_low_rank_agree_with_the_dense_solution_F24a(seed):
+    options = {"n_bodies": 3, "n_loops": 1, "flexible": 0.8, "modes": 26}
+    system, *_ = compare(seed, **options)
+    assert np.any(system.tables.low_rank >= 0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200, 400))
 def test_many_mechanisms_agree_with_the_dense_solution(seed):
