@@ -17,13 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs import hdf5
 from flexmbs.errors import FlexmbsError
 from flexmbs.post.animation.animate import result_story
 from flexmbs.post.animation.page import animation_page
-from flexmbs.post.channels import catalogue
-from flexmbs.post.record import Record
+from flexmbs.post.channels import Channel, catalogue
+from flexmbs.post.record import Floats, Record
 from flexmbs.post.skin import Skin
 from flexmbs.post.stress import largest_von_mises
+from flexmbs.results import FORMAT_VERSION, segments
+from flexmbs.results.layout import SEGMENT_FORMAT
 
 PAUSE = 0.25  # seconds between two looks at the folder
 MAX_BATCH = 400  # samples in one message; of more, every second, third, ... is sent
@@ -33,64 +36,90 @@ WAITING = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>f
 
 
 class Source:
-    """The unfinished result, read again when it has grown."""
+    """The unfinished result: read whole for the page, then segment by segment."""
 
     def __init__(self, path: Path, t_end: float) -> None:
         self.path, self.t_end = path, t_end
         self.skins: dict[str, Skin] = {}
-
-    def record(self) -> Record | None:
-        """The result as far as it is durable, None before the first sample."""
-        try:
-            record = Record.load(self.path)
-            return record if record.n_samples else None
-        except FlexmbsError:  # between two states of the folder, or not begun
-            return None
+        self.bodies: list[str] = []
+        self.channels: list[Channel] = []
+        self.guard = threading.Lock()  # HDF5 is read by one thread at a time
 
     def page(self) -> str:
         """The animation with the samples so far, told to follow."""
-        record = self.record()
-        if record is None:
+        try:
+            record = Record.load(self.path)
+            count = record.n_samples
+        except FlexmbsError:  # not begun, or between two states of the folder
             return WAITING
         story = result_story(record, None)
         self.skins = {body.name: body.skin for body in story.scene.bodies if body.skin is not None}
+        shown = {curve.name for curve in story.curves}
+        self.bodies, self.channels = record.bodies, [c for c in catalogue(record) if c.short in shown]
         text = animation_page(story.scene, story.curves, story.shown)
-        return text.replace('<div id="app">', f'<div id="app" data-live="{record.n_samples}">', 1)
+        return text.replace('<div id="app">', f'<div id="app" data-live="{count}">', 1)
+
+    def fresh(self, start: int) -> dict[str, Floats] | None:
+        """Histories of the samples from number `start` on, None when there are no new ones."""
+        paths = ["time", *(c.path for c in self.channels)]
+        paths += [f"bodies/{b}/{word}" for b in self.bodies for word in ("position", "quaternion", "q")]
+        folder = segments.parts_folder(self.path)
+        if not folder.is_dir():
+            record = Record.load(self.path)
+            whole = {path: np.asarray(record.get(path))[start:] for path in paths if record.has(path)}
+            return whole if len(whole["time"]) else None
+        parts, first = [], 0
+        for entry in segments.read_manifest(folder):
+            if first + entry.samples > start:
+                found = read_segment(folder / entry.name, paths)
+                parts.append({path: values[max(0, start - first) :] for path, values in found.items()})
+            first += entry.samples
+        return {path: np.concatenate([part[path] for part in parts]) for path in parts[0]} if parts else None
 
     def batch(self, start: int) -> dict[str, Any] | None:
-        """Samples from number `start` on, None when there are no new ones."""
-        record = self.record()
-        if record is None or record.n_samples <= start:
+        """A message with the new samples, None when there are none."""
+        try:
+            with self.guard:
+                found = self.fresh(start)
+        except (FlexmbsError, OSError):  # the folder is being packed: ask again
+            found = None
+        if found is None:
             return None
-        step = max(1, (record.n_samples - start) // MAX_BATCH)
-        rows = slice(start, None, step)
-        bodies = [_motion(record, name, rows) for name in record.bodies]
-        channels = {c.short: c.values(record)[rows].tolist() for c in catalogue(record)}
-        t = float(record.time[-1])
+        count = len(found["time"])
+        rows = slice(None, None, max(1, count // MAX_BATCH))
+        values = {c.short: found[c.path].reshape(count, -1)[rows, c.column].tolist() for c in self.channels}
+        t = float(found["time"][-1])
         return {
-            "next": record.n_samples,
-            "time": record.time[rows].tolist(),
-            "bodies": bodies,
-            "channels": channels,
-            "stress_max": self.largest_stress(record, rows),
+            "next": start + count,
+            "time": found["time"][rows].tolist(),
+            "bodies": [_motion(found, name, rows) for name in self.bodies],
+            "channels": values,
+            "stress_max": self.largest_stress(found, rows),
             "progress": t / self.t_end if self.t_end > 0.0 else 1.0,
-            "status": str(record.root.get("status", "running")),
         }
 
-    def largest_stress(self, record: Record, rows: slice) -> float:
+    def largest_stress(self, found: dict[str, Floats], rows: slice) -> float:
         """Largest von Mises stress among the new samples, for the end of the colours."""
-        found = [0.0]
-        for name, skin in self.skins.items():
-            if skin.stress is not None:
-                found.append(largest_von_mises(record.require(f"bodies/{name}/q")[rows], skin.stress))
-        return max(found)
+        sizes = [
+            largest_von_mises(found[f"bodies/{name}/q"][rows], skin.stress)
+            for name, skin in self.skins.items()
+            if skin.stress is not None
+        ]
+        return max(sizes, default=0.0)
 
 
-def _motion(record: Record, name: str, rows: slice) -> dict[str, Any]:
-    position = record.require(f"bodies/{name}/position")[rows]
-    quaternion = record.get(f"bodies/{name}/quaternion")
+def read_segment(path: Path, paths: list[str]) -> dict[str, Floats]:
+    """The wanted histories of one segment."""
+    opened = hdf5.open_checked(path, format=SEGMENT_FORMAT, max_version=FORMAT_VERSION, verify=False)
+    with opened as file:
+        found = {name: file["fields"][name][()] for name in paths if name in file["fields"]}
+        return found | {"time": file["time"][()]}
+
+
+def _motion(found: dict[str, Floats], name: str, rows: slice) -> dict[str, Any]:
+    position = found[f"bodies/{name}/position"][rows]
     unturned = np.tile([1.0, 0.0, 0.0, 0.0], (len(position), 1))
-    q = record.get(f"bodies/{name}/q")
+    quaternion, q = (found.get(f"bodies/{name}/{word}") for word in ("quaternion", "q"))
     return {
         "position": position.ravel().tolist(),
         "quaternion": (unturned if quaternion is None else quaternion[rows]).ravel().tolist(),
@@ -161,7 +190,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _page(self) -> None:
-        data = self.live.source.page().encode("utf-8")
+        with self.live.source.guard:
+            data = self.live.source.page().encode("utf-8")
         self._head("text/html; charset=utf-8")
         self.wfile.write(data)
 

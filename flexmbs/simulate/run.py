@@ -36,6 +36,7 @@ class Recorder:
     watch: Watch
     chunks: list[Chunk] = field(default_factory=list)
     last_commit: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.monotonic)
 
     @property
     def waiting_bytes(self) -> int:
@@ -46,7 +47,8 @@ class Recorder:
         t = np.concatenate([chunk.t for chunk in self.chunks])
         y = np.concatenate([chunk.y for chunk in self.chunks])
         info = np.concatenate([chunk.info for chunk in self.chunks])
-        samples = self.history.samples(t, y, info)
+        given = [chunk.rows for chunk in self.chunks if chunk.rows is not None]
+        samples = self.history.samples(t, y, info, np.concatenate(given) if given else None)
         self.watch.see(samples)
         checkpoint = {
             "integrator": run.checkpoint(),
@@ -108,7 +110,9 @@ def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progre
 
 
 def _due(run: Any, recorder: Recorder, target: float) -> bool:
-    late = time.monotonic() - recorder.last_commit > COMMIT_SECONDS and not np.isfinite(target)
+    # the first ones soon, so that a run can be watched; later ones seldom, so that long runs have few
+    patience = min(COMMIT_SECONDS, 0.5 + 0.1 * (recorder.last_commit - recorder.started))
+    late = time.monotonic() - recorder.last_commit > patience and not np.isfinite(target)
     return run.finished or run.t >= target or late or recorder.waiting_bytes > COMMIT_BYTES
 
 
