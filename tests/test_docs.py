@@ -1,0 +1,163 @@
+"""The manual is true: its cases are loaded, checked and run, its commands and Python blocks are executed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.cli.main import build_parser, main
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+HEAVY_COMMANDS = {"run", "reduce", "demo", "stress", "animate", "report", "verify", "sweep", "mesh"}
+HEAVY_PYTHON = ("fm.run(", "fm.reduce(", ".system(")
+NEEDS = {"flexmbs mesh": "gmsh"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the file name in its first line, `# name.toml: ...`."""
+
+    page: str
+    kind: str
+    text: str
+    name: str = ""
+
+
+def blocks_of(page: str) -> list[Block]:
+    text = (DOCS / page).read_text("utf-8")
+    found = []
+    for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S):
+        named = re.match(r"# ([\w-]+(?:\.reduce)?\.(?:toml|py|csv))\b", match[2])
+        found.append(Block(page, match[1], match[2], named[1] if named else ""))
+    return found
+
+
+def commands(block: Block) -> list[list[str]]:
+    joined = block.text.replace("\\\n", " ")
+    return [shlex.split(line, comments=True) for line in joined.splitlines() if line.startswith("flexmbs ")]
+
+
+def is_heavy(page: str) -> bool:
+    for block in blocks_of(page):
+        if block.kind == "shell" and any(words[1] in HEAVY_COMMANDS for words in commands(block)):
+            return True
+        if block.kind == "python" and any(sign in block.text for sign in HEAVY_PYTHON):
+            return True
+    return False
+
+
+def is_recipe(block: Block) -> bool:
+    return block.name.endswith(".reduce.toml")
+
+
+def is_case(block: Block) -> bool:
+    return block.kind == "toml" and bool(block.name) and not is_recipe(block)
+
+
+CASES = [pytest.param(b, id=f"{b.page}:{b.name}") for page in PAGES for b in blocks_of(page) if is_case(b)]
+#: cases of the pages of elements are small and check themselves; others are run by the commands of their page
+SELF_CHECKING = [item for item in CASES if "[expected]" in item.values[0].text]
+STORIES = [
+    pytest.param(page, marks=[pytest.mark.slow] if is_heavy(page) else [])
+    for page in PAGES
+    if any(block.kind in ("shell", "python") for block in blocks_of(page))
+]
+
+
+def write_files(folder: Path, page: str) -> None:
+    """The files that a page may use: the shipped ones, and those that it shows."""
+    for name in ("meshes", "cases"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.modal.h5", "reference"))
+    for block in blocks_of(page):
+        if block.name:
+            (folder / block.name).write_text(block.text, "utf-8")
+
+
+def test_there_is_something_to_test() -> None:
+    assert len(CASES) > 20 and len(STORIES) > 5
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_toml_blocks_are_toml(page: str) -> None:
+    for block in blocks_of(page):
+        if block.kind == "toml":
+            tomllib.loads(block.text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_have_these_options(page: str) -> None:
+    """Also commands in indented text, where a name in capitals stands for a file."""
+    parser = build_parser()
+    for line in (DOCS / page).read_text("utf-8").splitlines():
+        found = re.match(r"(?:    +)?flexmbs (?!=)(.*)$", line)
+        if found and "|" not in found[1] and "[" not in found[1]:
+            words = shlex.split(re.split(r"\s{3,}", found[1])[0].rstrip("\\"), comments=True)
+            parser.parse_args(words)
+
+
+@pytest.mark.parametrize("block", CASES)
+def test_case_builds(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path, block.page)
+    monkeypatch.chdir(tmp_path)
+    case = Case.load(block.name, allow_python=True)
+    if not any(getattr(body, "reduce", None) for body in case.spec.bodies.values()):
+        assert case.model().bodies
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", SELF_CHECKING)
+def test_case_gives_what_the_page_says(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(tmp_path, block.page)
+    monkeypatch.chdir(tmp_path)
+    python = ["--allow-python"] if "function =" in block.text else []
+    assert main(["run", block.name, "--verify", "--quiet", "-o", "out.h5", *python]) == 0
+
+
+@pytest.mark.parametrize("page", STORIES)
+def test_page_runs_from_top_to_bottom(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Commands and Python of a page, in order, in one folder; a comment `# exit 3` names another ending."""
+    write_files(tmp_path, page)
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {"__name__": "manual"}
+    for block in blocks_of(page):
+        if block.kind == "python" and not block.name:
+            exec(compile(block.text, f"docs/{page}", "exec"), space)  # noqa: S102
+        elif block.kind == "shell":
+            for line in block.text.replace("\\\n", " ").splitlines():
+                if line.startswith("flexmbs "):
+                    said = re.search(r"# exit (\d+)", line)
+                    words = shlex.split(line, comments=True)
+                    assert main(words[1:]) == (int(said[1]) if said else 0), line
+
+
+def test_all_commands_and_options_are_on_the_page() -> None:
+    text = (DOCS / "commands.md").read_text("utf-8")
+    parser = build_parser()
+    missing = []
+    subparsers = next(action for action in parser._actions if getattr(action, "choices", None))
+    for name, sub in subparsers.choices.items():  # type: ignore[union-attr]
+        section = re.search(rf"^### {name}\n(.*?)(?=^##|\Z)", text, re.M | re.S)
+        if section is None:
+            missing.append(name)
+            continue
+        for action in sub._actions:
+            hidden = action.help == "==SUPPRESS==" or action.dest in (
+                "help", "json", "quiet", "verbose", "log", "traceback",
+            )  # fmt: skip
+            options = [option for option in action.option_strings if option.startswith("--")]
+            if not hidden and options and f"`{options[0]}" not in section[1]:
+                missing.append(f"{name} {options[0]}")
+    assert not missing, "add to docs/commands.md: " + ", ".join(missing)
