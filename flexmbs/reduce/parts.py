@@ -49,11 +49,19 @@ class Choice:
     warnings: list[Diagnostic] = field(default_factory=list)
 
 
-def choose(method: Callable[..., Any], statics: Statics, recipe: Recipe, extra: Columns) -> Choice:
+def choose(
+    method: Callable[..., Any],
+    statics: Statics,
+    recipe: Recipe,
+    extra: Columns,
+    progress: Callable[[float, str], None] | None = None,
+) -> Choice:
     """Columns by number, by limit frequency, or the fewest below an error (F52)."""
     if recipe.tol is not None:
         return _by_tolerance(method, statics, recipe, extra)
-    static, dynamic, modes = method(statics, recipe.modes, None if recipe.modes is not None else recipe.fmax)
+    static, dynamic, modes = method(
+        statics, recipe.modes, None if recipe.modes is not None else recipe.fmax, progress
+    )
     columns = Columns.join([static, extra, dynamic])
     choice = Choice(columns, modes)
     if statics.model.interfaces and columns.U.shape[1]:

@@ -80,9 +80,10 @@ def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
         source.fixed,
     )
     tell(0.2, "computing modes")
-    reduction = (
-        _given(recipe, source, model) if recipe.method == "given" else _computed(recipe, source, model)
-    )
+    if recipe.method == "given":
+        reduction = _given(recipe, source, model)
+    else:
+        reduction = _computed(recipe, source, model, _part(tell, 0.25, 0.6))
     tell(0.7, "integrating")
     modal = _modal_data(recipe, reduction)
     tell(0.9, "checking")
@@ -96,7 +97,7 @@ def _part(tell: Callable[[float, str], None], low: float, high: float) -> Callab
     return lambda fraction, text: tell(low + fraction * (high - low), text)
 
 
-def _computed(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
+def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progress) -> Reduction:
     """Modes of the chosen method in the chosen frame (F50, F51)."""
     frame = parse_frame(recipe.frame, model)
     nothing = recipe.modes == 0 and not model.interfaces and not recipe.loads
@@ -105,7 +106,7 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
         return Reduction(source, model, recipe.method, frame, basis, np.zeros((source.fe.n_dof, 0)))
     statics = Statics(model, partial(factorise, solver=recipe.solver))
     chosen = parts.choose(
-        METHODS[recipe.method], statics, recipe, parts.load_columns(recipe, source, statics)
+        METHODS[recipe.method], statics, recipe, parts.load_columns(recipe, source, statics), progress
     )
     if chosen.basis is not None and not frame.startswith("tangent"):
         basis = chosen.basis
