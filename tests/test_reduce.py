@@ -370,6 +370,13 @@ def test_statically_exact_at_the_interfaces(method):
     assert modal.nf == (10 if method == "craig-bampton" else 16)
 
 
+def test_free_interface_modes_by_tolerance_stay_statically_exact_F52():
+    modal = fm.reduce(two_interfaces(), tol=0.2, fmax="6 kHz", method="free-interface", **LEAN)
+    more = fm.reduce(two_interfaces(), modes=modal.nf - 12, method="free-interface", **LEAN)
+    assert modal.quality["reduction_error"] <= 0.2 and modal.quality["static_error"] < 1e-7
+    assert np.allclose(modal.frequency_hz, more.frequency_hz, rtol=1e-7)
+
+
 def test_tolerance_takes_the_fewest_modes_F52():
     fine = fm.reduce(two_interfaces(), tol=0.02, fmax="6 kHz", **LEAN)
     assert fine.quality["reduction_error"] <= 0.02

@@ -19,14 +19,13 @@ def free_interface(
     """Rigid motions with attachment modes, free modes, and the eigenpairs behind the latter.
 
     An attachment mode is the response to a unit load at an interface coordinate, by inertia relief where the
-    body is free; less the part that the free modes carry it is the residual one, and spans the same space.
+    body is free. Less what the chosen modes carry it is a residual one; the space is the same.
     """
     model = statics.model
     free = statics.holding()
     modes = lowest_modes(free.inverse_mass, model.M, n, fmax, progress)
     C = model.boundary
     attachment = free.respond(C.T.toarray()) if C.shape[0] else np.zeros((model.n, 0))
-    attachment -= modes.V @ (modes.V.T @ (model.M @ attachment))
     labels = tuple(f"rigid {k + 1}" for k in range(free.loose.shape[1]))
     labels += tuple(f"attachment {name}" for name in model.boundary_names)
     word = "free" if model.rigid.shape[1] else "supported"

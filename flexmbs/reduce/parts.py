@@ -62,7 +62,7 @@ def choose(
     static, dynamic, modes = method(
         statics, recipe.modes, None if recipe.modes is not None else recipe.fmax, progress
     )
-    columns = Columns.join([static, extra, dynamic])
+    columns = Candidates(statics.model, static, extra, dynamic).first(dynamic.U.shape[1])
     choice = Choice(columns, modes)
     if statics.model.interfaces and columns.U.shape[1]:
         top = recipe.fmax or _own_band(statics, columns, modes)
@@ -87,14 +87,11 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
     assert recipe.fmax is not None and recipe.tol is not None
     for reach in REACH:
         static, dynamic, modes = method(statics, None, reach * recipe.fmax)
-        columns = Columns.join([static, extra, dynamic])
-        full = FullResponse(statics, columns, recipe.fmax)
-        n_static = static.U.shape[1] + extra.U.shape[1]
+        candidates = Candidates(statics.model, static, extra, dynamic)
+        full = FullResponse(statics, candidates.first(dynamic.U.shape[1]), recipe.fmax)
 
-        def error(
-            n: int, columns: Columns = columns, full: FullResponse = full, n_static: int = n_static
-        ) -> BandError:
-            return full.error_of_basis(reduced(_first(columns, n_static + n), statics.model))
+        def error(n: int, full: FullResponse = full, candidates: Candidates = candidates) -> BandError:
+            return full.error_of_basis(reduced(candidates.first(n), statics.model))
 
         count = dynamic.U.shape[1]
         if error(count).error > recipe.tol and count < MAX_FOR_TOL and reach != REACH[-1]:
@@ -103,9 +100,9 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if error(middle).error <= recipe.tol else (middle, high)
-        choice = Choice(_first(columns, n_static + high), modes.first(high), error(high))
+        choice = Choice(candidates.first(high), modes.first(high), error(high))
         if choice.band is not None and choice.band.error > recipe.tol:
-            what = f"{count} modes leave an error of {choice.band.error:.2g}, more than tol = {recipe.tol:g}"
+            what = f"{count} modes leave an error of {choice.band.error:.2g}, tol is {recipe.tol:g}"
             raise InputError(
                 Diagnostic("recipe.tol", "tol", what, "raise tol, lower fmax, or refine the mesh")
             )
@@ -113,8 +110,23 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
     raise AssertionError("unreachable")
 
 
-def _first(columns: Columns, n: int) -> Columns:
-    return Columns(columns.U[:, :n], columns.names[:n])
+class Candidates:
+    """Static and dynamic columns, and the basis with the first n of the latter.
+
+    Attachment modes become residual ones, less what the n modes carry: the same space, but far from dependent.
+    """
+
+    def __init__(self, model: TiedModel, static: Columns, extra: Columns, dynamic: Columns) -> None:
+        self.static, self.dynamic = Columns.join([static, extra]), dynamic
+        self.attached = [k for k, name in enumerate(self.static.names) if name.startswith("attachment ")]
+        self.carried = dynamic.U.T @ (model.M @ self.static.U[:, self.attached])
+
+    def first(self, n: int) -> Columns:
+        U = self.static.U.copy()
+        U[:, self.attached] -= self.dynamic.U[:, :n] @ self.carried[:n]
+        return Columns.join(
+            [Columns(U, self.static.names), Columns(self.dynamic.U[:, :n], self.dynamic.names[:n])]
+        )
 
 
 def load_columns(recipe: Recipe, source: Source, statics: Statics) -> Columns:
