@@ -113,7 +113,7 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
 class Candidates:
     """Static and dynamic columns, and the basis with the first n of the latter.
 
-    Attachment modes become residual ones, less what the n modes carry: the same space, but far from dependent.
+    Attachment modes become residual ones, less what the n modes carry: the same space, far from dependent.
     """
 
     def __init__(self, model: TiedModel, static: Columns, extra: Columns, dynamic: Columns) -> None:
