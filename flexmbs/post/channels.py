@@ -77,8 +77,8 @@ def component_units(record: Record, path: str, n: int) -> list[str]:
     parts = ["" if part == "1" else part for part in unit.split(", ")]
     if len(parts) == n:
         return parts
-    if len(parts) == 3 and n >= 6:
-        return [parts[min(k // 3, 2)] for k in range(n)]
+    if len(parts) > 1 and (n == 3 * len(parts) or len(parts) == 3 and n >= 6):
+        return [parts[min(k // 3, len(parts) - 1)] for k in range(n)]
     return [unit] * n
 
 

@@ -40,6 +40,8 @@ def test_named_components_also_have_numbers(record):
 def test_units_of_mixed_datasets_are_those_of_their_components(record, monkeypatch):
     monkeypatch.setattr(Record, "unit", lambda self, path: "rad, m" if "mid" in path else "N, N m, modal")
     assert component_units(record, "sensors/mid", 2) == ["rad", "m"]
+    monkeypatch.setattr(Record, "unit", lambda self, path: "N, N m" if "press" in path else "N, N m, modal")
+    assert component_units(record, "sensors/press", 6) == ["N"] * 3 + ["N m"] * 3
     assert component_units(record, "bodies/rod/applied", 8) == ["N"] * 3 + ["N m"] * 3 + ["modal"] * 2
 
 

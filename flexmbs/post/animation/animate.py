@@ -91,9 +91,10 @@ def animate(
 
 def curves_of(record: Record) -> list[Curve]:
     """Channels for the page, those people ask for first until the page would grow too large."""
-    channels = sorted(catalogue(record), key=rank)
+    channels = catalogue(record)
     room = max(1, MAX_CURVE_BYTES // (4 * record.n_samples))
-    chosen = sorted(channels[:room], key=lambda channel: channel.name)
+    kept = set(sorted(channels, key=rank)[:room])
+    chosen = [channel for channel in channels if channel in kept]
     return [Curve(c.short, c.unit, c.owner, c.values(record)) for c in chosen]
 
 
