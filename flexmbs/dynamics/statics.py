@@ -30,6 +30,7 @@ def equilibrium(system: System, start: State) -> State:
     n = len(minimal.split.ind)
     state = minimal.moved(start.copy(), np.zeros(n), np.zeros(n))
     force = _residual(minimal, state)
+    first = float(np.abs(force).max(initial=0.0))
     for _ in range(ITERATIONS if n else 0):
         minimal.split = Minimal(evaluator, state).split
         force = _residual(minimal, state)
@@ -37,9 +38,9 @@ def equilibrium(system: System, start: State) -> State:
         change = np.linalg.lstsq(K + _shift(K, M, force) * M, force, rcond=1e-13)[0]
         size = float(np.abs(change).max())
         if size < SMALL * max(1.0, float(np.abs(state.pos).max(initial=0.0))):
-            return _checked(system, state, force)
+            return _checked(system, state, force, first)
         state = _step(minimal, state, change * min(1.0, LARGEST / size), force)
-    return _checked(system, state, force)
+    return _checked(system, state, force, first)
 
 
 def _step(minimal: Minimal, state: State, change: Array, force: Array) -> State:
@@ -95,12 +96,14 @@ def _shift(K: Array, M: Array, force: Array) -> float:
     return little if lowest > -1e-7 * scale else little - 1.5 * lowest
 
 
-def _checked(system: System, state: State, force: Array) -> State:
-    """Refuse a standstill of the iteration that is no equilibrium."""
+def _checked(system: System, state: State, force: Array, first: float) -> State:
+    """Refuse a standstill that is no equilibrium, against weight, steady motion and the force at the start."""
     largest = float(np.abs(force).max(initial=0.0))
     t = system.tables
-    weight = float(t.mass_scale[0] * np.linalg.norm(t.grav)) * max(1.0, float(t.length[0]))
-    if largest > 1e-6 * max(weight, 1e-3):
+    length = max(1.0, float(t.length[0]))
+    weight = float(t.mass_scale[0] * np.linalg.norm(t.grav)) * length
+    speed = float(np.abs(state.vel).max(initial=0.0))  # of driven coordinates: centrifugal forces
+    if largest > 1e-6 * max(weight, float(t.mass_scale[0]) * speed**2 * length, first, 1e-3):
         what = f"a force of {largest:.3g} N or N m stays unbalanced"
         raise SolverError(
             Diagnostic("statics.none", "analysis", what, "hold or support what moves freely, or start nearer")

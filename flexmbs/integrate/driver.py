@@ -70,7 +70,10 @@ class Settings:
 
 @dataclass
 class Chunk:
-    """Samples and events of a slice: times (n,), states (n, size), info (n, 5); events (k,)."""
+    """Samples and events of a slice: times (n,), states (n, size), info (n, 5); events (k,).
+
+    `rows`: what is reported at the samples, where that does not follow from the states alone.
+    """
 
     t: Floats
     y: Floats
@@ -78,6 +81,7 @@ class Chunk:
     event_t: Floats
     event_index: NDArray[np.int64]
     event_direction: Floats
+    rows: Floats | None = None
 
 
 class Integrator:

@@ -51,7 +51,7 @@ class Memory(NamedTuple):
     """Everything the next step reads; saved with each segment, so that a run goes on to the same bits."""
 
     real: Floats
-    count: Ints
+    count: Ints  # type: ignore[assignment]
     y: Floats
     f: Floats  # rates at y
     a: Floats  # accelerations of the last two steps, and the auxiliary ones (F43)
@@ -97,16 +97,16 @@ class Samples(NamedTuple):
     t: Floats
     y: Floats
     info: Floats
-    count: Ints
+    count: Ints  # type: ignore[assignment]
 
 
 class Events(NamedTuple):
     """Buffer of located events: time, number of the switching function, direction."""
 
     t: Floats
-    index: Ints
+    index: Ints  # type: ignore[assignment]
     direction: Floats
-    count: Ints
+    count: Ints  # type: ignore[assignment]
 
 
 def memory(problem: Problem, t: float, y: Floats) -> Memory:

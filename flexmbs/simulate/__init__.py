@@ -12,12 +12,13 @@ from flexmbs.errors import Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Result, ResultWriter
-from flexmbs.simulate.analyses import start_state
+from flexmbs.simulate.analyses import FOLLOWED, SINGLE, start_state
 from flexmbs.simulate.choose import Choice, choose
-from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
-from flexmbs.simulate.items import topology_items
+from flexmbs.simulate.items import counts_of, indeterminate, topology_items
 from flexmbs.simulate.kinematic import KinematicRun
+from flexmbs.simulate.linear import linear_items
 from flexmbs.simulate.run import Progress, Recorder, record
 from flexmbs.simulate.sampling import sample
 from flexmbs.simulate.settings import RunSettings
@@ -58,14 +59,16 @@ def simulate(
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes a minute or two")
     state = start_state(system, settings)
-    equations = problem(system)
-    t_start, y0 = state.t, state_vector(system, state)
-    settings = replace(settings, t_end=max(settings.t_end, t_start))
-    history = History(system, equations.data)
+    t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
+    settings = replace(settings, t_end=t_end)
+    counts = counts_of(system, state)
+    evaluator = system.evaluator()
+    history = History(system, equations(system, evaluator), indeterminate(counts))
+    linear = linear_items(system, state) if settings.type == "linearize" else {}
     writer = ResultWriter(
         Path(path),
         history.layout,
-        items={**topology_items(system), **(items or {})},
+        items={**topology_items(system, counts), **linear, **(items or {})},
         attributes=dict(attributes or {}),
         overwrite=overwrite,
         resume=resume,
@@ -73,10 +76,10 @@ def simulate(
     )
     watch = Watch(system)
     with writer:
-        if settings.type == "kinematics":
-            choice, motion = _driven(equations, system, state, settings, say)
+        if settings.type in FOLLOWED:
+            choice, motion = _followed(system, state, evaluator, history, settings, say)
         else:
-            choice, motion = _run(equations, settings, t_start, y0, say)
+            choice, motion = _integrated(system, state, settings, say)
         if writer.resumed is not None:
             _go_on(writer, motion, history, watch, say)
         try:
@@ -86,6 +89,9 @@ def simulate(
             writer.mark(status, error.diagnostics[0].what)
             raise
         summary = _summary(choice, motion, watch, settings)
+        if counts is not None and counts.redundant:
+            rows = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
+            summary.warnings.insert(0, rows + "; forces shared by least squares")
         whole = {"summary": {"text": summary.text or " "}} | dict(_finish(writer, finish))
         writer.finish("complete", items=whole)
     return Outcome(Result.load(path), summary)
@@ -95,17 +101,22 @@ def _finish(writer: ResultWriter, finish: Any) -> Mapping[str, Any]:
     return {} if finish is None else finish(writer.result())
 
 
-def _driven(equations: Any, system: Any, state: Any, settings: RunSettings, say: Any) -> tuple[Choice, Any]:
-    """Motion that the drives determine (F35)."""
-    motion = KinematicRun(equations, system, state, settings.output_times(state.t), settings.t_end)
+def _followed(
+    system: Any, state: Any, evaluator: Any, history: History, settings: RunSettings, say: Any
+) -> tuple[Choice, Any]:
+    """Motion that drives prescribe (F35, F36)."""
+    times = settings.output_times(state.t)
+    motion = KinematicRun(system, state, evaluator, history.sampler, times)
     if motion.idle:
         say(f"warning: {motion.idle} freedoms that no drive determines take the least velocity")
-    return Choice("kinematics", "the drives determine the motion"), motion
+    return Choice(settings.type, "the drives determine the motion"), motion
 
 
-def _run(equations: Any, settings: RunSettings, t_start: float, y0: Any, say: Any) -> tuple[Choice, Any]:
-    """The integrator; what was chosen at the start of a run holds when it is resumed."""
-    until = equations.n_switch - 1 if len(equations.data.free) else -1
+def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tuple[Choice, Any]:
+    """Motion by time integration; a single state is a run of no length."""
+    equations_of_motion = problem(system)
+    y0, t_start = state_vector(system, state), state.t
+    until = equations_of_motion.n_switch - 1 if len(equations_of_motion.data.free) else -1
     chosen = Settings(
         method=settings.method if settings.method != "auto" else "dopri5",
         rtol=settings.rtol,
@@ -115,12 +126,14 @@ def _run(equations: Any, settings: RunSettings, t_start: float, y0: Any, say: An
         until=until,
     )
     choice = Choice(settings.method, "as asked")
-    if settings.method == "auto":
-        choice = choose(equations, chosen, t_start, y0, settings.t_end)
+    if settings.t_end <= t_start:
+        choice = Choice("dopri5", "a single state")
+    elif settings.method == "auto":
+        choice = choose(equations_of_motion, chosen, t_start, y0, settings.t_end)
         say(f"method {choice.method}: {choice.reason}")
     chosen = replace(chosen, method=choice.method)
     times = settings.output_times(t_start)
-    return choice, integrator(equations, chosen, t_start, y0, times, settings.t_end)
+    return choice, integrator(equations_of_motion, chosen, t_start, y0, times, settings.t_end)
 
 
 def _go_on(writer: ResultWriter, run: Any, history: History, watch: Watch, say: Any) -> None:

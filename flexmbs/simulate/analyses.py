@@ -7,37 +7,44 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.dynamics.statics import equilibrium
 from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
 from flexmbs.model.state import State
 from flexmbs.results import Result
 from flexmbs.simulate.settings import RunSettings
 
 #: analyses that `simulate` offers
-TYPES = ("assembly", "kinematics", "dynamics")
+TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "linearize")
+FOLLOWED = ("kinematics", "inverse_dynamics")  # the motion is given
+SINGLE = ("assembly", "statics", "linearize")  # one state
 
 
 def start_state(system: Any, settings: RunSettings) -> State:
-    """The state at the start of a run."""
+    """The state at the start of a run, or the one state that is asked for."""
     if settings.type not in TYPES:
-        what = f'type "{settings.type}" is not offered'
-        raise UsageError(Diagnostic("analysis.type", "analysis", what, f"choices: {', '.join(TYPES)}"))
+        remedy = nearest(settings.type, TYPES)
+        raise UsageError(
+            Diagnostic("analysis.type", "analysis.type", f'"{settings.type}" is not offered', remedy)
+        )
     if settings.formulation != "recursive":
         what = f'formulation "{settings.formulation}" is not offered'
         raise UsageError(Diagnostic("analysis.formulation", "analysis", what, 'choices: "recursive"'))
     state: State = system.initial_state()
+    about = settings.type == "linearize" and settings.about == "equilibrium"
+    if settings.type == "statics" or about or settings.start == "equilibrium":
+        return equilibrium(system, state)
     if settings.start == "assembled":
         return state
     if settings.start.endswith(".h5"):
         return from_result(system, state, Path(settings.start))
-    remedy = nearest(settings.start, ["assembled", "other.h5"])
+    remedy = nearest(settings.start, ["assembled", "equilibrium", "other.h5"])
     raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
 
 
 def from_result(system: Any, state: State, path: Path) -> State:
     """Last state of a result of the same mechanism; the time starts anew."""
-    result = Result.load(path)
-    checkpoint = result.checkpoint()
-    y = np.asarray(checkpoint["integrator"]["y"], dtype=float)
+    checkpoint = Result.load(path).checkpoint()
+    y = np.atleast_1d(np.asarray(checkpoint["integrator"]["y"], dtype=float))
     n, m, k = system.n_pos, system.n_pos + system.n_vel, system.n_aux
     if len(y) != m + k + 2 + len(state.turns):
         what = f"has {len(y)} state values, this mechanism {m + k + 2 + len(state.turns)}"

@@ -83,6 +83,12 @@ def rates_of_aux(data, vel, aux, aux_dot):
         aux_dot[k] = 0.0
 
 
+@kernel(lean=True)
+def given_rates_of_aux(data, vel, aux, aux_dot):
+    """The same at a state that has been evaluated already. Writes: aux_dot."""
+    rates_of_aux(data, vel, aux, aux_dot)
+
+
 @kernel(lean=True, inner=True)
 def modal_loss(sys, i, vel):
     """Power that the damping of the modes of body i takes: q_dot^T D_ff q_dot (F14)."""
@@ -173,11 +179,12 @@ def switches(data, t, y, s):
     return 0
 
 
-def equations(system: System) -> Any:
-    """Tables and fresh workspaces, as a handle."""
+def equations(system: System, evaluator: Any = None) -> Any:
+    """Tables and workspaces, fresh or those of an evaluator, as a handle."""
     laws, tables = system.laws, system.tables
     held = len(tables.ent_kind)
-    ws = system.workspace()
+    ws = system.workspace() if evaluator is None else evaluator.ws
+    lw = law_workspace(laws.tables) if evaluator is None else evaluator.law_work
     ws.beta_ref[:] = 0.0
     length = float(np.max(np.abs(tables.mark_u0), initial=0.0))
     until = [laws.free[name] for name in ("until",) if name in laws.free]
@@ -186,7 +193,7 @@ def equations(system: System) -> Any:
             sys=tables,
             ws=ws,
             laws=laws.tables,
-            lw=law_workspace(laws.tables),
+            lw=lw,
             acc=np.zeros(system.n_vel),
             size=integers(system.n_pos, system.n_vel, system.n_aux, held, int(len(system.model.drives) > 0)),
             tolerance=np.array([1e-13, 1e-6]) * max(length, 1.0),

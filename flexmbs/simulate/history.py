@@ -47,9 +47,9 @@ class History:
     def layout(self) -> Layout:
         return self.fields.layout()
 
-    def samples(self, t: Floats, y: Floats, info: Floats) -> dict[str, Floats]:
-        """All fields at the times t; states y (n, size), step information info (n, 5)."""
-        found = self.fields.histories(self.sampler.rows(t, y))
+    def samples(self, t: Floats, y: Floats, info: Floats, rows: Floats | None = None) -> dict[str, Floats]:
+        """All fields at the times t; states y (n, size), step information (n, 5), sample rows if known."""
+        found = self.fields.histories(self.sampler.rows(t, y) if rows is None else rows)
         for path in self.fields.quaternions:
             found[path] = self._continuous(path, found[path])
         if len(t):

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from flexmbs.model.system import System
+from flexmbs.dynamics.mobility import Mobility, mobility
+from flexmbs.model.state import State
 from flexmbs.results import Item
 
+LARGE = 600  # closure rows beyond which the counts, which take their number to the third power, are left out
 
-def topology_items(system: System) -> dict[str, Any]:
-    """Tree and cuts as texts for people."""
+
+def counts_of(system: Any, state: State) -> Mobility | None:
+    """Mobility and redundancy at the start (F28); None for very large systems."""
+    if system.n_rows > LARGE:
+        return None
+    evaluator = system.evaluator()
+    evaluator.kinematics(state.copy())
+    return mobility(system, evaluator, state)
+
+
+def indeterminate(counts: Mobility | None) -> set[str]:
+    """Names of joints whose reactions redundancy leaves open."""
+    texts = counts.indeterminate_joints if counts is not None else []
+    return {found.group(1) for text in texts if (found := re.match(r"joints\.(\S+)", text))}
+
+
+def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
+    """Tree and cuts as texts for people, and the counts."""
     topology = system.topology
-    tree = [
-        f"{branch.body} on {branch.parent} by {branch.joint.name}" for branch in topology.branches
-    ]  # fmt: skip
+    tree = [f"{b.body} on {b.parent} by {b.joint.name}" for b in topology.branches]
     cuts = [f"{joint.name}: {topology.reasons.get(joint.name, 'closes a loop')}" for joint in topology.cuts]
-    return {"topology": {"tree": Item(tree or ["none"]), "cuts": Item(cuts or ["none"])}}
+    items: dict[str, Any] = {"tree": Item(tree or ["none"]), "cuts": Item(cuts or ["none"])}
+    if counts is not None:
+        for name in ("mobility", "gruebler", "closure_rows", "closure_rank", "redundant"):
+            items[name] = Item(int(getattr(counts, name)))
+        items["redundant_rows"] = Item(counts.redundant_rows or ["none"])
+        items["indeterminate_joints"] = Item(counts.indeterminate_joints or ["none"])
+        numbers = {name: item.data for name, item in items.items() if isinstance(item.data, int)}
+        items["@"] = Item(None, attributes=numbers)
+    return {"topology": items}

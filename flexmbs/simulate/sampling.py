@@ -48,8 +48,17 @@ def sample(data, more, t, y, row):
     pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
     status = evaluate.observe(sys, ws, data.laws, lw, t, pos, vel, aux, more.acc)
-    if status != 0:
-        return status
+    if status == 0:
+        report(data, more, t, y, row)
+    return status
+
+
+@kernel(lean=True)
+def report(data, more, t, y, row):
+    """Write all that is reported at the evaluated state with its accelerations more.acc. Writes: row."""
+    sys, ws, lw = data.sys, data.ws, data.lw
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
     energies(sys, ws, pos, vel, more.energy)
     p = 0
     for i in range(1, sys.parent.shape[0]):
@@ -79,7 +88,6 @@ def sample(data, more, t, y, row):
     for k in range(more.frames.shape[0]):
         for c in range(3):
             p = put(row, p, ws.mark_R[more.frames[k], c])
-    return 0
 
 
 @kernel(lean=True, inner=True)
@@ -206,3 +214,10 @@ class Sampler:
         for k in range(len(t)):
             self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k])
         return rows
+
+    def row(self, t: float, y: Floats, acc: Floats) -> Floats:
+        """Sample of a state that has been evaluated with given accelerations (F35)."""
+        row = np.full(self.width, np.nan)
+        self.more.acc[:] = acc
+        report(self.data, self.more, float(t), y, row)
+        return row
