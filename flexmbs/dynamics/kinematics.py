@@ -40,6 +40,8 @@ def positions(sys, ws, pos):
 def marker_in_body(sys, ws, i, m, pos):
     """Place and axes of marker m in its body (F18). Writes: mark_u, mark_Rl, mark_theta, L in body axes."""
     t, data, row = sys.mark_travel[m], sys.mark_data, sys.mark_row[m]
+    if t < 0 and row < 0:
+        return  # it rests in its body, where the workspace was made with it
     if t >= 0 and row >= 0:
         data, row = ws.path_rows, sys.path_row[t]
         path_rows(
@@ -167,6 +169,8 @@ def marker_relative(sys, ws, i, m, pos, vel, acc):
     """
     rel = ws.mark_rel[m]
     row, o = sys.mark_row[m], sys.mark_L[m]
+    if row < 0 and sys.mark_travel[m] < 0:
+        return  # zero from the start
     marker_velocity(
         m,
         sys.nf[i],

@@ -402,7 +402,7 @@ def _drive_law(name: str, drive: Any, c: Coordinate, joint: Joint, aux: int) -> 
 
 
 def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
-    """Arrays of the sizes that the tables need."""
+    """Arrays of the sizes that the tables need; what never changes in them is there from the start."""
     bodies, n_vel, n_mark = len(t.parent), len(t.driven), len(t.mark_body)
     n_prim, n_coord, n_ent, n_rows = len(t.prim_axis), len(t.coord_pos), len(t.ent_kind), len(t.row_law)
     modes = int(t.nf.sum())
@@ -419,11 +419,11 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
     n_L = int((6 * t.nf[t.mark_body]).sum())
     return Workspace(
         r=nan(bodies, 3), R=nan(bodies, 3, 3), H=nan(n_vel, 6), B=nan(int((6 * t.nf[t.parent]).sum())),
-        mark_x=nan(n_mark, 3), mark_R=nan(n_mark, 3, 3), mark_u=nan(n_mark, 3), mark_Rl=nan(n_mark, 3, 3),
-        mark_theta=nan(n_mark, 3), L=nan(n_L),
+        mark_x=nan(n_mark, 3), mark_R=nan(n_mark, 3, 3), mark_u=t.mark_u0.copy(), mark_Rl=t.mark_R0.copy(),
+        mark_theta=np.zeros((n_mark, 3)), L=nan(n_L),
         e_axis=nan(n_prim, 3), e_point=nan(n_prim, 3), e_travel=nan(n_prim),
         v=nan(bodies, 6), a=nan(bodies, 6), mark_v=nan(n_mark, 6), mark_a=nan(n_mark, 6),
-        mark_rel=nan(n_mark, 12),
+        mark_rel=np.zeros((n_mark, 12)),
         drive_x=nan(n_laws), drive_v=nan(n_laws), drive_a=nan(n_laws),
         stack=nan(STACK, 3), slots=np.zeros((3, 1 + n_coord)), out3=nan(3), travel=nan(n_travels, 3, 3),
         path_rows=nan(int(t.path_row[-1])),
