@@ -226,7 +226,7 @@ def _place_joints(
     places: dict[str, JointPlace] = {}
     coordinates: list[Coordinate] = []
     in_tree = {id(branch.joint): i for i, branch in enumerate(topology.branches, start=1)}
-    bases = [branch.joint for branch in topology.branches if branch.joint.name not in model.joints]
+    bases = [b.joint for b in topology.branches if model.joints.get(b.joint.name) is not b.joint]
     for joint in [*model.joints.values(), *bases]:
         markers.where = f"joints.{joint.name}"
         P, Q = joint_markers(joint, markers)
