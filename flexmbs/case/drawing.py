@@ -69,6 +69,10 @@ def _files(case: Case, name: str, body: Body, folder: Path) -> dict[str, Any]:
             path = (case.source.folder_of(("bodies", name, key)) / text).resolve()
             path = path.with_suffix(".modal.h5") if key == "reduce" else path
             found["modal"] = os.path.relpath(path, folder)
+    if isinstance(
+        body, FlexibleBody
+    ):  # so that pictures notice when the file was made anew from other sources
+        found["modal_sha256"] = str(body.modal.source_sha256)
     if body.visual and body.visual.get("file"):
         found["visual"] = body.visual | {"file": os.path.relpath(body.visual["file"], folder)}
     return found

@@ -172,6 +172,12 @@ def body_modal(
         )
         return None
     data = ModalData.load(path)
+    known = source.get("modal_sha256")
+    if name not in given and known and data.source_sha256 and known != data.source_sha256:
+        notes.append(
+            f"{name}: {path} was made anew since the run, from other sources; drawn without its skin"
+        )
+        return None
     nf = record.require(f"bodies/{name}/q").shape[1]
     chosen = {key: value for key, value in table(source, "modes").items() if value is not None}
     if chosen and data.nf != nf:

@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -88,8 +89,6 @@ def test_stress_of_cells_is_averaged_onto_nodes():
 
 
 def test_beams_are_tubes_whose_rings_turn():
-    from dataclasses import replace
-
     x = np.linspace(0, 1, 5)
     mesh = Mesh(
         np.stack([x, 0 * x, 0 * x], axis=1), {"beam2": np.stack([np.arange(4), np.arange(1, 5)], axis=1)}
@@ -104,8 +103,6 @@ def test_beams_are_tubes_whose_rings_turn():
 
 
 def test_bodies_without_elements_are_balls_at_their_nodes():
-    from dataclasses import replace
-
     mesh = Mesh(np.array([[0.0, 0, 0], [1, 0, 0]]), {})
     Phi = np.arange(6.0).reshape(1, 2, 3)
     skin = skin_of(replace(rod_modal(), mesh=mesh, Phi=Phi, stress=None, stress_at="none", interfaces={}))
@@ -139,6 +136,18 @@ def test_lost_modal_data_are_said_and_found_again(tmp_path, result_path):
     scene = result_scene(Record.load(path))
     assert "rod.modal.h5" in scene.notes[0] and scene.bodies[1].skin is None
     assert result_scene(Record.load(path), {"rod": moved}).bodies[1].skin is not None
+
+
+def test_modal_data_of_other_sources_are_not_taken_for_those_of_the_run(tmp_path):
+    data = case()
+    data["bodies"]["rod"]["modal_sha256"] = "1" * 64
+    path = write_result(tmp_path / "a.h5", n=5, case_data=data)
+    replace(rod_modal(), source_sha256="2" * 64).save(tmp_path / "rod.modal.h5")
+    scene = result_scene(Record.load(path))
+    assert scene.bodies[1].skin is None and "made anew since the run" in scene.notes[0]
+    assert main(["stress", str(path), "rod", "--quiet"]) == 3
+    given = {"rod": tmp_path / "rod.modal.h5"}
+    assert result_scene(Record.load(path), given).bodies[1].skin is not None
 
 
 def test_damaged_visuals_are_drawn_by_inertia(tmp_path):
