@@ -100,6 +100,12 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
         if sensor.type == "expression"
     }
     until = _until(case)
+    analysis = case.spec.analysis
+    if analysis is not None and analysis.type == "inverse_dynamics" and analysis.motion is not None:
+        from flexmbs.simulate.motion import measured_drives
+
+        path = case.source.folder_of(("analysis", "motion")) / analysis.motion
+        model.drives |= {drive.name: drive for drive in measured_drives(build(model), path)}
     return build(model, free | ({"until": until} if until is not None else {}))
 
 

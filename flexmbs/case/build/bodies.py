@@ -162,11 +162,19 @@ def _damping(
 
 
 def modal_damping(m_ff: Array, K_ff: Array, ratio: Array) -> Array:
-    """Matrix with the damping ratios of the modes of (K_ff, m_ff): `M V diag(2 ratio omega) V^T M` (F14)."""
+    """Matrix with the damping ratios of the modes of (K_ff, m_ff): `M V diag(2 ratio omega) V^T M` (F14).
+
+    Modes that are orthogonal as they stand keep their order, also where frequencies coincide.
+    """
     from scipy.linalg import eigh
 
     if not len(m_ff):
         return np.zeros((0, 0))
+    mass, stiffness = np.diag(m_ff), np.diag(K_ff)
+    loose = np.abs(m_ff - np.diag(mass)) / np.sqrt(np.outer(mass, mass))
+    stiff = np.abs(K_ff - np.diag(stiffness)) / np.sqrt(np.outer(stiffness, stiffness) + 1e-300)
+    if max(float(loose.max()), float(stiff.max())) < 1e-6:
+        return np.diag(2.0 * ratio * np.sqrt(np.maximum(mass * stiffness, 0.0)))
     omega2, V = eigh(K_ff, m_ff)
     MV = m_ff @ V
     return (MV * (2.0 * ratio * np.sqrt(np.maximum(omega2, 0.0)))) @ MV.T
