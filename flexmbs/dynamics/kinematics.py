@@ -65,6 +65,8 @@ def body_from_outer_marker(sys, ws, i, pos):
     R, Rl = ws.R, ws.mark_Rl
     for row in range(3):
         x, y, z = R[i, row, 0], R[i, row, 1], R[i, row, 2]
+        ws.mark_x[m, row] = ws.r[i, row]
+        ws.mark_R[m, row, 0], ws.mark_R[m, row, 1], ws.mark_R[m, row, 2] = x, y, z
         # R_IB = R_IQ R_Q^T
         p = x * Rl[m, 0, 0] + y * Rl[m, 0, 1] + z * Rl[m, 0, 2]
         q = x * Rl[m, 1, 0] + y * Rl[m, 1, 1] + z * Rl[m, 1, 2]
@@ -80,7 +82,7 @@ def place_markers(sys, ws, i, pos):
     for m in range(sys.mark_start[i], sys.mark_start[i + 1]):
         if m != outer or i == 0:
             marker_in_body(sys, ws, i, m, pos)
-        for row in range(3):
+        for row in range(3 if m != outer or i == 0 else 0):
             x, y, z = R[i, row, 0], R[i, row, 1], R[i, row, 2]
             ws.mark_x[m, row] = ws.r[i, row] + x * ws.mark_u[m, 0] + y * ws.mark_u[m, 1] + z * ws.mark_u[m, 2]
             for c in range(3):
@@ -211,6 +213,8 @@ def body_from_outer_motion(sys, ws, i, pos, vel, acc):
     m = sys.m_out[i]
     marker_relative(sys, ws, i, m, pos, vel, acc)
     rel, v, a = ws.mark_rel[m], ws.v[i], ws.a[i]
+    for k in range(6):
+        ws.mark_v[m, k], ws.mark_a[m, k] = v[k], a[k]
     wx, wy, wz = v[3] - rel[3], v[4] - rel[4], v[5] - rel[5]
     ax = a[3] - rel[9] - (wy * rel[5] - wz * rel[4])
     ay = a[4] - rel[10] - (wz * rel[3] - wx * rel[5])
@@ -246,8 +250,9 @@ def move_markers(sys, ws, i, pos, vel, acc):
     wx, wy, wz = v[3], v[4], v[5]
     ax, ay, az = a[3], a[4], a[5]
     for m in range(sys.mark_start[i], sys.mark_start[i + 1]):
-        if m != outer or i == 0:
-            marker_relative(sys, ws, i, m, pos, vel, acc)
+        if m == outer and i > 0:
+            continue  # it is where the body's motion comes from
+        marker_relative(sys, ws, i, m, pos, vel, acc)
         rel, mv, ma = ws.mark_rel[m], ws.mark_v[m], ws.mark_a[m]
         x, y, z = mark_lever(sys, ws, i, m)
         px, py, pz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
