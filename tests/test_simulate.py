@@ -258,18 +258,9 @@ def test_finished_result_is_not_replaced(tmp_path):
 
 
 def test_what_is_not_offered_says_so(tmp_path):
-    for settings in ({"formulation": "descriptor"}, {"type": "linearize"}):
-        if settings.get("type") in _offered():
-            continue
-        with pytest.raises(FlexmbsError, match="not offered|choices"):
-            run(pendulum(settings), tmp_path / "a.h5")
+    with pytest.raises(FlexmbsError, match='choices: "recursive"'):
+        run(pendulum({"formulation": "descriptor"}), tmp_path / "a.h5")
     assert list(tmp_path.iterdir()) == []
-
-
-def _offered():
-    from flexmbs.simulate.analyses import TYPES
-
-    return TYPES
 
 
 def test_failed_run_keeps_what_was_computed(tmp_path):
@@ -299,3 +290,49 @@ def test_output_grid(settings, expected):
 def test_named_output_times_are_kept_to_the_bit():
     times = RunSettings(t_end=0.3, every=0.1, times=(0.1 + 0.2 - 0.1,)).output_times()
     assert len(times) == 4 and (0.1 + 0.2 - 0.1) in times.tolist() and times[-1] == 0.3
+
+
+def test_inverse_dynamics_returns_the_torques_of_a_run(tmp_path):
+    data = pendulum({"t_end": 1.0, "rtol": 1e-10, "atol": 1e-12}, output={"every": 0.002})
+    data["forces"] = {"motor": {"type": "joint_force", "joint": "pin", "value": "=5*sin(3*t)"}}
+    forward = run(data, tmp_path / "a.h5").result
+    columns = np.column_stack([forward.time, forward.joints.pin.position, forward.joints.knee.position])
+    np.savetxt(tmp_path / "m.csv", columns, delimiter=",", header="time,pin,knee", comments="", fmt="%.16g")
+    for motion in ("m.csv", "a.h5"):
+        inverse = pendulum({"type": "inverse_dynamics", "motion": motion, "t_end": 1.0})
+        case = Case.from_dict(inverse, folder=tmp_path)
+        result = execute(case, tmp_path / "b.h5", overwrite=True).result
+        effort = {name.split("_")[1]: result.drives[name].effort for name in result.drives}
+        inside = slice(20, -20)  # the spline is less smooth at its ends
+        torque = 5 * np.sin(3 * result.time)
+        assert np.abs(effort["pin"] - torque)[inside].max() < 2e-3
+        assert np.abs(effort["knee"])[inside].max() < 2e-3
+
+
+def test_wrong_motion_is_named(tmp_path):
+    (tmp_path / "m.csv").write_text("time,pim\n0,0\n1,1\n2,2\n3,3\n")
+    case = Case.from_dict(
+        pendulum({"type": "inverse_dynamics", "motion": "m.csv", "t_end": 1.0}), folder=tmp_path
+    )
+    with pytest.raises(FlexmbsError, match='did you mean "pin"'):
+        execute(case, tmp_path / "b.h5")
+
+
+def test_statics_and_linearisation(tmp_path):
+    result = run(pendulum({"type": "statics"}), tmp_path / "s.h5").result
+    assert result.joints.pin.position[0, 0] == pytest.approx(-np.pi / 2, abs=1e-8)
+    assert result.joints.knee.acceleration[0, 0] == pytest.approx(0.0, abs=1e-7)
+    result = run(pendulum({"type": "linearize", "about": "equilibrium"}), tmp_path / "l.h5").result
+    # two equal rods in absolute angles
+    M, K = np.array([[4 / 3, 1 / 2], [1 / 2, 1 / 3]]), 9.81 * np.diag([1.5, 0.5])
+    omega = np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K)).real)
+    np.testing.assert_allclose(result.linear.frequency_hz, np.sort(omega) / (2 * np.pi), rtol=1e-6)
+    assert result.linear.motion.a.shape == (2, 6, 2)
+
+
+def test_start_from_another_result(tmp_path):
+    whole = run(pendulum({"t_end": 1.0, "rtol": 1e-10, "atol": 1e-12}), tmp_path / "whole.h5").result
+    run(pendulum({"t_end": 0.5, "rtol": 1e-10, "atol": 1e-12}), tmp_path / "half.h5")
+    data = pendulum({"t_end": 0.5, "start": "half.h5", "rtol": 1e-10, "atol": 1e-12})
+    rest = execute(Case.from_dict(data, folder=tmp_path), tmp_path / "rest.h5").result
+    np.testing.assert_allclose(rest.joints.pin.position[-1], whole.joints.pin.position[-1], atol=1e-8)

@@ -126,7 +126,9 @@ class Branch(Mapping[str, Any]):
         self._store, self._prefix, self._cache = store, prefix, cache
 
     def __getitem__(self, name: str) -> Any:
-        path = self._prefix + str(name).replace(".", "/")
+        path = self._prefix + str(name)
+        if path not in self._store.paths:
+            path = self._prefix + str(name).replace(".", "/")
         if path in self._cache:
             return self._cache[path]
         if path in self._store.paths:

@@ -72,8 +72,13 @@ class History:
             self.last[path] = last.copy()
         return values
 
+    def _remembered(self) -> list[str]:
+        return ["balance", *self.fields.quaternions]
+
     def checkpoint(self) -> dict[str, Floats]:
-        return {path.replace("/", "."): value for path, value in self.last.items()}
+        """What the next segment needs of this one, by number: names of parts may hold any sign."""
+        return {f"item{k}": self.last[p] for k, p in enumerate(self._remembered()) if p in self.last}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        self.last = {path.replace(".", "/"): np.asarray(value) for path, value in checkpoint.items()}
+        paths = self._remembered()
+        self.last = {paths[int(k.removeprefix("item"))]: np.asarray(v) for k, v in checkpoint.items()}

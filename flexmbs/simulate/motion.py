@@ -1,0 +1,77 @@
+"""Measured motion for inverse dynamics: columns of a table or a result become drives (F36)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs.dynamics.inverse import measured_drive
+from flexmbs.dynamics.minimal import Minimal
+from flexmbs.errors import Diagnostic, InputError, nearest
+from flexmbs.model.drives import Drive
+from flexmbs.results import Result
+
+
+def measured_drives(system: Any, path: str | Path) -> list[Drive]:
+    """Drives along the motion in a file, for the model of `system`.
+
+    CSV: the first column is time, the others are named like joints (`main`), or joint and coordinate
+    (`guide.travel`). A result: the coordinates that determine the mechanism, as they were there.
+    """
+    path = Path(path)
+    columns = _from_result(system, path) if path.suffix == ".h5" else _from_csv(system, path)
+    time = columns.pop("")
+    if (
+        len(time) < 4
+        or np.any(np.diff(time) <= 0.0)
+        or not all(np.all(np.isfinite(v)) for v in columns.values())
+    ):
+        what = "needs four or more rows of finite numbers with rising times"
+        raise InputError(Diagnostic("motion.rows", path.name, what))
+    drives = []
+    for name, values in columns.items():
+        joint, _, coordinate = name.partition(".")
+        drives.append(
+            measured_drive(f"motion_{name.replace('.', '_')}", joint, coordinate or None, time, values)
+        )
+    return drives
+
+
+def _from_csv(system: Any, path: Path) -> dict[str, Any]:
+    try:
+        header, *_ = path.read_text(encoding="utf-8-sig").split("\n", 1)
+        table = np.genfromtxt(path, delimiter=",", skip_header=1, ndmin=2, encoding="utf-8-sig")
+    except (OSError, ValueError, UnicodeDecodeError) as error:
+        what = f"cannot be read: {str(error).splitlines()[0]}"
+        raise InputError(Diagnostic("motion.file", str(path), what)) from None
+    names = [name.strip().strip('"') for name in header.split(",")]
+    if table.shape[1] != len(names) or len(names) < 2:
+        what = f"has {len(names)} names for {table.shape[1]} columns"
+        raise InputError(Diagnostic("motion.columns", path.name, what, "first column time, then joints"))
+    known = [c.joint for c in system.coordinates] + [f"{c.joint}.{c.name}" for c in system.coordinates]
+    columns = {"": table[:, 0]}
+    for name, values in zip(names[1:], table[:, 1:].T, strict=True):
+        short = name.removeprefix("joints.").removesuffix(".position")
+        if short not in known:
+            raise InputError(
+                Diagnostic("motion.columns", path.name, f'no joint "{name}"', nearest(short, known))
+            )
+        columns[short] = values
+    return columns
+
+
+def _from_result(system: Any, path: Path) -> dict[str, Any]:
+    result = Result.load(path)
+    state = system.initial_state()
+    independent = set(Minimal(system.evaluator(), state).split.ind.tolist())
+    columns = {"": np.asarray(result["time"])}
+    for c in system.coordinates:
+        if c.vel in independent and c.joint in system.model.joints:
+            if f"joints/{c.joint}/position" not in result.paths:
+                what = f'has no motion of joint "{c.joint}"'
+                raise InputError(Diagnostic("motion.columns", path.name, what))
+            place = [item.name for item in system.joints[c.joint].coordinates].index(c.name)
+            columns[f"{c.joint}.{c.name}"] = np.asarray(result[f"joints/{c.joint}/position"])[:, place]
+    return columns
