@@ -36,6 +36,12 @@ class Graph:
         return max((node.x + 0.5 * node.width for node in self.nodes.values()), default=0.0) + 10.0
 
     @property
+    def centre(self) -> float:
+        return 0.5 * (
+            min(node.x for node in self.nodes.values()) + max(node.x for node in self.nodes.values())
+        )
+
+    @property
     def levels(self) -> int:
         return 1 + max((node.level for node in self.nodes.values()), default=0)
 
@@ -107,7 +113,7 @@ def graph_svg(graph: Graph) -> str:
     """The drawing; colours come from the page, so that it follows light and dark."""
     height = ROW * graph.levels
     width = graph.width + MARGIN
-    parts = [_edge(graph, k, width) for k in range(len(graph.edges))]
+    parts = [_edge(graph, k) for k in range(len(graph.edges))]
     for node in graph.nodes.values():
         y = ROW * node.level + 20
         parts.append(
@@ -121,7 +127,7 @@ def graph_svg(graph: Graph) -> str:
     )
 
 
-def _edge(graph: Graph, k: int, width: float) -> str:
+def _edge(graph: Graph, k: int) -> str:
     """A joint as a line with its name; parallel ones and those within a row are bent apart."""
     name, kind, a, b, cut = graph.edges[k]
     one, other = sorted((graph.nodes[a], graph.nodes[b]), key=lambda node: (node.level, node.x))
@@ -137,8 +143,8 @@ def _edge(graph: Graph, k: int, width: float) -> str:
         middle = (0.5 * (one.x + other.x) + bend + long, 0.5 * (y1 + y2))
         control = 2.0 * middle[0] - 0.5 * (one.x + other.x)
         path = f"M{one.x:.1f} {y1} Q{control:.1f} {middle[1]:.1f} {other.x:.1f} {y2}"
-    left = middle[0] < 0.5 * width - 45.0
-    x, anchor = middle[0] + (-8.0 if left else 8.0), "end" if left else "start"
+    left = middle[0] < graph.centre - 5.0
+    x, anchor = middle[0] + (-18.0 if left else 18.0), "end" if left else "start"
     word = escape(kind) + (" (cut)" if cut else "")
     return (
         f'<path class="{"cut" if cut else "tree"}" d="{path}"/>'
