@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.dynamics.descriptor import Descriptor
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.guess import initial_aux
 from flexmbs.dynamics.initial import assemble
@@ -106,9 +107,12 @@ class Mechanism(System):
         return transfer(other, state, self)
 
     def forward_dynamics(self, state: State) -> Motion:
-        """Accelerations of joints, modes and bodies, and the reactions (F22-F28)."""
-        evaluator = self.evaluator()
+        """Accelerations of joints, modes and bodies, and the reactions (F22-F28, F32)."""
         state = state.copy()
+        if self.topology.absolute:
+            descriptor = Descriptor(self)
+            return motion_of(descriptor.evaluator, state, descriptor.observe(state))
+        evaluator = self.evaluator()
         acc = evaluator.observe(state)
         return motion_of(evaluator, state, acc)
 

@@ -1,0 +1,201 @@
+"""M, Phi_s and forces in dependent coordinates: place, Euler parameters, elastic ones (F12, F32)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_matrix
+
+from flexmbs.dynamics.dependent_rows import Found, RowSums, cross
+from flexmbs.ffrf.mass import evaluate as body_inertia
+from flexmbs.ffrf.table import SYM
+from flexmbs.model.system import System
+from flexmbs.model.tables import Workspace
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def rate_matrices(e: Array) -> Array:
+    """H^-1 of Euler parameters (n, 4), body axes: w = H^-1 e_dot, (n, 3, 4) (F12)."""
+    w, x, y, z = e.T
+    rows = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+    return 2.0 * np.moveaxis(rows, 2, 0)
+
+
+class Coordinates:
+    """Places of the dependent coordinates: z = [r, e, q] of a body, [r] of a particle; body by body.
+
+    State arrays of a system in dependent coordinates hold the same positions (`pos`), with the speeds
+    [r_dot, w, q_dot] (w in body axes) in place of z_dot.
+    """
+
+    def __init__(self, system: System) -> None:
+        t = system.tables
+        self.bodies = np.arange(1, len(t.parent))
+        self.turning = np.array([i for i in self.bodies if t.o_qd[i] - t.o_eta[i] == 6], dtype=np.int64)
+        o_pos = np.array([0, *(t.o_q[i] - (7 if i in set(self.turning) else 3) for i in self.bodies)])
+        self.r, self.q, self.nf = o_pos, t.o_q, t.nf
+        self.n = system.n_pos
+        self.speed = t.o_eta[:-1]
+        r = self.r[1:, None] + np.arange(3)
+        self.r_of, self.v_of = r, self.speed[1:, None] + np.arange(3)
+        self.e_of = self.r[self.turning][:, None] + 3 + np.arange(4)
+        self.w_of = self.speed[self.turning][:, None] + 3 + np.arange(3)
+        self.modes = [(i, np.arange(t.o_q[i], t.o_q[i] + n), np.arange(t.o_qd[i], t.o_qd[i] + n))
+                      for i, n in enumerate(t.nf) if n]  # fmt: skip
+
+    def to_speeds(self, z_dot: Array, H: Array) -> Array:
+        """[r_dot, w, q_dot] of z_dot; the same for second rates, as H^-1_dot e_dot = 0. H: rate matrices."""
+        out = np.zeros(self.n - len(self.turning))
+        out[self.v_of] = z_dot[self.r_of]
+        out[self.w_of] = np.einsum("nij,nj->ni", H, z_dot[self.e_of])
+        for _, q, q_dot in self.modes:
+            out[q_dot] = z_dot[q]
+        return out
+
+
+class Matrices:
+    """Patterns of M and Phi_s of a system; values of a state."""
+
+    def __init__(self, system: System, at: Coordinates, sums: RowSums) -> None:
+        self.system, self.at, self.sums = system, at, sums
+        self.tables = t = system.tables
+        self.n_joint_rows = len(sums.rows)
+        self.n_rows = self.n_joint_rows + len(at.turning)
+        integrals = [found for found in system.numbers.integrals[1:] if found is not None]
+        self.mass = np.array([found.mass for found in integrals])
+        self.S = np.array([found.S_O for found in integrals]).reshape(-1, 3)
+        self.J = np.array([found.inertia for found in integrals]).reshape(-1, 3, 3)
+        self.turn_place = np.full(len(t.parent), -1)
+        self.turn_place[at.turning] = np.arange(len(at.turning))
+        self._sides()
+        self._mass_pattern()
+
+    def _sides(self) -> None:
+        """Every term of every row acts on two bodies, ground left out; then the coordinates of joints."""
+        t = self.tables
+        with_entry = np.flatnonzero(t.coord_entry >= 0)
+        term_row = np.concatenate([self.sums.part, self.n_rows + with_entry]).astype(np.int64)
+        term_entry = np.concatenate([self.sums.entry, t.coord_entry[with_entry]]).astype(np.int64)
+        self.n_terms, self.with_entry = len(self.sums.part), with_entry
+        term = np.tile(np.arange(len(term_row)), 2)
+        mark = np.concatenate([t.ent_q[term_entry], t.ent_p[term_entry]]).astype(np.int64)
+        sign = np.repeat([1.0, -1.0], len(term_row))
+        keep = t.mark_body[mark] > 0
+        self.s_term, self.s_mark, self.s_sign = term[keep], mark[keep], sign[keep]
+        self.s_entry, self.s_row = term_entry[self.s_term], term_row[self.s_term]
+        self.s_body = t.mark_body[self.s_mark]
+        self.s_turn = np.flatnonzero(self.turn_place[self.s_body] >= 0)
+        soft = [k for k in range(len(self.s_mark)) if t.mark_row[self.s_mark[k]] >= 0]
+        counts = [int(t.nf[self.s_body[k]]) for k in soft]
+        self.f_side = np.repeat(np.array(soft, dtype=np.int64), counts)
+        a = np.concatenate([*(np.arange(n) for n in counts), np.zeros(0, dtype=int)]).astype(np.int64)
+        self.f_L = t.mark_L[self.s_mark[self.f_side]] // 6 + a
+        col_f = t.o_q[self.s_body[self.f_side]] + a
+        turning = self.s_body[self.s_turn]
+        col_e = self.at.r[turning][:, None] + 3 + np.arange(4)
+        col_r = self.at.r[self.s_body][:, None] + np.arange(3)
+        self.G_row = np.concatenate(
+            [np.repeat(self.s_row, 3), np.repeat(self.s_row[self.s_turn], 4), self.s_row[self.f_side]]
+        )
+        self.G_col = np.concatenate([col_r.ravel(), col_e.ravel(), col_f])
+
+    def jacobian(self, ws: Workspace, H: Array, e: Array, found: Found, coef: Array) -> tuple[Any, Any]:
+        """Phi_s: rows of joints, then the normalisations; and the gradients of the joint coordinates."""
+        x, t = ws.mark_x, self.tables
+        c = self.s_sign * np.concatenate([coef, np.ones(len(self.with_entry))])[self.s_term]
+        F, m = c[:, None] * found.force[self.s_entry], c[:, None] * found.moment[self.s_entry]
+        place = x[t.ent_q[self.s_entry]]
+        i = self.s_body
+        k = self.s_turn
+        arm = (place - ws.r[i])[k]
+        T = np.einsum("nkc,nk->nc", ws.R[i[k]], m[k] + cross(arm, F[k]))
+        T4 = np.einsum("nc,ncj->nj", T, H[self.turn_place[i[k]]])
+        at_mark = m + cross(place - x[self.s_mark], F)
+        wrench = np.concatenate([F, at_mark], axis=1)
+        modal = np.einsum("nk,nk->n", ws.L.reshape(-1, 6)[self.f_L], wrench[self.f_side])
+        data = np.concatenate([F.ravel(), T4.ravel(), modal])
+        n_e = len(self.at.turning)
+        rows = np.concatenate([self.G_row, np.repeat(self.n_joint_rows + np.arange(n_e), 4)])
+        cols = np.concatenate([self.G_col, self.at.e_of.ravel()])
+        size = (self.n_rows + len(t.coord_entry), self.at.n)
+        whole = csc_matrix((np.concatenate([data, e.ravel()]), (rows, cols)), size).tocsr()
+        return whole[: self.n_rows].tocsc(), whole[self.n_rows :]
+
+    def wrenches(self, found: Found, coef: Array, joint_of: Ints, n_joints: int) -> tuple[Any, Any]:
+        """Maps to the wrenches of joints (6 n_joints): from multipliers, from efforts on coordinates."""
+        entry = np.concatenate([self.sums.entry, self.tables.coord_entry[self.with_entry]]).astype(np.int64)
+        column = np.concatenate([self.sums.part, self.n_rows + self.with_entry])
+        c = np.concatenate([coef, np.ones(len(self.with_entry))])
+        data = c[:, None] * np.concatenate([found.force, found.moment], axis=1)[entry]
+        rows = 6 * joint_of[entry][:, None] + np.arange(6)
+        size = (6 * n_joints, self.n_rows + len(self.tables.coord_entry))
+        whole = csc_matrix((data.ravel(), (rows.ravel(), np.repeat(column, 6))), size)
+        return whole[:, : self.n_rows], whole[:, self.n_rows :]
+
+    def _mass_pattern(self) -> None:
+        at, rows, cols = self.at, [], []
+
+        def block(r: Array, c: Array) -> None:
+            rows.append(np.broadcast_to(r[:, :, None], (*r.shape, c.shape[1])).ravel())
+            cols.append(np.broadcast_to(c[:, None, :], (len(c), r.shape[1], c.shape[1])).ravel())
+
+        rows.append(at.r_of.ravel())
+        cols.append(at.r_of.ravel())
+        r_turn = at.r_of[at.turning - 1]
+        for r, c in ((r_turn, at.e_of), (at.e_of, r_turn), (at.e_of, at.e_of)):
+            block(r, c)
+        for i, q, _ in at.modes:
+            r, e = at.r_of[i - 1][None], at.e_of[self.turn_place[i]][None]
+            for a, b in ((r, q[None]), (q[None], r), (e, q[None]), (q[None], e), (q[None], q[None])):
+                block(a, b)
+        self.M_row, self.M_col = np.concatenate(rows), np.concatenate(cols)
+
+    def inertia(self, ws: Workspace, H: Array, pos: Array, vel: Array) -> tuple[csc_matrix, Array]:
+        """M, and the velocity, elastic and gravity forces p1 (F12-F15)."""
+        at, t, k = self.at, self.tables, self.at.turning - 1
+        S, J, mass = self.S.copy(), self.J.copy(), self.mass
+        w = np.zeros((len(S), 3))
+        w[k] = vel[at.w_of]
+        Q_T = -cross(w, cross(w, S))
+        Q_R = -cross(w, np.einsum("nij,nj->ni", J, w))
+        R, elastic = ws.R[1:], []
+        for i, q, q_dot in at.modes:
+            body, rows = body_inertia(self.system.numbers.blocks[i], pos[q], vel[q_dot], w[i - 1])
+            S[i - 1], Q_T[i - 1], Q_R[i - 1] = body[:3], body[9:12], body[12:15]
+            for n, (a, b) in enumerate(SYM):
+                J[i - 1, a, b] = J[i - 1, b, a] = body[3 + n]
+            elastic.append(rows)
+        S_skew = np.zeros((len(S), 3, 3))
+        S_skew[:, 2, 1], S_skew[:, 0, 2], S_skew[:, 1, 0] = S[:, 0], S[:, 1], S[:, 2]
+        S_skew -= np.transpose(S_skew, (0, 2, 1))
+        m_re = -np.einsum("nij,njk,nkl->nil", R[k], S_skew[k], H)
+        m_ee = np.einsum("nji,njk,nkl->nil", H, J[k], H)
+        data = [np.repeat(mass, 3), m_re.ravel(), np.transpose(m_re, (0, 2, 1)).ravel(), m_ee.ravel()]
+        force = np.zeros(at.n)
+        force[at.r_of] = np.einsum("nij,nj->ni", R, Q_T) + mass[:, None] * t.grav
+        weight = np.einsum("nji,j->ni", R[k], t.grav)
+        force[at.e_of] = np.einsum("nij,ni->nj", H, Q_R[k] + cross(S[k], weight))
+        for (i, q, q_dot), rows in zip(at.modes, elastic, strict=True):
+            found = self.system.numbers.integrals[i]
+            assert found is not None
+            m_rf, m_ef = R[i - 1] @ rows[:, :3].T, H[self.turn_place[i]].T @ rows[:, 3:6].T
+            data += [m_rf.ravel(), m_rf.T.ravel(), m_ef.ravel(), m_ef.T.ravel(), found.m_ff.ravel()]
+            force[q] = rows[:, 6] - found.K_ff @ pos[q] - found.D_ff @ vel[q_dot] + m_rf.T @ t.grav
+        M = csc_matrix((np.concatenate(data), (self.M_row, self.M_col)), (at.n, at.n))
+        return M, force
+
+    def applied(self, ws: Workspace, H: Array) -> Array:
+        """Forces of all laws on bodies, from f_app (body axes), in dependent coordinates (F16)."""
+        at, t = self.at, self.tables
+        first = t.o_f[1:, None]
+        force = np.zeros(at.n)
+        force[at.r_of] = np.einsum("nij,nj->ni", ws.R[1:], ws.f_app[first + np.arange(3)])
+        torque = ws.f_app[first[at.turning - 1] + 3 + np.arange(3)]
+        force[at.e_of] = np.einsum("nij,ni->nj", H, torque)
+        for i, q, _ in at.modes:
+            force[q] = ws.f_app[t.o_f[i] + 6 : t.o_f[i] + 6 + len(q)]
+        return force
