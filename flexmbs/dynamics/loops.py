@@ -300,6 +300,19 @@ def loop_matrix(sys, ws):
             S[k] -= sys.massless[sys.row_massless[r]]
 
 
+@kernel(lean=True, inner=True)
+def natural_size(sys, ws, r):
+    """What the diagonal of row r would be if the row moved the whole model: all rows of a loop may vanish."""
+    size, mass, turning = 0.0, sys.mass_scale[0], sys.mass_scale[1]
+    if not mass > 0.0:
+        return size
+    for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
+        c, ent = ws.rowent_c[k], ws.ent[sys.rowent[k]]
+        size += c * c * (ent[3] * ent[3] + ent[4] * ent[4] + ent[5] * ent[5]) / mass
+        size += c * c * (ent[6] * ent[6] + ent[7] * ent[7] + ent[8] * ent[8]) / turning
+    return size
+
+
 @kernel(lean=True)
 def factorise(sys, ws):
     """L D L^T of the loop matrix in its envelope; vanishing pivots mark redundant rows (F28).
@@ -311,7 +324,7 @@ def factorise(sys, ws):
     # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale
     noise = 0.0
     for r in range(ws.S_diag.shape[0]):
-        noise = max(noise, ROUNDING * ws.S_diag[r])
+        noise = max(noise, ROUNDING * max(ws.S_diag[r], natural_size(sys, ws, r)))
     for r in range(ws.S_diag.shape[0]):
         row = start[r] - low[r]
         for c in range(low[r], r):
