@@ -106,7 +106,9 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
 
         path = case.source.folder_of(("analysis", "motion")) / analysis.motion
         model.drives |= {drive.name: drive for drive in measured_drives(build(model), path)}
-    return build(model, free | ({"until": until} if until is not None else {}))
+    analysis = case.spec.analysis
+    formulation = analysis.formulation if analysis is not None else "recursive"
+    return build(model, free | ({"until": until} if until is not None else {}), formulation=formulation)
 
 
 def _until(case: Case) -> Expression | None:
