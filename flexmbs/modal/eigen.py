@@ -54,8 +54,12 @@ def lowest_modes(
         return Modes(np.zeros(0), np.zeros((size, 0)))
     basis = _Krylov(inverse_mass, M, min(BLOCK, size), 8 * (n or 16) + 8 * BLOCK)
     limit = np.inf if fmax is None else 1.0 / (2.0 * np.pi * fmax) ** 2
+    check_at = n or 1
     while True:
         grown = basis.grow()
+        if grown and basis.count < check_at and basis.count <= most_vectors(size):
+            continue
+        check_at = basis.count + basis.count // 8  # a Ritz problem per block would cost more than the blocks
         mu, W, residual = basis.ritz()
         good = residual <= np.maximum(TOLERANCE * mu, FLOOR * mu[0])
         wanted = len(mu) if n is None else n
