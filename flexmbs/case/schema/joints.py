@@ -116,7 +116,6 @@ class JointTable(Table):
     damper: Annotated[list[Damper], BeforeValidator(_as_list)] | None = None
     friction: Annotated[list[Friction], BeforeValidator(_as_list)] | None = None
     stop: Annotated[list[Stop], BeforeValidator(_as_list)] | None = None
-    compliance: list[Number] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> JointTable:
