@@ -89,6 +89,8 @@ class Evaluator:
         names = self.system.bodies
         speeds = np.flatnonzero(self.ws.D == 0.0)
         at = [names[int(np.searchsorted(self.tables.o_eta, k, side="right")) - 1] for k in speeds]
+        if status == 2 and not at:  # (F26a) could not help: no row holds them
+            at = [group.name for group in self.system.groups if group.kind == "massless"]
         what = {
             1: "an elastic coordinate has no inertia",
             2: "a joint coordinate moves no inertia",

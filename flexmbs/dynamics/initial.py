@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
 
 from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.evaluator import Evaluator
@@ -56,11 +57,14 @@ class _Problem:
     def solve(self) -> Array:
         """Change that meets the hard rows as well as they can be, and is best in the soft ones."""
         if not len(self.g):
-            return np.linalg.lstsq(self.A, self.b, rcond=None)[0]
-        U, s, Vt = np.linalg.svd(self.G, full_matrices=True)
-        rank = int(np.sum(s > 1e-9 * max(float(s[0]), 1e-300))) if len(s) else 0
-        change = -Vt[:rank].T @ ((U[:, :rank].T @ self.g) / s[:rank])
-        Z = Vt[rank:].T
+            return np.asarray(np.linalg.lstsq(self.A, self.b, rcond=None)[0], dtype=np.float64)
+        # G^T P = Q R: the first columns of Q are the row space, the others the null space
+        Q, R, order = qr(self.G.T, pivoting=True)
+        size = np.abs(np.diag(R))
+        rank = int(np.sum(size > 1e-9 * size[0])) if len(size) and size[0] > 0.0 else 0
+        y = solve_triangular(R[:rank, :rank].T, -self.g[order[:rank]], lower=True) if rank else np.zeros(0)
+        change = Q[:, :rank] @ y
+        Z = Q[:, rank:]
         if Z.shape[1]:
             change = change + Z @ np.linalg.lstsq(self.A @ Z, self.b - self.A @ change, rcond=None)[0]
         return change
@@ -127,6 +131,9 @@ def _damped_step(
 def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
     """Speeds nearest to the given ones that keep all constraints."""
     state, free = guess.state, _movable(system, guess)
+    if not system.n_rows and not guess.cut_targets:
+        evaluator.kinematics(state)
+        return
     G = evaluator.jacobian(state)
     A, b = guess.soft_speed_rows(evaluator, free)
     g_dot = evaluator.ws.g_dot.copy()

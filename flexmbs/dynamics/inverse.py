@@ -132,7 +132,7 @@ def _least(G: Array, g: Array) -> Array:
     """Least-norm least-squares solution of G x = g, small singular values left out."""
     if not G.size:
         return np.zeros(G.shape[1])
-    return np.linalg.lstsq(G, g, rcond=RANK_TOLERANCE)[0]
+    return np.asarray(np.linalg.lstsq(G, g, rcond=RANK_TOLERANCE)[0], dtype=np.float64)
 
 
 def measured_drive(

@@ -207,7 +207,9 @@ def joint_coordinates(
         pos = state.pos[place.pos : place.pos + joint.n_beta].copy()
         speeds = slice(place.vel, place.vel + joint.n_eta)
         return pos, state.vel[speeds].copy(), acc[speeds].copy()
-    x, v, a = [], [], []
+    x: list[float] = []
+    v: list[float] = []
+    a: list[float] = []
     entries = iter(place.coordinates)
     P, Q = place.P.number, place.Q.number
     R_Q = ws.mark_R[Q]

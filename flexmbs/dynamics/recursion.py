@@ -198,20 +198,19 @@ def eliminate_joint(sys, ws, i, gh, bh):
         if sys.driven[k] >= 0:
             continue
         U = ws.U[k]
+        for row in range(6):
+            U[row] = 0.0
+        for col in range(6):  # M is symmetric: a row at a time
+            h = H[k, col]
+            for row in range(6):
+                U[row] += M[col, row] * h
         d = gh * ws.D_tau[k] + bh * ws.K_tau[k] + sys.massless[k]
         u = ws.tau[k]
-        x, y = 0.0, 0.0
         for row in range(6):
-            s = 0.0
-            for col in range(6):
-                s += M[row, col] * H[k, col]
-            U[row] = s
-            d += H[k, row] * s
+            d += H[k, row] * U[row]
             u += H[k, row] * f[row]
-            if row < 3:
-                x += H[k, row] * H[k, row]
-            else:
-                y += H[k, row] * H[k, row]
+        x = H[k, 0] * H[k, 0] + H[k, 1] * H[k, 1] + H[k, 2] * H[k, 2]
+        y = H[k, 3] * H[k, 3] + H[k, 4] * H[k, 4] + H[k, 5] * H[k, 5]
         if not d > TINY * (x * sys.mass_scale[0] + y * sys.mass_scale[1]):
             ws.D[k] = 0.0
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,15 @@ class BodyNumbers:
     n_beta: NDArray[np.int64]
     n_eta: NDArray[np.int64]
 
-    @property
+    @cached_property
     def index(self) -> dict[str, int]:
         return {name: k for k, name in enumerate(self.names)}
 
-    @property
+    @cached_property
     def o_beta(self) -> NDArray[np.int64]:
         return offsets(self.n_beta + self.nf)
 
-    @property
+    @cached_property
     def o_eta(self) -> NDArray[np.int64]:
         return offsets(self.n_eta + self.nf)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -113,7 +113,6 @@ class Joint:
     damper: Any = None
     friction: Any = None
     stop: Any = None
-    compliance: Sequence[float] | None = field(default=None)
 
     motion: ClassVar[tuple[Motion, ...] | Any] = None
     locked: ClassVar[tuple[Relation, ...] | Any] = ()
