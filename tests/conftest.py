@@ -18,6 +18,10 @@ INSTALL = {
     "pinocchio": "pip install pin",
     "sksundae": "pip install scikit-sundae",
     "pyarrow": "pip install pyarrow",
+    "xarray": "pip install xarray",
+    "pandas": "pip install pandas",
+    "netCDF4": "pip install netCDF4",
+    "rainflow": "pip install rainflow",
 }
 
 missing: set[str] = set()

@@ -20,7 +20,7 @@ from flexmbs.modal.ties import tie
 CCX = shutil.which("ccx")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CCX is None, reason="CalculiX (ccx, package calculix-ccx) is not installed"),
+    pytest.mark.needs("ccx"),
 ]
 
 E, NU, RHO = 2.1e11, 0.3, 7850.0

@@ -101,9 +101,10 @@ def test_channels_pick_components_first_and_the_time_last(result):
         found.channel("kinetic[7]")
 
 
+@pytest.mark.needs("xarray", "netCDF4", "pandas")
 def test_result_opens_in_xarray_and_pandas(result):
-    xarray = pytest.importorskip("xarray")
-    pytest.importorskip("netCDF4")
+    import xarray
+
     tree = xarray.open_datatree(result)
     assert tree["bodies/rod"]["q"].dims == ("time", "mode")
     assert tree["bodies/rod"]["q"].attrs["units"] == "m kg^0.5"

@@ -1,6 +1,5 @@
 """Geometry to mesh through the child process, and what is refused before it starts."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from flexmbs.fe.cad import mesh_cad
 from flexmbs.fe.geo_guard import check_geo
 from flexmbs.fe.summary import volume
 
-needs_gmsh = pytest.mark.skipif(importlib.util.find_spec("gmsh") is None, reason="gmsh is an optional extra")
+needs_gmsh = pytest.mark.needs("gmsh")
 
 PART = """SetFactory("OpenCASCADE");
 Box(1) = {0, 0, 0, 60, 20, 10};

@@ -120,9 +120,11 @@ def test_csv_holds_the_numbers_bit_for_bit(result_path, tmp_path):
     np.testing.assert_allclose(values[:, 5].max(), LENGTH + 0.1)
 
 
+@pytest.mark.needs("pyarrow", "xarray", "netCDF4")
 def test_parquet_and_netcdf_hold_the_same(result_path, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    xarray = pytest.importorskip("xarray")
+    import pyarrow.parquet as parquet
+    import xarray
+
     record = Record.load(result_path)
     export(result_path, tmp_path / "a.parquet")
     found = parquet.read_table(tmp_path / "a.parquet")

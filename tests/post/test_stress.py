@@ -116,8 +116,8 @@ def test_command_writes_table_and_hdf5(result_path, tmp_path, capsys):
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 301
 
 
+@pytest.mark.needs("rainflow")
 def test_command_counts_cycles(result_path, capsys):
-    pytest.importorskip("rainflow")
     assert main(["stress", str(result_path), "rod", "--rainflow", "--json", "--quiet"]) == 0
     done = json.loads(capsys.readouterr().out)
     counts = next(iter(done["rainflow"].values()))
