@@ -56,6 +56,15 @@ class Coordinates:
             out[q_dot] = z_dot[q]
         return out
 
+    def to_rates(self, vel: Array, H: Array) -> Array:
+        """z_dot of the speeds: e_dot = H^-1^T w / 4."""
+        out = np.zeros(self.n)
+        out[self.r_of] = vel[self.v_of]
+        out[self.e_of] = 0.25 * np.einsum("nij,ni->nj", H, vel[self.w_of])
+        for _, q, q_dot in self.modes:
+            out[q] = vel[q_dot]
+        return out
+
 
 class Matrices:
     """Patterns of M and Phi_s of a system; values of a state."""

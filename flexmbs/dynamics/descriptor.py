@@ -51,8 +51,8 @@ class Place(NamedTuple):
 class Descriptor:
     """Equations of motion of a system in dependent coordinates, `build(model, formulation="descriptor")`."""
 
-    def __init__(self, system: System) -> None:
-        self.system, self.evaluator = system, Evaluator(system)
+    def __init__(self, system: System, evaluator: Evaluator | None = None) -> None:
+        self.system, self.evaluator = system, evaluator or Evaluator(system)
         self.ws, self.tables = self.evaluator.ws, system.tables
         self.at = Coordinates(system)
         self.sums = RowSums(self.tables, [group.kind for group in system.groups])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,17 @@ class Radau(ReferenceRun):
     order = 5
     name = "radau"
 
+    def solver(self) -> Any:
+        """Class of SciPy that takes the steps."""
+        from scipy.integrate import Radau
+
+        return Radau
+
     def states(self) -> Iterator[tuple[float, Floats]]:
         yield self.t, self.y[: self.size].copy()
         if self.t_end <= self.t:
             return
-        from scipy.integrate import Radau as Solver
-
-        s = self.settings
+        s, Solver = self.settings, self.solver()
         x0 = self.y[: self.size].copy()
         solver = Solver(self.rates, self.t, x0, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol)
         waiting = [t for t in self.times if t > self.t]
@@ -36,6 +41,7 @@ class Radau(ReferenceRun):
             if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
                 raise self.fail(message or "the state is not finite")
             self.count["steps"] += 1
+            self._follow(solver.t, solver.y)
             inside = solver.dense_output()
             end = solver.t
             ended = before < 0.0 <= self.until(end, solver.y)
@@ -47,6 +53,13 @@ class Radau(ReferenceRun):
             if ended or solver.status == "finished":
                 yield end, inside(end) if ended else solver.y.copy()
                 return
+
+    def _follow(self, t: float, x: Floats) -> None:
+        """Bring held values (turn counters) up to date: outputs may be more than half a turn apart."""
+        y = np.concatenate([x, self.y[self.size :]])
+        if self.problem.n_held:
+            self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3))
+            self.y[self.size :] = y[self.size :]
 
     def _root(self, inside: object, low: float, high: float) -> float:
         """First time at which `until` is positive."""

@@ -14,6 +14,7 @@ from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Result, ResultWriter
 from flexmbs.simulate.analyses import FOLLOWED, SINGLE, start_state
 from flexmbs.simulate.choose import Choice, choose
+from flexmbs.simulate.dependent import dependent
 from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
 from flexmbs.simulate.items import counts_of, indeterminate, topology_items
@@ -78,6 +79,8 @@ def simulate(
     with writer:
         if settings.type in FOLLOWED:
             choice, motion = _followed(system, state, evaluator, history, settings, say)
+        elif settings.formulation == "descriptor":
+            choice, motion = dependent(system, state, evaluator, history.sampler, settings)
         else:
             choice, motion = _integrated(system, state, settings, say)
         if writer.resumed is not None:

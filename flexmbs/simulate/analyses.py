@@ -17,6 +17,9 @@ from flexmbs.simulate.settings import RunSettings
 TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "linearize")
 FOLLOWED = ("kinematics", "inverse_dynamics")  # the motion is given
 SINGLE = ("assembly", "statics", "linearize")  # one state
+#: formulations with the analyses that they offer
+FORMULATIONS = {"recursive": TYPES, "descriptor": ("assembly", "dynamics")}
+DESCRIPTOR_METHODS = ("auto", "dop853", "radau")
 
 
 def start_state(system: Any, settings: RunSettings) -> State:
@@ -26,9 +29,7 @@ def start_state(system: Any, settings: RunSettings) -> State:
         raise UsageError(
             Diagnostic("analysis.type", "analysis.type", f'"{settings.type}" is not offered', remedy)
         )
-    if settings.formulation != "recursive":
-        what = f'formulation "{settings.formulation}" is not offered'
-        raise UsageError(Diagnostic("analysis.formulation", "analysis", what, 'choices: "recursive"'))
+    check_formulation(settings)
     state: State = system.initial_state()
     about = settings.type == "linearize" and settings.about == "equilibrium"
     if settings.type == "statics" or about or settings.start == "equilibrium":
@@ -39,6 +40,21 @@ def start_state(system: Any, settings: RunSettings) -> State:
         return from_result(system, state, Path(settings.start))
     remedy = nearest(settings.start, ["assembled", "equilibrium", "other.h5"])
     raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
+
+
+def check_formulation(settings: RunSettings) -> None:
+    """Refuse what a formulation does not offer."""
+    where, name = "analysis.formulation", settings.formulation
+    if name not in FORMULATIONS:
+        remedy = nearest(name, list(FORMULATIONS))
+        raise UsageError(Diagnostic(where, where, f'formulation "{name}" is not offered', remedy))
+    if settings.type not in FORMULATIONS[name] or (name != "recursive" and settings.start == "equilibrium"):
+        what = f'{settings.type} from start = "{settings.start}" is not offered with formulation = "{name}"'
+        raise UsageError(Diagnostic(where, where, what, 'choose "recursive"'))
+    if name == "descriptor" and settings.method not in DESCRIPTOR_METHODS:
+        what = f'method "{settings.method}" is not offered with formulation = "{name}"'
+        remedy = f"choose one of: {', '.join(DESCRIPTOR_METHODS)}"
+        raise UsageError(Diagnostic("analysis.method", "analysis.method", what, remedy))
 
 
 def from_result(system: Any, state: State, path: Path) -> State:

@@ -1,0 +1,97 @@
+"""Runs of the descriptor form: time integration in dependent coordinates, with projection (F33)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.dependent_matrices import rate_matrices
+from flexmbs.dynamics.descriptor import Descriptor
+from flexmbs.errors import SolverError
+from flexmbs.integrate import Chunk, Settings
+from flexmbs.integrate.radau import Radau
+from flexmbs.model.state import State
+from flexmbs.simulate.choose import Choice
+from flexmbs.simulate.equations import given_rates_of_aux, problem, state_vector
+from flexmbs.simulate.sampling import Sampler
+from flexmbs.simulate.settings import RunSettings
+
+Floats = NDArray[np.float64]
+#: closure, over a length of the model, that needs no projection
+TOLERANCE = 1e-13
+
+
+class DependentRun(Radau):
+    """SciPy's integrators over the sparse equations; everything that is reported comes from those, too.
+
+    `evaluator` and `sampler` share their workspace.
+    """
+
+    def __init__(
+        self, system: Any, state: State, evaluator: Any, sampler: Sampler, chosen: Settings, times: Floats,
+        t_end: float,
+    ) -> None:  # fmt: skip
+        self.name = f"{chosen.method} (descriptor)"
+        self.system, self.sampler = system, sampler
+        self.descriptor = Descriptor(system, evaluator)
+        self.length = max(float(np.abs(system.tables.mark_u0).max(initial=0.0)), 1.0)
+        equations = problem(system)
+        own = replace(equations, rates=self._rates, project=self._project_state, closed=True)
+        super().__init__(own, chosen, state.t, state_vector(system, state), times, t_end)
+
+    def solver(self) -> Any:
+        from scipy.integrate import DOP853
+
+        return DOP853 if self.settings.method == "dop853" else super().solver()
+
+    def _state(self, t: float, y: Floats) -> State:
+        """Views into a state vector."""
+        n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
+        return State(t, y[:n], y[n:m], y[m : m + self.system.n_aux], y[self.size :])
+
+    def _rates(self, data: Any, t: float, y: Floats, y_dot: Floats) -> int:
+        """Rates of a state vector; see Problem."""
+        state, at = self._state(t, y), self.descriptor.at
+        n, m = len(state.pos), len(state.pos) + len(state.vel)
+        try:
+            y_dot[n:m] = self.descriptor.accelerations(state)
+        except SolverError as error:
+            raise self.fail(error.diagnostics[0].what) from error
+        y_dot[:n] = at.to_rates(state.vel, rate_matrices(state.pos[at.e_of]))
+        given_rates_of_aux(self.sampler.data, state.vel, y[m : self.size], y_dot[m : self.size])
+        return 0
+
+    def _project_state(self, data: Any, t: float, y: Floats, bh: float, gh: float, out: Floats) -> int:
+        """Positions and speeds of y onto the constraints; see Problem."""
+        out[:] = self.descriptor.project(self._state(t, y), TOLERANCE * self.length)
+        if not out[0] <= 1e-6 * self.length:
+            raise self.fail(f"the joints do not close: {out[0]:.1e} is left")
+        return 0
+
+    def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
+        """Samples of a slice, each evaluated by the descriptor form."""
+        chunk = super().advance(t_pause, n_steps)
+        rows = [self._row(float(t), y) for t, y in zip(chunk.t, chunk.y, strict=True)]
+        return replace(chunk, rows=np.array(rows).reshape(len(rows), self.sampler.width))
+
+    def _row(self, t: float, y: Floats) -> Floats:
+        acc = self.descriptor.observe(self._state(t, y.copy()))
+        return self.sampler.row(t, y, acc)
+
+
+def dependent(
+    system: Any, state: State, evaluator: Any, sampler: Sampler, settings: RunSettings
+) -> tuple[Choice, DependentRun]:
+    """The run of a system in dependent coordinates."""
+    choice = Choice(settings.method, "as asked")
+    if settings.method == "auto":
+        choice = Choice("dop853", "formulation = descriptor")
+    until = len(system.laws.tables.switch_expr) if "until" in system.laws.free else -1
+    chosen = Settings(
+        method=choice.method, rtol=settings.rtol, atol=settings.atol, step=settings.step, until=until
+    )
+    times = settings.output_times(state.t)
+    return choice, DependentRun(system, state, evaluator, sampler, chosen, times, settings.t_end)
