@@ -9,6 +9,7 @@ from flexmbs.dynamics.inverse import Follower, measured_drive
 from flexmbs.dynamics.linearize import linearize
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.statics import equilibrium
+from flexmbs.errors import SolverError
 from flexmbs.expressions import parse
 from flexmbs.model.bodies import Frame, RigidBody
 from flexmbs.model.drives import Drive
@@ -170,3 +171,25 @@ def test_frequencies_of_a_free_flexible_body_are_those_of_its_modes_F38():
     reduced = M[6:, 6:] - M[6:, :6] @ np.linalg.solve(M[:6, :6], M[:6, 6:])
     omega2 = np.sort(np.linalg.eigvals(np.linalg.solve(reduced, B.K_ff)).real)
     np.testing.assert_allclose(np.sort(lin.frequency_hz)[-3:], np.sqrt(omega2) / (2 * np.pi), rtol=1e-8)
+
+
+def test_a_body_that_nothing_holds_has_no_equilibrium():
+    model = Model(gravity=(0, 0, -9.81))
+    model.add(RigidBody(name="stone", mass=1.0, inertia=np.eye(3)))
+    system = build(model)
+    with pytest.raises(SolverError, match="no equilibrium|unbalanced"):
+        equilibrium(system, system.initial_state())
+
+
+def test_a_crank_driven_past_its_dead_point_is_an_error_with_time_and_joint():
+    p, _ = reference_problem("rigid-slider-crank")
+    model = slider_crank(p)
+    # the slider cannot go further than crank and rod together reach
+    model.add(Drive(name="push", joint="guide", position=parse(f"={p['r'] + p['l']} - 0.01 + 0.1*t")))
+    model.joints["main"].position = [0.4]
+    model.joints["big"].position = [-0.5]
+    system = build(model)
+    follower = Follower(system.evaluator(), system.initial_state())
+    with pytest.raises(SolverError, match=r"t = 0\.\d+ s .* cannot follow the drives"):
+        for time in np.linspace(0.0, 0.3, 61):
+            follower.at(time)

@@ -1,0 +1,137 @@
+"""Assembly of the start (F34)."""
+
+import numpy as np
+import pytest
+
+from flexmbs.dynamics.mechanism import build
+from flexmbs.errors import SolverError
+from flexmbs.expressions import parse
+from flexmbs.model.bodies import Frame, FreeStart, RigidBody
+from flexmbs.model.drives import Drive
+from flexmbs.model.joints import JOINTS
+from flexmbs.model.model import Model
+from flexmbs.spatial import exp_so3
+from tests.model.test_couplings import four_bar
+
+
+def positions(system):
+    motion = system.forward_dynamics(system.initial_state())
+    return {name: motion[f"joints.{name}.position"].copy() for name in system.model.joints}
+
+
+def test_a_tree_keeps_every_given_value():
+    model = Model()
+    model.add(
+        RigidBody(name="a", mass=1.0, inertia=np.eye(3)), RigidBody(name="b", mass=1.0, inertia=np.eye(3))
+    )
+    model.add(
+        JOINTS["cylindrical"](
+            name="c", from_frame="ground", to_frame="a", position=[7.0, 0.2], velocity=[1, 2]
+        )
+    )
+    model.add(JOINTS["revolute"](name="r", from_frame="b", to_frame="a", position=[-9.0], velocity=[3.0]))
+    system = build(model)
+    motion = system.forward_dynamics(system.initial_state())
+    np.testing.assert_array_equal(motion["joints.c.position"], [7.0, 0.2])
+    np.testing.assert_array_equal(motion["joints.c.velocity"], [1.0, 2.0])
+    assert motion["joints.r.position"][0] == -9.0
+    assert motion["joints.r.velocity"][0] == 3.0
+
+
+def test_held_and_driven_coordinates_stay_exactly():
+    model = four_bar()
+    model.joints["a"].hold = True
+    found = positions(build(model))
+    assert found["a"][0] == 1.0
+    assert found["b"][0] != -0.7  # given, but not held
+    model.joints["a"].hold = False
+    model.add(Drive(name="m", joint="a", position=parse("=1.2 + 3*t")))
+    motion = build(model).forward_dynamics(build(model).initial_state())
+    assert motion["joints.a.position"][0] == 1.2
+    assert motion["joints.a.velocity"][0] == 3.0
+
+
+@pytest.mark.parametrize("given", [("a",), ("a", "b", "c"), ()])
+def test_the_start_does_not_depend_on_the_cut(given):
+    found = []
+    for cut in ("a", "b", "c", "d"):
+        model = four_bar()
+        for name, joint in model.joints.items():
+            joint.cut = name == cut
+            if name not in given:
+                joint.position = None
+        # a default guess that is not singular comes from the poses
+        for name, (pos, angle) in {
+            "crank": ((0, 0), 1.0),
+            "rod": ((0.27, 0.42), 0.3),
+            "rocker": ((1.2, 0), 1.8),
+        }.items():
+            body = model.bodies[name]
+            body.pose_pos, body.pose_rot = np.array([*pos, 0.0]), exp_so3(np.array([0, 0, angle]))
+            body.pose_given = True
+        values = positions(build(model))
+        found.append([values[name][0] for name in ("a", "b", "c", "d")])
+    np.testing.assert_allclose(found, np.tile(found[0], (4, 1)), atol=2e-8)
+
+
+def test_a_given_speed_is_kept_and_the_others_follow():
+    motion = build(four_bar()).forward_dynamics(build(four_bar()).initial_state())
+    assert motion["joints.a.velocity"][0] == pytest.approx(2.0, rel=1e-12)
+    assert abs(motion["joints.d.velocity"][0]) > 0.1
+
+
+def test_a_loop_that_cannot_close_is_an_error_with_joint_and_gap():
+    model = four_bar()
+    model.bodies["rod"].frames["end"].pos = [0.1, 0, 0]
+    model.ground_frames["g"].pos = [9.0, 0, 0]
+    with pytest.raises(SolverError, match=r"joints\.\w .*cannot be assembled.*\|g\| = "):
+        build(model).initial_state()
+
+
+def test_contradictory_speeds_are_an_error():
+    model = four_bar()
+    for name in ("a", "d"):
+        model.add(Drive(name=f"m{name}", joint=name, velocity=parse("=5 + 0*t") if name == "a" else 0.0))
+        model.joints[name].hold = True
+    with pytest.raises(SolverError, match="cannot be assembled"):
+        build(model).initial_state()
+
+
+def test_a_loop_with_opposed_axes_is_an_error():
+    model = Model()
+    model.ground_frames["turned"] = Frame(rot=np.diag([1.0, -1.0, -1.0]))
+    model.add(RigidBody(name="b", mass=1.0, inertia=np.eye(3)))
+    model.add(JOINTS["revolute"](name="one", from_frame="ground", to_frame="b"))
+    model.add(JOINTS["cylindrical"](name="two", from_frame="ground.turned", to_frame="b"))
+    with pytest.raises(SolverError, match="opposite"):
+        build(model).initial_state()
+
+
+@pytest.mark.parametrize("axes", ["ground", "body"])
+def test_a_free_body_starts_as_told(axes):
+    R = exp_so3(np.array([0.4, -0.3, 0.9]))
+    v, w = np.array([1.0, 2.0, 3.0]), np.array([-1.0, 0.5, 0.2])
+    model = Model()
+    start = FreeStart(pos=[1, 0, 2], rot=R, velocity=v, angular_velocity=w, frame=axes)
+    model.add(RigidBody(name="b", mass=1.0, com=[0.1, 0, 0], inertia=np.eye(3), initial=start))
+    system = build(model)
+    motion = system.forward_dynamics(system.initial_state())
+    turn = R if axes == "body" else np.eye(3)
+    np.testing.assert_allclose(motion["bodies.b.position"], [1, 0, 2], atol=1e-15)
+    np.testing.assert_allclose(motion["bodies.b.velocity"], turn @ v, atol=1e-14)
+    np.testing.assert_allclose(motion["bodies.b.angular_velocity"], turn @ w, atol=1e-14)
+
+
+def test_drives_by_rates_start_from_the_joints_values():
+    model = Model()
+    model.add(RigidBody(name="b", mass=1.0, inertia=np.eye(3)))
+    model.add(JOINTS["revolute"](name="j", from_frame="ground", to_frame="b", position=[0.5], velocity=[2.0]))
+    model.add(Drive(name="m", joint="j", acceleration=parse("=6*t + 1")))
+    system = build(model)
+    state = system.initial_state()
+    np.testing.assert_array_equal(state.aux, [0.5, 2.0])
+    motion = system.forward_dynamics(state)
+    assert motion["joints.j.position"][0] == 0.5
+    assert motion["joints.j.velocity"][0] == 2.0
+    assert motion["joints.j.acceleration"][0] == 1.0
+    assert motion["drives.m"] == pytest.approx(1.0)
