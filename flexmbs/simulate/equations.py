@@ -57,10 +57,9 @@ def rates(data, t, y, y_dot):
     take_held(data, y)
     for k in range(acc.shape[0]):
         acc[k] = 0.0
-    if data.size[4] == 0:
-        status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
-    else:  # the work of drives needs their efforts
-        status = evaluate.observe(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    if data.size[4] == 1 and status == 0:  # the work of drives needs their efforts
+        efforts(data, t, pos, vel, aux, acc)
     evaluate.position_rates(data.sys, pos, vel, y_dot[:n])
     rates_of_aux(data, vel, aux, y_dot[m:])
     return status
