@@ -21,7 +21,7 @@ OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("--mass", "FORM", "consistent (default) or lumped"),
     ("--stress", "WHERE", "nodes (default), cells, none"),
     ("--merge-tol", "LENGTH", "merge nodes closer than this"),
-    ("--solver", "NAME", "auto (default), superlu, cholmod, pardiso, slepc"),
+    ("--solver", "NAME", "auto (default), superlu, cholmod, pardiso"),
     ("--unit-system", "UNITS", "m (default), or mm: coordinates in mm, matrices in N, mm, t"),
 )
 

@@ -293,5 +293,5 @@ def _scratch_sizes(sym: Symbolic) -> tuple[int, int]:
         return 1, 1
     # an update of one supernode into another has at most `below` rows and as many columns as both allow
     columns = np.minimum(heights - widths, widths.max())
-    work = max((heights - widths) * columns)
-    return int(max(1, work, (widths * widths).max(), (heights * BLOCK).max())), int(max(1, *(widths * columns)))
+    work = max(1, ((heights - widths) * columns).max(), (widths * widths).max(), (heights * BLOCK).max())
+    return int(work), int(max(1, (widths * columns).max()))

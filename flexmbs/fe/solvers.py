@@ -1,8 +1,8 @@
-"""Sparse symmetric systems behind one small interface; `fe.modes` has the eigenproblems.
+"""Sparse symmetric systems behind one small interface.
 
 `factorise` gives an object with `solve` (many right-hand sides) and `negative_pivots` (Sylvester). Solvers:
 "auto" is the supernodal factorisation of `fe.cholesky`; "superlu" that of SciPy, ordered by METIS;
-"cholmod" and "pardiso" where scikit-sparse and pypardiso are installed, "slepc" for modes where slepc4py is.
+"cholmod" and "pardiso" where scikit-sparse and pypardiso are installed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ SOLVERS = {
     "superlu": ("", ""),
     "cholmod": ("sksparse", "pip install scikit-sparse"),
     "pardiso": ("pypardiso", "pip install pypardiso"),
-    "slepc": ("slepc4py", "pip install slepc4py"),
 }
 
 

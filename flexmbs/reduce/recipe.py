@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 METHODS = ("craig-bampton", "free-interface", "given")
 MASS_FORMS = ("consistent", "lumped")
 STRESSES = ("nodes", "cells", "none")
-SOLVERS = ("auto", "superlu", "cholmod", "pardiso", "slepc")
+SOLVERS = ("auto", "superlu", "cholmod", "pardiso")
 KEYS = (
     "mesh", "material", "materials", "young", "poisson", "density", "method", "modes", "fmax", "tol", "frame",
     "mass", "stress", "geometric_stiffness", "merge_tol", "solver", "unit_system", "point_masses",

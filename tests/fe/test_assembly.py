@@ -10,12 +10,12 @@ from flexmbs.fe.attach import PointMass, rotation_rows
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import isotropic, material, orthotropic
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.modes import smallest_modes
 from flexmbs.fe.quadrature import stiffness_rule
 from flexmbs.fe.shapes import box, cylinder
 from flexmbs.ffrf.integrals import shape_integrals
 from flexmbs.spatial import LEVI_CIVITA, skew
 from tests.fe import reference
+from tests.fe.modes import smallest_modes
 from tests.fe.reference import SIZE, SOLIDS, block, distorted, on_boundary
 
 STEEL = material("steel")

@@ -13,13 +13,13 @@ from flexmbs.fe.attach import PointMass
 from flexmbs.fe.beam_assembly import section_forces
 from flexmbs.fe.materials import isotropic, material, orthotropic
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.modes import smallest_modes
 from flexmbs.fe.sections import rectangle, section_from, tube
 from flexmbs.fe.shapes import beam
 from flexmbs.fe.stress import geometric_stiffness, stress_modes
 from flexmbs.ffrf.integrals import shape_integrals
 from flexmbs.resources import resource
 from flexmbs.spatial import LEVI_CIVITA, skew
+from tests.fe.modes import smallest_modes
 
 CANTILEVER = json.loads(resource("cases", "reference", "fe-beam-cantilever.json").read_text())
 SHAFT = json.loads(resource("cases", "reference", "fe-shaft-torsion.json").read_text())
