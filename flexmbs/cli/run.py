@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on with an unfinished result")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing result")
     parser.add_argument(
-        "--verify", action="store_true", help="exit 6 when [expected] is not met, or is empty"
+        "--verify", action="store_true", help="run the other formulation too; exit 6 when they differ"
     )
     parser.add_argument("--live", action="store_true", help="serve a page that follows the run")
     parser.add_argument("--verify-solution", action="store_true", help=argparse.SUPPRESS)
@@ -43,8 +43,7 @@ def run(args: argparse.Namespace) -> Output:
     from flexmbs.case.source import parse_settings
 
     case = Case.load(args.case, allow_python=args.allow_python, **parse_settings(args.set))
-    if args.verify and not case.spec.expected:
-        raise UsageError(Diagnostic("usage.verify", args.case, "has no [expected] values to verify"))
+    other = _second(case, args) if args.verify else None
     with _live_page(case, args) if args.live else nullcontext():
         done = execute(
             case, args.output, overwrite=args.overwrite, resume=args.resume,
@@ -52,7 +51,28 @@ def run(args: argparse.Namespace) -> Output:
             announce=lambda t: _tell(f"committed t={t!r}", args.quiet),
             say=lambda text: _tell(text, args.quiet),
         )  # fmt: skip
-    return _output(done)
+        opinions = _opinions(case, done, other, args) if other else []
+    return _output(done, opinions)
+
+
+def _second(case: Any, args: argparse.Namespace) -> str | None:
+    """The formulation that checks a case; without one, [expected] values must be there."""
+    from flexmbs.case.second_opinion import other_formulation
+
+    other = other_formulation(case)
+    if other is None and not case.spec.expected:
+        what = "has no [expected] values, and its analysis no second formulation"
+        remedy = 'give [expected] values, or verify a case of type "dynamics" or "assembly"'
+        raise UsageError(Diagnostic("usage.verify", args.case, what, remedy))
+    return other
+
+
+def _opinions(case: Any, done: Any, other: str, args: argparse.Namespace) -> list[Any]:
+    """Differences from the other formulation."""
+    from flexmbs.case.second_opinion import second_opinion
+
+    _tell(f"verifying by formulation = {other}", args.quiet)
+    return second_opinion(case, done.result, other, progress=Progress("verify", quiet=args.quiet))
 
 
 def _live_page(case: Any, args: argparse.Namespace) -> Any:
@@ -70,9 +90,10 @@ def _tell(text: str, quiet: bool) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _output(done: Any) -> Output:
-    """Closing summary, and every line of [expected]."""
-    lines = [str(done.result.path), done.summary.text, *(str(item) for item in done.comparisons)]
+def _output(done: Any, opinions: list[Any]) -> Output:
+    """Closing summary, every line of [expected], and the second opinion."""
+    checks = [*done.comparisons, *opinions]
+    lines = [str(done.result.path), done.summary.text, *(str(item) for item in checks)]
     data = {
         "result": str(done.result.path),
         "status": done.result.status,
@@ -81,6 +102,7 @@ def _output(done: Any) -> Output:
         "statistics": done.summary.statistics,
         "warnings": done.summary.warnings,
         "expected": [vars(item) | {"passed": item.passed} for item in done.comparisons],
+        "verified": [vars(item) | {"passed": item.passed} for item in opinions],
     }
-    code = ExitCode.DONE if done.passed else ExitCode.DIFFERENT
+    code = ExitCode.DONE if all(item.passed for item in checks) else ExitCode.DIFFERENT
     return Output("\n".join(line for line in lines if line), data, code)
