@@ -67,8 +67,40 @@ def made_codes(tree: ast.Module) -> Iterator[str]:
                 yield f"solver.{text_of(value.elts[0])}"
 
 
+def named_codes(tree: ast.Module) -> Iterator[str]:
+    """Codes that a function names first, `where = "analysis.step"`, and gives to a finding then."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            names = {name for name, _ in variables(function)}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign):
+                    for target, value in assigned(node):
+                        if target in names and (text := text_of(value)) is not None:
+                            yield text
+
+
+def variables(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Variables that stand for the code of a finding."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node) == "Diagnostic" and node.args:
+            if isinstance(node.args[0], ast.Name):
+                yield node.args[0].id, node.lineno
+
+
+def assigned(node: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
+    """Names and values of `a = 1` and `a, b = 1, 2`."""
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            yield target.id, node.value
+        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            for left, right in zip(target.elts, node.value.elts, strict=False):
+                if isinstance(left, ast.Name):
+                    yield left.id, right
+
+
 def source_codes() -> set[str]:
-    return {code for _, tree in trees() for code in (*written_codes(tree), *made_codes(tree))}
+    makers = (written_codes, made_codes, named_codes)
+    return {code for _, tree in trees() for maker in makers for code in maker(tree)}
 
 
 def page_codes() -> list[str]:
