@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +25,6 @@ def measurement(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[s
     """Register a measurement under its name."""
     MEASUREMENTS[function.__name__] = function
     return function
-
-
-@dataclass
-class Row:
-    """One line of the table: what was done, by whom, and how they compare."""
-
-    work: str
-    ours: dict[str, Any]
-    peers: dict[str, dict[str, Any]]
-    target: str = ""
-    quantity: str = "seconds"
-    note: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
 
 
 class Clock:
@@ -82,3 +68,33 @@ def best_of(repeats: int, calls: dict[str, tuple[Any, ...]]) -> dict[str, dict[s
             if known is None or answer.get("seconds", 1e99) < known.get("seconds", 1e99):
                 best[label] = answer
     return best
+
+
+def row(
+    work: str,
+    ours: dict[str, Any],
+    peer: dict[str, Any],
+    name: str,
+    *,
+    target: str = "",
+    key: str = "seconds",
+    note: str = "",
+) -> dict[str, str]:
+    """One line of the table from two measurements."""
+    if "failed" in ours or "failed" in peer:
+        return {"work": work, "note": f"failed: {ours.get('failed') or peer.get('failed')}"}
+    return {
+        "work": work,
+        "flexmbs": shown(ours[key], key),
+        "peer": f"{name} {shown(peer[key], key)}",
+        "ratio": f"{peer[key] / ours[key]:.2g}",
+        "target": target,
+        "note": note,
+    }
+
+
+def shown(value: float, key: str) -> str:
+    if key == "peak_gb":
+        return f"{value:.2f} GB"
+    unit, factor = next((item for item in (("s", 1.0), ("ms", 1e3)) if value * item[1] >= 1.0), ("us", 1e6))
+    return f"{value * factor:.3g} {unit}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.benchmarks.conrod import DENSITY, POISSON, YOUNG, conrod
-from tests.benchmarks.runner import Clock, measurement
+from tests.benchmarks.runner import Clock, best_of, measurement, row, shown
 
 
 def rod_mesh(rod: dict[str, np.ndarray], bulge: float = 0.0) -> Any:
@@ -127,3 +127,31 @@ def stress_modes_flexmbs(dof: str, modes: str = "14") -> dict[str, Any]:
             stress_modes(mesh, {"": steel()}, U, at="nodes")
         seconds.append(clock.seconds)
     return {"seconds": min(seconds), "nodes": len(rod["points"])}
+
+
+def rows() -> list[dict[str, str]]:
+    """All lines of this group; the programs take turns."""
+    table = []
+    for dof, bulge, target, what in (
+        (49000, 0.0, "5", "straight tet10"),
+        (49000, 1e-4, "2", "curved tet10"),
+        (200000, 0.0, "5", "straight tet10"),
+    ):
+        best = best_of(
+            3, {"ours": ("assembly_flexmbs", dof, bulge), "peer": ("assembly_ngsolve", dof, bulge)}
+        )
+        size = best["ours"].get("dof", dof)
+        work = f"assemble K and M, {what}, {size} DOF"
+        table.append(row(work, best["ours"], best["peer"], "NGSolve", target=target))
+    best = best_of(3, {"ours": ("reduction_flexmbs", 49000), "peer": ("reduction_exudyn", 49000)})
+    work = f"complete reduction, 2 interfaces, 12 + 20 modes, {best['ours'].get('dof')} DOF"
+    note = "ours with K_geo, stress modes and certificate, Exudyn (its faster path) without"
+    table.append(row(work, best["ours"], best["peer"], "Exudyn", target="4", note=note))
+    table.append(
+        row("the same, peak memory", best["ours"], best["peer"], "Exudyn", target="above 1", key="peak_gb")
+    )
+    stress = best_of(3, {"ours": ("stress_modes_flexmbs", 45000)})["ours"]
+    work = f"stress modes at {stress.get('nodes')} nodes, 14 modes"
+    time = shown(stress["seconds"], "seconds")
+    table.append({"work": work, "flexmbs": time, "target": "under 0.5 s"})
+    return table
