@@ -42,7 +42,7 @@ def page(store: dict[str, list[dict[str, str]]]) -> str:
         "",
         "Made by `python -m tests.benchmarks`, which runs flexmbs and its peers in turn, each measurement",
         "in a process of its own with one thread: CPU time, the best of its repeats. The ratio is the peer's",
-        "time (or memory) by ours: above 1 means that flexmbs needs less. Only ratios of one run mean anything.",
+        "time (or memory) by ours: above 1, flexmbs needs less. Only ratios of one run mean anything.",
         "",
         f"Python {platform.python_version()}, {versions()}.",
     ]
