@@ -16,43 +16,47 @@ from flexmbs.spatial import log_so3, quat_from_matrix, quat_to_matrix
 
 Array = NDArray[np.float64]
 
-#: Weights of a value that is given, one that comes from the poses, one that nobody asked for.
-GIVEN, POSED, DEFAULT = 1e8, 1e4, 1.0
+#: Priority of a value that is held, is given, comes from the poses, or that nobody asked for.
+HELD, GIVEN, POSED, DEFAULT = 3, 2, 1, 0
 
 
 @dataclass
 class Guess:
-    """State to start from; weights by speed; `cut_targets`: (coordinate number, value, rate, weight)."""
+    """State to start from, priorities by speed; `cut_targets`: coordinate, value, rate, their priorities."""
 
     state: State
-    weight: Array
-    speed_weight: Array
+    weight: NDArray[np.int64]
+    speed_weight: NDArray[np.int64]
     held: list[int] = field(default_factory=list)
-    cut_targets: list[tuple[int, float, float, float, float]] = field(default_factory=list)
+    cut_targets: list[tuple[int, float, float, int, int]] = field(default_factory=list)
 
-    def soft_rows(self, evaluator: Evaluator, start: State, free: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Weighted rows that pull the positions back to the guess."""
+    def soft_rows(
+        self, evaluator: Evaluator, start: State, free: NDArray[np.int64]
+    ) -> tuple[Array, Array, NDArray[np.int64]]:
+        """Rows that pull the positions back to the guess, with their priorities."""
         away = difference(evaluator.system, start.pos, self.state.pos)
-        A, b = np.diag(self.weight)[:, free], -self.weight * away
+        A, b, level = np.eye(len(free)), -away[free], self.weight[free]
         if not self.cut_targets:
-            return A, b
-        J = coordinate_jacobian(evaluator, self.state, [item[0] for item in self.cut_targets])
-        values = np.array([item[1] for item in self.cut_targets])
-        weight = np.array([item[3] for item in self.cut_targets])
-        now = evaluator.ws.coord_x[[item[0] for item in self.cut_targets]]
-        return np.vstack([A, weight[:, None] * J[:, free]]), np.concatenate([b, weight * (values - now)])
+            return A, b, level
+        numbers = [item[0] for item in self.cut_targets]
+        J = coordinate_jacobian(evaluator, self.state, numbers)
+        values = np.array([item[1] for item in self.cut_targets]) - evaluator.ws.coord_x[numbers]
+        cut = np.array([item[3] for item in self.cut_targets])
+        return np.vstack([A, J[:, free]]), np.concatenate([b, values]), np.concatenate([level, cut])
 
-    def soft_speed_rows(self, evaluator: Evaluator, free: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Weighted rows that pull the speeds to the given ones; the state holds those of the tree already."""
-        A, b = np.diag(self.speed_weight)[:, free], np.zeros(len(self.speed_weight))
+    def soft_speed_rows(
+        self, evaluator: Evaluator, free: NDArray[np.int64]
+    ) -> tuple[Array, Array, NDArray[np.int64]]:
+        """Rows that pull the speeds to those given, which the state holds, with their priorities."""
+        A, b, level = np.eye(len(free)), np.zeros(len(free)), self.speed_weight[free]
         if not self.cut_targets:
-            return A, b
-        J = coordinate_jacobian(evaluator, self.state, [item[0] for item in self.cut_targets])
+            return A, b, level
+        numbers = [item[0] for item in self.cut_targets]
+        J = coordinate_jacobian(evaluator, self.state, numbers)
         evaluator.kinematics(self.state)
-        now = evaluator.ws.coord_v[[item[0] for item in self.cut_targets]]
-        weight = np.array([item[4] for item in self.cut_targets])
-        rates = np.array([item[2] for item in self.cut_targets])
-        return np.vstack([A, weight[:, None] * J[:, free]]), np.concatenate([b, weight * (rates - now)])
+        rates = np.array([item[2] for item in self.cut_targets]) - evaluator.ws.coord_v[numbers]
+        cut = np.array([item[4] for item in self.cut_targets])
+        return np.vstack([A, J[:, free]]), np.concatenate([b, rates]), np.concatenate([level, cut])
 
 
 def difference(system: System, start: Array, pos: Array) -> Array:
@@ -224,7 +228,7 @@ def _cut_joint(system: System, guess: Guess, place: JointPlace, local: Any) -> N
     if joint.velocity is not None and joint.n_eta == len(scalar):
         rates, rate_weight = np.asarray(joint.velocity, dtype=float), GIVEN
     if joint.hold:
-        weight = rate_weight = 1e10
+        weight = rate_weight = HELD
     for c, value, rate in zip(place.coordinates, values, rates, strict=True):
         assert c.entry is not None
         guess.state.turns[c.entry.number] = value

@@ -1,7 +1,7 @@
 """Initial assembly: the consistent state nearest to what is given (F34).
 
 Start: `initial` where given, else the poses, else zero. What moves are joint coordinates; elastic ones, held
-and driven ones stay. "Nearest" weighs a given value far above a default, so that defaults give way first, and
+and driven ones stay. "Nearest" puts given values before those of the poses, and these before defaults, and
 counts cut joints like those of the tree: so the result does not depend on the choice of the cuts.
 """
 
@@ -47,27 +47,42 @@ def assemble(system: System, evaluator: Evaluator | None = None) -> State:
 
 @dataclass
 class _Problem:
-    """Least change with weights: soft rows A change = b, hard rows G change = -g."""
+    """Least change: hard rows G change = -g, then soft rows A change = b, level by level."""
 
     A: Array
     b: Array
+    level: NDArray[np.int64]
     G: Array
     g: Array
 
     def solve(self) -> Array:
-        """Change that meets the hard rows as well as they can be, and is best in the soft ones."""
-        if not len(self.g):
-            return np.asarray(np.linalg.lstsq(self.A, self.b, rcond=None)[0], dtype=np.float64)
-        # G^T P = Q R: the first columns of Q are the row space, the others the null space
-        Q, R, order = qr(self.G.T, pivoting=True)
-        size = np.abs(np.diag(R))
-        rank = int(np.sum(size > 1e-9 * size[0])) if len(size) and size[0] > 0.0 else 0
-        y = solve_triangular(R[:rank, :rank].T, -self.g[order[:rank]], lower=True) if rank else np.zeros(0)
-        change = Q[:, :rank] @ y
-        Z = Q[:, rank:]
-        if Z.shape[1]:
-            change = change + Z @ np.linalg.lstsq(self.A @ Z, self.b - self.A @ change, rcond=None)[0]
+        """Change that meets the hard rows; what they leave free goes to the soft rows of highest priority.
+
+        Priorities instead of large weights: a given value then stays to rounding where it can.
+        """
+        change, Z = _meet(self.G, -self.g)
+        for level in sorted(set(self.level), reverse=True):
+            if not Z.shape[1]:
+                break
+            rows = self.level == level
+            AZ = self.A[rows] @ Z
+            U, s, Vt = np.linalg.svd(AZ, full_matrices=True)
+            rank = int(np.sum(s > 1e-9 * max(1.0, float(s[0])))) if len(s) else 0
+            missing = self.b[rows] - self.A[rows] @ change
+            change = change + Z @ (Vt[:rank].T @ ((U[:, :rank].T @ missing) / s[:rank]))
+            Z = Z @ Vt[rank:].T
         return change
+
+
+def _meet(G: Array, value: Array) -> tuple[Array, Array]:
+    """Least-norm x with G x = value, and the null space: G^T P = Q R, whose first columns span the rows."""
+    if not len(value):
+        return np.zeros(G.shape[1]), np.eye(G.shape[1])
+    Q, R, order = qr(G.T, pivoting=True)
+    size = np.abs(np.diag(R))
+    rank = int(np.sum(size > 1e-9 * size[0])) if len(size) and size[0] > 0.0 else 0
+    y = solve_triangular(R[:rank, :rank].T, value[order[:rank]], lower=True) if rank else np.zeros(0)
+    return Q[:, :rank] @ y, Q[:, rank:]
 
 
 def _movable(system: System, guess: Guess) -> NDArray[np.int64]:
@@ -94,8 +109,7 @@ def _positions(system: System, evaluator: Evaluator, guess: Guess, active: NDArr
         G = evaluator.jacobian(state)[np.ix_(active, free)]
         g = evaluator.ws.g[active].copy()
         best = float(np.abs(g).max(initial=0.0))
-        A, b = guess.soft_rows(evaluator, start, free)
-        change = _Problem(A, b, G, g).solve()
+        change = _Problem(*guess.soft_rows(evaluator, start, free), G, g).solve()
         if best <= TOLERANCE * size and (k > 0 or not guess.cut_targets) and _small(change):
             return
         _damped_step(evaluator, state, free, change, active, best)
@@ -104,7 +118,7 @@ def _positions(system: System, evaluator: Evaluator, guess: Guess, active: NDArr
 
 
 def _small(change: Array) -> bool:
-    return bool(np.abs(change).max(initial=0.0) < 1e-10)
+    return bool(np.abs(change).max(initial=0.0) < 1e-12)
 
 
 def _damped_step(
@@ -135,9 +149,9 @@ def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
         evaluator.kinematics(state)
         return
     G = evaluator.jacobian(state)
-    A, b = guess.soft_speed_rows(evaluator, free)
     g_dot = evaluator.ws.g_dot.copy()
-    state.vel[free] += _Problem(A, b, G[:, free], g_dot).solve()
+    soft = guess.soft_speed_rows(evaluator, free)
+    state.vel[free] += _Problem(*soft, G[:, free], g_dot).solve()
     evaluator.kinematics(state)
     worst = np.abs(evaluator.ws.g_dot)
     scale = float(np.abs(state.vel).max(initial=0.0)) * max(float(np.abs(G).max(initial=0.0)), 1.0)
