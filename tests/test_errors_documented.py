@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,6 +20,7 @@ FORMS = {
 }
 
 
+@cache
 def trees() -> list[tuple[str, ast.Module]]:
     files = sorted((ROOT / "flexmbs").rglob("*.py"))
     return [(path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))) for path in files]

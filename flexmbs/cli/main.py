@@ -14,7 +14,7 @@ from typing import Any
 
 from flexmbs import __version__, cli
 from flexmbs.cli.output import Output
-from flexmbs.errors import ExitCode, FlexmbsError
+from flexmbs.errors import Diagnostic, ExitCode, FlexmbsError, UsageError
 
 SHOWN = 10  # errors on the screen; all of them with --json or --log
 NOT_COMMANDS = {"main", "output"}
@@ -85,7 +85,13 @@ def configure_logging(args: argparse.Namespace) -> None:
     screen.setFormatter(logging.Formatter("%(message)s"))
     root.addHandler(screen)
     if args.log:
-        log_file = logging.FileHandler(args.log, mode="w", encoding="utf-8")
+        try:
+            log_file = logging.FileHandler(args.log, mode="w", encoding="utf-8")
+        except OSError as error:
+            what = f"cannot be written: {error.strerror}"
+            raise UsageError(
+                Diagnostic("usage.log", args.log, what, "name a file in a folder that exists")
+            ) from None
         log_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(log_file)
 

@@ -87,3 +87,9 @@ def test_help_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_log_that_cannot_be_written_is_a_usage_error(command, capsys, tmp_path):
+    command(lambda args: Output("text", {}))
+    assert cli_main.main(["try", "--json", "--log", str(tmp_path / "none" / "x.log")]) == ExitCode.USAGE
+    assert json.loads(capsys.readouterr().out)["codes"] == ["usage.log"]
