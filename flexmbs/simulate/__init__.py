@@ -14,9 +14,10 @@ from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Result, ResultWriter
 from flexmbs.simulate.analyses import FOLLOWED, SINGLE, start_state
 from flexmbs.simulate.choose import Choice, choose
-from flexmbs.simulate.dependent import dependent
+from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated
 from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
+from flexmbs.simulate.independent import MinimalRun
 from flexmbs.simulate.items import counts_of, indeterminate, topology_items
 from flexmbs.simulate.kinematic import KinematicRun
 from flexmbs.simulate.linear import linear_items
@@ -26,6 +27,9 @@ from flexmbs.simulate.settings import RunSettings
 from flexmbs.simulate.summary import Summary, Watch
 
 __all__ = ["Outcome", "RunSettings", "Summary", "simulate"]
+
+#: formulations beside the recursion
+OTHERS: dict[str, type[FormulationRun]] = {"descriptor": DependentRun, "minimal": MinimalRun}
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,9 @@ def simulate(
     with writer:
         if settings.type in FOLLOWED:
             choice, motion = _followed(system, state, evaluator, history, settings, say)
-        elif settings.formulation == "descriptor":
-            choice, motion = dependent(system, state, evaluator, history.sampler, settings)
+        elif settings.formulation in OTHERS:
+            kind = OTHERS[settings.formulation]
+            choice, motion = formulated(kind, system, state, evaluator, history.sampler, settings)
         else:
             choice, motion = _integrated(system, state, settings, say)
         if writer.resumed is not None:

@@ -18,8 +18,9 @@ TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "l
 FOLLOWED = ("kinematics", "inverse_dynamics")  # the motion is given
 SINGLE = ("assembly", "statics", "linearize")  # one state
 #: formulations with the analyses that they offer
-FORMULATIONS = {"recursive": TYPES, "descriptor": ("assembly", "dynamics")}
-DESCRIPTOR_METHODS = ("auto", "dop853", "radau")
+OTHERS = ("assembly", "dynamics")
+FORMULATIONS = {"recursive": TYPES, "descriptor": OTHERS, "minimal": OTHERS}
+METHODS = ("auto", "dop853", "radau")  # of the formulations beside the recursion
 
 
 def start_state(system: Any, settings: RunSettings) -> State:
@@ -51,9 +52,9 @@ def check_formulation(settings: RunSettings) -> None:
     if settings.type not in FORMULATIONS[name] or (name != "recursive" and settings.start == "equilibrium"):
         what = f'{settings.type} from start = "{settings.start}" is not offered with formulation = "{name}"'
         raise UsageError(Diagnostic(where, where, what, 'choose "recursive"'))
-    if name == "descriptor" and settings.method not in DESCRIPTOR_METHODS:
+    if name != "recursive" and settings.method not in METHODS:
         what = f'method "{settings.method}" is not offered with formulation = "{name}"'
-        remedy = f"choose one of: {', '.join(DESCRIPTOR_METHODS)}"
+        remedy = f"choose one of: {', '.join(METHODS)}"
         raise UsageError(Diagnostic("analysis.method", "analysis.method", what, remedy))
 
 

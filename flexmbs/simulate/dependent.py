@@ -1,7 +1,8 @@
-"""Runs of the descriptor form: time integration in dependent coordinates, with projection (F33)."""
+"""Runs of the other formulations by SciPy; the descriptor form, with projection (F33)."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -24,23 +25,36 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-13
 
 
-class DependentRun(Radau):
-    """SciPy's integrators over the sparse equations; everything that is reported comes from those, too.
+class FormulationRun(Radau):
+    """SciPy's integrators over the equations of another formulation than the recursion.
 
-    `evaluator` and `sampler` share their workspace.
+    Subclasses give rates and projection; both see states and change them in place. `evaluator` and `sampler`
+    share their workspace.
     """
+
+    formulation = ""
 
     def __init__(
         self, system: Any, state: State, evaluator: Any, sampler: Sampler, chosen: Settings, times: Floats,
         t_end: float,
     ) -> None:  # fmt: skip
-        self.name = f"{chosen.method} (descriptor)"
-        self.system, self.sampler = system, sampler
-        self.descriptor = Descriptor(system, evaluator)
+        self.name = f"{chosen.method} ({self.formulation})"
+        self.system, self.evaluator, self.sampler = system, evaluator, sampler
         self.length = max(float(np.abs(system.tables.mark_u0).max(initial=0.0)), 1.0)
-        equations = problem(system)
-        own = replace(equations, rates=self._rates, project=self._project_state, closed=True)
+        own = replace(problem(system), rates=self._rates, project=self._project_state, closed=True)
         super().__init__(own, chosen, state.t, state_vector(system, state), times, t_end)
+
+    @abstractmethod
+    def position_rates(self, state: State) -> Floats:
+        """Rates of the positions at the speeds of a state."""
+
+    @abstractmethod
+    def accelerations(self, state: State) -> Floats:
+        """Accelerations of a state on the constraints; efforts of drives are left in the workspace."""
+
+    @abstractmethod
+    def close(self, state: State) -> tuple[float, float, int]:
+        """Bring a state onto the constraints; closure of positions, of speeds, count of corrections."""
 
     def solver(self) -> Any:
         from scipy.integrate import DOP853
@@ -54,22 +68,45 @@ class DependentRun(Radau):
 
     def _rates(self, data: Any, t: float, y: Floats, y_dot: Floats) -> int:
         """Rates of a state vector; see Problem."""
-        state, at = self._state(t, y), self.descriptor.at
+        state = self._state(t, y)
         n, m = len(state.pos), len(state.pos) + len(state.vel)
         try:
-            y_dot[n:m] = self.descriptor.accelerations(state)
+            y_dot[n:m] = self.accelerations(state)
         except SolverError as error:
             raise self.fail(error.diagnostics[0].what) from error
-        y_dot[:n] = at.to_rates(state.vel, rate_matrices(state.pos[at.e_of]))
+        y_dot[:n] = self.position_rates(state)
         given_rates_of_aux(self.sampler.data, state.vel, y[m : self.size], y_dot[m : self.size])
         return 0
 
     def _project_state(self, data: Any, t: float, y: Floats, bh: float, gh: float, out: Floats) -> int:
         """Positions and speeds of y onto the constraints; see Problem."""
-        out[:] = self.descriptor.project(self._state(t, y), TOLERANCE * self.length)
+        try:
+            out[:] = self.close(self._state(t, y))
+        except SolverError as error:
+            raise self.fail(error.diagnostics[0].what) from error
         if not out[0] <= 1e-6 * self.length:
             raise self.fail(f"the joints do not close: {out[0]:.1e} is left")
         return 0
+
+
+class DependentRun(FormulationRun):
+    """The descriptor form; everything that is reported comes from it, too."""
+
+    formulation = "descriptor"
+
+    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any) -> None:
+        self.descriptor = Descriptor(system, evaluator)
+        super().__init__(system, state, evaluator, *rest)
+
+    def position_rates(self, state: State) -> Floats:
+        at = self.descriptor.at
+        return at.to_rates(state.vel, rate_matrices(state.pos[at.e_of]))
+
+    def accelerations(self, state: State) -> Floats:
+        return self.descriptor.accelerations(state)
+
+    def close(self, state: State) -> tuple[float, float, int]:
+        return self.descriptor.project(state, TOLERANCE * self.length)
 
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Samples of a slice, each evaluated by the descriptor form."""
@@ -82,16 +119,17 @@ class DependentRun(Radau):
         return self.sampler.row(t, y, acc)
 
 
-def dependent(
-    system: Any, state: State, evaluator: Any, sampler: Sampler, settings: RunSettings
-) -> tuple[Choice, DependentRun]:
-    """The run of a system in dependent coordinates."""
+def formulated(
+    kind: type[FormulationRun], system: Any, state: State, evaluator: Any, sampler: Sampler,
+    settings: RunSettings,
+) -> tuple[Choice, FormulationRun]:  # fmt: skip
+    """The run of a system by a formulation."""
     choice = Choice(settings.method, "as asked")
     if settings.method == "auto":
-        choice = Choice("dop853", "formulation = descriptor")
+        choice = Choice("dop853", f"formulation = {kind.formulation}")
     until = len(system.laws.tables.switch_expr) if "until" in system.laws.free else -1
     chosen = Settings(
         method=choice.method, rtol=settings.rtol, atol=settings.atol, step=settings.step, until=until
     )
     times = settings.output_times(state.t)
-    return choice, DependentRun(system, state, evaluator, sampler, chosen, times, settings.t_end)
+    return choice, kind(system, state, evaluator, sampler, chosen, times, settings.t_end)

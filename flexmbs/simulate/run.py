@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -78,6 +79,8 @@ class Recorder:
 def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
     """Kind and text of an event of switching function `index`."""
     laws = system.laws.tables
+    if index < 0:
+        return "coordinates", "independent coordinates are chosen anew"
     if index >= len(laws.switch_expr):
         return "until", "the condition of analysis.until turns positive"
     law = int(laws.switch_law[index])
@@ -117,6 +120,7 @@ def _due(run: Any, recorder: Recorder, target: float) -> bool:
 
 
 def _keep(run: Any, recorder: Recorder) -> None:
-    """What was computed before a failure stays readable."""
+    """What was computed before a failure stays readable, as far as it can be evaluated."""
     if run.between_steps and recorder.chunks:
-        recorder.commit(run)
+        with contextlib.suppress(SolverError):
+            recorder.commit(run)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import handle, kernel, prepare
 from flexmbs.dynamics import evaluate
+from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.energy import energies
 from flexmbs.model.forces.channels import (
     fill_slots,
@@ -209,10 +210,13 @@ class Sampler:
         return dict(zip(sizes, (ends - list(sizes.values())).tolist(), strict=True)), int(ends[-1])
 
     def rows(self, t: Floats, y: Floats) -> Floats:
-        """Samples of the states y (n, size) at the times t; NaN rows where the equations have no solution."""
+        """Samples of the states y (n, size) at the times t."""
         rows = np.full((len(t), self.width), np.nan)
         for k in range(len(t)):
-            self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k])
+            if self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k]) != 0:
+                what = "accelerations and reactions cannot be found at this output"
+                remedy = "check masses, forces and joints near this position"
+                raise SolverError(Diagnostic("solver.not_evaluated", f"t = {t[k]:.6g} s", what, remedy))
         return rows
 
     def row(self, t: float, y: Floats, acc: Floats) -> Floats:
