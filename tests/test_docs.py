@@ -92,7 +92,7 @@ def test_toml_blocks_are_toml(page: str) -> None:
             tomllib.loads(block.text)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "../README.md"])
 def test_commands_have_these_options(page: str) -> None:
     """Also commands in indented text, where a name in capitals stands for a file."""
     parser = build_parser()
@@ -138,6 +138,16 @@ def test_page_runs_from_top_to_bottom(
                     said = re.search(r"# exit (\d+)", line)
                     words = shlex.split(line, comments=True)
                     assert main(words[1:]) == (int(said[1]) if said else 0), line
+
+
+def test_readme_names_files_that_templates_write(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    templates = re.findall(r"flexmbs new +(\S+) +(\S+)", text)
+    assert templates
+    for template, folder in templates:
+        assert main(["new", template, str(tmp_path / folder)]) == 0
+        for name in re.findall(rf"{re.escape(folder)}/(\S+)", text):
+            assert (tmp_path / folder / name).is_file(), name
 
 
 def test_all_commands_and_options_are_on_the_page() -> None:
