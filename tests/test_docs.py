@@ -99,7 +99,7 @@ def test_commands_have_these_options(page: str) -> None:
     for line in (DOCS / page).read_text("utf-8").splitlines():
         found = re.match(r"(?:    +)?flexmbs (?!=)(.*)$", line)
         if found and "|" not in found[1] and "[" not in found[1]:
-            words = shlex.split(re.split(r"\s{3,}", found[1])[0].rstrip("\\"), comments=True)
+            words = shlex.split(re.split(r"\s{5,}", found[1])[0].rstrip("\\"), comments=True)
             parser.parse_args(words)
 
 
