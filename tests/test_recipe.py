@@ -2,6 +2,7 @@
 
 import json
 
+import h5py
 import numpy as np
 import pytest
 import scipy.io
@@ -238,3 +239,97 @@ def test_materials_by_cell_set():
 def test_a_recipe_without_anything_says_what_is_missing():
     with pytest.raises(InputError, match="there is no mesh"):
         make_recipe({}, {})
+
+
+PLATE = {"mesh": {"shape": "box", "size": [1, 1, 0.1], "divisions": [1, 1, 1], "element": "hex8"}, "modes": 0}
+
+
+def test_steel_is_the_default(capsys):
+    for modal in (fm.reduce(PLATE), fm.reduce(box((1.0, 1.0, 1.0), (1, 1, 1), element="hex8"), modes=0)):
+        assert modal.materials["default"]["rho"] == 7850.0
+    points = {"shape": "points", "points": [[0, 0, 0], [1, 0, 0]], "masses": [1, 2]}
+    given = {"values": [[[0, 0, 0], [0, 1, 0]]], "stiffness": [[6.0]]}
+    assert not fm.reduce({"mesh": points, "given": given}).materials
+    with pytest.raises(InputError, match="no material"):  # by cell set: the others are not guessed
+        fm.reduce(box_of_sets(), materials={"left": "titanium"}, modes=0)
+
+
+def box_of_sets():
+    mesh = box((1.0, 1.0, 1.0), (2, 1, 1), element="hex8")
+    return Mesh(mesh.points, mesh.cells, cell_sets={"left": {"hex8": np.array([0])}})
+
+
+CONTRADICTIONS = [
+    ({"material": "steel", "density": 7000.0}, "material exclude each other"),
+    ({"young": 1e9}, "^recipe  error  material: lacks poisson, density"),
+    ({"material": "stel"}, '^recipe  error  material: "stel" is not a known material; did you mean "steel"'),
+    ({"interfaces": ["x_min", "x_min:rbe3"]}, "interfaces.x_min  error  is given twice"),
+    ({"interfaces": ["x_min:rbe4"]}, 'unknown tie "rbe4" of the set "x_min"; choices: rbe2, rbe3'),
+    ({"matrices": ["K", "M", "nodes"]}, "exclude a mesh"),
+]
+
+
+@pytest.mark.parametrize("options, message", CONTRADICTIONS, ids=[text for _, text in CONTRADICTIONS])
+def test_contradictions_are_not_decided_in_silence(options, message):
+    with pytest.raises(InputError, match=message):
+        fm.reduce(PLATE, **options)
+
+
+def test_an_option_of_material_replaces_that_of_the_recipe(recipe):
+    assert fm.reduce(recipe, material="titanium").materials["default"]["rho"] == 4430.0
+    recipe.write_text(BAR.replace("material =", "young = 1e9\npoisson = 0.3\ndensity = 1e3\nother ="))
+    with pytest.raises(InputError, match='unknown key "other"'):
+        fm.reduce(recipe)
+    recipe.write_text("\n".join(line for line in recipe.read_text().splitlines() if "other" not in line))
+    assert fm.reduce(recipe, material="titanium").materials["default"]["rho"] == 4430.0
+
+
+@pytest.mark.parametrize(
+    "new, place",
+    [
+        (
+            'size = ["=2*half", "-40 mm", 0.03]',
+            "bar.toml:13:8  error  mesh.size: [0.3, -0.04, 0.03]; expected 3",
+        ),
+        (
+            'sise = 3\nsize = ["=2*half", "40 mm", 0.03]',
+            "bar.toml:13:8  error  mesh.sise: unknown key of a box",
+        ),
+    ],
+)
+def test_mistakes_of_a_shape_have_their_line(recipe, new, place):
+    recipe.write_text(BAR.replace('size = ["=2*half", "40 mm", 0.03]', new))
+    with pytest.raises(InputError) as caught:
+        fm.reduce(recipe)
+    assert place in str(caught.value)
+
+
+def test_interfaces_that_share_nodes_have_their_line(recipe):
+    recipe.write_text(BAR.replace('"x_max", tie', '"y_max", tie'))
+    with pytest.raises(InputError, match=r"bar.toml:1\d:8  error  interfaces.left: shares"):
+        fm.reduce(recipe)
+
+
+def test_a_wrong_option_is_wrong_usage(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for options in (["--fmax", "3 kg"], ["--modes", "1.5"], ["--modes", "1", "--method", "craig"], []):
+        assert main(["reduce", "part.msh", *options]) == 2
+        assert capsys.readouterr().err.startswith("reduce  error  ")
+    assert main(["reduce", "--from-matrices", "K", "M", "nodes", "--modes", "1"]) == 3
+    assert "\nnodes  error  cannot be read: No such file or directory\n" in capsys.readouterr().err
+
+
+def test_the_material_is_shown(tmp_path, recipe, capsys):
+    assert main(["reduce", str(recipe), "--quiet"]) == 0
+    assert "material     default: E 2.1e+11 Pa, nu 0.3, rho 7850 kg/m^3" in capsys.readouterr().out
+
+
+def test_units_follow_the_scale_of_the_modes(tmp_path, recipe):
+    with_beam = {"shape": "beam", "length": 1, "divisions": 2, "section": {"circle": 0.1}}
+    given = fm.reduce({"mesh": with_beam, "given": {"shapes": [["0", "x**2", "0"]]}})
+    for modal, expected in ((fm.reduce(recipe), "1 s^-2 kg^-0.5"), (given, "kg N/m 1")):
+        modal.save(tmp_path / "x.modal.h5", overwrite=True)
+        with h5py.File(tmp_path / "x.modal.h5") as file:
+            names = ("inertia/m_ff", "inertia/K_ff", "modes/Phi")
+            assert " ".join(file[name].attrs["units"].decode() for name in names) == expected
+            assert file["quality/mass"].attrs["units"] == b"kg"

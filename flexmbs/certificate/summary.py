@@ -14,6 +14,7 @@ from flexmbs.fe.summary import mesh_summary, summary_text
 from flexmbs.modaldata import ModalData
 
 MODES_SHOWN = 12
+UNITS = {"E": " Pa", "nu": "", "rho": " kg/m^3"}
 
 
 def modal_data(modal: ModalData) -> dict[str, Any]:
@@ -32,6 +33,10 @@ def modal_data(modal: ModalData) -> dict[str, Any]:
         "inertia": body.inertia.tolist(),
         "frequency_hz": modal.frequency_hz.tolist(),
         "kind": list(modal.kind),
+        "materials": {
+            name: {key: float(value) for key, value in numbers.items()}
+            for name, numbers in modal.materials.items()
+        },
         "interfaces": {
             name: {
                 "position": item.position.tolist(),
@@ -62,6 +67,11 @@ def modal_text(modal: ModalData) -> str:
         + "; ".join(f"[{_vector(row)}]" for row in body.inertia)
         + " kg m^2 about the body origin",
     ]
+    for name, numbers in modal.materials.items():
+        listed = ", ".join(
+            f"{key} {float(numbers[key]):.6g}{unit}" for key, unit in UNITS.items() if key in numbers
+        )
+        lines.append(f"material     {name}: {listed}")
     for name, item in modal.interfaces.items():
         lines.append(
             f"interface    {name}: {item.type}, {len(item.nodes)} nodes, "

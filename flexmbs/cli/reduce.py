@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from flexmbs.cli.output import Output, Progress
 
 OPTIONS: tuple[tuple[str, str, str], ...] = (
-    ("--material", "NAME|FILE", "steel, aluminium, titanium, or a TOML file with young, poisson, density"),
+    (
+        "--material",
+        "NAME|FILE",
+        "steel (default), aluminium, titanium, or a TOML file with young, poisson, density",
+    ),
     ("--young", "E", "Young's modulus [Pa]"),
     ("--poisson", "NU", "Poisson's ratio"),
     ("--density", "RHO", "density [kg/m^3]"),
     ("--method", "METHOD", "craig-bampton (default), free-interface, given"),
     ("--modes", "N", "number of fixed-interface or free modes; static modes come on top"),
-    ("--fmax", "HZ", "all modes up to this frequency; with --tol the band of the error"),
+    ("--fmax", "HZ", "all modes up to this frequency; with --tol or --modes the band of the error"),
     ("--tol", "X", "fewest modes whose measured error up to --fmax is below X"),
     ("--frame", "FRAME", "mean-axis (default) or tangent:INTERFACE"),
     ("--mass", "FORM", "consistent (default) or lumped"),
@@ -57,9 +60,7 @@ def run(args: argparse.Namespace) -> Output:
     options = {name: getattr(args, name) for name in options}
     options["interfaces"] = args.interface
     options["geometric_stiffness"] = False if args.no_geometric_stiffness else None
-    options["matrices"] = (
-        [str(Path(item).absolute()) for item in args.from_matrices] if args.from_matrices else None
-    )
+    options["matrices"] = args.from_matrices
     target = output_path(args.source, args.output, args.from_matrices, overwrite=args.overwrite)
     modal = reduce_files(
         args.source, options, target, args.save_matrices, Progress("reduce", quiet=args.quiet)

@@ -166,7 +166,8 @@ def material_of_cells(
             index[kind][cells] = number
     bare = sum(int((rows < 0).sum()) for rows in index.values())
     if bare and "" not in materials:
-        raise _error("materials", f"{bare} cells have no material", "give one for the cells outside the sets")
+        what = f"{bare} cells have no material"
+        raise InputError(Diagnostic("material", "materials", what, "give one for the cells outside the sets"))
     for rows in index.values():
         rows[rows < 0] = names.index("") if "" in materials else 0
     return list(materials.values()), index

@@ -108,7 +108,8 @@ def _positive(key: str, value: Any, n: int) -> list[float]:
     except (TypeError, ValueError):
         numbers = np.zeros(0)
     if len(numbers) != n or not (np.isfinite(numbers) & (numbers > 0.0)).all():
-        raise _error(key, f"{value}", f"expected {n} positive number{'s' if n > 1 else ''}")
+        shown = value.tolist() if isinstance(value, np.ndarray) else value
+        raise _error(key, f"{shown}", f"expected {n} positive number{'s' if n > 1 else ''}")
     return [float(x) for x in numbers]
 
 

@@ -237,7 +237,8 @@ def _numbers(key: str, value: Any, n: int, positive: bool = False) -> Floats:
     except (TypeError, ValueError):
         array = np.full(0, np.nan)
     if array.shape != (n,) or not np.isfinite(array).all() or (positive and array.min() <= 0.0):
-        raise _error(key, f"{value}", f"expected {n} {'positive ' if positive else ''}numbers")
+        shown = value.tolist() if isinstance(value, np.ndarray) else value
+        raise _error(key, f"{shown}", f"expected {n} {'positive ' if positive else ''}numbers")
     return array
 
 

@@ -18,6 +18,8 @@ from flexmbs.toml_file import read_toml
 
 Floats = NDArray[np.float64]
 
+DEFAULT_MATERIAL = "steel"
+
 
 class BodyReader:
     """Reads what the body is made of."""
@@ -47,6 +49,9 @@ class BodyReader:
                     (), "there is no mesh", 'give mesh = "FILE" or a table [mesh]', code="recipe.mesh"
                 )
             return None
+        if self.data.get("matrices") is not None:
+            what, remedy = "exclude a mesh: they are the body", "give one of them"
+            self.v.error(("matrices",), what, remedy, code="recipe.mesh")
         if isinstance(value, Path):
             return value
         return self.path(("mesh",), value) if isinstance(value, str) else self.shape(value)
@@ -127,20 +132,34 @@ class BodyReader:
         v, data = self.v, self.data
         result: dict[str, Material] = {}
         loose = {key: data[key] for key in ("young", "poisson", "density") if data.get(key) is not None}
+        if loose and "material" in data:
+            v.error(
+                (next(iter(loose)),),
+                f"and material exclude each other: material is {data['material']!r}",
+                "give one of them; a material of one's own needs young, poisson and density",
+                code="recipe.material",
+            )
         if loose:
             result[""] = self.material((), {**loose})
         elif "material" in data:
             result[""] = self.material(("material",), data["material"])
+        elif "materials" not in data and self.has_cells():
+            result[""] = material(DEFAULT_MATERIAL)
         if "materials" in data:
             for name, value in v.table(("materials",), data["materials"]).items():
                 result[name] = self.material(("materials", name), value)
         return {name: item for name, item in result.items() if item is not None}
 
+    def has_cells(self) -> bool:
+        """Whether there is something that a material could be missing for."""
+        mesh = self.data.get("mesh")
+        return mesh is not None and not (isinstance(mesh, Mapping) and mesh.get("shape") == "points")
+
     def material(self, key: Key, value: Any) -> Material:
-        v = self.v
-        if isinstance(value, str) and value.endswith(".toml"):
-            self.files.append(self.folder / value)
-            value = read_toml(self.folder / value).data
+        v, named = self.v, value if isinstance(value, str) else ""
+        if named.endswith(".toml"):
+            self.files.append(self.folder / named)
+            value = read_toml(self.folder / named).data
         if isinstance(value, Mapping):
             value = dict(value)
             dimension = {
@@ -166,5 +185,6 @@ class BodyReader:
         except InputError as error:
             for item in error.diagnostics:
                 label = ".".join(map(str, key)) or "material"
-                v.found.error(item.code, v.where(key), f'{label}: "{item.where}" {item.what}', item.remedy)
+                subject = f'{label}: "{named}"' if named else f"{label}:"
+                v.found.error(item.code, v.where(key), f"{subject} {item.what}", item.remedy)
             return material("steel")

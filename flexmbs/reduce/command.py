@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from flexmbs.modaldata import ModalData
 from flexmbs.modaldata.store import FORMAT
 from flexmbs.reduce.keys import make_recipe, read_recipe
 from flexmbs.reduce.matrices import save_matrices
+from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.stage1 import run
 
 
@@ -60,15 +63,10 @@ def reduce_files(
 
     Files among the options are relative to the current folder, those of a recipe to the recipe.
     """
-    material = options.get("material")
-    if isinstance(material, str) and material.endswith(".toml"):
-        options = {**options, "material": str(Path(material).absolute())}
-    if source is None:
-        recipe = make_recipe({}, options)
-    elif Path(source).suffix.lower() == ".toml":
-        recipe = read_recipe(Path(source), options)
+    if source is not None and Path(source).suffix.lower() == ".toml":
+        recipe = read_recipe(Path(source), _beside(options, Path(source).parent))
     else:
-        recipe = make_recipe({"mesh": source}, options)
+        recipe = _recipe_of_options({"mesh": source} if source else {}, options)
     if matrices_out:
         from flexmbs.reduce.source import read_source
 
@@ -77,3 +75,24 @@ def reduce_files(
     modal = run(recipe, None, progress)
     modal.save(target, overwrite=True)
     return modal
+
+
+def _beside(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Files among the options, seen from the folder of the recipe, so that the result names no other."""
+    result = dict(options)
+    material, matrices = options.get("material"), options.get("matrices")
+    if isinstance(material, str) and material.endswith(".toml"):
+        result["material"] = os.path.relpath(material, folder)
+    if matrices:
+        result["matrices"] = [os.path.relpath(item, folder) for item in matrices]
+    return result
+
+
+def _recipe_of_options(data: Mapping[str, Any], options: Mapping[str, Any]) -> Recipe:
+    """Recipe of a command line; what is wrong with an option, and not in a file, is wrong usage."""
+    try:
+        return make_recipe(data, options)
+    except InputError as error:
+        if any(item.where != "recipe" for item in error.diagnostics):
+            raise
+        raise UsageError(*(replace(item, where="reduce") for item in error.diagnostics)) from None

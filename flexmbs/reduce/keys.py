@@ -89,13 +89,21 @@ class RecipeReader(BodyReader):
             fix=self.fix(),
             loads=self.loads(),
             given=self.given(),
-            fix_where={item: v.where(("fix", item)) for item in data.get("fix", {})} if v.file else {},
+            fix_where=self.places("fix"),
+            mesh_where=self.places("mesh"),
             files=tuple(self.files),
             name=name,
             text=text,
         )
         self.cross_check(recipe)
         return recipe
+
+    def places(self, name: str) -> dict[str, str]:
+        """Places in the file of the keys of a table."""
+        table = self.data.get(name, {})
+        if self.v.file is None or not isinstance(table, Mapping):
+            return {}
+        return {str(key): self.v.where((name, key)) for key in table}
 
     def cross_check(self, recipe: Recipe) -> None:
         v = self.v
@@ -111,7 +119,9 @@ class RecipeReader(BodyReader):
         if recipe.tol is not None and recipe.fmax is None:
             v.error(("tol",), "needs fmax, the end of the band it holds for", code="recipe.modes")
         elif chosen == 0:
-            v.error((), "how many modes?", "give modes, fmax, or tol with fmax", code="recipe.modes")
+            v.error(
+                (), "it is not said how many modes", "give modes, fmax, or tol with fmax", code="recipe.modes"
+            )
         elif recipe.modes is not None and (recipe.tol is not None):
             v.error(("modes",), "modes and tol exclude each other", code="recipe.modes")
         if recipe.tol is not None and not recipe.interfaces:

@@ -52,7 +52,8 @@ def _read_nodes(path: Path) -> Floats:
         table = np.array([[float(word) for word in row] for row in rows])
         good = table.ndim == 2 and table.shape[1] == 4 and np.isfinite(table).all()
     except (OSError, ValueError) as error:
-        raise InputError(Diagnostic("matrices.nodes", str(path), f"cannot be read: {error}")) from None
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise InputError(Diagnostic("matrices.nodes", str(path), f"cannot be read: {reason}")) from None
     if not good or len(np.unique(table[:, 0])) < len(table):
         what = "is not a table of different node numbers with x, y, z"
         raise InputError(Diagnostic("matrices.nodes", str(path), what))
@@ -66,7 +67,8 @@ def _read_matrix(path: Path) -> Any:
             raise ValueError(f"larger than {MAX_BYTES // 2**30} GiB")
         A = sp.csc_array(mmread(BytesIO(path.read_bytes())))
     except (OSError, ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
-        what = f"is no readable Matrix Market file: {str(error)[:120]}"
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)[:120]
+        what = f"is no readable Matrix Market file: {reason}"
         raise InputError(Diagnostic("matrices.format", str(path), what)) from None
     A = A.astype(float)
     if not np.isfinite(A.data).all():

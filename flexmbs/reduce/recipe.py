@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression
 from flexmbs.fe.materials import Material
 from flexmbs.modal.interfaces import TIES
@@ -97,6 +98,7 @@ class Recipe:
     loads: tuple[LoadSpec, ...] = ()
     given: Given | None = None
     fix_where: dict[str, str] = field(default_factory=dict)
+    mesh_where: dict[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     name: str = "recipe"
     text: str = ""
@@ -109,6 +111,13 @@ def merge(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]
         for key in ("modes", "fmax", "tol"):
             if options.get(key) is None and not (key == "fmax" and options.get("tol") is not None):
                 merged.pop(key, None)
+    loose = ("young", "poisson", "density")
+    if any(options.get(key) is not None for key in loose) and options.get("material") is None:
+        merged.pop("material", None)
+    elif options.get("material") is not None:
+        merged = {
+            key: item for key, item in merged.items() if key not in loose or options.get(key) is not None
+        }
     if isinstance(merged.get("interfaces"), Sequence) and not isinstance(merged["interfaces"], str):
         merged["interfaces"] = interface_table(merged["interfaces"])
     return merged
@@ -124,5 +133,8 @@ def interface_table(items: Sequence[Any]) -> dict[str, Any]:
             name, _, tie = str(item).rpartition(":")
             if not name or tie.lower() not in TIES:
                 name, tie = str(item), "rbe2"
+            if name in table:
+                what = "is given twice"
+                raise InputError(Diagnostic("recipe.interface", f"interfaces.{name}", what, "name it once"))
             table[name] = {"set": name, "tie": tie.lower()}
     return table

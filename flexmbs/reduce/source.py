@@ -18,7 +18,7 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.sets import with_picked_sets
 from flexmbs.fe.shapes import build_shape
-from flexmbs.modal.interfaces import Interface, check_separate, make_interface
+from flexmbs.modal.interfaces import TIES, Interface, check_separate, make_interface
 from flexmbs.modal.ties import marker_rows_of_nodes
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 
@@ -97,7 +97,14 @@ def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
     """Mesh of the file or shape, and the point masses that are part of the shape."""
     if isinstance(recipe.mesh, Path):
         return read_mesh(recipe.mesh, unit=recipe.length_unit), []
-    return build_shape(recipe.mesh or {})
+    try:
+        return build_shape(recipe.mesh or {})
+    except InputError as error:
+        found = Diagnostics()
+        for item in error.diagnostics:  # mesh.size, mesh.section.tube; the first of several
+            key = item.where.partition(".")[2].split(".")[0].split(",")[0]
+            _extend(found, InputError(item), item.where, recipe.mesh_where.get(key, ""))
+        raise InputError(*found.errors) from None
 
 
 def _interfaces(
@@ -109,7 +116,9 @@ def _interfaces(
             result.append(_interface(spec, mesh, turns))
         except InputError as error:
             _extend(found, error, f"interfaces.{spec.name}", spec.where)
-    found.extend(check_separate(result))
+    placed = {f"interfaces.{spec.name}": spec.where for spec in recipe.interfaces}
+    for item in check_separate(result):
+        _extend(found, InputError(item), item.where, placed.get(item.where, ""))
     return result, found
 
 
@@ -125,6 +134,7 @@ def _interface(spec: InterfaceSpec, mesh: Mesh, turns: bool) -> Interface:
     if spec.node is not None:
         nodes, set_name = mesh.node_indices(spec.node, where), ""
     else:
+        _refuse_tie(spec.set, mesh, where)
         mesh.require_set(spec.set, where)
         nodes, set_name = mesh.node_set_of(spec.set), spec.set
     if not len(nodes):
@@ -140,6 +150,15 @@ def _interface(spec: InterfaceSpec, mesh: Mesh, turns: bool) -> Interface:
         dofs=spec.dofs,
         turns=turns,
     )
+
+
+def _refuse_tie(name: str, mesh: Mesh, where: str) -> None:
+    """`bore:rbe4` is a tie that does not exist rather than an odd name of a set."""
+    before, _, tie = name.rpartition(":")
+    known = {*mesh.node_sets, *mesh.face_sets, *mesh.cell_sets}
+    if before in known and name not in known:
+        what = f'unknown tie "{tie}" of the set "{before}"'
+        raise InputError(Diagnostic("recipe.choice", where, what, f"choices: {', '.join(TIES)}"))
 
 
 def _fixed(recipe: Recipe, mesh: Mesh, n_per_node: int, found: Diagnostics) -> Ints:
