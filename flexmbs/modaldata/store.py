@@ -19,19 +19,34 @@ from flexmbs.modaldata.validate import Reader, check
 FORMAT = "flexmbs-modal"
 VERSION = 1
 
-#: inertia datasets: name -> units, equation
+#: inertia datasets: name -> equation
 INERTIA = {
-    "mass": ("kg", "F2"),
-    "S_O": ("kg m", "F3"),
-    "S_f": ("kg m", "F4"),
-    "Theta_kl": ("kg m^2", "F5"),
-    "I_kl": ("kg m^2", "F6"),
-    "S_kl": ("kg m^2", "F7"),
-    "m_ff": ("kg m^2", "F8"),
-    "K_ff": ("N m", "F9"),
-    "D_ff": ("N m s", "F14"),
-    "K_geo": ("N m per unit load", "F17"),
+    "mass": "F2", "S_O": "F3", "S_f": "F4", "Theta_kl": "F5", "I_kl": "F6", "S_kl": "F7",
+    "m_ff": "F8", "K_ff": "F9", "D_ff": "F14", "K_geo": "F17",
+}  # fmt: skip
+RIGID = {"mass": "kg", "S_O": "kg m", "Theta_kl": "kg m^2"}
+#: units per modal coordinate: given shapes are numbers and their coordinates lengths
+GIVEN = {
+    "Phi": "1", "Psi": "rad/m", "stress": "Pa/m", "S_f": "kg", "I_kl": "kg m", "S_kl": "kg",
+    "m_ff": "kg", "K_ff": "N/m", "D_ff": "N s/m", "K_geo": "N/m per unit load",
+}  # fmt: skip
+#: mass-normalised modes have kg^-0.5, and their coordinates m kg^0.5
+NORMALISED = {
+    "Phi": "kg^-0.5", "Psi": "rad/(m kg^0.5)", "stress": "Pa/(m kg^0.5)", "S_f": "kg^0.5", "I_kl": "m kg^0.5",
+    "S_kl": "1", "m_ff": "1", "K_ff": "s^-2", "D_ff": "s^-1", "K_geo": "s^-2 per unit load",
+}  # fmt: skip
+QUALITY = {
+    "mass": "kg",
+    "com": "m",
+    "inertia": "kg m^2",
+    "reduction_error_at_hz": "Hz",
+    "reduction_band_hz": "Hz",
 }
+
+
+def units_of(method: str) -> dict[str, str]:
+    """Units of mode shapes and integrals, which depend on how the modes are scaled."""
+    return RIGID | (GIVEN if method == "given" else NORMALISED)
 
 
 def save(modal: ModalData, path: str | Path, *, overwrite: bool) -> None:
@@ -50,9 +65,9 @@ def save(modal: ModalData, path: str | Path, *, overwrite: bool) -> None:
         )
         write_mesh(root.create_group("mesh"), modal.mesh)
         _write_material(root.create_group("material"), modal.materials)
-        _write_interfaces(root.create_group("interfaces"), modal.interfaces)
+        _write_interfaces(root.create_group("interfaces"), modal.interfaces, units_of(modal.method))
         _write_modes(root.create_group("modes"), modal)
-        _write_inertia(root.create_group("inertia"), modal.integrals)
+        _write_inertia(root.create_group("inertia"), modal.integrals, units_of(modal.method))
         _write_quality(root.create_group("quality"), modal.quality)
         hdf5.write_tree(root.create_group("provenance"), modal.provenance)
 
@@ -93,7 +108,9 @@ def _write_material(group: hdf5.Group, materials: Mapping[str, Mapping[str, floa
             hdf5.dataset(part, key, np.asarray(value, dtype=float), units=units.get(key, "1"))
 
 
-def _write_interfaces(group: hdf5.Group, interfaces: Mapping[str, InterfaceData]) -> None:
+def _write_interfaces(
+    group: hdf5.Group, interfaces: Mapping[str, InterfaceData], units: Mapping[str, str]
+) -> None:
     hdf5.attributes(group, order=list(interfaces))
     for name, item in interfaces.items():
         part = group.create_group(_safe(name))
@@ -103,17 +120,17 @@ def _write_interfaces(group: hdf5.Group, interfaces: Mapping[str, InterfaceData]
         hdf5.dataset(part, "type", item.type)
         hdf5.dataset(part, "nodes", item.nodes)
         hdf5.dataset(part, "weights", item.weights)
-        hdf5.dataset(part, "Phi", item.Phi, equation="F18")
-        hdf5.dataset(part, "Psi", item.Psi, units="rad/m", equation="F18")
+        hdf5.dataset(part, "Phi", item.Phi, units=units["Phi"], equation="F18")
+        hdf5.dataset(part, "Psi", item.Psi, units=units["Psi"], equation="F18")
 
 
 def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
-    nf = modal.nf
+    nf, units = modal.nf, units_of(modal.method)
     mode = hdf5.scale(group, "mode", np.arange(1, nf + 1))
     xyz = hdf5.scale(group, "xyz", ["x", "y", "z"])
-    hdf5.dataset(group, "Phi", modal.Phi, equation="F1", scales=(mode, None, xyz))
+    hdf5.dataset(group, "Phi", modal.Phi, units=units["Phi"], equation="F1", scales=(mode, None, xyz))
     if modal.Psi is not None:
-        hdf5.dataset(group, "Psi", modal.Psi, units="rad/m", equation="F18", scales=(mode, None, xyz))
+        hdf5.dataset(group, "Psi", modal.Psi, units=units["Psi"], equation="F18", scales=(mode, None, xyz))
     hdf5.dataset(group, "frequency_hz", modal.frequency_hz, units="Hz", equation="F51", scales=(mode,))
     kinds = hdf5.text_array(list(modal.kind)) if nf else np.zeros(0, dtype="S1")
     hdf5.dataset(group, "kind", kinds, scales=(mode,))
@@ -124,23 +141,26 @@ def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
             group,
             "stress",
             modal.stress,
-            units="Pa/m",
+            units=units["stress"],
             equation="F53",
             scales=(mode, None, component),
             at=modal.stress_at,
         )
 
 
-def _write_inertia(group: hdf5.Group, integrals: ShapeIntegrals) -> None:
-    for name, (units, equation) in INERTIA.items():
+def _write_inertia(group: hdf5.Group, integrals: ShapeIntegrals, units: Mapping[str, str]) -> None:
+    for name, equation in INERTIA.items():
         extra: dict[str, Any] = {"loads": list(integrals.loads)} if name == "K_geo" else {}
         data = np.asarray(getattr(integrals, name), dtype=float)
-        hdf5.dataset(group, name, data, units=units, equation=equation, **extra)
+        hdf5.dataset(group, name, data, units=units[name], equation=equation, **extra)
 
 
 def _write_quality(group: hdf5.Group, quality: Mapping[str, Any]) -> None:
     hdf5.attributes(group, rigid_modes=int(quality.get("rigid_modes", 6)))
-    hdf5.write_tree(group, {key: _storable(value) for key, value in quality.items()})
+    hdf5.write_tree(group, {key: _storable(value) for key, value in quality.items() if key not in QUALITY})
+    for key, units in QUALITY.items():
+        if key in quality:
+            hdf5.dataset(group, key, np.asarray(quality[key], dtype=float), units=units)
 
 
 def _storable(value: Any) -> Any:
