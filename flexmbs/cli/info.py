@@ -34,6 +34,9 @@ def run(args: argparse.Namespace) -> Output:
     if kind in READERS:
         module, function = READERS[kind]
         return Output(*getattr(import_module(module), function)(path))
+    if path.suffix.lower() in (".h5", ".hdf5"):
+        with hdf5.open_checked(path, format=tuple(READERS), max_version=1):
+            raise InputError(Diagnostic("file.format", str(path), "is no file that info knows"))
     from flexmbs.certificate.summary import mesh_info
 
     return Output(*mesh_info(path, 1e-3 if args.unit_system == "mm" else 1.0))

@@ -43,3 +43,10 @@ def test_info_of_nothing_known(tmp_path, capsys):
     path.write_text("hello")
     assert main(["info", str(path)]) == 3
     assert main(["info", str(tmp_path)]) == 3
+
+
+def test_info_of_a_file_cut_off(tmp_path, capsys):
+    path = tmp_path / "part.modal.h5"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    assert main(["info", str(path)]) == 3
+    assert "not a readable HDF5 file" in capsys.readouterr().err

@@ -103,6 +103,17 @@ def test_wrong_order_of_mid_nodes_is_recognised(kind):
     assert codes(check.errors) == ["mesh.inverted_cells"] and "node order" in check.errors[0].remedy
 
 
+def test_few_tangled_cells_are_no_matter_of_the_order():
+    """A corner pushed through its cells leaves their mid-nodes behind, as a wrong order does everywhere."""
+    good = lattice_mesh("tet10")
+    points = good.points.copy()
+    first, second = good.cells["tet10"][0, :2]
+    points[first] += 3.0 * (points[second] - points[first])
+    check = check_mesh(replace(good, points=points))
+    assert codes(check.errors) == ["mesh.inverted_cells"]
+    assert check.errors[0].remedy.startswith("remesh")
+
+
 def test_tangled_curved_cell_is_an_error_though_its_volume_is_positive():
     good = lattice_mesh("tet10", (1, 1, 1), same)
     points = good.points.copy()
