@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,9 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.cli.main import build_parser, main
+from flexmbs.model.couplings.base import COUPLINGS
+from flexmbs.model.forces.base import FORCES
+from flexmbs.model.joints.base import JOINTS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -138,6 +142,22 @@ def test_page_runs_from_top_to_bottom(
                     said = re.search(r"# exit (\d+)", line)
                     words = shlex.split(line, comments=True)
                     assert main(words[1:]) == (int(said[1]) if said else 0), line
+
+
+@pytest.mark.parametrize(
+    "page, registry", [("joints.md", JOINTS), ("couplings.md", COUPLINGS), ("forces.md", FORCES)]
+)
+def test_every_type_is_described(page: str, registry: Iterable[str]) -> None:
+    headings = " ".join(re.findall(r"^## (.*)$", (DOCS / page).read_text("utf-8"), re.M))
+    missing = [name for name in registry if not re.search(rf"\b{name}\b", headings)]
+    assert not missing, f"add to docs/{page}: {', '.join(missing)}"
+
+
+def test_cited_equations_exist() -> None:
+    numbers = set(re.findall(r"\bF\d+[a-z]?\b", (DOCS / "formulation.md").read_text("utf-8")))
+    for page in PAGES:
+        cited = set(re.findall(r"\bF\d+[a-z]?\b", (DOCS / page).read_text("utf-8")))
+        assert cited <= numbers, (page, cited - numbers)
 
 
 def test_readme_names_files_that_templates_write(tmp_path: Path) -> None:
