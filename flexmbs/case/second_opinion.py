@@ -16,7 +16,7 @@ from flexmbs.results import Result
 from flexmbs.simulate.analyses import FORMULATIONS
 
 Floats = NDArray[np.float64]
-OTHER = {"recursive": "descriptor", "descriptor": "recursive"}
+OTHER = {"recursive": "descriptor", "minimal": "descriptor", "descriptor": "recursive"}
 #: largest tolerance of the second run, and the agreement asked for, over the rtol of the first
 RTOL, FACTOR, FLOOR = 1e-7, 1e3, 1e-6
 ENERGIES = ("kinetic", "gravity", "strain", "spring")

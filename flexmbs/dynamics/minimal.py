@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RANK_TOLERANCE = 1e-8
+ROUNDING = 1e-12
 #: Elastic columns count this much in the choice, so that joint speeds become the dependent ones.
 ELASTIC_SHARE = 1e-6
 
@@ -42,7 +43,8 @@ def choose(system: System, G: Array) -> Split:
     for i in range(1, len(t.parent)):
         weight[t.o_qd[i] : t.o_eta[i + 1]] = ELASTIC_SHARE
     norms = np.linalg.norm(G, axis=1)
-    scaled = G / np.where(norms > 0.0, norms, 1.0)[:, None]
+    # a row of rounding is no row: made as long as the others it would count
+    scaled = G / np.where(norms > ROUNDING * norms.max(), norms, np.inf)[:, None]
     R, order = qr(scaled[:, free] * weight[free], mode="r", pivoting=True)
     size = np.abs(np.diag(R))
     rank = int(np.sum(size > RANK_TOLERANCE * size[0])) if len(size) and size[0] > 0.0 else 0

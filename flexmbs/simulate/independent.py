@@ -1,0 +1,98 @@
+"""Runs in minimal coordinates: independent speeds, everything else from the closure (F29-F31)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.evaluate import position_rates
+from flexmbs.dynamics.minimal import Minimal
+from flexmbs.integrate import Chunk
+from flexmbs.model.state import State
+from flexmbs.simulate.dependent import FormulationRun
+
+Floats = NDArray[np.float64]
+#: coordinates are chosen anew where G_d has lost this part of its condition, and the new ones gain that much
+WORSE, BETTER = 0.1, 3.0
+
+
+class MinimalRun(FormulationRun):
+    """Integrates the independent coordinates; dependent ones follow by Newton, nothing is stabilised.
+
+    The state vector holds all positions and speeds: the dependent entries are where Newton starts, which
+    keeps loops on their branch, and have no other effect. Choices of coordinates are logged as events.
+    """
+
+    formulation = "minimal"
+
+    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any) -> None:
+        self.minimal = Minimal(evaluator, state)
+        self.condition = self._condition(self.minimal, state, evaluator)
+        self.switched: list[float] = []
+        super().__init__(system, state, evaluator, *rest)
+
+    @staticmethod
+    def _condition(minimal: Minimal, state: State, evaluator: Any) -> float:
+        """Smallest over largest singular value of G_d."""
+        split = minimal.split
+        if not len(split.dep):
+            return 1.0
+        s = np.linalg.svd(evaluator.jacobian(state)[np.ix_(split.rows, split.dep)], compute_uv=False)
+        return float(s[-1] / s[0])
+
+    def position_rates(self, state: State) -> Floats:
+        out = np.zeros(len(state.pos))
+        position_rates(self.evaluator.tables, state.pos, state.vel, out)
+        return out
+
+    def accelerations(self, state: State) -> Floats:
+        """From (F30): its matrix by columns, each the forces that a unit of one acceleration takes."""
+        minimal, tree = self.minimal, self.evaluator.tree_forces
+        n = len(minimal.split.ind)
+        bias = minimal.close_rates(state, np.zeros(n))
+        J = minimal.loop_jacobian(state)
+        force = J.T @ tree(state, bias.copy())
+        M_min = np.empty((n, n))
+        for k in range(n):
+            M_min[:, k] = force - J.T @ tree(state, bias + J[:, k])
+        acc: Floats = bias + J @ np.linalg.solve(M_min, force) if n else bias
+        if len(self.system.model.drives):
+            self.evaluator.observe(state)  # the work of drives takes their efforts
+        else:
+            tree(state, acc.copy())
+        return acc
+
+    def close(self, state: State) -> tuple[float, float, int]:
+        self.minimal.close_positions(state)
+        self.minimal.close_speeds(state)
+        ws = self.evaluator.ws
+        state.turns[:] = ws.ent[:, 0]
+        worst = [float(np.abs(x[self.minimal.split.rows]).max(initial=0.0)) for x in (ws.g, ws.g_dot)]
+        return worst[0], worst[1], 0
+
+    def _follow(self, t: float, x: Floats) -> None:
+        """After a step: the state closed, and coordinates chosen anew where they degenerate (F31)."""
+        super()._follow(t, x)
+        y = np.concatenate([x, self.y[self.size :]])
+        state = self._state(t, y)
+        self.close(state)
+        x[:] = y[: self.size]  # same rates: they are taken at the closed state
+        now = self._condition(self.minimal, state, self.evaluator)
+        if now < WORSE * self.condition:
+            other = Minimal(self.evaluator, state)
+            found = self._condition(other, state, self.evaluator)
+            if found > BETTER * now and not np.array_equal(other.split.ind, self.minimal.split.ind):
+                self.minimal, self.condition = other, found
+                self.switched.append(t)
+
+    def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
+        """Samples of a slice, with the choices of coordinates as events."""
+        chunk = super().advance(t_pause, n_steps)
+        n = len(self.switched)
+        times, self.switched = np.array(self.switched), []
+        return replace(
+            chunk, event_t=times, event_index=np.full(n, -1, dtype=np.int64), event_direction=np.ones(n)
+        )
