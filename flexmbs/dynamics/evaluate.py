@@ -8,18 +8,12 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.kinematics import positions, velocities
-from flexmbs.dynamics.loops import (
-    add_multipliers,
-    columns,
-    coordinates,
-    factorise,
-    loop_matrix,
-    response,
-    rows,
-    solve_rows,
-)
+from flexmbs.dynamics.loop_matrix import factorise, loop_matrix, solve_rows
+from flexmbs.dynamics.loops import add_multipliers, columns, response
 from flexmbs.dynamics.reactions import reactions, self_stress, share_forces
-from flexmbs.dynamics.recursion import backward, forward, masses, residuals
+from flexmbs.dynamics.recursion import backward, forward
+from flexmbs.dynamics.residuals import masses, residuals
+from flexmbs.dynamics.rows import coordinates, rows
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives, friction_loads, state_rates
 from flexmbs.model.forces.stiff import stiff_rows

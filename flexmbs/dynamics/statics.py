@@ -97,7 +97,7 @@ def _shift(K: Array, M: Array, force: Array) -> float:
 
 
 def _checked(system: System, state: State, force: Array, first: float) -> State:
-    """Refuse a standstill that is no equilibrium, against weight, steady motion and the force at the start."""
+    """Refuse a standstill that is no equilibrium, against weight, steady motion, force at the start."""
     largest = float(np.abs(force).max(initial=0.0))
     t = system.tables
     length = max(1.0, float(t.length[0]))

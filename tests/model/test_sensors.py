@@ -5,7 +5,7 @@ import pytest
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.kinematics import positions, velocities
-from flexmbs.dynamics.recursion import masses
+from flexmbs.dynamics.residuals import masses
 from flexmbs.errors import InputError
 from flexmbs.expressions import parse
 from flexmbs.ffrf.mass import mass_matrix

@@ -1,0 +1,131 @@
+"""The loop matrix in its envelope: assembly, factors that find redundant rows, solution (F26, F28).
+
+Rows are taken in a fixed order; the matrix is semidefinite, so a vanishing pivot is a row that those before
+it imply. Cost is that of the envelope: linear for a chain of loops.
+"""
+
+from flexmbs._jit import kernel
+
+#: A pivot below this part of its row's own diagonal is zero: the square of a dependence of 1e-5.
+TOLERANCE = 1e-10
+#: Nor is one below this part of the largest diagonal: the square of rounding.
+ROUNDING = 1e-24
+
+
+@kernel(lean=True)
+def loop_matrix(sys, ws):
+    """Loop matrix sum e D^-1 e^T in its envelope (F26). Writes: S, S_diag."""
+    S = ws.S
+    for k in range(S.shape[0]):
+        S[k] = 0.0
+    for i in range(1, sys.parent.shape[0]):
+        first, n_speed = sys.o_eta[i], sys.o_eta[i + 1] - sys.o_eta[i]
+        for a in range(sys.body_path_start[i], sys.body_path_start[i + 1]):
+            ja = sys.body_path[a]
+            ga = sys.path_group[ja]
+            ra, na = sys.group_start[ga], sys.group_start[ga + 1] - sys.group_start[ga]
+            for b in range(sys.body_path_start[i], sys.body_path_start[i + 1]):
+                jb = sys.body_path[b]
+                gb = sys.path_group[jb]
+                if gb > ga:
+                    continue
+                rb, nb = sys.group_start[gb], sys.group_start[gb + 1] - sys.group_start[gb]
+                for k in range(n_speed):
+                    if sys.driven[first + k] >= 0:
+                        continue
+                    d = 1.0 / ws.D[first + k]
+                    ea, eb = sys.path_e[ja] + k * na, sys.path_e[jb] + k * nb
+                    for r in range(na):
+                        s = d * ws.e[ea + r]
+                        if s == 0.0:
+                            continue
+                        row = sys.env_start[ra + r] - sys.env_first[ra + r] + rb
+                        top = min(nb, ra + r + 1 - rb)
+                        for c in range(top):
+                            S[row + c] += s * ws.e[eb + c]
+    for r in range(ws.S_diag.shape[0]):
+        k = sys.env_start[r + 1] - 1
+        # (F45); a row that is off has no columns: its multiplier comes out as zero
+        S[k] = 1.0 if ws.soft[r] < 0.0 else S[k] + ws.soft[r]
+        ws.S_diag[r] = S[k]
+        if sys.row_massless[r] >= 0:
+            # the unknown of (F26a) stands in its own row
+            S[k] -= sys.massless[sys.row_massless[r]]
+
+
+@kernel(lean=True, inner=True)
+def natural_size(sys, ws, r):
+    """What the diagonal of row r would be if the row moved the whole model: all rows of a loop may vanish."""
+    size, mass, turning = 0.0, sys.mass_scale[0], sys.mass_scale[1]
+    if not mass > 0.0:
+        return size
+    for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
+        c, ent = ws.rowent_c[k], ws.ent[sys.rowent[k]]
+        size += c * c * (ent[3] * ent[3] + ent[4] * ent[4] + ent[5] * ent[5]) / mass
+        size += c * c * (ent[6] * ent[6] + ent[7] * ent[7] + ent[8] * ent[8]) / turning
+    return size
+
+
+@kernel(lean=True)
+def factorise(sys, ws):
+    """L D L^T of the loop matrix in its envelope; vanishing pivots mark redundant rows (F28).
+
+    Writes: S (L, with D on the diagonal), redundant. Returns 2 when a motion without inertia is not held by
+    any row, else 0.
+    """
+    S, start, low = ws.S, sys.env_start, sys.env_first
+    # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale
+    noise = 0.0
+    for r in range(ws.S_diag.shape[0]):
+        noise = max(noise, ROUNDING * max(ws.S_diag[r], natural_size(sys, ws, r)))
+    for r in range(ws.S_diag.shape[0]):
+        row = start[r] - low[r]
+        for c in range(low[r], r):
+            if ws.redundant[c] == 1:
+                S[row + c] = 0.0
+                continue
+            col = start[c] - low[c]
+            s = S[row + c]
+            for k in range(max(low[r], low[c]), c):
+                s -= S[row + k] * S[col + k]
+            S[row + c] = s
+        d = S[row + r]
+        for c in range(low[r], r):
+            if ws.redundant[c] == 0:
+                w = S[row + c]
+                S[row + c] = w / S[start[c + 1] - 1]
+                d -= w * S[row + c]
+        if sys.row_massless[r] >= 0:
+            # its pivot is what the other rows give it: negative
+            if not -d > TOLERANCE * ws.S_diag[r]:
+                return 2
+            ws.redundant[r] = 0
+            S[row + r] = d
+        elif d > TOLERANCE * ws.S_diag[r] and d > noise:
+            ws.redundant[r] = 0
+            S[row + r] = d
+        else:
+            ws.redundant[r] = 1
+            S[row + r] = 1.0
+    return 0
+
+
+@kernel(lean=True)
+def solve_rows(sys, ws):
+    """Multipliers from the right-hand side (F26). Needs factorise. Writes: lam."""
+    S, start, low, lam = ws.S, sys.env_start, sys.env_first, ws.lam
+    n = ws.S_diag.shape[0]
+    for r in range(n):
+        s, row = ws.rhs[r], start[r] - low[r]
+        for c in range(low[r], r):
+            s -= S[row + c] * lam[c]
+        lam[r] = 0.0 if ws.redundant[r] == 1 else s
+    for r in range(n):
+        lam[r] /= S[start[r + 1] - 1]
+    for r in range(n - 1, -1, -1):
+        if ws.redundant[r] == 1:
+            lam[r] = 0.0
+            continue
+        row = start[r] - low[r]
+        for c in range(low[r], r):
+            lam[c] -= S[row + c] * lam[r]
