@@ -10,6 +10,7 @@ import pytest
 INSTALL = {
     "ccx": "apt-get install calculix-ccx",
     "chromium": "apt-get install chromium",
+    "ffmpeg": "apt-get install ffmpeg",
     "ncdump": "apt-get install netcdf-bin",
     "h5dump": "apt-get install hdf5-tools",
     "gmsh": "pip install gmsh",

@@ -75,9 +75,9 @@ def animate(
         text = animation_page(story.scene, story.curves, story.shown, story.modes)
         size = write_page(output, text)
     elif output.suffix == ".glb":
-        size = write_glb(output, story.scene)
+        size = write_glb(output, story.scene, story.modes)
     else:
-        size = write_pictures(output, story.scene, view or View(), progress)
+        size = write_pictures(output, story.scene, view or View(), progress, story.modes)
     skins = {b.name: [b.skin.n_points, b.skin.n_full] for b in story.scene.bodies if b.skin is not None}
     return {
         "file": str(output),

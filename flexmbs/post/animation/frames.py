@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
+from flexmbs.post.animation.shapes import mode_title, swinging
 from flexmbs.post.record import Floats
 from flexmbs.post.scene import Scene, SceneBody
 
@@ -17,11 +19,13 @@ VIEWS = {
     "left": (-np.pi / 2, 0.0), "top": (0.0, 1.5533),
 }  # fmt: skip
 FIELD_OF_VIEW = 0.6
+SWING = np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False)  # phases of the pictures of a mode
 
 
 @dataclass(frozen=True)
 class View:
-    """How pictures are made: deformation `scale`, `time` of a single one, `mode` (from 1) of modal data."""
+    """How pictures are made: deformation `scale`, `time` of a single one, `mode` (from 1) of modal data or
+    of a linearised system."""
 
     scale: float = 1.0
     time: float | None = None
@@ -98,15 +102,40 @@ def frames_of(scene: Scene, view: View, single: bool) -> Iterator[Frame]:
         return
     body = scene.bodies[0]
     nf = body.q.shape[1]
-    if nf and not 1 <= view.mode <= nf:
-        what = f"there is no mode {view.mode}"
-        raise InputError(Diagnostic("animate.mode", scene.title, what, f"modes run from 1 to {nf}"))
-    for phase in [0.5 * np.pi] if single else np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False):
+    if nf:
+        require_mode(scene, view.mode, nf)
+    for phase in [0.5 * np.pi] if single else SWING:
         yield Frame(
             _mode_text(body, view.mode) if nf else "",
             0,
             [_swing(item, view.mode, phase) for item in scene.bodies],
         )
+
+
+def require_mode(scene: Scene, mode: int, count: int) -> None:
+    """Raise where there is no mode of that number."""
+    if not 1 <= mode <= count:
+        what = f"there is no mode {mode}"
+        raise InputError(Diagnostic("animate.mode", scene.title, what, f"modes run from 1 to {count}"))
+
+
+def system_frames(
+    scene: Scene, modes: Sequence[dict[str, Any]], view: View, single: bool
+) -> tuple[Scene, list[Frame]]:
+    """One swing of a mode of a linearised system, as a scene of its own and the pictures of it."""
+    require_mode(scene, view.mode, len(modes))
+    mode = modes[view.mode - 1]
+    moving = swinging(scene, mode, SWING + _largest_phase(mode))
+    text = mode_title(list(modes), view.mode - 1)
+    count = 1 if single else len(SWING)
+    return moving, [Frame(text, k, [body.q[k] for body in moving.bodies]) for k in range(count)]
+
+
+def _largest_phase(mode: dict[str, Any]) -> float:
+    """Phase at which the largest entry of the shapes is real: a picture there shows the mode."""
+    entries = np.concatenate([np.asarray(shape, dtype=float).reshape(-1, 2) for shape in mode["bodies"]])
+    real, imaginary = entries[np.argmax(np.linalg.norm(entries, axis=1))]
+    return float(-np.arctan2(imaginary, real))
 
 
 def _mode_text(body: SceneBody, mode: int) -> str:

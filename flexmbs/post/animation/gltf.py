@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from flexmbs import __version__
 from flexmbs.hdf5 import atomic_file
+from flexmbs.post.animation.shapes import mode_title, swinging
 from flexmbs.post.scene import Scene, SceneBody, SceneJoint
 from flexmbs.spatial import quat_from_matrix, shortest_rotation
 
@@ -128,8 +130,8 @@ def xyzw(quaternion: Any) -> Any:
     return np.roll(np.asarray(quaternion), -1, axis=-1)
 
 
-def write_glb(path: str | Path, scene: Scene) -> int:
-    """Write the scene; returns the size in bytes."""
+def write_glb(path: str | Path, scene: Scene, modes: Sequence[dict[str, Any]] = ()) -> int:
+    """Write the scene; returns the size in bytes. `modes` of a linearised system: an animation for each."""
     scene = scene.thinned(MAX_SAMPLES)
     glb = Glb()
     glb.nodes.append({"name": "scene", "rotation": upright(scene), "children": []})
@@ -145,6 +147,8 @@ def write_glb(path: str | Path, scene: Scene) -> int:
     if moving:
         times = glb.accessor(scene.time - scene.time[0], "SCALAR", limits=True)
         glb.animate("motion", tracks, times)
+    elif modes:
+        _system_animations(glb, scene, list(modes))
     else:
         _mode_animations(glb, scene)
     data = glb.bytes([0])
@@ -221,3 +225,14 @@ def _mode_animations(glb: Glb, scene: Scene) -> None:
             weights[:, a] = np.sin(phase)
             output = glb.accessor(weights.ravel(), "SCALAR")
             glb.animate(f"mode {a + 1}, {frequency:.4g} Hz", [(number + 1, "weights", output)], times)
+
+
+def _system_animations(glb: Glb, scene: Scene, modes: list[dict[str, Any]]) -> None:
+    """One animation per mode of the system, a full swing of all bodies in two seconds."""
+    phase = np.linspace(0.0, 2.0 * np.pi, SWING + 1)
+    times = glb.accessor(phase / np.pi, "SCALAR", limits=True)
+    for k, mode in enumerate(modes):
+        tracks = []
+        for number, body in enumerate(swinging(scene, mode, phase).bodies):
+            tracks += _body_tracks(glb, number + 1, body, mode_scales(scene.bodies[number], moving=False))
+        glb.animate(mode_title(modes, k), tracks, times)

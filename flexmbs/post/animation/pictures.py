@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from flexmbs.errors import (
     missing_component,
 )
 from flexmbs.hdf5 import atomic_file
-from flexmbs.post.animation.frames import Camera, Frame, View, camera_of, frames_of
+from flexmbs.post.animation.frames import Camera, Frame, View, camera_of, frames_of, system_frames
 from flexmbs.post.animation.page import PALETTE
 from flexmbs.post.animation.raster import draw_lines, fill_triangles, shade
 from flexmbs.post.record import Floats
@@ -84,19 +84,24 @@ def write_pictures(
     scene: Scene,
     view: View,
     progress: Callable[[float, str], None] | None = None,
+    modes: Sequence[dict[str, Any]] = (),
 ) -> int:
-    """Write png, gif or mp4; returns the size in bytes."""
+    """Write png, gif or mp4; returns the size in bytes. `modes` of a linearised system: one of them."""
     single = path.suffix == ".png"
     encoder = None if path.suffix != ".mp4" else ffmpeg()
     pillow = _pillow(path)
     if path.suffix == ".gif":  # mailed and put into documents: smaller
         view = replace(view, size=(800, 450), fps=15)
-    frames = list(frames_of(scene, view, single))
+    relative = len(scene.time) < 2  # a mode has no size of its own, and its stresses have none
+    if relative and modes:
+        scene, frames = system_frames(scene, modes, view, single)
+    else:
+        frames = list(frames_of(scene, view, single))
     camera, top = camera_of(scene.at(frames[0].k) if single else scene, view), stress_top(scene, frames)
     pictures = []
     for number, frame in enumerate(frames):
         image = render(scene, frame, view, camera, top)
-        pictures.append(_labelled(pillow, image, scene.title, frame.text, top, len(scene.time) < 2))
+        pictures.append(_labelled(pillow, image, scene.title, frame.text, top, relative))
         if progress is not None:
             progress((number + 1) / len(frames), frame.text)
     with atomic_file(path, overwrite=True) as raw:

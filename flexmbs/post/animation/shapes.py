@@ -6,12 +6,14 @@ velocity in ground axes, then elastic speeds, of every body in each mode.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from flexmbs.post.record import Floats, Record
 from flexmbs.post.scene import Scene, SceneBody
+from flexmbs.spatial import exp_so3, quat_from_matrix, quat_multiply
 
 SHARE = 0.06  # of the scene's radius: how far the largest displacement of a mode is drawn
 
@@ -29,13 +31,36 @@ def system_modes(record: Record, scene: Scene) -> list[dict[str, Any]]:
         largest = max(_reach(body, shape) for body, shape in zip(scene.bodies, shapes, strict=True))
         modes.append(
             {
-                "text": "" if damping is None else f"damping {100.0 * float(damping[k]):.3g} %",
+                "text": "" if damping is None else f"{100.0 * float(damping[k]):.3g} % damped",
                 "frequency_hz": float(hertz),
                 "amplitude": SHARE * scene.radius() / largest if largest > 0.0 else 0.0,
                 "bodies": shapes,
             }
         )
     return modes
+
+
+def mode_title(modes: list[dict[str, Any]], k: int) -> str:
+    """`mode 3 of the system, 65.7 Hz, 0.85 % damped`."""
+    mode = modes[k]
+    words = [f"mode {k + 1} of the system", f"{mode['frequency_hz']:.4g} Hz", mode["text"]]
+    return ", ".join(word for word in words if word)
+
+
+def swinging(scene: Scene, mode: dict[str, Any], phases: Floats) -> Scene:
+    """The bodies at `phases` of a system mode: real part of shape * exp(i phase) added to where they are."""
+    turn = np.stack([np.cos(phases), -np.sin(phases)])
+    bodies = []
+    for body, shape in zip(scene.bodies, mode["bodies"], strict=True):
+        moved = mode["amplitude"] * (np.asarray(shape, dtype=float) @ turn).T  # (phase, 6 + nf)
+        quaternion = np.array(
+            [quat_multiply(quat_from_matrix(exp_so3(row[3:6])), body.quaternion[0]) for row in moved]
+        )
+        position, q = body.position[0] + moved[:, :3], np.zeros((len(moved), 0))
+        if body.q.shape[1]:
+            q = body.q[0] + moved[:, 6:]
+        bodies.append(replace(body, position=position, quaternion=quaternion, q=q))
+    return replace(scene, time=np.asarray(phases), bodies=bodies)
 
 
 def _reach(body: SceneBody, shape: Floats) -> float:

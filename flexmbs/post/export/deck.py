@@ -27,7 +27,8 @@ ELEMENTS = {
     "wedge6": "C3D6",
     "wedge15": "C3D15",
 }
-BALANCED = 1e-3  # of the loads: what is worse is said
+BALANCED = 1e-5  # of the loads: what is worse is said
+LARGE = 1e-2  # moments of the loads over the displacements, of the loads: what is more is said
 
 
 def write_deck(
@@ -54,6 +55,7 @@ def write_deck(
         "body": body,
         "time": loads.time,
         "imbalance": loads.imbalance,
+        "levers": loads.levers,
         "wrenches": [
             {"of": w.name, "frame": w.frame, "force": w.force.tolist(), "moment": w.moment.tolist()}
             for w in loads.wrenches
@@ -61,6 +63,11 @@ def write_deck(
     }
     if loads.imbalance > BALANCED:
         done["warning"] = f"the loads balance only to {loads.imbalance:.1e} of their size"
+    elif loads.levers > LARGE:
+        done["warning"] = (
+            f"moments of the loads change by {loads.levers:.1e} of their size as the body deforms; "
+            "inertia forces take that up, and a linear analysis is as wrong as that"
+        )
     return done
 
 
@@ -87,6 +94,8 @@ def lines(record: Record, body: str, data: ModalData, loads: BodyLoads) -> Itera
     mesh = data.mesh
     yield f"** {body} at t = {loads.time:.9g} s of {record.path.name}, by flexmbs {__version__}"
     yield "** SI units, body axes; inertia, gravity and the wrenches at the frames balance each other"
+    yield f"** on the deformed body to {loads.imbalance:.1e}; levers moved by deformation, {loads.levers:.1e}"
+    yield "** of the loads, are made up for by inertia forces, so that the body at rest is in equilibrium"
     yield "*NODE, NSET=NALL"
     for number, (x, y, z) in zip(mesh.node_number.tolist(), mesh.points.tolist(), strict=True):
         yield f"{number}, {x:.12e}, {y:.12e}, {z:.12e}"

@@ -1,22 +1,25 @@
 """Loads of a flexible body at one sample, on the nodes of its mesh: wrenches at its frames, gravity, inertia.
 
-By d'Alembert they are in equilibrium up to what the equations of motion neglect, so the body needs supports
-only against rigid motion. All components are in body axes, places undeformed: linear elasticity.
+By d'Alembert they are in equilibrium on the deformed body, so it needs supports only against rigid motion.
+All components are in body axes. A deck holds the body at rest, where the same forces have slightly other
+moments: inertia forces take up the difference, so the deck balances as it stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.assembly import FeModel, assemble
 from flexmbs.fe.materials import Material, material
+from flexmbs.ffrf.mass import mass_matrix, quadratic_velocity_forces
 from flexmbs.modal.interfaces import Interface
 from flexmbs.modal.place import rows_at_node, rows_at_point
-from flexmbs.modal.ties import marker_rows_of_nodes
+from flexmbs.modal.ties import marker_rows_of_nodes, rigid_field
 from flexmbs.modaldata import InterfaceData, ModalData
 from flexmbs.post.places import frame_of
 from flexmbs.post.record import Floats, Record, table
@@ -42,7 +45,8 @@ class BodyLoads:
     nodal: Floats
     rigid: dict[str, Wrench] = field(default_factory=dict)
     wrenches: list[Wrench] = field(default_factory=list)
-    imbalance: float = 0.0
+    imbalance: float = 0.0  # of the loads on the deformed body: what the solution of the motion left
+    levers: float = 0.0  # of those on the body at rest, before inertia forces took up the difference
 
 
 class BodyState:
@@ -65,6 +69,7 @@ def body_loads(record: Record, body: str, modals: Mapping[str, ModalData], k: in
     state = BodyState(record, body, k)
     model = fe_model(modal)
     nodal = inertia_forces(record, modal, model, state)
+    nodal += relief(modal, model, second_order(record, body, modal, state))
     wrenches = [
         *joint_wrenches(record, body, modals, state, k),
         *force_wrenches(record, body, modals, state, k),
@@ -76,16 +81,48 @@ def body_loads(record: Record, body: str, modals: Mapping[str, ModalData], k: in
             rigid[item.frame] = _sum(rigid.get(item.frame), item)
         else:
             nodal += spread(record, body, modal, item)
-    u0 = modal.mesh.points
-    total = np.concatenate([nodal.sum(axis=0), np.cross(u0, nodal).sum(axis=0)])
-    size = np.array([np.abs(nodal).sum(), np.abs(np.cross(u0, nodal)).sum()])
-    for item in rigid.values():
-        total += np.concatenate([item.force, item.moment + np.cross(item.place, item.force)])
+    balance = _imbalance(
+        modal, nodal, rigid, modal.mesh.points + np.tensordot(state.q, modal.Phi, axes=1), state.q
+    )
+    at_rest = _imbalance(modal, nodal, rigid, modal.mesh.points, 0.0 * state.q)
+    nodal += relief(modal, model, -at_rest.total)
+    return BodyLoads(float(record.time[k]), nodal, rigid, wrenches, balance.share, at_rest.share)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What is left of force and moment (6,), about the origin; its share of the loads."""
+
+    total: Floats
+    share: float
+
+
+def _imbalance(
+    modal: ModalData, nodal: Floats, rigid: Mapping[str, Wrench], points: Floats, q: Floats
+) -> Balance:
+    """Sum of the loads with the nodes at `points` and the interfaces displaced by q."""
+    arms = np.cross(points, nodal)
+    total = np.concatenate([nodal.sum(axis=0), arms.sum(axis=0)])
+    size = np.array([np.abs(nodal).sum(), np.abs(arms).sum()])
+    for name, item in rigid.items():
+        place = item.place + modal.interfaces[name].Phi @ q
+        total += np.concatenate([item.force, item.moment + np.cross(place, item.force)])
         size += [np.abs(item.force).sum(), np.abs(item.moment).sum()]
-    length = float(np.ptp(u0, axis=0).max())
+    length = float(np.ptp(modal.mesh.points, axis=0).max())
     scale = float(size[0] + size[1] / length)
     error = float(np.linalg.norm(total[:3]) + np.linalg.norm(total[3:]) / length)
-    return BodyLoads(float(record.time[k]), nodal, rigid, wrenches, error / scale if scale > 0.0 else 0.0)
+    return Balance(total, error / scale if scale > 0.0 else 0.0)
+
+
+def relief(modal: ModalData, model: FeModel, total: Floats) -> Floats:
+    """Inertia forces on the nodes with the resultants `total` (6,) about the origin.
+
+    The loads balance where the body is deformed, a linear deck knows the body at rest: the moments of the
+    loads over the displacements, of second order, are left to these.
+    """
+    rows = rigid_field(modal.mesh.points, 3)
+    inertia = np.asarray(model.M_fe @ rows)
+    return np.asarray(inertia @ np.linalg.solve(rows.T @ inertia, total)).reshape(-1, 3)
 
 
 def _sum(first: Wrench | None, second: Wrench) -> Wrench:
@@ -121,6 +158,26 @@ def inertia_forces(record: Record, modal: ModalData, model: FeModel, state: Body
     acceleration = state.a - state.R.T @ gravity + np.cross(state.alpha, u) + u_ddot
     acceleration = acceleration + np.cross(state.w, np.cross(state.w, u)) + 2.0 * np.cross(state.w, u_dot)
     return -np.asarray(model.M_fe @ acceleration.ravel()).reshape(-1, 3)
+
+
+def second_order(record: Record, body: str, modal: ModalData, state: BodyState) -> Floats:
+    """Resultants (6,) of the inertia forces that the run had and (F1) has not: shortening (F17a).
+
+    Where the run truncated its inertia terms, less those it left out.
+    """
+    data = table(record.case, "bodies", body)
+    own: dict[str, Any] = {
+        "inertia_terms": str(data.get("inertia_terms") or "full"),
+        "stiffening": data.get("geometric_stiffening") is not False,
+    }
+    gravity = np.asarray(record.case.get("gravity") or (0.0, 0.0, 0.0), dtype=float)
+    acceleration = np.concatenate([state.a - state.R.T @ gravity, state.alpha, state.q_ddot])
+    found = []
+    for options in (own, own | {"inertia_terms": "full", "stiffening": False}):
+        M = mass_matrix(modal.integrals, state.q, **options)
+        Q = quadratic_velocity_forces(modal.integrals, state.q, state.q_dot, state.w, **options)
+        found.append((Q - M @ acceleration)[:6])
+    return np.asarray(found[0] - found[1])
 
 
 def marker(record: Record, body: str, frame: str, modal: ModalData | None, k: int) -> Floats:
