@@ -225,6 +225,19 @@ def test_a_material_file_lies_in_the_current_folder(tmp_path, recipe, monkeypatc
     assert ModalData.load(out).source_sha256 != first.source_sha256
 
 
+def test_axes_of_an_orthotropic_material():
+    """Turned by a right angle, the stiff direction lies along y."""
+    wood = {
+        "young": ["12 GPa", "1 GPa", 0.8e9],
+        "poisson": [0.3, 0.3, 0.02],
+        "shear": [9e8, 2e8, 8e8],
+        "density": 500,
+    }
+    turned = make_recipe(PLATE, {"material": {**wood, "rotation": {"axis": [0, 0, 1], "angle": "90 deg"}}})
+    turned, other = turned.materials[""].C_mat, make_recipe(PLATE, {"material": wood}).materials[""].C_mat
+    assert turned[0, 0] == pytest.approx(other[1, 1]) and turned[1, 1] == pytest.approx(other[0, 0])
+
+
 def test_materials_by_cell_set():
     mesh = box((1.0, 1.0, 1.0), (2, 1, 1), element="hex8")
     mesh = Mesh(mesh.points, mesh.cells, cell_sets={"left": {"hex8": np.array([0])}})

@@ -68,10 +68,10 @@ def modal_text(modal: ModalData) -> str:
         + " kg m^2 about the body origin",
     ]
     for name, numbers in modal.materials.items():
-        listed = ", ".join(
-            f"{key} {float(numbers[key]):.6g}{unit}" for key, unit in UNITS.items() if key in numbers
+        listed = [f"{key} {float(numbers[key]):.6g}{unit}" for key, unit in UNITS.items() if key in numbers]
+        lines.append(
+            f"material     {name}: {', '.join(listed if 'E' in numbers else ['anisotropic', *listed])}"
         )
-        lines.append(f"material     {name}: {listed}")
     for name, item in modal.interfaces.items():
         lines.append(
             f"interface    {name}: {item.type}, {len(item.nodes)} nodes, "

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 
 COINCIDENT = 1e-9  # of the size of the mesh: nodes that can only be meant as one
 LARGE = 10.0  # [m] parts above this are more often millimetres than metres
+SMALL = 1e-3  # [m] parts below this are more often metres that were taken for millimetres
 POOR = 0.05  # scaled Jacobian below which a cell is called poor
 LISTED = 5
 
@@ -254,9 +255,16 @@ def _check_hanging(mesh: Mesh, where: str, found: Diagnostics) -> None:
 
 def _check_size(mesh: Mesh, where: str, found: Diagnostics) -> None:
     extent = np.ptp(mesh.points, axis=0)
+    what = "the mesh measures " + " x ".join(f"{value:.4g}" for value in extent) + " m"
     if extent.max() > LARGE:
-        what = "the mesh measures " + " x ".join(f"{value:.4g}" for value in extent) + " m"
         found.warn("mesh.units", where, what, "if these are millimetres, say --unit-system mm")
+    elif extent.max() < SMALL:
+        found.warn(
+            "mesh.units",
+            where,
+            what,
+            "if these are metres, leave out --unit-system mm, or write the file in its unit",
+        )
 
 
 def _check_sets(mesh: Mesh, where: str, found: Diagnostics) -> None:

@@ -176,6 +176,8 @@ class BodyReader:
                     if is_list
                     else v.number(full, item, dimension[name])
                 )
+            if isinstance(value.get("rotation"), Mapping):
+                value["rotation"] = v.rotation((*key, "rotation"), value["rotation"])
             value.setdefault("name", str(key[-1]) if key and key[-1] != "material" else "material")
         elif not isinstance(value, str | Material):
             v.error(key, f"expected a name or a table, found {value!r}")

@@ -224,6 +224,11 @@ def test_millimetres_are_suspected():
     assert codes(check.diagnostics) == ["mesh.units"] and "--unit-system mm" in check.diagnostics[0].remedy
 
 
+def test_parts_below_a_millimetre_are_suspected():
+    check = check_mesh(lattice_mesh("hex8", shape=lambda x: 2e-4 * x))
+    assert codes(check.diagnostics) == ["mesh.units"] and "metres" in check.diagnostics[0].remedy
+
+
 def test_empty_sets_are_named():
     mesh = replace(
         lattice_mesh("hex8"), node_sets={"none": np.zeros(0, dtype=int)}, face_sets={"nothing": {}}
