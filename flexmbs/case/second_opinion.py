@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.case.case import Case, Progress
-from flexmbs.case.runner import execute, settings
+from flexmbs.case.runner import execute, prepare, settings
+from flexmbs.dynamics.minimal import Minimal
 from flexmbs.results import Result
 from flexmbs.simulate.analyses import FORMULATIONS
 
@@ -51,7 +52,15 @@ def other_formulation(case: Case) -> str | None:
     other = OTHER.get(chosen.formulation)
     if other is None or chosen.start != "assembled" or chosen.type not in FORMULATIONS["descriptor"]:
         return None
+    if chosen.type == "kinematics" and not _all_driven(case):
+        return None
     return other
+
+
+def _all_driven(case: Case) -> bool:
+    """Whether drives leave nothing open."""
+    system = prepare(case.with_values(**{"analysis.formulation": "recursive"}))
+    return not len(Minimal(system.evaluator(), system.initial_state()).split.ind)
 
 
 def second_opinion(

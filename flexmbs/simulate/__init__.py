@@ -17,7 +17,7 @@ from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated
 from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
-from flexmbs.simulate.independent import MinimalRun
+from flexmbs.simulate.independent import MinimalRun, check_offered
 from flexmbs.simulate.items import counts_of, indeterminate, topology_items
 from flexmbs.simulate.kinematic import KinematicRun
 from flexmbs.simulate.linear import linear_items
@@ -68,6 +68,8 @@ def simulate(
     settings = replace(settings, t_end=t_end)
     counts = counts_of(system, state)
     evaluator = system.evaluator()
+    if settings.formulation in OTHERS:
+        check_offered(system, evaluator, state, settings)
     history = History(system, equations(system, evaluator), indeterminate(counts))
     linear = linear_items(system, state) if settings.type == "linearize" else {}
     writer = ResultWriter(
@@ -81,11 +83,11 @@ def simulate(
     )
     watch = Watch(system)
     with writer:
-        if settings.type in FOLLOWED:
-            choice, motion = _followed(system, state, evaluator, history, settings, say)
-        elif settings.formulation in OTHERS:
+        if settings.formulation in OTHERS:
             kind = OTHERS[settings.formulation]
             choice, motion = formulated(kind, system, state, evaluator, history.sampler, settings)
+        elif settings.type in FOLLOWED:
+            choice, motion = _followed(system, state, evaluator, history, settings, say)
         else:
             choice, motion = _integrated(system, state, settings, say)
         if writer.resumed is not None:

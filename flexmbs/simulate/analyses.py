@@ -18,7 +18,7 @@ TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "l
 FOLLOWED = ("kinematics", "inverse_dynamics")  # the motion is given
 SINGLE = ("assembly", "statics", "linearize")  # one state
 #: formulations with the analyses that they offer
-OTHERS = ("assembly", "dynamics")
+OTHERS = ("assembly", "kinematics", "dynamics")
 FORMULATIONS = {"recursive": TYPES, "descriptor": OTHERS, "minimal": OTHERS}
 METHODS = ("auto", "dop853", "radau")  # of the formulations beside the recursion
 

@@ -10,13 +10,31 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluate import position_rates
 from flexmbs.dynamics.minimal import Minimal
+from flexmbs.errors import Diagnostic, UsageError
 from flexmbs.integrate import Chunk
 from flexmbs.model.state import State
 from flexmbs.simulate.dependent import FormulationRun
+from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
 #: coordinates are chosen anew where G_d has lost this part of its condition, and the new ones gain that much
 WORSE, BETTER = 0.1, 3.0
+
+
+def check_offered(system: Any, evaluator: Any, state: State, settings: RunSettings) -> None:
+    """Refuse what the mechanism asks for beyond its formulation, before anything is written.
+
+    Kinematics is dynamics with nothing left to move: drives must leave nothing open.
+    """
+    where, name = "analysis.formulation", settings.formulation
+    idle = len(Minimal(evaluator, state).split.ind) if settings.type == "kinematics" else 0
+    if idle:
+        what = f'{idle} freedoms are not driven, and formulation = "{name}" does not choose for them'
+        remedy = 'drive them, or choose formulation = "recursive"'
+        raise UsageError(Diagnostic(where, where, what, remedy))
+    if name == MinimalRun.formulation and len(system.laws.tables.press_law):
+        what = f'friction by the reaction of a joint is not offered with formulation = "{name}"'
+        raise UsageError(Diagnostic(where, where, what, 'choose "recursive" or "descriptor"'))
 
 
 class MinimalRun(FormulationRun):

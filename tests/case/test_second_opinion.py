@@ -80,4 +80,6 @@ def test_cases_that_have_a_second_formulation():
     assert other("double-wishbone.toml") == "descriptor"
     assert other("double-wishbone.toml", **{"analysis.formulation": "descriptor"}) == "recursive"
     assert other("double-wishbone.toml", **{"analysis.start": "equilibrium"}) is None
+    assert other("slider-crank-driven.toml") == "descriptor"
+    assert other("rssr.toml") is None  # a rod that may spin between its balls
     assert other("slider-crank-driven.toml", **{"analysis.type": "statics"}) is None

@@ -7,6 +7,7 @@ from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.minimal import Minimal
+from flexmbs.errors import UsageError
 from flexmbs.resources import resource
 from flexmbs.simulate import independent
 from flexmbs.simulate.independent import MinimalRun
@@ -108,3 +109,18 @@ def test_rows_of_rounding_are_not_taken_for_constraints_F29():
     system = build(Case.load(resource("cases") / "slider-crank.toml").model())
     split = Minimal(system.evaluator(), system.initial_state()).split
     assert (len(split.ind), len(split.dep), len(split.rows)) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
+def test_kinematics_needs_all_freedoms_driven_F35(tmp_path, formulation):
+    case = Case.load(resource("cases") / "rssr.toml", **{"analysis.formulation": formulation})
+    with pytest.raises(UsageError, match="1 freedoms are not driven"):
+        execute(case, tmp_path / "a.h5")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
+def test_driven_mechanisms_meet_their_expected_values_F35(tmp_path, formulation):
+    case = Case.load(resource("cases") / "cardan-driven.toml", **{"analysis.formulation": formulation})
+    done = execute(case, tmp_path / "a.h5")
+    assert [str(item) for item in done.comparisons if not item.passed] == []
