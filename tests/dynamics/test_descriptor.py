@@ -12,6 +12,7 @@ from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
 from flexmbs.resources import resource
 from tests.dynamics.mechanisms import moving_state, random_mechanism
+from tests.model.test_couplings import four_bar
 
 CASES = sorted(path.name for path in resource("cases").glob("*.toml") if ".reduce." not in path.name)
 
@@ -128,3 +129,20 @@ def opposed(rows_at):
         return g, g_dot, gamma, coef
 
     return at
+
+
+@pytest.mark.parametrize("weightless", ["rod", "rocker"])
+def test_a_massless_link_in_a_loop_moves_as_by_the_recursion_F26a(weightless):
+    model = four_bar()
+    body = model.bodies[weightless]
+    body.mass, body.inertia = 0.0, np.zeros((3, 3))
+    assert_same(*both(model, lambda tree: tree.initial_state()), rtol=1e-9)
+
+
+def test_a_massless_body_that_nothing_holds_is_an_error():
+    model = Model(gravity=(0, 0, -9.81))
+    model.add(RigidBody(name="ghost"))
+    model.add(JOINTS["revolute"](name="j", from_frame="ground", to_frame="ghost"))
+    absolute = build(model, formulation="descriptor")
+    with pytest.raises(SolverError, match="inertia"):
+        absolute.forward_dynamics(absolute.initial_state())
