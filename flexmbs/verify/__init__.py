@@ -49,7 +49,7 @@ def lines_of(name: str, problem: Problem, runs: Runs) -> Iterator[Line]:
     """All lines of one problem, with its name and purpose."""
     reference = read(name)
     for case in problem.cases:
-        for line in runs.lines(case, problem.methods):
+        for line in runs.lines(case, problem.not_for):
             yield replace(line, problem=name, proves=problem.proves)
     if problem.check is not None:
         for line in _timed(problem.check(reference, runs.quick)):
