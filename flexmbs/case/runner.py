@@ -138,7 +138,7 @@ def settings(case: Case) -> RunSettings:
         start = str(case.source.folder_of(("analysis", "start")) / start)
     return RunSettings(
         type=analysis.type,
-        t_end=float(analysis.t_end or 0.0),
+        t_end=_end(case),
         method=analysis.method,
         rtol=float(analysis.rtol),
         atol=float(analysis.atol),
@@ -151,6 +151,17 @@ def settings(case: Case) -> RunSettings:
         times=tuple(float(t) for t in output.times),
         checkpoint_every=float(output.checkpoint_every) if output.checkpoint_every is not None else None,
     )
+
+
+def _end(case: Case) -> float:
+    """`t_end`; inverse dynamics without one goes to the end of the motion."""
+    analysis = case.spec.analysis
+    assert analysis is not None
+    if analysis.t_end is None and analysis.type == "inverse_dynamics" and analysis.motion is not None:
+        from flexmbs.simulate.motion import end_of_motion
+
+        return end_of_motion(case.source.folder_of(("analysis", "motion")) / analysis.motion)
+    return float(analysis.t_end or 0.0)
 
 
 def result_path(case: Case) -> Path:

@@ -39,6 +39,21 @@ def measured_drives(system: Any, path: str | Path) -> list[Drive]:
     return drives
 
 
+def end_of_motion(path: str | Path) -> float:
+    """Last time of a motion file, where an analysis without `t_end` ends."""
+    path = Path(path)
+    if path.suffix == ".h5":
+        return float(Result.load(path)["time"][-1])
+    try:
+        times = np.genfromtxt(path, delimiter=",", skip_header=1, usecols=0, ndmin=1, encoding="utf-8-sig")
+    except (OSError, ValueError, UnicodeDecodeError) as error:
+        what = f"cannot be read: {str(error).splitlines()[0]}"
+        raise InputError(Diagnostic("motion.file", str(path), what)) from None
+    if not len(times) or not np.isfinite(times[-1]):
+        raise InputError(Diagnostic("motion.rows", path.name, "its last row has no time"))
+    return float(times[-1])
+
+
 def _from_csv(system: Any, path: Path) -> dict[str, Any]:
     try:
         header, *_ = path.read_text(encoding="utf-8-sig").split("\n", 1)
