@@ -98,6 +98,10 @@ class ModalData:
         """The modes as a moving picture: in a notebook in place, else in the browser."""
         return import_module("flexmbs.post.show").show(self)  # late: pictures stand above this room
 
+    def _repr_html_(self) -> str:
+        """A small table in notebooks."""
+        return str(import_module("flexmbs.post.cards").card(self))  # late, as for show()
+
     def select(
         self,
         modes: Sequence[int] | None = None,

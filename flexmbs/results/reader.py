@@ -215,6 +215,10 @@ class Result(Branch):
         """The motion as a moving picture: in a notebook in place, else in the browser."""
         return import_module("flexmbs.post.show").show(self)  # late: pictures stand above this room
 
+    def _repr_html_(self) -> str:
+        """A small table in notebooks."""
+        return str(import_module("flexmbs.post.cards").card(self))  # late, as for show()
+
     def to_xarray(self) -> Any:
         """The whole result as an `xarray.DataTree`."""
         return frames.to_xarray(self)

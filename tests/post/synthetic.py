@@ -207,7 +207,7 @@ def write_unfinished(path, n=11, t_end=0.1):
     return path
 
 
-def write_result(path, n=201, t_end=0.1, case_data=None, without=(), items=True, linear=None):
+def write_result(path, n=201, t_end=0.1, case_data=None, without=(), items=True, linear=None, said=None):
     """Result file at `path`, and beside it `rod.modal.h5`."""
     path = Path(path)
     if not (path.parent / "rod.modal.h5").exists():
@@ -233,6 +233,8 @@ def write_result(path, n=201, t_end=0.1, case_data=None, without=(), items=True,
             write_items(root, {"provenance": {"case_resolved": resolved, "log": "made by formulas"}})
         if linear is not None:
             write_items(root, {"linear": linear})
+        if said is not None:
+            write_items(root, {"summary": {"text": said}})
         hdf5.attributes(
             root, status="complete", message="", t_reached=t_end, case_sha256="0" * 64, wall_seconds=0.1
         )

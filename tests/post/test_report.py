@@ -7,7 +7,7 @@ import pytest
 
 from flexmbs.cli.main import main
 from flexmbs.post.record import Record
-from flexmbs.post.report import report
+from flexmbs.post.report import report, sections
 from flexmbs.post.report.facts import energy_error
 from flexmbs.post.report.graph import graph_svg, topology_graph
 from flexmbs.post.report.markup import table
@@ -94,3 +94,15 @@ def test_report_on_a_phone_does_not_scroll_sideways(written):
         page.open(written[1])
         page.wait("window.flexmbs && window.flexmbs.ready")
         assert page.run("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_the_run_said_at_its_end_is_told(tmp_path):
+    said = "12 steps with dopri5\nwarning: 3 redundant constraint rows"
+    record = Record.load(write_result(tmp_path / "a.h5", n=5, said=said))
+    assert "<li>3 redundant constraint rows</li>" in sections.warnings(record, [])
+    assert sections.closing_lines(record, warning=False) == ["12 steps with dopri5"]
+
+
+def test_report_has_a_picture_for_print(written):
+    text = written[1].read_text()
+    assert text.count('<img class="still"') == 1 and "img.still { display: block; }" in text

@@ -21,3 +21,22 @@ def test_result_shows_itself_in_notebooks(result_path, tmp_path):
 def test_modal_data_show_their_modes(result_path):
     picture = ModalData.load(result_path.parent / "rod.modal.h5").show()
     assert "bending y" in picture.page and "<title>rod</title>" in picture.page
+
+
+def test_result_is_a_table_in_notebooks(result_path):
+    text = Result.load(result_path)._repr_html_()
+    assert text.startswith("<table>") and "rod (flexible)" in text and "complete, t = 0 to 0.1 s" in text
+    assert len(text) < 4000
+
+
+def test_modal_data_are_a_table_in_notebooks(result_path):
+    text = ModalData.load(result_path.parent / "rod.modal.h5")._repr_html_()
+    assert text.startswith("<table>") and "frequencies [Hz]" in text and len(text) < 4000
+
+
+def test_names_are_escaped(tmp_path):
+    from tests.post.synthetic import case, write_result
+
+    bad = case()
+    bad["title"] = "<script>"
+    assert "<script>" not in Result.load(write_result(tmp_path / "a.h5", n=3, case_data=bad))._repr_html_()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from flexmbs import __version__
+from flexmbs.errors import MissingComponentError
 from flexmbs.post.animation.animate import curves_of, first_curves
+from flexmbs.post.animation.frames import View
 from flexmbs.post.animation.page import (
     Arrays,
     animation_page,
@@ -22,6 +25,7 @@ from flexmbs.post.animation.page import (
     web_file,
     write_page,
 )
+from flexmbs.post.animation.pictures import write_pictures
 from flexmbs.post.animation.shapes import system_modes
 from flexmbs.post.channels import select
 from flexmbs.post.record import Record
@@ -113,7 +117,22 @@ def animation_frame(record: Record, scene: Scene) -> str:
     """The animation page inside a frame of the report, so that neither disturbs the other."""
     curves = curves_of(record)
     page_text = animation_page(scene, curves, first_curves(curves), system_modes(record, scene))
-    return f'<iframe title="animation" srcdoc="{escape(page_text)}"></iframe>'
+    return f'<iframe title="animation" srcdoc="{escape(page_text)}"></iframe>' + still(record, scene)
+
+
+def still(record: Record, scene: Scene) -> str:
+    """A picture of the middle of the motion, for print; nothing where Pillow is not installed."""
+    view = View(size=(1200, 675), time=float(record.time[record.n_samples // 2]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "still.png"
+        try:
+            write_pictures(path, scene, view, None, system_modes(record, scene))
+        except MissingComponentError:
+            return ""
+        data = base64.b64encode(path.read_bytes()).decode("ascii")
+    return (
+        f'<img class="still" alt="the mechanism at t = {view.time:.5g} s" src="data:image/png;base64,{data}">'
+    )
 
 
 def page(record: Record, parts: list[tuple[str, str, str]], figures: Figures) -> str:

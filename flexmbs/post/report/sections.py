@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flexmbs.post.report.report import Figures
 
 MAX_FIGURES = 10
+WARNING = "warning: "
 
 
 def headline(record: Record) -> str:
@@ -42,7 +43,8 @@ def overview(record: Record) -> str:
         for name in ("type", "formulation", "method")
         if analysis.get(name) is not None
     )
-    text = f"Time from {record.time[0]:.6g} s to {record.time[-1]:.6g} s in {record.n_samples} samples."
+    samples = "1 sample" if record.n_samples == 1 else f"{record.n_samples} samples"
+    text = f"Time from {record.time[0]:.6g} s to {record.time[-1]:.6g} s in {samples}."
     text += f" Analysis: {said}." if said else ""
     return markup.facts(key_facts(record).items()) + markup.paragraph(text)
 
@@ -177,7 +179,8 @@ def solver(record: Record, figures: Figures) -> str:
             )
     if not rows:
         return ""
-    body = markup.table(["quantity", "least", "mean", "largest"], rows)
+    body = "".join(markup.paragraph(line) for line in closing_lines(record, warning=False))
+    body += markup.table(["quantity", "least", "mean", "largest"], rows)
     return body + figures.figure(["solver.step_size"], "step size")
 
 
@@ -192,6 +195,12 @@ def linear(record: Record) -> str:
     return markup.table(["mode", "frequency [Hz]", "damping ratio"], rows)
 
 
+def closing_lines(record: Record, *, warning: bool) -> list[str]:
+    """Lines of what the run said at its end, its warnings or the rest."""
+    lines = str(record.get("summary/text", "")).splitlines()
+    return [line for line in lines if line.strip() and line.startswith(WARNING) == warning]
+
+
 def warnings(record: Record, notes: list[str]) -> str:
     times, kinds, texts = (record.get(f"events/{name}") for name in ("time", "kind", "text"))
     rows = [
@@ -202,6 +211,7 @@ def warnings(record: Record, notes: list[str]) -> str:
     ]
     said = record.get("provenance/warnings")
     listed = said if isinstance(said, list) else [said] if isinstance(said, str) and said.strip() else []
+    listed = [*listed, *(line.removeprefix(WARNING) for line in closing_lines(record, warning=True))]
     body = markup.listing([str(text) for text in listed], "warning") if listed else ""
     body += markup.table(["time [s]", "kind", "what happened"], rows[:200]) if rows else ""
     body += (
