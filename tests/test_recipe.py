@@ -308,6 +308,7 @@ def test_an_option_of_material_replaces_that_of_the_recipe(recipe):
             'sise = 3\nsize = ["=2*half", "40 mm", 0.03]',
             "bar.toml:13:8  error  mesh.sise: unknown key of a box",
         ),
+        ("", "bar.toml:11:1  error  mesh.size: is missing for a box"),
     ],
 )
 def test_mistakes_of_a_shape_have_their_line(recipe, new, place):
@@ -315,6 +316,20 @@ def test_mistakes_of_a_shape_have_their_line(recipe, new, place):
     with pytest.raises(InputError) as caught:
         fm.reduce(recipe)
     assert place in str(caught.value)
+
+
+def test_points_need_a_stiffness_and_tubes_a_bore():
+    given = {"shape": "points", "points": [[0, 0, 0], [1, 0, 0]], "masses": [1, 2]}
+    with pytest.raises(InputError, match="given: lacks stiffness"):
+        fm.reduce({"mesh": given, "given": {"values": [[[0, 0, 0], [0, 1, 0]]]}})
+    with pytest.raises(InputError, match="mesh.inner_radius  error  is missing for a tube"):
+        fm.reduce({"mesh": {"shape": "tube", "radius": 1, "length": 1, "divisions": [1, 8, 1]}}, modes=0)
+
+
+def test_rotations_that_are_not_held_are_named(recipe):
+    recipe.write_text(BAR.replace("[interfaces]", "[fix]\nz_min = 'y rz'\n[interfaces]").split("left =")[0])
+    warnings = fm.reduce(recipe).quality["warnings"]
+    assert any("fix.z_min: nodes of solids have no rotations" in text for text in warnings)
 
 
 def test_interfaces_that_share_nodes_have_their_line(recipe):

@@ -50,7 +50,8 @@ class _Field:
         except (TypeError, ValueError):
             result = np.zeros(0)
         if result.shape != (3,) or not np.isfinite(result).all():
-            raise _Wrong(f"{name} must be three numbers")
+            choices = ", or x, y, z" if name in ("axis", "normal") else ""
+            raise _Wrong(f"{name} must be three numbers{choices}")
         return result
 
     def direction(self, name: str, default: Any = None) -> Floats:

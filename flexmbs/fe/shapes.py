@@ -198,8 +198,10 @@ SHAPES: dict[str, dict[str, str]] = {
     "points": {"points": "places", "masses": "masses", "inertias": "inertias"},
 }  # fmt: skip
 SHAPES["tube"] = SHAPES["cylinder"]
-REQUIRED = {"box": "size divisions", "plate": "size divisions", "cylinder": "radius length divisions",
-            "tube": "radius length divisions", "beam": "section", "points": "points masses"}  # fmt: skip
+REQUIRED = {
+    "box": "size divisions", "plate": "size divisions", "cylinder": "radius length divisions",
+    "tube": "radius inner_radius length divisions", "beam": "section", "points": "points masses",
+}  # fmt: skip
 
 
 def build_shape(table: Mapping[str, Any]) -> tuple[Mesh, list[PointMass]]:

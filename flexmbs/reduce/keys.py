@@ -103,13 +103,19 @@ class RecipeReader(BodyReader):
         table = self.data.get(name, {})
         if self.v.file is None or not isinstance(table, Mapping):
             return {}
-        return {str(key): self.v.where((name, key)) for key in table}
+        return {"": self.v.where((name,))} | {str(key): self.v.where((name, key)) for key in table}
 
     def cross_check(self, recipe: Recipe) -> None:
         v = self.v
         if recipe.method == "given":
             if recipe.given is None:
                 v.error(("method",), 'method = "given" needs a table [given]', code="recipe.given")
+            elif recipe.given.stiffness is None and isinstance(recipe.mesh, dict) and "masses" in recipe.mesh:
+                what, remedy = (
+                    "lacks stiffness, which points have not of themselves",
+                    "stiffness = [[0]] is none",
+                )
+                v.error(("given",), what, remedy, code="recipe.given")
             return
         chosen = sum(x is not None for x in (recipe.modes, recipe.fmax, recipe.tol))
         if recipe.given is not None:
@@ -159,19 +165,9 @@ class RecipeReader(BodyReader):
     def interfaces(self) -> tuple[InterfaceSpec, ...]:
         v, result = self.v, []
         keys = (
-            "set",
-            "node",
-            "tie",
-            "dofs",
-            "pos",
-            "rot",
-            "plane",
-            "cylinder",
-            "sphere",
-            "box",
-            "nearest",
-            "tolerance",
-        )
+            "set", "node", "tie", "dofs", "pos", "rot",
+            "plane", "cylinder", "sphere", "box", "nearest", "tolerance",
+        )  # fmt: skip
         for name, value in v.table(("interfaces",), self.data.get("interfaces", {})).items():
             key: Key = ("interfaces", name)
             if isinstance(value, str):

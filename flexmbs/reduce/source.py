@@ -103,7 +103,8 @@ def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
         found = Diagnostics()
         for item in error.diagnostics:  # mesh.size, mesh.section.tube; the first of several
             key = item.where.partition(".")[2].split(".")[0].split(",")[0]
-            _extend(found, InputError(item), item.where, recipe.mesh_where.get(key, ""))
+            where = recipe.mesh_where.get(key, recipe.mesh_where.get("", ""))
+            _extend(found, InputError(item), item.where, where)
         raise InputError(*found.errors) from None
 
 
@@ -172,8 +173,15 @@ def _fixed(recipe: Recipe, mesh: Mesh, n_per_node: int, found: Diagnostics) -> I
             continue
         nodes = mesh.node_set_of(name)
         usable = [k for k in dofs if k < n_per_node]
-        if len(usable) < len(dofs) and not usable:
-            found.error("recipe.fix", f"fix.{name}", "nodes of solids have no rotations", 'hold "x y z"')
+        if len(usable) < len(dofs):
+            where, what = (
+                recipe.fix_where.get(name, recipe.name),
+                f"fix.{name}: nodes of solids have no rotations",
+            )
+            if usable:
+                found.warn("recipe.fix", where, what, 'hold "x y z"')
+            else:
+                found.error("recipe.fix", where, what, 'hold "x y z"')
         parts += [nodes * n_per_node + k for k in usable]
     return np.unique(np.concatenate(parts))
 
