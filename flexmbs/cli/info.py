@@ -18,7 +18,7 @@ PARTS = ("bodies", "joints", "couplings", "drives", "forces", "sensors", "metric
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="modal data, result, or mesh")
+    parser.add_argument("file", metavar="FILE", help="modal data, result, case, recipe or mesh")
     parser.add_argument("--unit-system", choices=("m", "mm"), default="m", help="unit of a mesh file")
 
 
@@ -37,6 +37,10 @@ def run(args: argparse.Namespace) -> Output:
     if path.suffix.lower() in (".h5", ".hdf5"):
         with hdf5.open_checked(path, format=tuple(READERS), max_version=1):
             raise InputError(Diagnostic("file.format", str(path), "is no file that info knows"))
+    if path.suffix.lower() == ".toml":
+        from flexmbs.case.summary import toml_info
+
+        return Output(*toml_info(path))
     from flexmbs.certificate.summary import mesh_info
 
     return Output(*mesh_info(path, 1e-3 if args.unit_system == "mm" else 1.0))

@@ -50,3 +50,12 @@ def test_info_of_a_file_cut_off(tmp_path, capsys):
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     assert main(["info", str(path)]) == 3
     assert "not a readable HDF5 file" in capsys.readouterr().err
+
+
+def test_info_of_a_case_and_of_a_recipe(capsys):
+    assert main(["info", str(resource("cases", "slider_crank.toml")), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["bodies"] == {"crank": "rigid", "rod": "flexible", "slider": "rigid"}
+    assert data["drives"] == {"motor": "main"} and data["parameters"]["r"] == 0.05
+    assert main(["info", str(resource("meshes", "rod.reduce.toml"))]) == 0
+    assert "tangent:bore_big" in capsys.readouterr().out
