@@ -168,7 +168,7 @@ class Descriptor:
         here = self.place(state)
         evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
         force = self._force(here, self.ws.tau_coord)
-        z_ddot, _, left = self.factorise(here).solve(force, -here.gamma)
+        z_ddot, left = self._solve(here, force, -here.gamma, 1e-13)
         self._check(state, left)
         return self.at.to_speeds(z_ddot, here.H)
 
@@ -177,28 +177,36 @@ class Descriptor:
 
         Returns the largest closure of positions, of speeds, and the number of corrections.
         """
-        count, saddle = 0, None
+        count, here = 0, self.place(state)
         for level in range(2):
             for k in range(most + 1):
-                here = self.place(state)
                 error = float(np.abs(here.g if level == 0 else here.g_dot).max(initial=0.0))
                 if error <= tolerance or k == most or not np.isfinite(error):
                     break
-                if saddle is None or k > 3:
-                    saddle = self.factorise(here)
-                saddle.use(here.M, here.Phi)
-                change = saddle.solve(np.zeros(self.at.n), -(here.g if level == 0 else here.g_dot))[0]
+                left = -(here.g if level == 0 else here.g_dot)
+                change = self._solve(here, np.zeros(self.at.n), left, 1e-6)[0]
                 count += 1
                 if level == 0:
                     state.pos += change
                     self._normalise(state)
                 else:
                     state.vel += self.at.to_speeds(change, here.H)
+                here = self.place(state)
             if level == 0:
                 worst = error
-        self.evaluator.kinematics(state)
-        state.turns[:] = self.relations.at(self.ws, state.turns).value
+        state.turns[:] = here.found.value
         return worst, error, count
+
+    def _solve(self, here: Place, b: Array, c: Array, enough: float) -> tuple[Array, float]:
+        """z of the saddle equations and what is left; by the last factors where they lead there."""
+        if self.saddle is not None:
+            self.saddle.use(here.M, here.Phi)
+            z, _, left = self.saddle.solve(b, c)
+            if left <= enough:
+                return z, left
+        self.saddle = self.factorise(here)
+        z, _, left = self.saddle.solve(b, c)
+        return z, left
 
     def _normalise(self, state: State) -> None:
         e = state.pos[self.at.e_of]
