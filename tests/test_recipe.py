@@ -361,3 +361,11 @@ def test_units_follow_the_scale_of_the_modes(tmp_path, recipe):
             names = ("inertia/m_ff", "inertia/K_ff", "modes/Phi")
             assert " ".join(file[name].attrs["units"].decode() for name in names) == expected
             assert file["quality/mass"].attrs["units"] == b"kg"
+
+
+def test_the_certificate_holds_the_error_against_tol(tmp_path, recipe, capsys):
+    assert main(["reduce", str(recipe), "--quiet", "--tol", "0.05", "--fmax", "3 kHz"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "over the band" in line)
+    assert "<= 5e-02" in line and " ok" in line
+    assert main(["info", str(tmp_path / "bar.modal.h5")]) == 0
+    assert line in capsys.readouterr().out

@@ -50,12 +50,19 @@ REMEDIES = {
 }
 
 
-def certify(reduction: Any, modal: ModalData, where: str, materials: Mapping[str, Material]) -> ModalData:
-    """The modal data with their certificate; raises when a test says that they are wrong."""
+def certify(
+    reduction: Any, modal: ModalData, where: str, materials: Mapping[str, Material], tol: float | None = None
+) -> ModalData:
+    """The modal data with their certificate; raises when a test says that they are wrong.
+
+    `tol` is the error over the band that was asked for.
+    """
     quality: dict[str, Any] = {"rigid_modes": int(reduction.model.rigid.shape[1])}
     quality |= inertia_tests(reduction, modal, materials)
     quality |= model_tests(reduction, modal)
     quality |= basis_tests(reduction)
+    if tol is not None:
+        quality["reduction_tolerance"] = tol
     found = Diagnostics()
     found.extend(reduction.source.warnings)
     found.extend(reduction.warnings)

@@ -24,6 +24,7 @@ def certificate_text(modal: ModalData) -> str:
     """One line per test: what, value, bound, verdict; then the warnings."""
     quality = modal.quality
     bounds = {**ERRORS, **WARNINGS}
+    bounds["reduction_error"] = float(quality.get("reduction_tolerance", bounds["reduction_error"]))
     lines = ["certificate"]
     lines.append(f"  {'rigid motions':<34} {quality.get('rigid_modes', 6):>10}")
     for name, label in LABELS.items():

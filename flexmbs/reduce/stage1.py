@@ -87,7 +87,7 @@ def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
     tell(0.7, "integrating")
     modal = _modal_data(recipe, reduction)
     tell(0.9, "checking")
-    modal = certify(reduction, modal, recipe.name, recipe.materials)
+    modal = certify(reduction, modal, recipe.name, recipe.materials, recipe.tol)
     logger.info("%s: %d modes in %.2f s", recipe.name, modal.nf, time.perf_counter() - started)
     tell(1.0, "done")
     return modal
