@@ -45,8 +45,12 @@ class Line:
         return bool(self.ratio <= 1.0)  # false for a nan
 
     def data(self) -> dict[str, Any]:
-        ratio = self.ratio if np.isfinite(self.ratio) else None
-        return asdict(self) | {"error": self.error, "ratio": ratio, "passed": self.passed}
+        """Plain data; what is not a finite number is None, for JSON has no other word."""
+        values = asdict(self) | {"error": self.error, "ratio": self.ratio, "passed": self.passed}
+        return {
+            key: None if isinstance(value, float) and not np.isfinite(value) else value
+            for key, value in values.items()
+        }
 
 
 def compare(

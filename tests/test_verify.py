@@ -1,0 +1,86 @@
+"""The verification command: complete, honest about misses, tied to the reference files."""
+
+import re
+
+import numpy as np
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.cli.main import main
+from flexmbs.errors import UsageError
+from flexmbs.resources import resource
+from flexmbs.verify import PROBLEMS, verify
+from flexmbs.verify.reference import names, read
+from flexmbs.verify.report import Line, Report, compare, not_below
+from tests.validation_page import page
+
+
+def test_every_reference_problem_is_verified():
+    assert sorted(PROBLEMS) == names()
+    assert len(names()) == 35
+    for name, problem in PROBLEMS.items():
+        assert bool(problem.cases) != (problem.check is not None), name
+
+
+@pytest.mark.parametrize("name", [name for name, problem in PROBLEMS.items() if problem.cases])
+def test_cases_name_their_reference_and_have_its_numbers(name):
+    """Every long number of [expected] stands in the reference file, or follows from one there."""
+    known = numbers_of((resource("cases", "reference", f"{name}.json")).read_text())
+    found = 0
+    for case in PROBLEMS[name].cases:
+        text = (resource("cases") / case).read_text()
+        assert f"reference/{name}.json" in text
+        long = [x for x in numbers_of(text[text.index("[expected]") :]) if len(f"{x:.15g}".strip("-0.")) > 9]
+        found += sum(np.isclose(np.abs(known), abs(x), rtol=1e-9, atol=0).any() for x in long)
+        assert Case.load(resource("cases") / case).spec.expected
+    assert found or name in ("linkage-slider-crank-equal-links",), "no number of the reference is compared"
+
+
+def numbers_of(text):
+    return np.array([float(x) for x in re.findall(r"-?\d+\.?\d*(?:[eE][-+]?\d+)?", text)])
+
+
+def test_stated_tolerances_are_read_from_the_text():
+    assert read("fe-beam-cantilever").tolerances == [1e-6, 0.01]
+    assert read("fe-shaft-torsion").tolerances == [0.005, 1e-6]
+
+
+def test_worst_number_is_shown_and_nan_is_a_miss():
+    line = compare("x", [1.0, 2.1, 3.0], [1.0, 2.0, 3.0], rtol=0.1)
+    assert (line.obtained, line.reference) == (2.1, 2.0) and line.passed
+    assert not compare("x", [1.0, np.nan], [1.0, 2.0], rtol=0.1).passed
+    assert not compare("x", 1.0, 0.0).passed and compare("x", 0.0, 0.0).passed
+    assert not_below("x", [1.1, 1.2], [1.0, 1.0], rtol=1e-9).passed
+    assert not not_below("x", [1.1, 0.9], [1.0, 1.0], rtol=1e-9).passed
+
+
+def test_a_miss_fails_the_report_and_is_shown():
+    good, bad = (Line("a", 1.0, 1.0, 0.1, problem="p"), Line("b", 1.0, 2.0, 0.1, problem="p"))
+    assert Report([good]).passed and not Report([good, bad]).passed and not Report().passed
+    assert "MISS" in Report([good, bad]).text and "1 OUTSIDE TOLERANCE" in Report([good, bad]).text
+
+
+def test_unknown_problem_is_named():
+    with pytest.raises(UsageError, match="rigid-heavy-top"):
+        verify(["rigid-heavy-tap"])
+
+
+def test_command_runs_a_problem_of_each_kind(capsys):
+    assert main(["verify", "--quick", "fe-hex8-element", "force-point-on-flexible-node", "--quiet"]) == 0
+    text = capsys.readouterr().out
+    assert "fe-hex8-element" in text and "force-on-node" in text and "2 problems" in text
+
+
+def test_miss_ends_with_exit_code_6(monkeypatch, capsys):
+    monkeypatch.setattr("flexmbs.verify.reference.Reference.tolerances", [1e-30])
+    assert main(["verify", "--quick", "fe-hex8-element", "--quiet"]) == 6
+    assert "MISS" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_every_method_and_formulation_that_is_offered():
+    report = verify(["joint-screw"])
+    assert report.passed
+    runs = {(line.formulation, line.method) for line in report.lines}
+    assert {("recursive", "dopri5"), ("recursive", "generalized-alpha")} <= runs
+    assert "## joint-screw" in page(report.data())

@@ -1,0 +1,89 @@
+"""Writes docs/validation.md from the output of `flexmbs verify --json`.
+
+flexmbs verify --json > verify.json && python -m tests.validation_page verify.json
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from flexmbs.verify.problems import PROBLEMS
+from flexmbs.verify.reference import read
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "validation.md"
+
+COLUMNS = (
+    "case", "formulation", "method", "quantities", "closest to its tolerance",
+    "reference", "obtained", "error", "tolerance", "met",
+)  # fmt: skip
+
+HEAD = """\
+# Validation
+
+This page is made by a command, from what the program answered:
+
+    flexmbs verify --json > verify.json && python -m tests.validation_page verify.json
+
+The {problems} reference problems travel with the package (`cases/reference`), each with its source and the
+way it was checked. Those of bodies (`fe-...`) are reduced anew by recipes and compared with the numbers of
+the files; those of mechanisms run as the cases named here, every line of `[expected]` being compared, in each
+formulation and by each integrator that is offered and applies. A row is one run: of its quantities the one
+that is closest to its tolerance, and the number of all of them. `rk4` runs at a tenth of the tolerance of
+the case, the methods of variable and of second order at a hundredth, since they add up more of the local
+errors.
+
+In all: {count} quantities in {runs} runs, {misses} outside their tolerance, {seconds:.0f} s.
+"""
+
+
+def runs(lines):
+    """Lines by run (model, formulation, method), in order."""
+    found = {}
+    for line in lines:
+        found.setdefault((line["note"], line["formulation"], line["method"]), []).append(line)
+    return found
+
+
+def row(lines):
+    worst = max(lines, key=lambda line: float("inf") if line["ratio"] is None else line["ratio"])
+    quantity = worst["quantity"].replace("|", "\\|")
+    numbers = (worst["reference"], worst["obtained"], worst["error"], worst["tolerance"])
+    texts = ("-" if x is None else f"{x:.{digits}g}" for x, digits in zip(numbers, (9, 9, 2, 2), strict=True))
+    met = "yes" if all(line["passed"] for line in lines) else "**no**"
+    names = (worst["note"] or "-", worst["formulation"], worst["method"], str(len(lines)), quantity)
+    return f"| {' | '.join((*names, *texts, met))} |"
+
+
+def section(name, lines):
+    """One problem: title, what it proves, its runs, and the integrators that do not apply."""
+    problem = PROBLEMS[name]
+    text = [f"## {name}", "", f"{read(name).title}. Proves: {problem.proves}."]
+    if problem.cases:
+        text[-1] += f" Cases: {', '.join(f'`cases/{case}`' for case in problem.cases)}."
+    text += [
+        "",
+        f"| {' | '.join(COLUMNS)} |",
+        "|" + " --- |" * len(COLUMNS),
+        *(row(group) for group in runs(lines).values()),
+    ]
+    if problem.not_for:
+        left_out = "; ".join(f"`{method}`: {reason}" for method, reason in problem.not_for.items())
+        text += ["", f"Not run: {left_out}."]
+    return "\n".join(text)
+
+
+def page(data):
+    lines = data["lines"]
+    names = list(dict.fromkeys(line["problem"] for line in lines))
+    groups = {name: [line for line in lines if line["problem"] == name] for name in names}
+    head = HEAD.format(
+        problems=data["problems"], count=len(lines), seconds=data["seconds"],
+        runs=sum(len(runs(group)) for group in groups.values()),
+        misses=sum(not line["passed"] for line in lines),
+    )  # fmt: skip
+    missing = [f"Not installed, {what}: {why}." for what, why in data["missing"].items()]
+    return "\n\n".join([head, *missing, *(section(name, group) for name, group in groups.items())]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(json.loads(Path(sys.argv[1]).read_text())))
