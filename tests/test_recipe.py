@@ -273,7 +273,7 @@ def box_of_sets():
 
 
 CONTRADICTIONS = [
-    ({"material": "steel", "density": 7000.0}, "material exclude each other"),
+    ({"material": "steel", "density": 7000.0}, "material: is given together with density"),
     ({"young": 1e9}, "^recipe  error  material: lacks poisson, density"),
     ({"material": "stel"}, '^recipe  error  material: "stel" is not a known material; did you mean "steel"'),
     ({"interfaces": ["x_min", "x_min:rbe3"]}, "interfaces.x_min  error  is given twice"),

@@ -133,13 +133,10 @@ class BodyReader:
         result: dict[str, Material] = {}
         loose = {key: data[key] for key in ("young", "poisson", "density") if data.get(key) is not None}
         if loose and "material" in data:
-            v.error(
-                (next(iter(loose)),),
-                f"and material exclude each other: material is {data['material']!r}",
-                "give one of them; a material of one's own needs young, poisson and density",
-                code="recipe.material",
-            )
-        if loose:
+            what = f"is given together with {', '.join(loose)}"
+            remedy = "give one of them; a material of your own needs young, poisson and density"
+            v.error(("material",), what, remedy, code="recipe.material")
+        elif loose:
             result[""] = self.material((), {**loose})
         elif "material" in data:
             result[""] = self.material(("material",), data["material"])
