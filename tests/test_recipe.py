@@ -369,3 +369,28 @@ def test_the_certificate_holds_the_error_against_tol(tmp_path, recipe, capsys):
     assert "<= 5e-02" in line and " ok" in line
     assert main(["info", str(tmp_path / "bar.modal.h5")]) == 0
     assert line in capsys.readouterr().out
+
+
+def test_values_of_numpy_are_as_good_as_lists():
+    """And a large array is part of the hash as a whole, of which its text shows the ends alone."""
+    listed = {**PLATE["mesh"], "size": [1, 1, 0.1], "divisions": [1, 1, 1]}
+    arrays = {**listed, "size": np.array([1.0, 1.0, 0.1]), "divisions": np.array([1, 1, 1])}
+    eye = np.eye(3)
+    for mesh, modes, values, pos, interfaces in (
+        (listed, 2, np.ones((1, 8, 3)).cumsum().reshape(1, 8, 3).tolist(), [0, 0, 0], ["x_min"]),
+        (arrays, np.int64(2), np.ones((1, 8, 3)).cumsum().reshape(1, 8, 3), np.zeros(3), "x_min"),
+    ):
+        body = {"mesh": mesh}
+        given = fm.reduce(
+            body, given={"values": values}, point_masses=[{"node": 1, "mass": 1, "inertia": eye}]
+        )
+        assert given.nf == 1 and given.integrals.mass == pytest.approx(786.0)
+        assert fm.reduce(body, modes=modes, interfaces=interfaces).nf == 2
+        assert fm.reduce(body, modes=1, interfaces={"a": {"set": "x_min", "pos": pos}}).nf == 1
+    many = np.zeros((1, 2000, 3))
+    other = many.copy()
+    other[0, 1000, 0] = 1e-9
+    assert (
+        make_recipe(body, {"given": {"values": many}}).text
+        != make_recipe(body, {"given": {"values": other}}).text
+    )

@@ -273,10 +273,11 @@ class RecipeReader(BodyReader):
             laws = [v.law(("given", "shapes", k, c), item) for c, item in enumerate(row)]
             if all(law is not None for law in laws):
                 shapes.append(tuple(law for law in laws if law is not None))
-        has_values = "values" in table and table["values"] not in ([], ())
+        nodal = table.get("values", ())
+        has_values = len(nodal) > 0 if isinstance(nodal, Sequence | np.ndarray) else True
         if has_values and shapes:
             v.error(("given",), "needs either shapes or values", code="recipe.given")
-        nodal = v.numbers(("given", "values"), table["values"], (-1, -1, -1)) if has_values else None
+        nodal = v.numbers(("given", "values"), nodal, (-1, -1, -1)) if has_values else None
         matrix = {
             name: v.numbers(("given", name), table[name], (-1, -1))
             for name in ("stiffness", "damping")

@@ -106,7 +106,7 @@ class Recipe:
 
 def merge(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of the recipe overridden by options; interfaces of the options replace all of the recipe's."""
-    merged = {**data, **{key: value for key, value in options.items() if value is not None}}
+    merged = {key: plain(value) for key, value in {**data, **present(options)}.items()}
     if any(options.get(key) is not None for key in ("modes", "fmax", "tol")):
         for key in ("modes", "fmax", "tol"):
             if options.get(key) is None and not (key == "fmax" and options.get("tol") is not None):
@@ -118,9 +118,26 @@ def merge(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]
         merged = {
             key: item for key, item in merged.items() if key not in loose or options.get(key) is not None
         }
-    if isinstance(merged.get("interfaces"), Sequence) and not isinstance(merged["interfaces"], str):
+    if isinstance(merged.get("interfaces"), str):
+        merged["interfaces"] = [merged["interfaces"]]
+    if isinstance(merged.get("interfaces"), Sequence):
         merged["interfaces"] = interface_table(merged["interfaces"])
     return merged
+
+
+def present(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def plain(value: Any) -> Any:
+    """What TOML could have said: lists for arrays, numbers for scalars of NumPy, texts for paths."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def interface_table(items: Sequence[Any]) -> dict[str, Any]:
