@@ -20,9 +20,11 @@ def to_xarray(result: Any) -> Any:
         if path.startswith("checkpoint/"):
             continue
         folder, _, name = path.rpartition("/")
-        value = np.asarray(result[path])
+        value, attributes = np.asarray(result[path]), _clean(result.attributes_of(path))
         dims = _dimensions(result, path, value)
-        groups.setdefault(folder, {})[name] = (dims, value, _clean(result.attributes_of(path)))
+        if dims == (name,) and "labels" in attributes and len(attributes["labels"]) == len(value):
+            value = np.asarray(attributes.pop("labels"))  # so that .sel(xyz="x") works
+        groups.setdefault(folder, {})[name] = (dims, value, attributes)
     datasets = {}
     for folder, variables in groups.items():
         coordinates = {name: item for name, item in variables.items() if item[0] == (name,)}

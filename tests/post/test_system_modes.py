@@ -103,3 +103,20 @@ def test_film_plays(four_bar, tmp_path):
         [*words, "-of", "csv=p=0", str(tmp_path / "a.mp4")], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "h264,40"
+
+
+def test_a_system_without_modes_is_said_to_have_none(tmp_path):
+    """A crank whose only freedom a drive determines."""
+    crank = {"type": "rigid", "mass": 1.0, "inertia": {"ixx": 1e-3, "iyy": 1e-3, "izz": 1e-3}}
+    case = fm.Case.from_dict(
+        {
+            "bodies": {"crank": crank},
+            "joints": {"main": {"type": "revolute", "from": "ground", "to": "crank"}},
+            "drives": {"motor": {"joint": "main", "position": "=1.0"}},
+            "analysis": {"type": "linearize"},
+        }
+    )
+    fm.run(case, tmp_path / "a.h5")
+    for ending in ("html", "png", "glb"):
+        done = animate(tmp_path / "a.h5", tmp_path / f"a.{ending}")
+        assert done["notes"] == ["the linearised system has no modes: nothing in it can move by itself"]

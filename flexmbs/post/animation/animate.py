@@ -51,8 +51,17 @@ def load_story(
 def result_story(record: Record, modal: Mapping[str, str | Path] | None, limit: int = MAX_VERTICES) -> Story:
     """Scene of a result with its curves, and the modes of the system where it was linearised."""
     scene = result_scene(record, modal, limit)
-    curves = curves_of(record)
-    return Story(scene, curves, first_curves(curves), system_modes(record, scene))
+    curves, modes = curves_of(record), system_modes(record, scene)
+    if not modes and record.has("linear/frequency_hz"):
+        scene.notes.append(no_modes(record))
+    return Story(scene, curves, first_curves(curves), modes)
+
+
+def no_modes(record: Record) -> str:
+    """Why a linearised result shows no modes of its system."""
+    if not len(record.require("linear/frequency_hz")):
+        return "the linearised system has no modes: nothing in it can move by itself"
+    return "the result does not say how its bodies move in the modes of the system; run it again"
 
 
 def animate(

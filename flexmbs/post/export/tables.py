@@ -61,6 +61,11 @@ def write_netcdf(path: Path, record: Record) -> int:
     except ImportError:
         raise missing_component("export .nc", "netCDF4", "data") from None
     tree: Any = record.result.to_xarray()
+    for node in tree.subtree:  # NetCDF has no truth values
+        for item in (node, *node.variables.values()):
+            item.attrs.update(
+                {name: int(x) for name, x in item.attrs.items() if isinstance(x, bool | np.bool_)}
+            )
     handle, name = tempfile.mkstemp(suffix=".nc", dir=path.parent)
     os.close(handle)
     try:
