@@ -7,14 +7,16 @@ import importlib
 import json
 import logging
 import pkgutil
+import re
 import signal
 import sys
 import traceback
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 from flexmbs import __version__, cli
 from flexmbs.cli.output import Output
-from flexmbs.errors import Diagnostic, ExitCode, FlexmbsError, UsageError
+from flexmbs.errors import Diagnostic, ExitCode, FlexmbsError, UsageError, nearest
 
 SHOWN = 10  # errors on the screen; all of them with --json or --log
 NOT_COMMANDS = {"main", "output"}
@@ -53,14 +55,38 @@ def global_options(default: Any = None) -> argparse.ArgumentParser:
     return parser
 
 
+class Parser(argparse.ArgumentParser):
+    """Wrong words on the command line are answered with the nearest right one."""
+
+    commands: Mapping[str, argparse.ArgumentParser] = {}
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, extra = self.parse_known_args(args, namespace)
+        if not extra:
+            return known
+        parser = self.commands[known.command]
+        options = [text for action in parser._actions for text in action.option_strings]
+        first = extra[0].partition("=")[0]
+        advice = f"; {nearest(first, options)}" if first.startswith("-") else ""
+        parser.error(f"unrecognized arguments: {' '.join(extra)}{advice}")
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.match("argument COMMAND: invalid choice: '(.*?)'", message)
+        if wrong:
+            message = f'there is no command "{wrong[1]}"; {nearest(wrong[1], list(self.commands))}'
+        super().error(message)
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="flexmbs",
         description="Flexible multibody dynamics: a mesh becomes modal data, a mechanism becomes motion.",
         parents=[global_options()],
     )
     parser.add_argument("--version", action="version", version=f"flexmbs {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
+    )
     for name, module in command_modules().items():
         first_line = (module.__doc__ or "").strip().splitlines()[0]
         sub = commands.add_parser(
@@ -72,6 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
         )
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
+    parser.commands = commands.choices
     return parser
 
 

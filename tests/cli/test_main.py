@@ -93,3 +93,13 @@ def test_log_that_cannot_be_written_is_a_usage_error(command, capsys, tmp_path):
     command(lambda args: Output("text", {}))
     assert cli_main.main(["try", "--json", "--log", str(tmp_path / "none" / "x.log")]) == ExitCode.USAGE
     assert json.loads(capsys.readouterr().out)["codes"] == ["usage.log"]
+
+
+def test_wrong_words_are_answered_with_the_nearest(capsys):
+    for words, advice in (
+        (["reduc", "a.msh"], 'there is no command "reduc"; did you mean "reduce"?'),
+        (["reduce", "a.msh", "--modess", "3"], 'unrecognized arguments: --modess 3; did you mean "--modes"?'),
+        (["info", "a.msh", "b.msh"], "unrecognized arguments: b.msh\n"),
+    ):
+        assert cli_main.main(words) == 2
+        assert advice in capsys.readouterr().err
