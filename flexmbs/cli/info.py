@@ -48,14 +48,29 @@ def run(args: argparse.Namespace) -> Output:
 
 def result_info(path: Path) -> tuple[str, dict[str, Any]]:
     """Text and data about a result, finished or not."""
+    from flexmbs.post.record import Record
     from flexmbs.results import Result
 
     result = Result.load(path)
     head = {key: value for key, value in result.attributes.items() if key != "content_sha256"}
     parts = {name: sorted(result[name]) for name in PARTS if name in result}
-    lines = [f"{key:<14} {value}" for key, value in head.items()]
-    lines += [f"{name:<14} {', '.join(items)}" for name, items in parts.items() if items]
-    lines.append(
-        f"{'samples':<14} {len(result['time'])}, from {result['time'][0]:g} to {result['time'][-1]:g} s"
-    )
-    return "\n".join(lines), {**head, **parts, "samples": len(result["time"])}
+    time = result["time"]
+    facts, warnings = told(Record(result)) if len(time) else ({}, [])
+    lines = [f"{key:<22} {value}" for key, value in head.items() if value != ""]
+    lines += [f"{name:<22} {', '.join(items)}" for name, items in parts.items() if items]
+    span = f", from {time[0]:g} to {time[-1]:g} s" if len(time) else ""
+    lines.append(f"{'samples':<22} {len(time)}{span}")
+    lines += [f"{name:<22} {value:.4g}" for name, value in facts.items()]
+    lines += [f"warning: {text}" for text in warnings]
+    data = {**head, **parts, "samples": len(time), "facts": facts, "warnings": warnings}
+    return "\n".join(lines), data
+
+
+def told(record: Any) -> tuple[dict[str, Any], list[str]]:
+    """Numbers that a report opens with, less those said already, and the warnings of the run."""
+    from flexmbs.post.report.facts import key_facts
+    from flexmbs.post.report.sections import WARNING, closing_lines
+
+    known = ("bodies", "joints", "samples", "computing time [s]")
+    facts = {name: value for name, value in key_facts(record).items() if name not in known}
+    return facts, [line.removeprefix(WARNING) for line in closing_lines(record, warning=True)]
