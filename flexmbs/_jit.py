@@ -143,8 +143,8 @@ def _call_fortran_python(address: int, args: tuple[Any, ...]) -> None:
         elif isinstance(value, float):
             kept.append(ctypes.cast(ctypes.pointer(ctypes.c_double(value)), ctypes.c_void_p))
         else:
-            kept.append(ctypes.cast(ctypes.pointer(ctypes.c_int32(value)), ctypes.c_void_p))
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kept))(address)(*kept)
+            kept.append(ctypes.cast(ctypes.pointer(ctypes.c_int32(int(value))), ctypes.c_void_p))
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kept))(int(address))(*kept)
 
 
 @intrinsic
@@ -169,7 +169,7 @@ def _call_fortran_compiled(typing_context, address, args):  # type: ignore[no-un
 
 #: Call a Fortran routine by address: integers go as int32, floats as doubles, arrays as their first element;
 #: a character is its code, `ord("N")` (the low byte is what Fortran reads).
-call_fortran = _call_fortran_python if DISABLED else _call_fortran_compiled
+call_fortran: Any = _call_fortran_python if DISABLED else _call_fortran_compiled
 
 
 def is_cached(function: Callable[..., Any]) -> bool:
@@ -228,6 +228,7 @@ def _words(kind: Any) -> int:
 
 def _handle_type(value: Any) -> HandleType:
     fields = []
+    kind: Any
     for name, item in zip(value._fields, value, strict=True):
         if isinstance(item, Handle):
             item = item.value
@@ -309,7 +310,7 @@ def _unbox_handle(kind: Any, value: Any, c: Any) -> Any:
 class _HandleFields(numba.core.typing.templates.AttributeTemplate):  # type: ignore[misc]
     key = HandleType
 
-    def generic_resolve(self, kind: Any, name: str) -> Any:
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         return kind.place(name)[1] if name in dict(kind.fields) else None
 
 

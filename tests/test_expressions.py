@@ -228,8 +228,8 @@ def test_complete_channel_names():
 def test_random_texts_end_in_a_value_or_an_expression_error():
     rng = random.Random(11)
     pieces = [
-        "a", "b.c", "1", "2.5", "+", "-", "*", "**", "/", "(", ")", "[", "]", ",", "sin(", "where(", "max(", "<",
-        "==", " not ", " and ", "'x'", "lambda ", ".", ":", "é", "\n", "\\", "0x1", "1_0", "1j", "#",
+        "a", "b.c", "1", "2.5", "+", "-", "*", "**", "/", "(", ")", "[", "]", ",", "sin(", "where(", "max(",
+        "<", "==", " not ", " and ", "'x'", "lambda ", ".", ":", "é", "\n", "\\", "0x1", "1_0", "1j", "#",
     ]  # fmt: skip
     for _ in range(4000):
         text = "".join(rng.choice(pieces) for _ in range(rng.randrange(1, 12)))

@@ -146,9 +146,11 @@ class Matrices:
         return whole[:, : self.n_rows], whole[:, self.n_rows :]
 
     def _mass_pattern(self) -> None:
-        at, rows, cols = self.at, [], []
+        at = self.at
+        rows: list[Any] = []
+        cols: list[Any] = []
 
-        def block(r: Array, c: Array) -> None:
+        def block(r: Any, c: Any) -> None:
             rows.append(np.broadcast_to(r[:, :, None], (*r.shape, c.shape[1])).ravel())
             cols.append(np.broadcast_to(c[:, None, :], (len(c), r.shape[1], c.shape[1])).ravel())
 

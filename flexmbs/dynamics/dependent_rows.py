@@ -204,7 +204,7 @@ class RowSums:
         g_dot[timed] -= ws.drive_v[d]
         gamma[timed] -= ws.drive_a[d]
         for r in self.expressions:
-            value, coef[(self.part == r) & ~const] = self._expression(r, t, found)
+            value, coef[(self.part == r) & ~const] = self._expression(int(r), t, found)
             g[r] += value[0]
             g_dot[r] += value[1]
             gamma[r] += value[2]

@@ -117,8 +117,7 @@ def _elastic(system: System, state: State) -> None:
         body = system.model.bodies.get(name)
         if isinstance(body, FlexibleBody):
             for target, given, o in ((state.pos, body.q, t.o_q[i]), (state.vel, body.q_dot, t.o_qd[i])):
-                given = np.asarray(given, dtype=float)
-                target[o : o + len(given)] = given
+                target[o : o + len(given)] = np.asarray(given, dtype=float)
 
 
 def _pose(system: System, body: str) -> tuple[Array, Array] | None:

@@ -39,7 +39,7 @@ def equilibrium(system: System, start: State) -> State:
         size = float(np.abs(change).max())
         if size < SMALL * max(1.0, float(np.abs(state.pos).max(initial=0.0))):
             return _checked(system, state, force, first)
-        state = _step(minimal, state, change * min(1.0, LARGEST / size), force)
+        state = _step(minimal, state, np.asarray(change * min(1.0, LARGEST / size)), force)
     return _checked(system, state, force, first)
 
 

@@ -36,9 +36,9 @@ class Frame:
     Entries of `pos` and `at` may be expressions of `t` (`flexmbs.expressions.Expression`): the frame travels.
     """
 
-    pos: Sequence[Any] = field(default_factory=_zeros)
+    pos: Sequence[Any] | Array = field(default_factory=_zeros)
     rot: Array = field(default_factory=_eye)
-    at: Sequence[Any] | None = None
+    at: Sequence[Any] | Array | None = None
     nearest: Sequence[float] | None = None
     node: int | None = None
 
@@ -68,7 +68,7 @@ class Body:
 
     name: str
     frames: dict[str, Frame] = field(default_factory=dict)
-    pose_pos: Sequence[float] = field(default_factory=_zeros)
+    pose_pos: Sequence[float] | Array = field(default_factory=_zeros)
     pose_rot: Array = field(default_factory=_eye)
     pose_given: bool = False
     initial: FreeStart | None = None
@@ -80,7 +80,7 @@ class RigidBody(Body):
     """Rigid body: `mass`, mass centre `com` (3,) in the body frame, `inertia` (3, 3) about it, body axes."""
 
     mass: float = 0.0
-    com: Sequence[float] = field(default_factory=_zeros)
+    com: Sequence[float] | Array = field(default_factory=_zeros)
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
 
 
@@ -106,5 +106,5 @@ class FlexibleBody(Body):
     D_ff: Array | None = None
     inertia_terms: str = "full"
     geometric_stiffening: bool | None = None
-    q: Sequence[float] = ()
-    q_dot: Sequence[float] = ()
+    q: Sequence[float] | Array = ()
+    q_dot: Sequence[float] | Array = ()

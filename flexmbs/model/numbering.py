@@ -187,7 +187,9 @@ def marker_tables(numbers: BodyNumbers, markers: list[Marker]) -> dict[str, Any]
     """Markers by body with their modal rows."""
     index = numbers.index
     body = ints(index[m.body] for m in markers)
-    rows, K, data, o_L, n_L, size = [], [], [], [], 0, 0
+    rows: list[int] = []
+    K: list[int] = []
+    data, o_L, n_L, size = [], [], 0, 0
     for m in markers:
         for piece, places in ((m.rows, rows), (m.K_P, K)):
             places.append(-1 if piece is None else size)

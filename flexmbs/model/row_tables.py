@@ -68,7 +68,9 @@ def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str
     tables = _path_tables(groups, paths, numbers)
     ent: list[tuple[int, int, float, int, int]] = []
     dof: list[tuple[int, int, float, int]] = []
-    n_ent, n_dof, law, expr = [0], [0], [], []
+    n_ent, n_dof = [0], [0]
+    law: list[int] = []
+    expr: list[int] = []
     for g, group in enumerate(groups):
         place = {body: int(tables["path_start"][g]) + k for k, body in enumerate(paths[g])}
         for row in group.rows:

@@ -6,11 +6,11 @@ among equals, because in the tree a prescribed coordinate costs nothing and is e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.model.bodies import GROUND, Particle
-from flexmbs.model.joints.base import Joint, Motion, travel
+from flexmbs.model.joints.base import Joint, travel
 from flexmbs.model.joints.free import Free
 from flexmbs.model.model import Model
 
@@ -24,7 +24,7 @@ class Base(Free):
 class ParticleBase(Joint):
     """Three translations of a mass point; not a joint of the user."""
 
-    motion: tuple[Motion, ...] = field(default=(travel("x", "x"), travel("y", "y"), travel("z", "z")))
+    motion = (travel("x", "x"), travel("y", "y"), travel("z", "z"))
 
 
 @dataclass(frozen=True)

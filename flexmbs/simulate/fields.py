@@ -186,15 +186,13 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         if group.kind == "coupling":
             row = group.rows[0]
             column, factor = at["row_force"] + row.number, row.scale
-            fields.add(
-                f"couplings/{group.name}/force", lambda rows, c=column, s=factor: rows[:, c] * s, (), "N, N m"
-            )
+            fields.add(f"couplings/{group.name}/force", scaled(column, factor), (), "N, N m")
             part = system.model.couplings[group.name]
             radius = pitch_radius(part)
             if radius:
                 fields.add(
                     f"couplings/{group.name}/tangential_force",
-                    lambda rows, c=column, s=factor / radius: rows[:, c] * s,
+                    scaled(column, factor / radius),
                     (),
                     "N",
                 )
@@ -207,6 +205,16 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         )
     for k, name in enumerate(system.model.states):
         fields.add(f"states/{name}", slice(at["aux"] + k, at["aux"] + k + 1))
+
+
+def scaled(column: int, factor: float) -> Callable[[Any], Any]:
+    """The values of one column, times a factor."""
+    return lambda rows: rows[:, column] * factor
+
+
+def summed(columns: Ints) -> Callable[[Any], Any]:
+    """The sum of several triples of columns, (piece, 3)."""
+    return lambda rows: rows[:, columns].sum(axis=1)
 
 
 def pitch_radius(part: Any) -> float:
@@ -224,7 +232,7 @@ def law_fields(fields: Fields, path: str, first: Ints, kind: str) -> None:
         return
     for name, offset, units in (("force", FORCE, "N"), ("moment", MOMENT, "N m")):
         columns = first[:, None] + offset + np.arange(3)
-        fields.add(path + name, lambda rows, c=columns: rows[:, c].sum(axis=1), ("xyz",), units)
+        fields.add(path + name, summed(columns), ("xyz",), units)
     if kind == "SpringDamper":
         for name, offset, units in (("length", LENGTH, "m"), ("rate", RATE, "m/s"), ("value", VALUE, "N")):
             fields.add(path + name, slice(first[0] + offset, first[0] + offset + 1), (), units)
