@@ -45,13 +45,13 @@ def end_of_motion(path: str | Path) -> float:
     if path.suffix == ".h5":
         return float(Result.load(path)["time"][-1])
     try:
-        times = np.genfromtxt(path, delimiter=",", skip_header=1, usecols=0, ndmin=1, encoding="utf-8-sig")
+        table = np.genfromtxt(path, delimiter=",", skip_header=1, ndmin=2, encoding="utf-8-sig")
     except (OSError, ValueError, UnicodeDecodeError) as error:
         what = f"cannot be read: {str(error).splitlines()[0]}"
         raise InputError(Diagnostic("motion.file", str(path), what)) from None
-    if not len(times) or not np.isfinite(times[-1]):
+    if not table.size or not np.isfinite(table[-1, 0]):
         raise InputError(Diagnostic("motion.rows", path.name, "its last row has no time"))
-    return float(times[-1])
+    return float(table[-1, 0])
 
 
 def _from_csv(system: Any, path: Path) -> dict[str, Any]:
