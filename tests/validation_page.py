@@ -27,7 +27,7 @@ This page is made by a command, from what the program answered:
 The {problems} reference problems travel with the package (`cases/reference`), each with its source and the
 way it was checked. Those of bodies (`fe-...`) are reduced anew by recipes and compared with the numbers of
 the files; those of mechanisms run as the cases named here, every line of `[expected]` being compared, in each
-formulation and by each integrator that is offered and applies. A row is one run: of its quantities the one
+formulation that is offered, and by each integrator that applies. A row is one run: of its quantities the one
 that is closest to its tolerance, and the number of all of them. `rk4` runs at a tenth of the tolerance of
 the case, the methods of variable and of second order at a hundredth, since they add up more of the local
 errors.

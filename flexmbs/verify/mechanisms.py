@@ -40,7 +40,10 @@ class Runs:
     refused: set[tuple[str, str]] = field(default_factory=set)
 
     def lines(self, name: str, not_for: Mapping[str, str]) -> Iterator[Line]:
-        """Every line of [expected], for each formulation and method but those in `not_for`."""
+        """Every line of [expected]: by every method but those in `not_for`, and in every formulation.
+
+        Formulations besides that of the case run by the first method that they offer.
+        """
         case = Case.load(self.folder / name)
         analysis = case.spec.analysis
         assert analysis is not None, f"{name} has no [analysis]"
@@ -54,6 +57,8 @@ class Runs:
                     lines = list(self.run(case, formulation, method, analysis.type))
                     seen |= {method, *(line.method for line in lines)}  # what "auto" chose
                     yield from lines
+                    if lines and formulation != analysis.formulation:
+                        break  # the integrators are compared in the formulation of the case
 
     def run(self, case: Case, formulation: str, method: str, analysis: str) -> Iterator[Line]:
         """One run; nothing when the product does not offer it."""
