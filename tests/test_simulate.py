@@ -259,7 +259,7 @@ def test_finished_result_is_not_replaced(tmp_path):
 
 def test_what_is_not_offered_says_so(tmp_path):
     with pytest.raises(FlexmbsError, match="not offered"):
-        run(pendulum({"formulation": "minimal"}), tmp_path / "a.h5")
+        run(pendulum({"formulation": "minimal", "method": "generalized-alpha"}), tmp_path / "a.h5")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -337,3 +337,107 @@ def test_start_from_another_result(tmp_path):
     data = pendulum({"t_end": 0.5, "start": "half.h5", "rtol": 1e-10, "atol": 1e-12})
     rest = execute(Case.from_dict(data, folder=tmp_path), tmp_path / "rest.h5").result
     np.testing.assert_allclose(rest.joints.pin.position[-1], whole.joints.pin.position[-1], atol=1e-8)
+
+
+def driven_four_bar(**analysis):
+    """Four-bar whose motion its drive determines: a crank that turns, a rocker."""
+
+    def link(length):
+        return LINK | {"com": [length / 2, 0, 0], "frames": {"tip": {"pos": [length, 0, 0]}}}
+
+    return {
+        "gravity": [0, -9.81, 0],
+        "ground": {"frames": {"right": {"pos": [0.5, 0, 0]}}},
+        "bodies": {"crank": link(0.2), "coupler": link(0.6), "rocker": link(0.4)},
+        "joints": {
+            "main": {"type": "revolute", "from": "ground", "to": "crank"},
+            "left": {
+                "type": "revolute",
+                "from": "crank.tip",
+                "to": "coupler",
+                "initial": {"position": "-70 deg"},
+            },
+            "right": {"type": "revolute", "from": "coupler.tip", "to": "rocker.tip"},
+            "bearing": {
+                "type": "revolute",
+                "from": "ground.right",
+                "to": "rocker",
+                "initial": {"position": "100 deg"},
+            },
+        },
+        "drives": {"motor": {"joint": "main", "position": "=pi/2 + 2*pi*t"}},
+        "analysis": analysis,
+    }
+
+
+@pytest.mark.parametrize("every", [0.01, 0.0037])
+def test_no_run_ends_by_an_output_time_where_a_drive_determines_all(tmp_path, every):
+    """Positions are exact with any step there, and steps grew past the point where samples can be found."""
+    case = driven_four_bar(t_end=2.0, method="generalized-alpha") | {"output": {"every": every}}
+    found = run(case, tmp_path / "a.h5")
+    exact = run(
+        driven_four_bar(t_end=2.0, type="kinematics") | {"output": {"every": every}}, tmp_path / "b.h5"
+    )
+    for joint in ("left", "bearing"):
+        error = found.result.joints[joint].position - exact.result.joints[joint].position
+        assert np.abs(error).max() < 1e-9
+    assert found.result.solver.step_size.max() < 0.3
+
+
+def carried(joint, **more):
+    """A link that hangs on a moving place or a changing length."""
+    return {
+        "gravity": [0, -9.81, 0],
+        "bodies": {"a": LINK} | more.pop("bodies", {}),
+        "joints": joint,
+        "analysis": {"t_end": 1.0, "rtol": 1e-8, "atol": 1e-10},
+    } | more
+
+
+CARRIED = {
+    "length": carried(
+        {
+            "free": {
+                "type": "free",
+                "from": "ground",
+                "to": "a",
+                "initial": {"position": [1, 0, 0, 1, 0, 0, 0]},
+            },
+            "rope": {"type": "distance", "from": "ground", "to": "a", "length": "=1 + 0.2*sin(3*t)"},
+        }
+    ),
+    "support": carried(
+        {"pin": {"type": "revolute", "from": "ground.shaker", "to": "a"}},
+        ground={"frames": {"shaker": {"pos": ["=0.1*sin(5*t)", "=0.05*t", 0]}}},
+    ),
+    "carriage": carried(
+        {
+            "pin": {"type": "revolute", "from": "ground", "to": "a"},
+            "knee": {"type": "revolute", "from": "a.cart", "to": "b"},
+        },
+        bodies={"a": LINK | {"frames": {"cart": {"pos": ["=0.5 + 0.3*sin(4*t)", 0, 0]}}}, "b": LINK},
+    ),
+    "outer": carried({"pin": {"type": "revolute", "from": "ground", "to": "a.cart"}},
+        bodies={"a": LINK | {"frames": {"cart": {"pos": ["=0.3*sin(4*t)", 0, 0]}}}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["dop853", "generalized-alpha"])
+@pytest.mark.parametrize("name", sorted(CARRIED))
+def test_what_follows_the_time_does_work(tmp_path, name, method):
+    case = CARRIED[name]
+    case = case | {"analysis": case["analysis"] | {"method": method}}
+    found = run(case, tmp_path / "a.h5")
+    work = np.abs(found.result.energy.work).max()
+    assert work > 0.1
+    tolerance = 1e-6 if method == "dop853" else 1e-4  # the integral of the power is in no error control
+    assert np.abs(found.result.energy.balance_error).max() < tolerance * max(work, 1.0)
+
+
+def test_fixed_steps_do_not_leave_the_energy_at_a_singular_position(tmp_path):
+    """Where stages are worth nothing (Bennett's linkage, flat), a step is taken in smaller ones."""
+    options = {"analysis.method": "rk4", "analysis.step": 0.001}
+    case = Case.load(os.path.join(ROOT, "cases", "bennett.toml"), **options)
+    found = execute(case, tmp_path / "a.h5")
+    assert found.summary.largest_balance_error < 1e-4 * found.summary.largest_energy

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix
 
 from flexmbs.dynamics.dependent_rows import Found, RowSums, cross
 from flexmbs.ffrf.mass import evaluate as body_inertia
 from flexmbs.ffrf.table import SYM
 from flexmbs.model.system import System
 from flexmbs.model.tables import Workspace
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -131,6 +133,8 @@ class Matrices:
         rows = np.concatenate([self.G_row, np.repeat(self.n_joint_rows + np.arange(n_e), 4)])
         cols = np.concatenate([self.G_col, self.at.e_of.ravel()])
         size = (self.n_rows + len(t.coord_entry), self.at.n)
+        from scipy.sparse import csc_matrix
+
         whole = csc_matrix((np.concatenate([data, e.ravel()]), (rows, cols)), size).tocsr()
         return whole[: self.n_rows].tocsc(), whole[self.n_rows :]
 
@@ -142,6 +146,8 @@ class Matrices:
         data = c[:, None] * np.concatenate([found.force, found.moment], axis=1)[entry]
         rows = 6 * joint_of[entry][:, None] + np.arange(6)
         size = (6 * n_joints, self.n_rows + len(self.tables.coord_entry))
+        from scipy.sparse import csc_matrix
+
         whole = csc_matrix((data.ravel(), (rows.ravel(), np.repeat(column, 6))), size)
         return whole[:, : self.n_rows], whole[:, self.n_rows :]
 
@@ -196,6 +202,8 @@ class Matrices:
             m_rf, m_ef = R[i - 1] @ rows[:, :3].T, H[self.turn_place[i]].T @ rows[:, 3:6].T
             data += [m_rf.ravel(), m_rf.T.ravel(), m_ef.ravel(), m_ef.T.ravel(), found.m_ff.ravel()]
             force[q] = rows[:, 6] - found.K_ff @ pos[q] - found.D_ff @ vel[q_dot] + m_rf.T @ t.grav
+        from scipy.sparse import csc_matrix
+
         M = csc_matrix((np.concatenate(data), (self.M_row, self.M_col)), (at.n, at.n))
         return M, force
 

@@ -10,11 +10,10 @@ system = build(model, formulation="descriptor");  motion = system.forward_dynami
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, identity
 
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.dependent_matrices import Coordinates, Matrices, rate_matrices
@@ -24,6 +23,9 @@ from flexmbs.dynamics.saddle import Saddle
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 Array = NDArray[np.float64]
 
@@ -96,6 +98,8 @@ class Descriptor:
     def factorise(self, here: Place, weight: csc_matrix | None = None) -> Saddle:
         """Factors at a place. `weight` is the metric of the multipliers."""
         if weight is None:
+            from scipy.sparse import identity
+
             weight = identity(self.matrices.n_rows, format="csc")
         saddle = Saddle(here.M, here.Phi, weight, self.scale_of_mass)
         if not saddle.regular:
@@ -110,6 +114,8 @@ class Descriptor:
 
         Joint forces that the equations leave open are those of least squares over all joints (F28).
         """
+        from scipy.sparse import csc_matrix, identity
+
         here = self.place(state)
         maps = self.matrices.wrenches(here.found, here.coef, self.joint_of, len(self.system.joints))
         rows, efforts = (csc_matrix(self.wrench_scale[:, None] * m.toarray()) for m in maps)

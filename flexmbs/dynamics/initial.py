@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, solve_triangular
 
 from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.evaluator import Evaluator
@@ -78,6 +77,8 @@ def _meet(G: Array, value: Array) -> tuple[Array, Array]:
     """Least-norm x with G x = value, and the null space: G^T P = Q R, whose first columns span the rows."""
     if not len(value):
         return np.zeros(G.shape[1]), np.eye(G.shape[1])
+    from scipy.linalg import qr, solve_triangular
+
     Q, R, order = qr(G.T, pivoting=True)
     size = np.abs(np.diag(R))
     rank = int(np.sum(size > 1e-9 * size[0])) if len(size) and size[0] > 0.0 else 0

@@ -8,7 +8,7 @@ from flexmbs._jit import kernel
 
 #: A pivot below this part of its row's own diagonal is zero: the square of a dependence of 1e-5.
 TOLERANCE = 1e-10
-#: Nor is one below this part of the largest diagonal: the square of rounding.
+#: Nor is one below this part of the largest diagonal, over the natural sizes of both rows: rounding squared.
 ROUNDING = 1e-24
 
 
@@ -63,6 +63,10 @@ def natural_size(sys, ws, r):
         c, ent = ws.rowent_c[k], ws.ent[sys.rowent[k]]
         size += c * c * (ent[3] * ent[3] + ent[4] * ent[4] + ent[5] * ent[5]) / mass
         size += c * c * (ent[6] * ent[6] + ent[7] * ent[7] + ent[8] * ent[8]) / turning
+    for k in range(sys.rowdof_start[r], sys.rowdof_start[r + 1]):
+        c, H = ws.rowdof_c[k], ws.H[sys.coord_vel[sys.rowdof_coord[k]]]
+        turns = H[3] * H[3] + H[4] * H[4] + H[5] * H[5]
+        size += c * c * (turns / turning if turns > 0.0 else 1.0 / mass)
     return size
 
 
@@ -70,14 +74,17 @@ def natural_size(sys, ws, r):
 def factorise(sys, ws):
     """L D L^T of the loop matrix in its envelope; vanishing pivots mark redundant rows (F28).
 
-    Writes: S (L, with D on the diagonal), redundant. Returns 2 when a motion without inertia is not held by
-    any row, else 0.
+    Writes: S (L, with D on the diagonal), redundant; rhs (scratch). Returns 2 when a motion without inertia
+    is not held by any row, else 0.
     """
     S, start, low = ws.S, sys.env_start, sys.env_first
-    # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale
-    noise = 0.0
+    # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale;
+    # rows are compared by their natural sizes, so that neither units nor factors of a row decide
+    largest = 1.0
     for r in range(ws.S_diag.shape[0]):
-        noise = max(noise, ROUNDING * max(ws.S_diag[r], natural_size(sys, ws, r)))
+        ws.rhs[r] = natural_size(sys, ws, r)
+        if ws.rhs[r] > 0.0 and ws.S_diag[r] > largest * ws.rhs[r] and ws.soft[r] >= 0.0:
+            largest = ws.S_diag[r] / ws.rhs[r]
     for r in range(ws.S_diag.shape[0]):
         row = start[r] - low[r]
         for c in range(low[r], r):
@@ -101,7 +108,7 @@ def factorise(sys, ws):
                 return 2
             ws.redundant[r] = 0
             S[row + r] = d
-        elif d > TOLERANCE * ws.S_diag[r] and d > noise:
+        elif d > TOLERANCE * ws.S_diag[r] and d > ROUNDING * largest * ws.rhs[r]:
             ws.redundant[r] = 0
             S[row + r] = d
         else:

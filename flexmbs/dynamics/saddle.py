@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import bmat, csc_matrix
-from scipy.sparse.linalg import splu
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 Array = NDArray[np.float64]
 
@@ -24,6 +27,9 @@ class Saddle:
     """
 
     def __init__(self, M: csc_matrix, Phi: csc_matrix, W: csc_matrix, mass: float) -> None:
+        from scipy.sparse import bmat
+        from scipy.sparse.linalg import splu
+
         self.n = M.shape[0]
         self.soft, self.W = SOFT / mass, W
         self.factors = None

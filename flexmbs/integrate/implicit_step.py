@@ -99,6 +99,15 @@ def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
     return NO_CONVERGENCE
 
 
+@kernel(inline=True)
+def bound_norm(opt, scr, factor):
+    """Largest part of its bound that `factor * delta` takes: what the filter must not hide (F44)."""
+    norm = 0.0
+    for j in range(opt.n_vel):
+        norm = max(norm, abs(factor * scr.delta[j]) / scr.bound[j])
+    return norm
+
+
 @kernel(lean=True)
 def implicit_error(shifted, data, opt, mem, scr, t, h):
     """Error norm of a step: the leading term of the local error of the positions.
@@ -115,6 +124,7 @@ def implicit_error(shifted, data, opt, mem, scr, t, h):
     err = motion_norm(opt, scr, scr.delta, factor)
     if not err > 0.3:
         return err
+    bound = bound_norm(opt, scr, factor / TIGHTER)
     if mem.count[NO_FILTER] > 0 and err <= 1.0:
         mem.count[NO_FILTER] -= 1
         return err
@@ -130,4 +140,4 @@ def implicit_error(shifted, data, opt, mem, scr, t, h):
     filtered = motion_norm(opt, scr, scr.delta, factor)
     if filtered > 0.5 * err:
         mem.count[NO_FILTER] = 20  # nothing stiff: spare the pass for a while
-    return min(err, filtered)
+    return max(min(err, filtered), bound)

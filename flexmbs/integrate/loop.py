@@ -186,6 +186,9 @@ def flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, o
             status = inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out)
         else:
             status = standing(project, data, opt, mem, scr)
+        if status != 0 and pending and t_out > mem.real[T]:
+            shorten(mem)
+            break
         if status != 0:
             return NOT_EVALUATED
         out.t[n] = t_out
@@ -202,6 +205,18 @@ def flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, o
         out.count[0] += 1
     mem.count[STEP_PASSES] = passes
     return 0
+
+
+@kernel(inline=True)
+def shorten(mem):
+    """Take the accepted step back where a state inside it cannot be found: no run ends by an output time.
+
+    Writes: mem.
+    """
+    mem.real[H] = 0.5 * mem.real[H_STEP]
+    mem.count[PENDING] = mem.count[DENSE] = mem.count[EVENT] = 0
+    mem.count[REJECTED] += 1
+    mem.count[AFTER_REJECT] = 1
 
 
 @kernel(lean=True)

@@ -68,6 +68,7 @@ class Scratch(NamedTuple):
 
     group: Ints
     twin: Ints  # place in pos of the coordinate of a speed, or -1 (rotations)
+    bound: Floats  # largest local error of a displacement that constraints determine
     scale: Floats
     K: Floats
     F: Floats
@@ -132,7 +133,7 @@ def scratch(problem: Problem, tab: Tableau) -> Scratch:
         return np.full(shape, np.nan)
 
     return Scratch(
-        group, problem.twins, full(n_groups), full(tab.A.shape[0], size), full(n_dense, size),
+        group, problem.twins, problem.bounds, full(n_groups), full(tab.A.shape[0], size), full(n_dense, size),
         full(size), full(size), full(size), full(size), full(size),
         full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(problem.n_aux),
         full(n_vel), full(n_vel), full(size), np.zeros(3), full(n_switch), full(n_switch), full(n_switch),

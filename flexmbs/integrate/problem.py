@@ -37,6 +37,9 @@ class Problem:
     values that stay as they are during a step and are brought up to date by `project` (turn counters).
     `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for
     rotations (whose scale is 1).
+    `bound` (n_vel,) is the largest local error of the displacements in a step where constraints fix them:
+    positions are then exact with any step, but speeds are not, and beyond a part of a turn another branch
+    of a loop is as near. Infinite for modes, and where nothing is said.
     `group` (n_pos + n_vel + n_aux,) gives components that share one scale in error control the same number.
     """
 
@@ -55,6 +58,7 @@ class Problem:
     closed: bool = False
     group: NDArray[np.int64] | None = None
     twin: NDArray[np.int64] | None = None
+    bound: Array | None = None
     stiffness: Callable[[float, Array], float] | None = None
 
     @property
@@ -67,6 +71,11 @@ class Problem:
         count = self.n_pos + self.n_vel + self.n_aux - self.n_free
         chosen = np.arange(count) if self.group is None else np.asarray(self.group)[:count]
         return np.ascontiguousarray(chosen, dtype=np.int64)
+
+    @property
+    def bounds(self) -> Array:
+        """Largest local displacement error of every speed; none where the problem says nothing."""
+        return np.full(self.n_vel, np.inf) if self.bound is None else np.array(self.bound, dtype=float)
 
     @property
     def twins(self) -> NDArray[np.int64]:

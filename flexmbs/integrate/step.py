@@ -6,9 +6,12 @@ import numpy as np
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.control import error_norm, set_scales
-from flexmbs.integrate.implicit_step import coefficients, implicit_error, implicit_step
+from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients, implicit_error, implicit_step
 from flexmbs.integrate.memory import DENSE, H_STEP, T
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
+
+#: part of the speeds by which the stages of a fixed step on a loop may disagree
+THROWN = 0.5
 
 
 @kernel(lean=True)
@@ -22,7 +25,7 @@ def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
     if opt.explicit == 1:
         status, err = explicit_step(rates, data, opt, tab, mem, scr, t, h)
         if status == 0 and err <= 1.0:
-            status = explicit_end(rates, project, data, tab, scr, t + h)
+            status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
         return status, err
     status = implicit_step(shifted, increment, data, opt, mem, scr, t, h, scr.y1, scr.a1)
     if status != 0:
@@ -46,9 +49,25 @@ def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
 
 
 @kernel(inline=True)
-def explicit_end(rates, project, data, tab, scr, t):
+def is_thrown(opt, tab, mem, scr, h):
+    """Whether the stages of a step disagree so much that without error control it is worth nothing.
+
+    So it is where constraints are nearly dependent at a stage; the step is tried again with half its size.
+    """
+    change = size = 0.0
+    for i in range(opt.n_pos, opt.n_pos + opt.n_vel):
+        for s in range(1, tab.n_stages):
+            change = max(change, abs(h * (scr.K[s, i] - scr.K[0, i])))
+        size = max(size, abs(scr.y1[i]), abs(mem.y[i]))
+    return change > THROWN * size
+
+
+@kernel(inline=True)
+def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
     """End of an explicit step onto the constraints, and the rates there. Writes: scr.y1, scr.f_end."""
     status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+    if status == 0 and opt.step > 0.0 and scr.closure[2] > 0.0 and is_thrown(opt, tab, mem, scr, h):
+        status = NO_CONVERGENCE
     if status != 0:
         return status
     if tab.end_rate == 1 and scr.closure[2] == 0.0:

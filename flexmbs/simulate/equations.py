@@ -18,10 +18,13 @@ from flexmbs.model.forces.tables import Laws, LawWork
 from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
+from flexmbs.simulate.rheonomic import follows_time, rheonomic_power
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Local error of a step, rotations in rad, that keeps well on its branch of a loop
+BRANCH = 0.02
 N_QUAD = 2  # integrals at the end of aux: work, dissipated energy
 
 
@@ -33,7 +36,7 @@ class Equations(NamedTuple):
     laws: Laws
     lw: LawWork
     acc: Floats  # (n_vel,) scratch
-    size: Ints  # (5,) n_pos, n_vel, own states, held values, 1 where drives do work
+    size: Ints  # (5,) n_pos, n_vel, own states, held values, 1 where the time does work (rheonomic.py)
     tolerance: Floats  # (2,) closure that needs no projection, closure of a failure
     free: Ints  # free expressions that are switching functions
     damped: Ints  # bodies whose modes are damped
@@ -58,7 +61,7 @@ def rates(data, t, y, y_dot):
     for k in range(acc.shape[0]):
         acc[k] = 0.0
     status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
-    if data.size[4] == 1 and status == 0:  # the work of drives needs their efforts
+    if data.size[4] == 1 and status == 0:  # its work needs the forces of drives and joints
         efforts(data, t, pos, vel, aux, acc)
     evaluate.position_rates(data.sys, pos, vel, y_dot[:n])
     rates_of_aux(data, vel, aux, y_dot[m:])
@@ -74,6 +77,7 @@ def rates_of_aux(data, vel, aux, aux_dot):
     if data.size[4] == 1:
         for d in range(data.ws.effort.shape[0]):
             work += data.ws.effort[d] * data.ws.drive_v[d]
+        work += rheonomic_power(data.sys, data.ws, vel)
     for k in range(data.damped.shape[0]):
         dissipated += modal_loss(data.sys, data.damped[k], vel)
     aux_dot[n] = work
@@ -194,7 +198,7 @@ def equations(system: System, evaluator: Any = None) -> Any:
             laws=laws.tables,
             lw=lw,
             acc=np.zeros(system.n_vel),
-            size=integers(system.n_pos, system.n_vel, system.n_aux, held, int(len(system.model.drives) > 0)),
+            size=integers(system.n_pos, system.n_vel, system.n_aux, held, int(follows_time(system))),
             tolerance=np.array([1e-13, 1e-6]) * max(length, 1.0),
             free=integers(*until),
             damped=integers(*damped_bodies(tables)),
@@ -239,7 +243,21 @@ def problem(system: System) -> Problem:
         switches=switches,
         group=groups(system),
         twin=twins(system),
+        bound=bounds(system),
     )
+
+
+def bounds(system: System) -> Floats | None:
+    """Largest local error of a step in joint coordinates where loops are closed: rotations, travels (F44)."""
+    if system.n_rows == 0:
+        return None
+    tables = system.tables
+    bound = np.full(system.n_vel, np.inf)
+    length = float(tables.length[0])
+    for axis, turn, eta in zip(tables.prim_axis, tables.prim_turn, tables.prim_eta, strict=True):
+        size = BRANCH if axis < 0 or turn != 0.0 else BRANCH * length
+        bound[eta : eta + (3 if axis < 0 else 1)] = size
+    return bound
 
 
 def twins(system: System) -> Ints:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexmbs._jit import kernel
+from flexmbs._jit import handle, kernel
 from flexmbs.dynamics.kinematics import positions, velocities
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives
@@ -27,9 +27,9 @@ class Rig:
 
     def __init__(self, model):
         self.system = build_system(model)
-        self.sys, self.ws = self.system.tables, self.system.workspace()
+        self.sys, self.ws = handle(self.system.tables), handle(self.system.workspace())
         self.part = self.system.extra["laws"]
-        self.laws, self.lw = self.part.tables, workspace(self.part.tables)
+        self.laws, self.lw = handle(self.part.tables), handle(workspace(self.part.tables))
         self.n_pos, self.n_vel = self.system.n_pos, self.system.n_vel
         self.aux = np.zeros(self.system.n_aux)
 
