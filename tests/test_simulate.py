@@ -441,3 +441,16 @@ def test_fixed_steps_do_not_leave_the_energy_at_a_singular_position(tmp_path):
     case = Case.load(os.path.join(ROOT, "cases", "bennett.toml"), **options)
     found = execute(case, tmp_path / "a.h5")
     assert found.summary.largest_balance_error < 1e-4 * found.summary.largest_energy
+
+
+def test_a_balance_that_is_off_is_a_warning(tmp_path):
+    """A step far too long for the motion: the run ends, and says that it cannot be trusted."""
+    from flexmbs.simulate.summary import Watch
+
+    system = Case.from_dict(pendulum({"t_end": 0.1})).system()
+    for balance, warned in ((1e-9, False), (0.5, True), (np.nan, True)):
+        watch = Watch(system, balance=balance, energy=1.0)
+        assert any("energy balance" in text for text in watch.warnings(1e-3)) == warned
+    rough = {"t_end": 2.4, "method": "rk4", "step": 0.2}
+    done = run(pendulum(rough), tmp_path / "rough.h5", overwrite=True)
+    assert any("energy balance" in text for text in done.summary.warnings)

@@ -14,6 +14,7 @@ from flexmbs.model.system import System
 Floats = NDArray[np.float64]
 SLOPE_LIMIT = 0.1  # rad, of elastic rotation
 SPIN_LIMIT = 0.2  # of the first frequency, without geometric stiffening
+BALANCE_LIMIT = 1e-3  # of the largest energy
 
 
 @dataclass
@@ -70,6 +71,12 @@ class Watch:
     def warnings(self, every: float) -> list[str]:
         """Warnings with physics (reliability of the model)."""
         found = []
+        if not self.balance <= BALANCE_LIMIT * self.energy:
+            share = self.balance / self.energy if self.energy > 0.0 else np.inf
+            found.append(
+                f"the energy balance is off by {share:.1e} of the largest energy: do not trust this motion; "
+                "take a smaller rtol or step, or another method"
+            )
         for name, body in self.system.model.bodies.items():
             if isinstance(body, FlexibleBody) and name in self.q:
                 found += self._of_body(name, body, every)
