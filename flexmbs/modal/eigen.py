@@ -13,7 +13,7 @@ from flexmbs.errors import Diagnostic, SolverError
 
 Floats = NDArray[np.float64]
 
-BLOCK = 16  # vectors at a time: a factor is read once per block, more of them need more steps in all
+BLOCK = 8
 TOLERANCE = 1e-7  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
 FLOOR = 1e-15  # of the largest Ritz value: rounding of the operator
 MAX_VECTORS = 3000
