@@ -52,9 +52,15 @@ def rotation(record, body):
     return quat_to_matrix(record.require(f"bodies/{body}/quaternion")[0])
 
 
+def bending(record):
+    """Number of the first bending mode; the free turning of the crank before it is one mode or two."""
+    return 1 + int(np.argmin(np.abs(record.require("linear/frequency_hz") - 65.7)))
+
+
 def test_joints_stay_closed_in_pictures_of_a_mode(four_bar):
-    story = result_story(Record.load(four_bar), None)
-    scene, frames = system_frames(story.scene, story.modes, View(mode=3), single=False)
+    record = Record.load(four_bar)
+    story = result_story(record, None)
+    scene, frames = system_frames(story.scene, story.modes, View(mode=bending(record)), single=False)
     names = [body.name for body in scene.bodies]
     coupler, rocker = (scene.bodies[names.index(name)] for name in ("coupler", "rocker"))
     assert len(frames) == 40 and "65.7 Hz" in frames[0].text.replace("65.69", "65.7")
@@ -82,9 +88,10 @@ def test_every_mode_of_the_system_is_an_animation_of_the_glb(four_bar, tmp_path)
     data = (tmp_path / "a.glb").read_bytes()
     (length,) = struct.unpack("<I", data[12:16])
     tree = json.loads(data[20 : 20 + length])
-    count = len(Record.load(four_bar).require("linear/frequency_hz"))
-    assert len(tree["animations"]) == count
-    assert tree["animations"][2]["name"].startswith("mode 3 of the system, 65.")
+    record = Record.load(four_bar)
+    assert len(tree["animations"]) == len(record.require("linear/frequency_hz"))
+    number = bending(record)
+    assert tree["animations"][number - 1]["name"].startswith(f"mode {number} of the system, 65.")
     assert len(tree["animations"][2]["channels"]) == 7  # three bodies, one of them with weights
 
 
