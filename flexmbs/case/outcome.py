@@ -151,6 +151,10 @@ def _check(case: Case, path: Any, law: Expression, paths: list[str], problems: D
 
 _BODY = "position velocity acceleration angular_velocity angular_acceleration quaternion applied"
 _JOINT = "position velocity acceleration reaction_force reaction_moment"
+_LINEAR = (
+    "eigenvalues frequency_hz damping_ratio whirl shapes A B C D response.H "
+    "campbell.frequency_hz campbell.damping_ratio campbell.whirl campbell.eigenvalues"
+)
 _ENERGY = "kinetic gravity strain spring dissipated work balance_error"
 
 
@@ -172,7 +176,7 @@ def result_paths(model: Model, case: Case) -> Iterator[str]:
     yield from (f"metrics.{name}" for name in case.spec.metrics)
     yield from (f"system.{word}" for word in ("com", "momentum", "angular_momentum"))
     yield from (f"energy.{word}" for word in _ENERGY.split())
-    yield from (f"linear.{word}" for word in "eigenvalues frequency_hz damping_ratio shapes A B C D".split())
+    yield from (f"linear.{word}" for word in _LINEAR.split())
     yield from (f"solver.{word}" for word in "step_size iterations rejected".split())
     yield from (f"solver.{word}" for word in ("constraint_position", "constraint_velocity"))
     yield from ("events.time", "events.kind", "events.text")

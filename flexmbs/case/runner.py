@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs import __version__
+from flexmbs.case.campbell import campbell_items
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.channels import Resolver
 from flexmbs.case.drawing import drawing
@@ -77,7 +78,8 @@ def execute(
         target,
         overwrite=overwrite,
         resume=resume,
-        items={"provenance": provenance(case) | {"drawing": Item(drawing(case, target))}},
+        items={"provenance": provenance(case) | {"drawing": Item(drawing(case, target))}}
+        | campbell_items(case, progress),
         attributes={"title": case.spec.title, "case_sha256": case_hash(case)},
         finish=finish,
         progress=progress,
@@ -147,6 +149,9 @@ def settings(case: Case) -> RunSettings:
         formulation=analysis.formulation,
         start=start,
         about=analysis.about,
+        inputs=tuple(analysis.inputs),
+        outputs=tuple(analysis.outputs),
+        frequencies=analysis.frequencies.values if analysis.frequencies is not None else (),
         every=float(output.every) if output.every is not None else None,
         times=tuple(float(t) for t in output.times),
         checkpoint_every=float(output.checkpoint_every) if output.checkpoint_every is not None else None,

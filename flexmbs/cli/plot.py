@@ -2,6 +2,7 @@
 
 flexmbs plot RESULT.h5 rod.q slider.position.x -o out.svg
 flexmbs plot A.h5 "energy.*" --compare B.h5 -o out.pdf
+flexmbs plot MODES.h5 linear.campbell -o campbell.svg        or linear.response, linear.response.OUTPUT
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Output:
+    from flexmbs.post.linear_plots import is_linear, plot_linear
     from flexmbs.post.plots import PlotOptions, plot
 
     kind = "spectrogram" if args.spectrogram else "fft" if args.fft else "time"
     options = PlotOptions(
         tuple(args.unit), args.derivative, kind, args.against, args.start, args.end, args.title
     )
-    done = plot([args.result, *args.compare], args.channels, args.output, options)
+    if is_linear(args.channels):
+        done = plot_linear(args.result, args.channels, args.output, options)
+    else:
+        done = plot([args.result, *args.compare], args.channels, args.output, options)
     lines = [f"{done['file']}: {len(done['curves'])} curves"]
     for c in done["curves"]:
         source = f"  ({c['source']})" if args.compare else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +42,7 @@ class Linear:
     shapes: NDArray[np.complex128]
 
 
-class _Rates:
+class Rates:
     """x -> x_dot about a state; x counts from it."""
 
     def __init__(self, system: System, state: State) -> None:
@@ -50,11 +52,16 @@ class _Rates:
         self.n, self.n_aux = len(self.minimal.split.ind), len(state.aux)
         self.speeds = state.vel[self.minimal.split.ind].copy()
 
-    def at(self, x: Array, effort: int = -1, size: float = 0.0) -> Array:
-        n, ind = self.n, self.minimal.split.ind
-        base = self.state.copy()
+    def state_at(self, x: Array) -> State:
+        """The state that x stands for."""
+        n, base = self.n, self.state.copy()
         base.aux += x[2 * n :]
-        state = self.minimal.moved(base, x[:n], self.speeds + x[n : 2 * n])
+        return self.minimal.moved(base, x[:n], self.speeds + x[n : 2 * n])
+
+    def at(self, x: Array, effort: int = -1, size: float = 0.0) -> Array:
+        """x_dot; `size` of an effort is added on joint coordinate number `effort`."""
+        n, ind = self.n, self.minimal.split.ind
+        state = self.state_at(x)
         acc = self._accelerations(state, effort, size)
         aux_dot = np.zeros(self.n_aux)
         evaluate.own_rates(self.evaluator.laws, self.evaluator.law_work, state.aux, aux_dot)
@@ -85,11 +92,11 @@ class _Rates:
 
 def linearize(system: System, state: State) -> Linear:
     """Linear model about a state at its time; driven coordinates are held to their law (F38)."""
-    rates = _Rates(system, state)
+    rates = Rates(system, state)
     n, size = rates.n, 2 * rates.n + rates.n_aux
     A = np.zeros((size, size))
     for k in range(size):
-        A[:, k] = _derivative(lambda h, k=k: rates.at(h * np.eye(size)[k]))
+        A[:, k] = derivative(partial(_along, rates.at, np.eye(size)[k]))
     coordinates = [c for c in system.coordinates if c.joint in system.model.joints]
     B = np.zeros((size, len(coordinates)))
     zero = rates.at(np.zeros(size))
@@ -98,7 +105,7 @@ def linearize(system: System, state: State) -> Linear:
     numbers = [c.number for c in coordinates]
     C = np.zeros((len(coordinates), size))
     for k in range(n):
-        C[:, k] = _derivative(lambda h, k=k: _outputs(rates, h * np.eye(n)[k], numbers))
+        C[:, k] = derivative(partial(_along, partial(_outputs, rates, numbers), np.eye(n)[k]))
     names = _names(system, rates.minimal.split.ind)
     states = [*names, *(f"{name} rate" for name in names), *_aux_names(system)]
     values, frequency, damping, shapes = _modes(rates, A)
@@ -107,19 +114,23 @@ def linearize(system: System, state: State) -> Linear:
     return Linear(A, B, C, D, states, inputs, values, frequency, damping, shapes)
 
 
-def _derivative(f: object) -> Array:
+def _along(f: Callable[[Array], Array], direction: Array, h: float) -> Array:
+    return f(h * direction)
+
+
+def derivative(f: Callable[[float], Array]) -> Array:
     """Central difference of fourth order at zero."""
-    near = f(STEP) - f(-STEP)  # type: ignore[operator]
-    far = f(2 * STEP) - f(-2 * STEP)  # type: ignore[operator]
+    near = f(STEP) - f(-STEP)
+    far = f(2 * STEP) - f(-2 * STEP)
     return (8.0 * near - far) / (12.0 * STEP)
 
 
-def _outputs(rates: _Rates, change: Array, numbers: list[int]) -> Array:
+def _outputs(rates: Rates, numbers: list[int], change: Array) -> Array:
     rates.minimal.moved(rates.state, change, rates.speeds)
     return rates.evaluator.ws.coord_x[numbers].copy()
 
 
-def _modes(rates: _Rates, A: Array) -> tuple[NDArray[np.complex128], Array, Array, NDArray[np.complex128]]:
+def _modes(rates: Rates, A: Array) -> tuple[NDArray[np.complex128], Array, Array, NDArray[np.complex128]]:
     values, vectors = np.linalg.eig(A)
     scale = max(float(np.abs(values).max(initial=0.0)), 1e-300)
     keep = np.flatnonzero(values.imag >= -1e-12 * scale)

@@ -45,12 +45,17 @@ class Field:
 
 @dataclass(frozen=True)
 class Item:
-    """A value that does not change in time, with its units."""
+    """A value that does not change in time, with its units.
+
+    `axes` are the paths of its dimension scales, items with `scale` set; "" where it has none.
+    """
 
     data: Any
     units: str = "1"
     equation: str = ""
     attributes: dict[str, Any] = field(default_factory=dict)
+    axes: tuple[str, ...] = ()
+    scale: bool = False
 
 
 #: axes that every result has
@@ -107,13 +112,23 @@ def parent(group: Any, path: str) -> tuple[Any, str]:
 
 def write_items(group: Any, tree: Mapping[str, Any]) -> None:
     """Write the items that do not change; an item named `@` holds attributes of its group."""
-    for path, item in flatten(tree):
+    items = list(flatten(tree))
+    scales: dict[str, Any] = {}
+    for path, item in items:
+        if item.scale:
+            node, name = parent(group, path)
+            scales[path] = hdf5.scale(node, name, item.data, item.units)
+            hdf5.attributes(scales[path], **item.attributes)
+    for path, item in items:
         node, name = parent(group, path)
         if name == "@":
             hdf5.attributes(node, **item.attributes)
-        if item.data is None:
+        if item.data is None or item.scale:
             continue
-        hdf5.dataset(node, name, item.data, units=item.units, equation=item.equation, **item.attributes)
+        made = [scales[axis] if axis else None for axis in item.axes]
+        hdf5.dataset(
+            node, name, item.data, units=item.units, equation=item.equation, scales=made, **item.attributes
+        )
 
 
 def write_axes(group: Any, layout: Layout) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.linearize import linearize
+from flexmbs.dynamics.linearize import Linear, linearize
 from flexmbs.model.state import State
 from flexmbs.results import Item
+from flexmbs.simulate.ports import Channels, response, with_ports
+from flexmbs.simulate.settings import RunSettings
+from flexmbs.simulate.whirl import whirl
 
 Floats = NDArray[np.float64]
 
@@ -20,24 +24,79 @@ def parts(values: Any) -> Floats:
     return np.stack([values.real, values.imag], axis=-1)
 
 
-def linear_items(system: Any, state: State) -> dict[str, Any]:
-    """Matrices, eigenvalues and shapes; `motion/<body>` are the shapes as motions of the bodies."""
-    linear = linearize(system, state)
+def linear_items(system: Any, state: State, settings: RunSettings) -> dict[str, Any]:
+    """Matrices, eigenvalues, shapes, response; `motion/<body>` are the shapes as motions of the bodies."""
+    linear, chosen, units = with_ports(
+        system, state, linearize(system, state), settings.inputs, settings.outputs
+    )
     motion = body_motions(system, state, linear.shapes)
     return {
         "linear": {
-            "eigenvalues": Item(parts(linear.eigenvalues), "1/s", "F38", {"components": ["re", "im"]}),
-            "frequency_hz": Item(linear.frequency_hz, "Hz", "F38"),
-            "damping_ratio": Item(linear.damping_ratio, "1", "F38"),
-            "shapes": Item(parts(linear.shapes), "1", "F38", {"components": ["re", "im"]}),
-            **{name: Item(getattr(linear, name), "1", "F38") for name in "ABCD"},
-            "states": Item(linear.states or ["none"]),
-            "inputs": Item(linear.inputs or ["none"]),
+            **_axes(system, linear, chosen),
+            "eigenvalues": item(parts(linear.eigenvalues), "1/s", "mode", "re_im"),
+            "frequency_hz": item(linear.frequency_hz, "Hz", "mode"),
+            "damping_ratio": item(linear.damping_ratio, "1", "mode"),
+            "whirl": item(whirl(system, state, motion, len(linear.eigenvalues)), "1", "mode"),
+            "shapes": item(parts(linear.shapes), "1", "mode", "speed", "re_im"),
+            "A": item(linear.A, "1", "rate", "state"),
+            "B": item(linear.B, "1", "rate", "input"),
+            "C": item(linear.C, "1", "output", "state"),
+            "D": item(linear.D, "1", "output", "input"),
+            "states": names(linear.states, "state"),
+            "inputs": names(linear.inputs, "input"),
+            "outputs": names(chosen.names, "output"),
+            "input_units": names(units, "input"),
+            "output_units": names(chosen.units, "output"),
             "motion": {
-                name: Item(parts(values), "m/s, rad/s, modal", "F38") for name, values in motion.items()
+                name: Item(
+                    parts(values), "m/s, rad/s, modal", "F38", axes=("linear/mode", "", "linear/re_im")
+                )
+                for name, values in motion.items()
             },
+            **_response(linear, settings),
         }
     }
+
+
+def item(values: Any, units: str, *axes: str, group: str = "linear") -> Item:
+    """An item of `/linear` with the scales of its axes, by name within the group."""
+    labels = {"components": ["re", "im"]} if axes[-1] == "re_im" else {}
+    return Item(values, units, "F38", labels, tuple(f"{group}/{axis}" for axis in axes))
+
+
+def names(texts: Sequence[str], axis: str) -> Item:
+    """Texts along a scale of `/linear`."""
+    return Item(list(texts), axes=(f"linear/{axis}",)) if len(texts) else Item(["none"])
+
+
+def axis(values: Any, units: str = "1", labels: Sequence[str] = ()) -> Item:
+    """A dimension scale; `labels` name its entries."""
+    named = {"labels": list(labels)} if len(labels) else {}
+    return Item(np.asarray(values), units, attributes=named, scale=True)
+
+
+def _axes(system: Any, linear: Linear, chosen: Channels) -> dict[str, Item]:
+    size = np.arange(len(linear.states))
+    return {
+        "mode": axis(1 + np.arange(len(linear.eigenvalues))),
+        "re_im": axis(np.arange(2), labels=["re", "im"]),
+        "speed": axis(np.arange(system.n_vel)),
+        "state": axis(size, labels=linear.states),
+        "rate": axis(size, labels=linear.states),
+        "input": axis(np.arange(len(linear.inputs)), labels=linear.inputs),
+        "output": axis(np.arange(len(chosen.names)), labels=chosen.names),
+    }
+
+
+def _response(linear: Linear, settings: RunSettings) -> dict[str, Any]:
+    """Frequency response between inputs and outputs, where frequencies are asked for."""
+    if not settings.frequencies:
+        return {}
+    frequency = np.array(settings.frequencies)
+    H = parts(response(linear, frequency))
+    path = ("linear/response/frequency", "linear/output", "linear/input", "linear/re_im")
+    labels = {"components": ["re", "im"]}
+    return {"response": {"frequency": axis(frequency, "Hz"), "H": Item(H, "1", "F38", labels, path)}}
 
 
 def body_motions(system: Any, state: State, shapes: Any) -> dict[str, Any]:

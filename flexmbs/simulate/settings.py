@@ -18,7 +18,8 @@ class RunSettings:
     """Analysis, method and output times of a run, as in `[analysis]` and `[output]` of a case.
 
     `step` 0 is adaptive. `every` None is t_end/1000. `checkpoint_every` None commits about every ten seconds
-    of wall time. `until`: whether the system has a free expression of that name that ends the run.
+    of wall time. `until`: whether the system has a free expression of that name that ends the run. `inputs`,
+    `outputs`, `frequencies` [Hz]: those of a linear model and its frequency response.
     """
 
     type: str = "dynamics"
@@ -31,6 +32,9 @@ class RunSettings:
     formulation: str = "recursive"
     start: str = "assembled"
     about: str = "assembled"
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    frequencies: tuple[float, ...] = ()
     every: float | None = None
     times: tuple[float, ...] = field(default_factory=tuple)
     checkpoint_every: float | None = None

@@ -140,13 +140,13 @@ def test_a_spinning_governor_finds_its_relative_equilibrium_F37():
 
 @pytest.mark.parametrize("seed", [100, 103, 108])
 def test_linear_model_predicts_accelerations_near_the_state_F38(seed):
-    from flexmbs.dynamics.linearize import _Rates
+    from flexmbs.dynamics.linearize import Rates
     from tests.dynamics.mechanisms import moving_state
 
     system = build(random_mechanism(seed, n_loops=1))
     _, state = moving_state(system, 2)
     lin = linearize(system, state)
-    rates = _Rates(system, state)
+    rates = Rates(system, state)
     rng = np.random.default_rng(seed)
     direction = rng.normal(size=len(lin.A))
     ends = [rates.at(h * direction) for h in (1e-5, -1e-5)]

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from flexmbs.case.schema.values import Law, Number, Plain, Table, Time, fail
+from flexmbs.case.schema.values import Frequency, Law, Number, Plain, Table, Time, fail
 
 Positive = Annotated[Time, Field(gt=0.0)]
 Step = Annotated[
@@ -16,6 +17,55 @@ Step = Annotated[
     Discriminator(lambda value: "word" if value == "auto" else "number"),
 ]
 TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "linearize")
+
+
+class Range(Table):
+    """Numbers by `values`, or `n` of them between the ends, in even or logarithmic steps."""
+
+    values_: list[Number] | None = Field(default=None, alias="values")
+    from_: Number | None = Field(default=None, alias="from")
+    to: Number | None = None
+    n: Annotated[int, Field(ge=2, le=100_000)] = 201
+    spacing: Literal["linear", "log"] = "linear"
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The numbers."""
+        if self.values_ is not None:
+            return tuple(float(x) for x in self.values_)
+        assert self.from_ is not None and self.to is not None
+        step = np.geomspace if self.spacing == "log" else np.linspace
+        return tuple(step(float(self.from_), float(self.to), self.n).tolist())
+
+    @model_validator(mode="after")
+    def _check(self) -> Range:
+        given = self.values_ is not None
+        if given == (self.from_ is not None and self.to is not None) or (given and not self.values_):
+            raise fail('give "from" and "to", or "values"')
+        if self.from_ is not None and self.to is not None and self.spacing == "log":
+            if not 0.0 < self.from_ < self.to:
+                raise fail("logarithmic spacing needs 0 < from < to")
+        return self
+
+
+class Frequencies(Range):
+    """Frequencies of a response [Hz]."""
+
+    values_: list[Frequency] | None = Field(default=None, alias="values")
+    from_: Frequency | None = Field(default=None, alias="from")
+    to: Frequency | None = None
+
+
+class Campbell(Range):
+    """The parameter over which a linear model is computed, by name or dotted key, and its values."""
+
+    parameter: str
+    n: Annotated[int, Field(ge=2, le=10_000)] = 21
+
+
+def _as_range(value: Any) -> Any:
+    """A list of numbers is a range of these values."""
+    return {"values": value} if isinstance(value, list) else value
 
 
 class Analysis(Table):
@@ -41,6 +91,8 @@ class Analysis(Table):
     projection: Literal["projection", "baumgarte", "ggl"] = "projection"
     inputs: list[str] = Field(default=[])
     outputs: list[str] = Field(default=[])
+    frequencies: Annotated[Frequencies, BeforeValidator(_as_range)] | None = None
+    campbell: Campbell | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Analysis:
@@ -48,6 +100,9 @@ class Analysis(Table):
             raise fail(f'an analysis of type "{self.type}" needs "t_end"')
         if self.type == "inverse_dynamics" and self.motion is None:
             raise fail('an analysis of type "inverse_dynamics" needs "motion"')
+        for key in ("inputs", "outputs", "frequencies", "campbell"):
+            if getattr(self, key) and self.type != "linearize":
+                raise fail(f'"{key}" belongs to an analysis of type "linearize"')
         return self
 
 
