@@ -78,14 +78,14 @@ def run_mechanism(root: Path, progress: Progress | None) -> tuple[str, Path]:
 
 
 def recover_stresses(root: Path, progress: Progress | None) -> tuple[str, Path]:
-    from flexmbs.post import recovery
+    from flexmbs.post import recovery, recovery_files
     from flexmbs.post.record import Record
 
     record = Record.load(root / "results" / "slider_crank.h5")
     found = recovery.recover(record, "rod", count=3, progress=progress)
     target = root / "results" / "rod_stress.csv"
     target.unlink(missing_ok=True)
-    recovery.write_files(str(target), found, [], None)
+    recovery_files.write_files(str(target), found, [], None)
     return recovery.as_text(recovery.summary(found, [], None, False)), target
 
 

@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> Output:
     from flexmbs.post import recovery
     from flexmbs.post.options import pairs, pressure
     from flexmbs.post.record import Record
+    from flexmbs.post.recovery_files import write_files
 
     found = recovery.recover(
         Record.load(args.result),
@@ -49,5 +50,5 @@ def run(args: argparse.Namespace) -> Output:
     limit = pressure(args.limit, "--yield")
     points = [recovery.point_index(found, number) for number in args.node]
     done = recovery.summary(found, points, limit, args.rainflow)
-    recovery.write_files(args.output, found, points, limit)
+    write_files(args.output, found, points, limit)
     return Output(recovery.as_text(done), done)

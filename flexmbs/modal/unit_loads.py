@@ -8,11 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.modal.basis import Basis
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel
 from flexmbs.spatial import LEVI_CIVITA
 
 Floats = NDArray[np.float64]
+
+#: shapes with less than this share of the strain energy of every load are left out: 1e-5 of its stress
+MISSED = 1e-10
 
 
 def moment_rows(form: Any, points: Floats, n_dof: int) -> tuple[Floats, Floats]:
@@ -75,14 +79,35 @@ def wrench_loads(model: TiedModel) -> Floats:
 def unit_responses(statics: Statics, loads: Floats, support: sp.csr_matrix | None) -> Floats:
     """Static displacements (n_t, n_load) with the support of the frame, or by inertia relief (F17).
 
-    A load that the relief balances all by itself, such as a uniform acceleration, gives rounding only; it is
-    set to zero, so that no stress follows from it.
+    A load that the relief balances all by itself, such as a uniform acceleration, and one that acts on what
+    is held give rounding only; they are set to zero, so that no stress follows from them.
     """
     held = statics.holding(support)
     relieved = held.relieve(loads)
+    rest = relieved
+    if support is not None:
+        C = support.toarray()
+        rest = relieved - C.T @ np.linalg.lstsq(C.T, relieved, rcond=None)[0]
     size = np.linalg.norm(loads, axis=0)
-    carried = np.linalg.norm(relieved, axis=0) > 1e-10 * np.where(size > 0, size, 1.0)
+    carried = np.linalg.norm(rest, axis=0) > 1e-10 * np.where(size > 0, size, 1.0)
     U = np.zeros_like(loads)
     if carried.any():
         U[:, carried] = held.respond(relieved[:, carried])
     return U
+
+
+def missed_shapes(K: sp.spmatrix, basis: Basis, F: Floats, U: Floats) -> tuple[Floats, Floats, Floats]:
+    """The part of static responses U (n_t, load) to tied loads F that orthonormal modes miss (F53).
+
+    Returns shapes (n_t, shape) that span it, the share (shape, load) of each in every load, and the static
+    coordinates q_c (mode, load). Modes of a complete basis miss nothing: no shapes are left then.
+    """
+    carried = np.linalg.norm(U, axis=0) > 0.0
+    q = np.where(carried, (basis.U.T @ F) / basis.omega2[:, None], 0.0)
+    energy = np.sqrt(np.einsum("ic,ic->c", U, K @ U))
+    size = np.where(energy > 0.0, energy, 1.0)
+    rest = (U - basis.U @ q) / size
+    gram = rest.T @ (K @ rest)
+    value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
+    vector = vector[:, value > MISSED][:, ::-1]
+    return rest @ vector, vector.T * size, q

@@ -43,12 +43,37 @@ class InterfaceData:
 
 
 @dataclass(frozen=True)
+class StaticStress:
+    """The part of the static stresses of the unit loads (F17) that the modes miss (F53).
+
+    stress : (shape, node or cell, 6), a few shapes that span that part for all unit loads
+    share : (shape, load), how much of each shape a unit load has
+    q : (mode, load), static elastic coordinates of the unit loads, `K_ff^-1 int S^T f_c`
+    The loads are those of `integrals.loads`.
+    """
+
+    stress: Floats
+    share: Floats
+    q: Floats
+
+    def select(self, kept: Ints, stress: Floats) -> StaticStress:
+        """The same for fewer modes: those that go are missed too. `stress`: modal stresses of all."""
+        gone = np.setdiff1d(np.arange(len(self.q)), kept)
+        return StaticStress(
+            np.concatenate([self.stress, stress[gone]]),
+            np.concatenate([self.share, self.q[gone]]),
+            self.q[kept],
+        )
+
+
+@dataclass(frozen=True)
 class ModalData:
     """Reduced body: integrals, interfaces, mode shapes on the mesh, stress modes, and its certificate.
 
     Phi : (mode, node, xyz);  Psi : the same for nodes with rotations, else None
     stress : (mode, node or cell, xx yy zz xy yz zx) or None; `stress_at` says which; cells in the order of
     `mesh.cells`
+    static_stress : what the modes miss of the stresses of unit loads, or None
     effective_mass : (mode, 6) of the three translations and the three rotations about the body origin
     """
 
@@ -61,6 +86,7 @@ class ModalData:
     Psi: Floats | None = None
     stress: Floats | None = None
     stress_at: str = "none"
+    static_stress: StaticStress | None = None
     effective_mass: Floats = field(default_factory=lambda: np.zeros((0, 6)))
     materials: dict[str, dict[str, float]] = field(default_factory=dict)
     method: str = "given"
@@ -118,11 +144,17 @@ class ModalData:
             Phi=self.Phi[pick],
             Psi=None if self.Psi is None else self.Psi[pick],
             stress=None if self.stress is None else self.stress[pick],
+            static_stress=self._missed_by(pick),
             frequency_hz=self.frequency_hz[pick],
             kind=tuple(self.kind[a] for a in pick),
             effective_mass=self.effective_mass[pick],
             interfaces={name: item.select(pick) for name, item in self.interfaces.items()},
         )
+
+    def _missed_by(self, pick: Ints) -> StaticStress | None:
+        if self.static_stress is None or self.stress is None:
+            return None
+        return self.static_stress.select(pick, self.stress)
 
     def interface(self, name: str) -> InterfaceData:
         """Interface by name; an unknown name is an error that lists those of the file."""

@@ -13,7 +13,7 @@ from flexmbs import __version__, hdf5
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import ShapeIntegrals
-from flexmbs.modaldata.data import InterfaceData, ModalData
+from flexmbs.modaldata.data import InterfaceData, ModalData, StaticStress
 from flexmbs.modaldata.validate import Reader, check
 
 FORMAT = "flexmbs-modal"
@@ -146,6 +146,15 @@ def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
             scales=(mode, None, component),
             at=modal.stress_at,
         )
+    if modal.static_stress is not None:
+        _write_static_stress(group, modal.static_stress)
+
+
+def _write_static_stress(group: hdf5.Group, static: StaticStress) -> None:
+    """What the modes miss of the stresses of the unit loads; the loads are those of `/inertia/K_geo`."""
+    hdf5.dataset(group, "static_stress", static.stress, units="Pa", equation="F53")
+    hdf5.dataset(group, "static_share", static.share, units="1 per unit load", equation="F53")
+    hdf5.dataset(group, "static_q", static.q, units="m kg^0.5 per unit load", equation="F53")
 
 
 def _write_inertia(group: hdf5.Group, integrals: ShapeIntegrals, units: Mapping[str, str]) -> None:
@@ -204,6 +213,7 @@ def _read(reader: Reader, source: str) -> ModalData:
         Psi=reader.floats("modes/Psi", (nf, n, 3)) if reader.has("modes/Psi") else None,
         stress=reader.floats("modes/stress", (nf, None, 6)) if reader.has("modes/stress") else None,
         stress_at=reader.text_attribute("modes/stress", "at") if reader.has("modes/stress") else "none",
+        static_stress=_read_static_stress(reader, nf, len(integrals.loads)),
         frequency_hz=reader.floats("modes/frequency_hz", (nf,)),
         kind=tuple(reader.texts("modes/kind", nf)),
         effective_mass=reader.floats("modes/effective_mass", (nf, 6)),
@@ -216,6 +226,17 @@ def _read(reader: Reader, source: str) -> ModalData:
         mass_formalism=reader.text_attribute("", "mass_formalism"),
         source_sha256=reader.text_attribute("", "source_sha256"),
         source=source,
+    )
+
+
+def _read_static_stress(reader: Reader, nf: int, n_loads: int) -> StaticStress | None:
+    """None where the file has none: those of older programs, and bodies without unit loads."""
+    if not reader.has("modes/static_stress"):
+        return None
+    return StaticStress(
+        stress=reader.floats("modes/static_stress", (None, None, 6)),
+        share=reader.floats("modes/static_share", (None, n_loads)),
+        q=reader.floats("modes/static_q", (nf, n_loads)),
     )
 
 

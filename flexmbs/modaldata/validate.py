@@ -11,7 +11,7 @@ from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
-from flexmbs.modaldata.data import ModalData
+from flexmbs.modaldata.data import ModalData, StaticStress
 
 MAX_MODES = 5000
 MAX_NODES = 50_000_000
@@ -227,9 +227,22 @@ def _check_shapes(modal: ModalData, require: Any) -> None:
     if modal.stress is not None:
         count = n if modal.stress_at == "nodes" else modal.mesh.n_cells
         require(modal.stress.shape == (nf, count, 6), f"stress modes have the shape {modal.stress.shape}")
+    if modal.static_stress is not None:
+        _check_static(modal, modal.static_stress, require)
     for name, item in modal.interfaces.items():
         require(item.Phi.shape == (3, nf) and item.Psi.shape == (3, nf), f"interface {name}: rows do not fit")
         turned = item.rotation @ item.rotation.T - np.eye(3)
         require(np.abs(turned).max() < 1e-9, f"interface {name}: its frame is not a rotation")
         require(np.linalg.det(item.rotation) > 0, f"interface {name}: its frame is left-handed")
         require(len(item.nodes) == len(item.weights), f"interface {name}: weights do not fit its nodes")
+
+
+def _check_static(modal: ModalData, static: StaticStress, require: Any) -> None:
+    n_loads = len(modal.integrals.loads)
+    require(modal.stress is not None, "static_stress stands without stress modes")
+    points = 0 if modal.stress is None else modal.stress.shape[1]
+    fits = static.stress.shape == (len(static.stress), points, 6)
+    fits = (
+        fits and static.share.shape == (len(static.stress), n_loads) and static.q.shape == (modal.nf, n_loads)
+    )
+    require(fits, "static_stress does not fit the modes")

@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,8 @@ class Source:
         except FlexmbsError:  # not begun, or between two states of the folder
             return WAITING
         story = result_story(record, None)
+        moving = [replace(body, static=None) for body in story.scene.bodies]  # segments come without it
+        story = replace(story, scene=replace(story.scene, bodies=moving))
         self.skins = {body.name: body.skin for body in story.scene.bodies if body.skin is not None}
         shown = {curve.name for curve in story.curves}
         self.bodies, self.channels = record.bodies, [c for c in catalogue(record) if c.short in shown]

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs import hdf5
-from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.errors import Diagnostic, InputError
 from flexmbs.modaldata import ModalData
+from flexmbs.post.modals import body_modal
 from flexmbs.post.record import Floats, Record
-from flexmbs.post.scene import body_modal
+from flexmbs.post.static_part import neighbours, static_amounts
 from flexmbs.post.stress import (
-    RANGES,
     Envelope,
     Ints,
     envelope,
@@ -27,12 +26,14 @@ from flexmbs.post.stress import (
     von_mises,
 )
 
-FORMAT, VERSION = "flexmbs-stress", 1
-
 
 @dataclass(frozen=True)
 class Recovery:
-    """Stresses of one body at nodes, or at the centres of cells where the data are those of cells."""
+    """Stresses of one body at nodes, or at the centres of cells where the data are those of cells.
+
+    q : (time, mode and shape), elastic coordinates and the amounts of the static stresses that the modes
+    miss;  stress : (mode and shape, point, 6) that belong to them (F53)
+    """
 
     body: str
     at: str
@@ -44,10 +45,13 @@ class Recovery:
     envelope: Envelope
     spots: Ints
     material: dict[str, float] = field(default_factory=dict)
+    n_modes: int = 0
+    notes: list[str] = field(default_factory=list)
 
-    def history(self, point: int) -> Floats:
-        """Stress (time, 6) at one point."""
-        return self.q @ self.stress[:, point]
+    def history(self, point: int, modes_alone: bool = False) -> Floats:
+        """Stress (time, 6) at one point; of the modes alone, or with the static part that they miss."""
+        used = slice(self.n_modes if modes_alone else None)
+        return self.q[:, used] @ self.stress[used, point]
 
     def row(self, point: int, yield_stress: float | None = None) -> dict[str, Any]:
         """What is said of a point: its number, place, extremes and their times."""
@@ -97,9 +101,9 @@ def recover(
         raise InputError(
             Diagnostic("stress.range", record.path.name, what, f"it ends at {record.time[-1]:g} s")
         )
-    q = np.ascontiguousarray(record.require(f"bodies/{body}/q")[inside])
+    q, stress = _terms(record, body, data, modal or {}, inside, notes)
     places, number = points_of(data)
-    found = envelope(q, data.stress, progress)
+    found = envelope(q, stress, progress)
     gap = apart if apart is not None else 0.05 * float(np.linalg.norm(np.ptp(places, axis=0)))
     spots = hot_spots(found.von_mises, places, count, gap)
     material = next(iter(data.materials.values())) if len(data.materials) == 1 else {}
@@ -110,11 +114,31 @@ def recover(
         q,
         places,
         number,
-        data.stress,
+        stress,
         found,
         spots,
         dict(material),
+        data.nf,
+        notes,
     )
+
+
+def _terms(
+    record: Record,
+    body: str,
+    data: ModalData,
+    given: Mapping[str, str | Path],
+    inside: Any,
+    notes: list[str],
+) -> tuple[Floats, Floats]:
+    """Coordinates (time, term) and stresses (term, point, 6) of the modes and of what they miss (F53)."""
+    modals = {body: data} | {name: body_modal(record, name, given, []) for name in neighbours(record, body)}
+    static = static_amounts(record, body, modals, notes, inside)
+    q = np.hstack([record.require(f"bodies/{body}/q")[inside], static])
+    assert data.stress is not None
+    if not static.shape[1] or data.static_stress is None:
+        return np.ascontiguousarray(q), data.stress
+    return np.ascontiguousarray(q), np.concatenate([data.stress, data.static_stress.stress])
 
 
 def points_of(data: ModalData) -> tuple[Floats, Ints]:
@@ -168,6 +192,11 @@ def summary(
         "hot_spots": rows,
         "asked": asked,
     }
+    if len(found.stress) > found.n_modes and len(found.spots):
+        hottest = int(found.spots[0])
+        done["modes_alone"] = float(von_mises(found.history(hottest, modes_alone=True)).max())
+    if found.notes:
+        done["notes"] = found.notes
     if yield_stress is not None:
         largest = float(found.envelope.von_mises.max())
         done |= {"yield": yield_stress, "safety": yield_stress / largest if largest > 0.0 else float("inf")}
@@ -190,6 +219,10 @@ def as_text(done: dict[str, Any]) -> str:
     lines += [_line(row) for row in done["hot_spots"]]
     if done["asked"]:
         lines += ["asked for", *(_line(row) for row in done["asked"])]
+    if "modes_alone" in done:
+        part = "with the static part that the modes miss (F53)"
+        lines.append(f"{part}; the modes alone give {done['modes_alone'] / 1e6:.4g} MPa at the first place")
+    lines += done.get("notes", [])
     if "yield" in done:
         lines.append(f"smallest safety against {done['yield'] / 1e6:.4g} MPa: {done['safety']:.3g}")
     for number, counts in done.get("rainflow", {}).items():
@@ -205,72 +238,3 @@ def _line(row: dict[str, Any]) -> str:
         f"   {row['max_principal'] / 1e6:>13.4g} ... {row['min_principal'] / 1e6:<10.4g} {row['time']:>10.5g}"
     )
     return text + (f"  {row['safety']:>6.3g}" if "safety" in row else "")
-
-
-def write_files(
-    path: str | None, found: Recovery, points: Sequence[int], yield_stress: float | None = None
-) -> None:
-    """Write what the ending of `path` says: all as HDF5, the envelope as CSV; nothing without a path."""
-    if path is None:
-        return
-    kind = Path(path).suffix
-    if kind not in (".h5", ".csv"):
-        raise UsageError(Diagnostic("stress.kind", path, f'"{kind}" is not offered', "choices: .h5, .csv"))
-    if kind == ".csv":
-        write_table(path, found)
-    else:
-        write_recovery(path, found, points, yield_stress)
-
-
-def write_recovery(
-    path: str | Path, found: Recovery, points: Sequence[int], yield_stress: float | None = None
-) -> None:
-    """HDF5: envelope at all points, hot spots, histories at the hot spots and at the points asked for."""
-    if hdf5.file_format(path) not in ("", FORMAT):
-        what = f"is a {hdf5.file_format(path)} file, which stress does not replace"
-        raise InputError(Diagnostic("stress.target", str(path), what, "choose another name with -o"))
-    chosen = list(dict.fromkeys([*map(int, found.spots), *points]))
-
-    def fill(root: Any) -> None:
-        axis = hdf5.scale(root, "number", found.number)
-        time = hdf5.scale(root, "time", found.time, "s")
-        xyz = hdf5.scale(root, "xyz", np.arange(3))
-        component = hdf5.scale(root, "component", np.arange(6))
-        order = hdf5.scale(root, "order", np.arange(3))
-        hdf5.dataset(root, "place", found.places, units="m", scales=[axis, xyz])
-        group = root.create_group("envelope")
-        for k, name in enumerate(RANGES):
-            hdf5.dataset(group, name, found.envelope.value[k], units="Pa", scales=[axis], equation="F53")
-            hdf5.dataset(
-                group, f"{name}_time", found.time[found.envelope.sample[k]], units="s", scales=[axis]
-            )
-        if yield_stress is not None:
-            size = np.maximum(found.envelope.von_mises, np.finfo(float).tiny)
-            hdf5.dataset(group, "safety", yield_stress / size, scales=[axis], yield_stress=yield_stress)
-        hdf5.dataset(root, "hot_spots", found.number[found.spots])
-        for name, values in histories(found, chosen).items():
-            node = root.create_group(f"history/{name}")
-            for word, data in values.items():
-                last = {"principal": [order], "stress": [component], "strain": [component]}.get(word, [])
-                units = "1" if word == "strain" else "Pa"
-                hdf5.dataset(node, word, data, units=units, scales=[time, *last])
-        hdf5.attributes(component, labels=["xx", "yy", "zz", "xy", "yz", "zx"])
-        hdf5.attributes(root, body=found.body, at=found.at)
-
-    hdf5.build_file(path, fill, format=FORMAT, version=VERSION, overwrite=True)
-
-
-def write_table(path: str | Path, found: Recovery) -> None:
-    """The envelope of all points as CSV."""
-    names = ["number", "x", "y", "z", *RANGES, *(f"{name}_time" for name in RANGES)]
-    rows = np.column_stack(
-        [found.number, found.places, found.envelope.value.T, found.time[found.envelope.sample].T]
-    )
-    with hdf5.atomic_file(Path(path), overwrite=True) as raw:
-        raw.write((",".join(names) + "\n").encode())
-        for start in range(0, len(rows), 10000):
-            lines = [
-                f"{int(row[0])}," + ",".join(f"{value:.9g}" for value in row[1:])
-                for row in rows[start : start + 10000]
-            ]
-            raw.write(("\n".join(lines) + "\n").encode())

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from flexmbs.errors import Diagnostic, InputError
+from flexmbs.errors import InputError
 from flexmbs.modaldata import ModalData
+from flexmbs.post.modals import body_modal
 from flexmbs.post.places import frame_of, inertia_matrix, numbers, rotation_of, up_axis
 from flexmbs.post.record import Floats, Record, table
 from flexmbs.post.skin import MAX_VERTICES, Skin, skin_of
+from flexmbs.post.static_part import static_amounts
 from flexmbs.post.visuals import TriMesh, bar, inertia_ellipsoid, joined, joint_symbol, sphere, visual_mesh
 from flexmbs.spatial import quat_to_matrix, shortest_rotation
 
@@ -26,7 +29,10 @@ COLOURS = (
 
 @dataclass(frozen=True)
 class SceneBody:
-    """One body: mesh in body axes and its motion; `skin` and `q` (time, mode) where it is flexible."""
+    """One body: mesh in body axes and its motion; `skin` and `q` (time, mode) where it is flexible.
+
+    static : (time, shape), amounts of the static stresses that the modes miss (F53)
+    """
 
     name: str
     kind: str
@@ -37,6 +43,25 @@ class SceneBody:
     colour: tuple[float, float, float]
     skin: Skin | None = None
     modal: ModalData | None = None
+    static: Floats | None = None
+
+    def samples(self, pick: Any) -> SceneBody:
+        """The body at chosen samples alone."""
+        names = ("position", "quaternion", "q", "static")
+        found = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return replace(self, **{name: values[pick] for name, values in found.items()})
+
+    @cached_property
+    def stress(self) -> Floats | None:
+        """Stresses (mode and shape, point, 6) that belong to `stress_q`; None where there are none."""
+        if self.skin is None or self.skin.stress is None or self.static is None or self.skin.static is None:
+            return None if self.skin is None else self.skin.stress
+        return np.concatenate([self.skin.stress, self.skin.static[: self.static.shape[1]]])
+
+    @cached_property
+    def stress_q(self) -> Floats:
+        """(time, mode and shape): elastic coordinates, then amounts of the static stresses."""
+        return self.q if self.static is None else np.hstack([self.q, self.static])
 
     @property
     def size(self) -> float:
@@ -99,21 +124,14 @@ class Scene:
     def at(self, k: int) -> Scene:
         """The scene at sample k alone."""
         pick = slice(k, k + 1)
-        bodies = [
-            replace(b, position=b.position[pick], quaternion=b.quaternion[pick], q=b.q[pick])
-            for b in self.bodies
-        ]
-        return replace(self, time=self.time[pick], bodies=bodies)
+        return replace(self, time=self.time[pick], bodies=[body.samples(pick) for body in self.bodies])
 
     def thinned(self, limit: int) -> Scene:
         """At most `limit` samples, evenly chosen, first and last kept."""
         if len(self.time) <= limit:
             return self
         pick = np.unique(np.linspace(0, len(self.time) - 1, limit).round().astype(int))
-        bodies = [
-            replace(b, position=b.position[pick], quaternion=b.quaternion[pick], q=b.q[pick])
-            for b in self.bodies
-        ]
+        bodies = [body.samples(pick) for body in self.bodies]
         note = f"{len(pick)} of {len(self.time)} samples"
         return replace(self, time=self.time[pick], bodies=bodies, notes=[*self.notes, note])
 
@@ -124,10 +142,13 @@ def result_scene(
     """Scene of a result. `modal`: files of modal data that have moved; `limit`: points per skin."""
     notes: list[str] = []
     bodies = []
+    modals = {name: body_modal(record, name, modal or {}, notes) for name in record.flexible}
     for k, name in enumerate(record.bodies):
-        flexible = body_modal(record, name, modal or {}, notes) if name in record.flexible else None
         colour = body_colour(record, name, COLOURS[k % len(COLOURS)])
-        bodies.append(_body(record, name, flexible, colour, limit, notes))
+        body = _body(record, name, modals.get(name), colour, limit, notes)
+        if body.skin is not None and body.skin.stress is not None:
+            body = replace(body, static=static_amounts(record, name, modals, notes))
+        bodies.append(body)
     scene = Scene(record.title, record.time, bodies, notes=notes, up=up_axis(record.case.get("gravity")))
     smallest = 0.02 * _extent(scene)
     bodies = [
@@ -158,34 +179,6 @@ def modal_scene(modal: ModalData, title: str, limit: int = MAX_VERTICES) -> Scen
     rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, modal.nf))
     body = SceneBody(title, "flexible", skin.mesh, *rest, COLOURS[0], skin, modal)
     return Scene(title, np.zeros(1), [body], notes=skin_notes(title, skin))
-
-
-def body_modal(
-    record: Record, name: str, given: Mapping[str, str | Path], notes: list[str]
-) -> ModalData | None:
-    """Modal data of a flexible body with the modes of the run; None and a note where it is lost."""
-    source = table(record.case, "bodies", name)
-    path = given.get(name) or record.find_file(str(source.get("modal") or ""))
-    if path is None:
-        notes.append(
-            f'{name}: its modal data "{source.get("modal", "?")}" was not found; drawn without its skin'
-        )
-        return None
-    data = ModalData.load(path)
-    known = source.get("modal_sha256")
-    if name not in given and known and data.source_sha256 and known != data.source_sha256:
-        notes.append(
-            f"{name}: {path} was made anew since the run, from other sources; drawn without its skin"
-        )
-        return None
-    nf = record.require(f"bodies/{name}/q").shape[1]
-    chosen = {key: value for key, value in table(source, "modes").items() if value is not None}
-    if chosen and data.nf != nf:
-        data = data.select(chosen.pop("list", None), **chosen)
-    if data.nf != nf:
-        what = f'body "{name}" has {nf} modes in the result, its modal data has {data.nf}'
-        raise InputError(Diagnostic("animate.modes", str(path), what, "use the modal data of the run"))
-    return data
 
 
 def body_colour(record: Record, name: str, default: tuple[float, float, float]) -> tuple[float, float, float]:

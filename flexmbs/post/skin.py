@@ -29,6 +29,7 @@ class Skin:
     """Surface of a flexible body, `points + sum_a q_a Phi[a]` (F1).
 
     Phi : (mode, point, xyz);  stress : (mode, point, xx yy zz xy yz zx) or None (F53)
+    static : (shape, point, 6), static stresses that the modes miss (F53)
     nodes : (point,) indices in the mesh;  n_full : points before the skin was made coarser
     """
 
@@ -37,6 +38,7 @@ class Skin:
     nodes: Ints
     stress: Floats | None = None
     n_full: int = 0
+    static: Floats | None = None
 
     @property
     def n_points(self) -> int:
@@ -57,16 +59,26 @@ def skin_of(modal: ModalData, limit: int = MAX_VERTICES) -> Skin:
 
 
 def node_stress(modal: ModalData) -> Floats | None:
-    """Modal stresses at the nodes; those of cells are averaged over the cells of a node."""
+    """Modal stresses at the nodes."""
     if modal.stress is None or not modal.stress.size or modal.stress_at == "none":
         return None
+    return at_nodes(modal, modal.stress)
+
+
+def static_node_stress(modal: ModalData) -> Floats | None:
+    """Static stresses that the modes miss, at the nodes."""
+    return None if modal.static_stress is None else at_nodes(modal, modal.static_stress.stress)
+
+
+def at_nodes(modal: ModalData, stress: Floats) -> Floats:
+    """Stresses at the nodes; those of cells are averaged over the cells of a node."""
     if modal.stress_at == "nodes":
-        return modal.stress
-    total = np.zeros((len(modal.stress), modal.mesh.n_nodes, 6))
+        return stress
+    total = np.zeros((len(stress), modal.mesh.n_nodes, 6))
     count = np.zeros(modal.mesh.n_nodes)
     start = 0
     for cells in modal.mesh.cells.values():
-        values = modal.stress[:, start : start + len(cells)]
+        values = stress[:, start : start + len(cells)]
         for column in cells.T:
             for a, field in enumerate(values):
                 np.add.at(total[a], column, field)
@@ -90,13 +102,14 @@ def _solid(modal: ModalData, limit: int) -> Skin:
         nodes = np.unique(triangles)
     number = np.zeros(modal.mesh.n_nodes, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))
-    stress = node_stress(modal)
+    stress, static = node_stress(modal), static_node_stress(modal)
     return Skin(
         mesh=TriMesh(modal.mesh.points[nodes], number[triangles], number[edges]),
         Phi=np.ascontiguousarray(modal.Phi[:, nodes]),
         nodes=nodes,
         stress=None if stress is None else np.ascontiguousarray(stress[:, nodes]),
         n_full=n_full,
+        static=None if static is None else np.ascontiguousarray(static[:, nodes]),
     )
 
 

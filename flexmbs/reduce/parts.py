@@ -23,8 +23,8 @@ from flexmbs.modal.place import rows_at_node
 from flexmbs.modal.receptance import BandError, FullResponse, reduced
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel, nodal_marker_rows, tie
-from flexmbs.modal.unit_loads import body_loads, unit_responses, wrench_loads
-from flexmbs.modaldata import InterfaceData
+from flexmbs.modal.unit_loads import body_loads, missed_shapes, unit_responses, wrench_loads
+from flexmbs.modaldata import InterfaceData, StaticStress
 from flexmbs.reduce.recipe import LoadSpec, Recipe
 from flexmbs.reduce.source import Source
 
@@ -159,11 +159,21 @@ def _nodal_load(load: LoadSpec, source: Source) -> Floats:
     return F.ravel()
 
 
-def stiffening(recipe: Recipe, reduction: Reduction) -> tuple[Floats | None, tuple[str, ...]]:
-    """K_geo of the complete set of unit loads (F17), or nothing where there are no stresses to speak of."""
+@dataclass(frozen=True)
+class UnitLoads:
+    """The complete set of unit loads (F17): tied forces F and static responses U, both (n_t, load)."""
+
+    names: tuple[str, ...]
+    model: TiedModel
+    F: Floats
+    U: Floats
+
+
+def unit_loads(recipe: Recipe, reduction: Reduction) -> UnitLoads | None:
+    """Unit loads and their responses, or nothing where there are no stresses to speak of."""
     source = reduction.source
     if not recipe.geometric_stiffness or not source.mesh.n_cells or not reduction.Phi.shape[1]:
-        return None, ()
+        return None
     statics, support = reduction.statics, support_of(reduction.frame, reduction.model)
     if statics is None:
         try:
@@ -173,16 +183,36 @@ def stiffening(recipe: Recipe, reduction: Reduction) -> tuple[Floats | None, tup
             reduction.warnings.append(
                 Diagnostic("modal.stiffening", recipe.name, what, error.diagnostics[0].remedy, "warn")
             )
-            return None, ()
+            return None
     model = statics.model
     loads = np.asarray(model.G.T @ body_loads(source.fe.mass_form, source.mesh.points, source.fe.n_dof))
     F = np.concatenate([loads, wrench_loads(model)], axis=1)
-    U = np.asarray(model.G @ unit_responses(statics, F, support))
-    K_geo = geometric_stiffness(source.mesh, recipe.materials, U, reduction.Phi)
     names = [*BODY_LOADS]
     for name in model.interfaces:
         names += interface_loads(name)
-    return 0.5 * (K_geo + np.swapaxes(K_geo, 1, 2)), tuple(names)
+    return UnitLoads(tuple(names), model, F, unit_responses(statics, F, support))
+
+
+def stiffening(
+    recipe: Recipe, reduction: Reduction, loads: UnitLoads | None
+) -> tuple[Floats | None, tuple[str, ...]]:
+    """K_geo of the unit loads and their names (F17)."""
+    if loads is None:
+        return None, ()
+    U = np.asarray(loads.model.G @ loads.U)
+    K_geo = geometric_stiffness(reduction.source.mesh, recipe.materials, U, reduction.Phi)
+    return 0.5 * (K_geo + np.swapaxes(K_geo, 1, 2)), loads.names
+
+
+def static_stress(recipe: Recipe, reduction: Reduction, loads: UnitLoads | None) -> StaticStress | None:
+    """What the computed modes miss of the stresses of the unit loads (F53); given shapes stay alone."""
+    if loads is None or recipe.stress == "none" or recipe.method == "given":
+        return None
+    W, share, q = missed_shapes(loads.model.K, reduction.basis, loads.F, loads.U)
+    fields = np.asarray(loads.model.G @ W)
+    return StaticStress(
+        stress.stress_modes(reduction.source.mesh, recipe.materials, fields, at=recipe.stress), share, q
+    )
 
 
 def given_support(reduction: Reduction) -> tuple[Statics, Any]:

@@ -161,7 +161,8 @@ def _rotations(Phi: Floats, n_per_node: int) -> Floats | None:
 def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
     """Integrals, interface rows, stiffening and stress modes of the basis."""
     source, fe, Phi = reduction.source, reduction.source.fe, reduction.Phi
-    K_geo, loads = parts.stiffening(recipe, reduction)
+    unit_loads = parts.unit_loads(recipe, reduction)
+    K_geo, loads = parts.stiffening(recipe, reduction, unit_loads)
     if recipe.method == "given":
         from flexmbs.reduce.given import given_integrals
 
@@ -182,6 +183,7 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
         interfaces=parts.interface_rows(reduction.model, source, reduction),
         stress=stress,
         stress_at=stress_at,
+        static_stress=parts.static_stress(recipe, reduction, unit_loads),
         effective_mass=effective_mass(integrals.S_f, integrals.I_kl, integrals.m_ff),
         materials={
             name or "default": parts.material_numbers(item) for name, item in recipe.materials.items()

@@ -12,6 +12,7 @@ from flexmbs.cli.main import main
 from flexmbs.errors import InputError
 from flexmbs.post import recovery
 from flexmbs.post.record import Record
+from flexmbs.post.recovery_files import write_recovery
 from flexmbs.post.stress import envelope, extremes, hot_spots, principal, signed_von_mises, strain, von_mises
 from tests.post.synthetic import LENGTH, E, coordinates, mode_fields, rod_modal
 
@@ -132,7 +133,7 @@ def test_messages_name_the_choices(result_path, tmp_path, capsys):
     assert main(["stress", str(result_path), "rod", "--yield", "3 mm", "--quiet"]) == 2
     assert main(["stress", str(result_path), "rod", "-o", str(tmp_path / "a.txt"), "--quiet"]) == 2
     with pytest.raises(InputError, match="does not replace"):
-        recovery.write_recovery(result_path, recovery.recover(Record.load(result_path), "rod"), [])
+        write_recovery(result_path, recovery.recover(Record.load(result_path), "rod"), [])
 
 
 @pytest.mark.slow

@@ -122,8 +122,8 @@ def _largest(scene: Scene, radius: float) -> dict[str, float]:
     for body in scene.bodies:
         if body.skin is None or not body.q.shape[1]:
             continue
-        if body.skin.stress is not None:
-            stress = max(stress, largest_von_mises(body.q, body.skin.stress))
+        if body.stress is not None:
+            stress = max(stress, largest_von_mises(body.stress_q, body.stress))
         chosen = body.q[np.unique(np.linspace(0, len(body.q) - 1, 200).astype(int))]
         flat = body.skin.Phi.reshape(len(body.skin.Phi), -1)
         for q in chosen:
@@ -143,13 +143,14 @@ def _mesh(body: SceneBody | SceneJoint, arrays: Arrays) -> dict[str, Any]:
     skin = getattr(body, "skin", None)
     if skin is not None and len(skin.Phi):
         mesh["Phi"] = arrays.put(skin.Phi)
-        if skin.stress is not None:
-            mesh["stress"] = arrays.put(skin.stress)
     return mesh
 
 
 def _body(body: SceneBody, arrays: Arrays) -> dict[str, Any]:
     n_modes = 0 if body.skin is None else len(body.skin.Phi)
+    mesh = _mesh(body, arrays)
+    if n_modes and body.stress is not None:
+        mesh["stress"] = arrays.put(body.stress)
     modes = []
     if body.modal is not None:
         for frequency, kind in zip(body.modal.frequency_hz, body.modal.kind, strict=True):
@@ -161,10 +162,11 @@ def _body(body: SceneBody, arrays: Arrays) -> dict[str, Any]:
         "size": body.size,
         "n_modes": n_modes,
         "modes": modes,
-        "mesh": _mesh(body, arrays),
+        "mesh": mesh,
         "position": arrays.put(body.position),
         "quaternion": arrays.put(body.quaternion),
         "q": arrays.put(body.q),
+        "static": arrays.put(body.stress_q[:, body.q.shape[1] :]),
     }
 
 

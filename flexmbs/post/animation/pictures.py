@@ -58,8 +58,9 @@ def _placed(body: SceneBody, q: Floats, k: int, scale: float, stress_max: float)
     colours = np.tile(np.array(body.colour), (len(u), 1))
     if body.skin is not None and len(q):
         u = u + scale * np.tensordot(q, body.skin.Phi, axes=1)
-        if body.skin.stress is not None and stress_max > 0.0:
-            level = von_mises(np.tensordot(q, body.skin.stress, axes=1)) / stress_max
+        if body.stress is not None and stress_max > 0.0:
+            amounts = q if body.static is None else np.concatenate([q, body.static[k]])
+            level = von_mises(np.tensordot(amounts, body.stress, axes=1)) / stress_max
             table = np.linspace(0.0, 1.0, len(PALETTE))
             colours = np.stack([np.interp(level, table, np.array(PALETTE)[:, i]) for i in range(3)], axis=1)
     return u @ quat_to_matrix(body.quaternion[k]).T + body.position[k], colours
@@ -121,9 +122,10 @@ def stress_top(scene: Scene, frames: list[Frame]) -> float:
     """Upper end of the colours, the same in all pictures."""
     top = 0.0
     for number, body in enumerate(scene.bodies):
-        if body.skin is not None and body.skin.stress is not None and body.q.shape[1]:
-            q = np.array([frame.q[number] for frame in frames]) if len(scene.time) < 2 else body.q
-            top = max(top, largest_von_mises(q, body.skin.stress))
+        if body.stress is not None and body.q.shape[1]:
+            swinging = len(scene.time) < 2
+            q = np.array([frame.q[number] for frame in frames]) if swinging else body.stress_q
+            top = max(top, largest_von_mises(q, body.stress))
     return top
 
 

@@ -59,7 +59,7 @@ def swinging(scene: Scene, mode: dict[str, Any], phases: Floats) -> Scene:
         position, q = body.position[0] + moved[:, :3], np.zeros((len(moved), 0))
         if body.q.shape[1]:
             q = body.q[0] + moved[:, 6:]
-        bodies.append(replace(body, position=position, quaternion=quaternion, q=q))
+        bodies.append(replace(body, position=position, quaternion=quaternion, q=q, static=None))
     return replace(scene, time=np.asarray(phases), bodies=bodies)
 
 

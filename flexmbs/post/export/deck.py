@@ -15,8 +15,8 @@ from flexmbs.hdf5 import atomic_file
 from flexmbs.modal.ties import rigid_field
 from flexmbs.modaldata import ModalData
 from flexmbs.post.export.loads import BodyLoads, body_loads, materials_of
+from flexmbs.post.modals import body_modal
 from flexmbs.post.record import Record
-from flexmbs.post.scene import body_modal
 
 #: names of our elements in Abaqus, which orders their nodes as VTK does
 ELEMENTS = {

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.post.record import Floats, Record
 from flexmbs.post.scene import SceneBody, result_scene
-from flexmbs.post.skin import node_stress
+from flexmbs.post.skin import node_stress, static_node_stress
 from flexmbs.post.stress import von_mises
 from flexmbs.spatial import quat_to_matrix
 
@@ -43,7 +43,7 @@ class Part:
         if self.Phi is not None:
             displacement = np.tensordot(self.body.q[k], self.Phi, axes=1)
             if self.stress is not None:
-                sigma = np.tensordot(self.body.q[k], self.stress, axes=1)
+                sigma = np.tensordot(self.body.stress_q[k], self.stress, axes=1)
         return {
             "points": (self.points + displacement) @ R.T + self.body.position[k],
             "displacement": displacement @ R.T,
@@ -121,7 +121,11 @@ def _part(body: SceneBody) -> Part:
     mesh = body.modal.mesh
     cells = {kind: rows for kind, rows in mesh.cells.items() if len(rows)}
     cells = cells or {"vertex": np.arange(mesh.n_nodes)[:, None]}
-    return Part(body, mesh.points, cells, mesh.node_number, body.modal.Phi, node_stress(body.modal))
+    stress = node_stress(body.modal)
+    if stress is not None and body.static is not None and body.static.shape[1]:
+        static = static_node_stress(body.modal)
+        stress = stress if static is None else np.concatenate([stress, static])
+    return Part(body, mesh.points, cells, mesh.node_number, body.modal.Phi, stress)
 
 
 #: fields over the points with their number of components

@@ -8,7 +8,7 @@ moments: inertia forces take up the difference, so the deck balances as it stand
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,20 +21,9 @@ from flexmbs.modal.interfaces import Interface
 from flexmbs.modal.place import rows_at_node, rows_at_point
 from flexmbs.modal.ties import marker_rows_of_nodes, rigid_field
 from flexmbs.modaldata import InterfaceData, ModalData
-from flexmbs.post.places import frame_of
 from flexmbs.post.record import Floats, Record, table
+from flexmbs.post.wrenches import Wrench, wrenches_on
 from flexmbs.spatial import quat_to_matrix
-
-
-@dataclass(frozen=True)
-class Wrench:
-    """Force and moment at a frame of the body, about the frame's origin, body axes."""
-
-    name: str
-    frame: str
-    place: Floats
-    force: Floats
-    moment: Floats
 
 
 @dataclass(frozen=True)
@@ -70,10 +59,7 @@ def body_loads(record: Record, body: str, modals: Mapping[str, ModalData], k: in
     model = fe_model(modal)
     nodal = inertia_forces(record, modal, model, state)
     nodal += relief(modal, model, second_order(record, body, modal, state))
-    wrenches = [
-        *joint_wrenches(record, body, modals, state, k),
-        *force_wrenches(record, body, modals, state, k),
-    ]
+    wrenches = wrenches_at(record, body, modals, k)
     rigid: dict[str, Wrench] = {}
     for item in wrenches:
         interface = modal.interfaces.get(item.frame)
@@ -180,82 +166,13 @@ def second_order(record: Record, body: str, modal: ModalData, state: BodyState) 
     return np.asarray(found[0] - found[1])
 
 
-def marker(record: Record, body: str, frame: str, modal: ModalData | None, k: int) -> Floats:
-    """Place in ground of a frame of any body at sample k."""
-    place, _, Phi = frame_of(record, body, frame, modal)
-    if body == "ground":
-        return place
-    if Phi is not None:
-        place = place + Phi @ np.asarray(record.require(f"bodies/{body}/q"), dtype=float)[k]
-    R = quat_to_matrix(np.asarray(record.require(f"bodies/{body}/quaternion"))[k])
-    return R @ place + np.asarray(record.require(f"bodies/{body}/position"))[k]
-
-
-def _on_side(
-    record: Record,
-    body: str,
-    modals: Mapping[str, ModalData],
-    state: BodyState,
-    k: int,
-    name: str,
-    ends: tuple[str, str],
-    force: Floats,
-    moment: Floats,
-) -> list[Wrench]:
-    """Wrench at the origin of the `to` frame, and against it on the `from` side, as seen by `body`."""
-    found = []
-    places = [marker(record, *_split(end), modals.get(_split(end)[0]), k) for end in ends]
-    for end, place, sign in ((ends[1], places[1], 1.0), (ends[0], places[0], -1.0)):
-        owner, frame = _split(end)
-        if owner != body:
-            continue
-        F = sign * force
-        M = sign * moment + np.cross(places[1] - place, F)
-        rest = frame_of(record, body, frame, modals[body])[0]
-        found.append(Wrench(name, frame, rest, state.R.T @ F, state.R.T @ M))
-    return found
-
-
-def _split(path: str) -> tuple[str, str]:
-    body, _, frame = path.partition(".")
-    return body, frame
-
-
-def joint_wrenches(
-    record: Record, body: str, modals: Mapping[str, ModalData], state: BodyState, k: int
-) -> list[Wrench]:
-    """Reactions of the joints of the body, at its own frames."""
-    found = []
-    for name, data in table(record.case, "joints").items():
-        ends = (str(data.get("from") or "ground"), str(data.get("to") or "ground"))
-        path = f"joints/{name}/reaction"
-        if body in (_split(ends[0])[0], _split(ends[1])[0]) and record.has(path + "_force"):
-            F, M = (
-                np.asarray(record.require(f"{path}_{kind}"), dtype=float)[k] for kind in ("force", "moment")
-            )
-            found += _on_side(record, body, modals, state, k, f"joints.{name}", ends, F, M)
-    return found
-
-
-def force_wrenches(
-    record: Record, body: str, modals: Mapping[str, ModalData], state: BodyState, k: int
-) -> list[Wrench]:
-    """Forces of the case on frames of the body; distributed ones have no place here."""
-    found = []
-    for name, data in table(record.case, "forces").items():
-        on, kind = str(data.get("on") or data.get("to") or ""), str(data.get("type"))
-        other = str(data.get("from") or "ground")
-        if body not in (_split(on)[0], _split(other)[0]) or not record.has(f"forces/{name}/force"):
-            continue
-        if kind == "distributed" or data.get("at") is not None or not _split(on)[1]:
-            what = f"forces.{name} acts on {body} in a way that a deck cannot repeat"
-            raise InputError(Diagnostic("export.force", record.path.name, what, "let it act on a frame"))
-        F, M = (
-            np.asarray(record.require(f"forces/{name}/{kind}"), dtype=float)[k]
-            for kind in ("force", "moment")
-        )
-        found += _on_side(record, body, modals, state, k, f"forces.{name}", (other, on), F, M)
-    return found
+def wrenches_at(record: Record, body: str, modals: Mapping[str, ModalData], k: int) -> list[Wrench]:
+    """Wrenches (3,) at sample k; forces that act elsewhere than at frames have no place in a deck."""
+    found = wrenches_on(record, body, modals, [k])
+    if found.elsewhere:
+        what = f"{found.elsewhere[0]} acts on {body} in a way that a deck cannot repeat"
+        raise InputError(Diagnostic("export.force", record.path.name, what, "let it act on a frame"))
+    return [replace(item, force=item.force[0], moment=item.moment[0]) for item in found.found]
 
 
 def spread(record: Record, body: str, modal: ModalData, item: Wrench) -> Floats:

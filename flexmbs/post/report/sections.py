@@ -148,9 +148,9 @@ def stresses(record: Record, scene: Scene) -> str:
     """Hot spots on the skin of every flexible body with stress modes."""
     body = ""
     for item in scene.bodies:
-        if item.skin is None or item.skin.stress is None or item.modal is None or not item.q.shape[1]:
+        if item.skin is None or item.stress is None or item.modal is None or not item.q.shape[1]:
             continue
-        found = envelope(item.q, item.skin.stress)
+        found = envelope(np.ascontiguousarray(item.stress_q), item.stress)
         spots = hot_spots(found.von_mises, item.mesh.points, 5, 0.05 * item.size)
         rows = [
             [

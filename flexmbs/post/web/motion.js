@@ -3,8 +3,8 @@ import { add, multiply_quaternions, multiply_rotations, norm, pose_matrix, quate
          times } from "./matrix.js";
 import { locate, quaternion_row, row } from "./data.js";
 
-function pose_of(position, quaternion, q) {
-    return { position, quaternion, q, R: rotation(quaternion) };
+function pose_of(position, quaternion, q, amounts = []) {
+    return { position, quaternion, q, amounts, R: rotation(quaternion) };
 }
 
 // Poses of all bodies at time t of the run.
@@ -12,7 +12,7 @@ export function motion_at(scene, t) {
     const place = locate(scene.time, t);
     return scene.bodies.map((body) => pose_of(
         row(body.position, 3, place), quaternion_row(body.quaternion, place),
-        body.n_modes ? row(body.q, body.n_modes, place) : []));
+        body.n_modes ? row(body.q, body.n_modes, place) : [], row(body.static, body.static.shape[1], place)));
 }
 
 // Amplitude at which mode a moves its largest node by 8 % of the size of the body.
@@ -27,6 +27,7 @@ export function mode_amplitude(body, a) {
 // One mode of one body, the others as they stand at time t.
 export function body_mode_at(scene, t, b, a, phase) {
     const poses = motion_at(scene, t);
+    poses[b].amounts = [];
     poses[b].q = poses[b].q.map((_, k) => (k === a ? mode_amplitude(scene.bodies[b], a) * Math.sin(phase) : 0));
     return poses;
 }

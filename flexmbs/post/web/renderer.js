@@ -1,6 +1,6 @@
 // WebGL2: programs, one vertex array per thing, mode shapes as float textures, picking by colour.
 
-const UNIFORMS = ["view_projection", "view", "pose", "mode_shapes", "mode_stress", "coordinates", "n_modes",
+const UNIFORMS = ["view_projection", "view", "pose", "mode_shapes", "mode_stress", "coordinates", "n_modes", "n_stresses",
                   "n_vertices", "field", "scale", "depth_bias", "colour", "level_max", "highlight", "palette"];
 const TABLE_WIDTH = 2048;
 
@@ -76,7 +76,8 @@ export class Renderer {
         if (thing.n_modes) {
             thing.shapes = table(gl, mesh.Phi, 3);
             thing.stress = mesh.stress ? table(gl, mesh.stress, 3) : null;
-            thing.q = table(gl, new Float32Array(thing.n_modes), 1);
+            thing.n_stresses = mesh.stress ? mesh.stress.shape[0] : 0;
+            thing.q = table(gl, new Float32Array(Math.max(thing.n_modes, thing.n_stresses)), 1);
         }
         return thing;
     }
@@ -85,6 +86,7 @@ export class Renderer {
         if (!thing.n_modes) return;
         const gl = this.gl;
         const { texture, padded, width, height, format } = thing.q;
+        padded.fill(0);
         padded.set(q);
         gl.bindTexture(gl.TEXTURE_2D, texture);
         gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, width, height, format[1], gl.FLOAT, padded);
@@ -116,6 +118,7 @@ export class Renderer {
         gl.uniform4fv(places.colour, how.colour);
         gl.uniform1f(places.scale, how.scale ?? 1);
         gl.uniform1i(places.n_modes, thing.n_modes);
+        gl.uniform1i(places.n_stresses, thing.n_stresses || 0);
         gl.uniform1i(places.n_vertices, thing.n_vertices);
         gl.uniform1i(places.field, thing.n_modes ? field : 0);
         gl.uniform1f(places.level_max, how.level_max || 1);

@@ -11,8 +11,9 @@ uniform mat4 view;
 uniform mat4 pose;                 // A and r of the body
 uniform sampler2D mode_shapes;     // one texel per (mode, vertex)
 uniform sampler2D mode_stress;     // two texels per (mode, vertex): xx yy zz, xy yz zx
-uniform sampler2D coordinates;     // one texel per mode: q
+uniform sampler2D coordinates;     // one texel per mode, q; then the amounts of static stresses
 uniform int n_modes;
+uniform int n_stresses;            // modes, and static stresses that they miss
 uniform int n_vertices;
 uniform int field;                 // 0 none, 1 von Mises, 2 size of the displacement
 uniform float scale;               // of the deformation; 1 is true to scale
@@ -39,10 +40,12 @@ void main() {
         float q = texel(coordinates, a).r;
         int k = a * n_vertices + gl_VertexID;
         displacement += q * texel(mode_shapes, k);
-        if (field == 1) {
-            direct += q * texel(mode_stress, 2 * k);
-            shear += q * texel(mode_stress, 2 * k + 1);
-        }
+    }
+    for (int a = 0; a < (field == 1 ? n_stresses : 0); ++a) {
+        float q = texel(coordinates, a).r;
+        int k = 2 * (a * n_vertices + gl_VertexID);
+        direct += q * texel(mode_stress, k);
+        shear += q * texel(mode_stress, k + 1);
     }
     level = field == 1 ? von_mises(direct, shear) : length(displacement);
     vec4 place = pose * vec4(u0 + scale * displacement, 1.0);

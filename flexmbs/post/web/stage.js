@@ -48,7 +48,7 @@ export class Stage {
         });
         this.each(poses, show.scale, (thing, pose, number, body) => {
             const highlight = number === show.selected ? 1 : 0;
-            renderer.set_coordinates(thing, body ? poses[number].q : []);
+            renderer.set_coordinates(thing, body ? [...poses[number].q, ...poses[number].amounts] : []);
             const colour = body ? [...body.colour, 1] : JOINT_COLOUR;
             const level_max = show.level_max[number] || 1;
             renderer.draw(thing, { pose, colour, scale: show.scale, field: body ? show.field : 0, level_max, highlight });
@@ -74,7 +74,7 @@ export class Stage {
         return renderer.pick(x, y, (colour_of) => {
             renderer.begin(view, view_projection, [0, 0, 0, 1]);
             this.each(poses, show.scale, (thing, pose, number, body) => {
-                renderer.set_coordinates(thing, body ? poses[number].q : []);
+                renderer.set_coordinates(thing, body ? [...poses[number].q, ...poses[number].amounts] : []);
                 renderer.draw(thing, { pose, colour: colour_of(number), scale: show.scale, flat: true });
             }, show.joints);
         });

@@ -1,0 +1,127 @@
+"""The stress that the modes miss (F53) against the full finite-element solution."""
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.fe.stress import stress_modes
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import tie
+from flexmbs.modaldata import ModalData
+from flexmbs.post.export.loads import as_interface, body_loads, fe_model, materials_of
+from flexmbs.post.record import Record
+from flexmbs.post.recovery import recover, summary
+from flexmbs.post.static_part import load_factors
+from flexmbs.post.stress import von_mises
+
+RECIPE = """
+modes = {modes}
+material = "steel"
+frame = "{frame}"
+[mesh]
+shape = "box"
+size = [0.4, 0.03, 0.02]
+corner = [0, 0, 0]
+divisions = [12, 2, 2]
+element = "hex20"
+[interfaces]
+root = {{ set = "x_min" }}
+tip = {{ set = "x_max", tie = "rbe3" }}
+"""
+
+#: a blade that turns steadily, pulled and bent at its tip; loads so small that levers stay those at rest
+CASE = """
+format_version = 1
+gravity = [0, 0, -0.01]
+[bodies.blade]
+type = "flexible"
+modal = "blade.modal.h5"
+damping = {{ type = "modal", ratio = 1.0 }}
+geometric_stiffening = false
+[joints.hub]
+type = "revolute"
+from = "ground"
+to = "blade.root"
+[drives.motor]
+joint = "hub"
+velocity = "{speed}"
+[forces.tip]
+type = "point"
+on = "blade.tip"
+force = [0.4, -0.07, 0.03]
+in = "body"
+[analysis]
+type = "statics"
+"""
+
+
+def solved(folder, frame="mean-axis", modes=2, speed="30 rpm"):
+    """Result and modal data of the blade in steady rotation, with a basis made for its vibrations."""
+    (folder / "blade.toml").write_text(RECIPE.format(modes=modes, frame=frame))
+    modal = fm.reduce(folder / "blade.toml")
+    modal.save(folder / "blade.modal.h5")
+    (folder / "case.toml").write_text(CASE.format(speed=speed))
+    fm.run(folder / "case.toml", folder / "case.h5", overwrite=True)
+    return Record.load(folder / "case.h5"), modal
+
+
+def full_stress(record, modal):
+    """Stress (node, 6) of the full model under all loads of the sample, by a solution of its own."""
+    fe = fe_model(modal)
+    ties = [as_interface(name, item) for name, item in modal.interfaces.items()]
+    model = tie(fe.K_fe, fe.M_fe, modal.mesh.points, 3, ties)
+    loads = body_loads(record, "blade", {"blade": modal}, -1)
+    F = np.asarray(model.G.T @ loads.nodal.ravel())
+    for name, item in loads.rigid.items():
+        axes = modal.interfaces[name].rotation
+        own = np.concatenate([axes.T @ item.force, axes.T @ item.moment])
+        F += np.asarray(model.rows[name].T @ own)
+    U = np.asarray(model.G @ Statics(model).holding().respond(F[:, None]))
+    return stress_modes(modal.mesh, materials_of(modal), U)[0]
+
+
+@pytest.mark.parametrize("frame", ["mean-axis", "tangent:root"])
+def test_static_stress_is_that_of_the_full_model_F53(tmp_path, frame):
+    """Everywhere, not only away from the interfaces: the loads are all in the set."""
+    record, modal = solved(tmp_path, frame)
+    exact = full_stress(record, modal)
+    found = recover(record, "blade")
+    sigma = np.tensordot(found.q[-1], found.stress, axes=1)
+    alone = np.tensordot(found.q[-1, : modal.nf], modal.stress, axes=1)
+    largest = von_mises(exact).max()
+    assert largest > 1e4
+    assert np.abs(sigma - exact).max() < 5e-5 * largest  # 2e-5 found: levers of the deformed body
+    away = (modal.mesh.points[:, 0] > 0.06) & (modal.mesh.points[:, 0] < 0.34)
+    missed = np.abs(alone - exact)[away].max() / von_mises(exact)[away].max()
+    assert missed > 0.01, "the basis would have to miss something"
+    assert summary(found, [], None, False)["modes_alone"] != pytest.approx(largest, rel=1e-3)
+
+
+def test_fewer_modes_miss_more_and_the_sum_stays(tmp_path):
+    record, modal = solved(tmp_path, modes=6)
+    whole = recover(record, "blade")
+    few = modal.select(count=5)
+    factors, elsewhere = load_factors(record, "blade", {"blade": modal})
+    assert not elsewhere
+    static = modal.static_stress
+    for c in range(len(modal.integrals.loads)):
+        exact = np.tensordot(static.q[:, c], modal.stress, 1) + np.tensordot(
+            static.share[:, c], static.stress, 1
+        )
+        rest = few.static_stress
+        again = np.tensordot(rest.q[:, c], few.stress, 1) + np.tensordot(rest.share[:, c], rest.stress, 1)
+        np.testing.assert_allclose(again, exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max() + 1e-12)
+    assert whole.q.shape[1] == modal.nf + len(static.stress)
+
+
+def test_the_file_keeps_it_and_files_without_it_are_read(tmp_path):
+    record, modal = solved(tmp_path)
+    again = ModalData.load(tmp_path / "blade.modal.h5")
+    np.testing.assert_array_equal(again.static_stress.stress, modal.static_stress.stress)
+    np.testing.assert_array_equal(again.static_stress.share, modal.static_stress.share)
+    import dataclasses
+
+    old = dataclasses.replace(modal, static_stress=None)
+    old.save(tmp_path / "old.modal.h5")
+    found = recover(record, "blade", modal={"blade": tmp_path / "old.modal.h5"})
+    assert found.q.shape[1] == modal.nf and "modes_alone" not in summary(found, [], None, False)
