@@ -106,7 +106,7 @@ def linearize(system: System, state: State) -> Linear:
     C = np.zeros((len(coordinates), size))
     for k in range(n):
         C[:, k] = derivative(partial(_along, partial(_outputs, rates, numbers), np.eye(n)[k]))
-    names = _names(system, rates.minimal.split.ind)
+    names = speed_names(system, rates.minimal.split.ind)
     states = [*names, *(f"{name} rate" for name in names), *_aux_names(system)]
     values, frequency, damping, shapes = _modes(rates, A)
     D = np.zeros((len(coordinates), len(coordinates)))
@@ -145,7 +145,7 @@ def _modes(rates: Rates, A: Array) -> tuple[NDArray[np.complex128], Array, Array
     return values, size / (2.0 * np.pi), damping, shapes
 
 
-def _names(system: System, speeds: NDArray[np.int64]) -> list[str]:
+def speed_names(system: System, speeds: NDArray[np.int64]) -> list[str]:
     """Names of speeds: joint coordinates, components of balls, modes."""
     names = {c.vel: f"{c.joint}.{c.name}" for c in system.coordinates if c.vel >= 0}
     t = system.tables
