@@ -73,9 +73,15 @@ def _files(case: Case, name: str, body: Body, folder: Path) -> dict[str, Any]:
         body, FlexibleBody
     ):  # so that pictures notice when the file was made anew from other sources
         found["modal_sha256"] = str(body.modal.source_sha256)
-    if body.visual and body.visual.get("file"):
-        found["visual"] = body.visual | {"file": os.path.relpath(body.visual["file"], folder)}
+    if body.visual:
+        parts = [_relative(part, folder) for part in body.visual.get("parts", ())]
+        found["visual"] = _relative(body.visual, folder) | {"parts": parts}
     return found
+
+
+def _relative(shape: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A shape to draw with its file as seen from the folder."""
+    return shape | {"file": os.path.relpath(shape["file"], folder)} if shape.get("file") else shape
 
 
 def _frame(frame: Frame) -> dict[str, Any]:

@@ -112,11 +112,17 @@ class _Checker:
 
     def visuals(self) -> None:
         for name, body in self.bodies.items():
-            visual = body.get("visual") if isinstance(body, dict) else None
-            to = visual.get("to") if isinstance(visual, dict) else None
+            visual = table_of(body, "visual") if isinstance(body, dict) else {}
+            parts = visual.get("parts")
+            place: Path_ = ("bodies", name, "visual")
+            shapes: list[tuple[Path_, Any]] = [(place, visual)]
+            for k, part in enumerate(parts if isinstance(parts, list) else []):
+                shapes.append(((*place, "parts", k), part))
             known = self.frames_of(name)
-            if isinstance(to, str) and known is not None and to not in known:
-                self.fail(("bodies", name, "visual", "to"), f'no frame "{to}"', nearest(to, known))
+            for where, shape in shapes:
+                to = shape.get("to") if isinstance(shape, dict) else None
+                if isinstance(to, str) and known is not None and to not in known:
+                    self.fail((*where, "to"), f'no frame "{to}"', nearest(to, known))
 
     def sweep(self) -> None:
         """Parameters that are varied must exist, and collected metrics too."""

@@ -20,24 +20,33 @@ LABELS = {
 }
 
 
+def proven(modal: ModalData) -> list[tuple[str, str, str, str, str]]:
+    """Per test of the certificate: what, value, bound, verdict, remark."""
+    quality, rows = modal.quality, []
+    bounds = {**ERRORS, **WARNINGS}
+    bounds["reduction_error"] = float(quality.get("reduction_tolerance", bounds["reduction_error"]))
+    for name, label in LABELS.items():
+        if name not in quality:
+            continue
+        value, bound = float(quality[name]), bounds[name]
+        counted = name == "sylvester_missing"
+        shown, limit = f"{value:.0f}" if counted else f"{value:.1e}", "0" if counted else f"{bound:.0e}"
+        remark = ""
+        if name == "reduction_error" and "reduction_error_at_hz" in quality:
+            worst, top = quality["reduction_error_at_hz"], quality.get("reduction_band_hz", 0.0)
+            remark = f"worst at {worst:.4g} Hz, up to {top:.4g} Hz"
+        rows.append((label, shown, limit, "ok" if value <= bound else "BEYOND", remark))
+    return rows
+
+
 def certificate_text(modal: ModalData) -> str:
     """One line per test: what, value, bound, verdict; then the warnings."""
     quality = modal.quality
-    bounds = {**ERRORS, **WARNINGS}
-    bounds["reduction_error"] = float(quality.get("reduction_tolerance", bounds["reduction_error"]))
     lines = ["certificate"]
     lines.append(f"  {'rigid motions':<34} {quality.get('rigid_modes', 6):>10}")
-    for name, label in LABELS.items():
-        if name in quality:
-            value, bound = float(quality[name]), bounds[name]
-            verdict = "ok" if value <= bound else "BEYOND"
-            shown = f"{value:.0f}" if name == "sylvester_missing" else f"{value:.1e}"
-            limit = "0" if name == "sylvester_missing" else f"{bound:.0e}"
-            extra = ""
-            if name == "reduction_error" and "reduction_error_at_hz" in quality:
-                worst, top = quality["reduction_error_at_hz"], quality.get("reduction_band_hz", 0.0)
-                extra = f" (worst at {worst:.4g} Hz, up to {top:.4g} Hz)"
-            lines.append(f"  {label:<34} {shown:>10}  <= {limit:<7} {verdict}{extra}")
+    for label, shown, limit, verdict, remark in proven(modal):
+        extra = f" ({remark})" if remark else ""
+        lines.append(f"  {label:<34} {shown:>10}  <= {limit:<7} {verdict}{extra}")
     lumped = quality.get("lumped_difference", {})
     if lumped:
         parts = ", ".join(f"{name} {float(value):.1e}" for name, value in lumped.items())

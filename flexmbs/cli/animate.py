@@ -21,8 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
     )
     parser.add_argument("--max-vertices", type=int, default=20000, metavar="N", help="coarsen larger skins")
-    parser.add_argument("--scale", type=float, default=1.0, help="deformation scale of mp4, gif, png")
-    parser.add_argument("--time", type=float, help="time of a png [s], default: the last")
+    parser.add_argument("--scale", type=float, default=1.0, help="deformation scale, in a page that at first")
+    parser.add_argument("--undeformed", action="store_true", help="outlines without deformation too")
+    parser.add_argument(
+        "--time", type=float, help="time of a png [s], default: the last; a page stands there"
+    )
     parser.add_argument("--mode", type=int, default=1, help="mode of X.modal.h5 in mp4, gif, png")
     parser.add_argument("--view", default="iso", help="iso, front, back, left, right, top")
 
@@ -37,7 +40,9 @@ def run(args: argparse.Namespace) -> Output:
         args.output,
         modal=pairs(args.modal, "--modal", "BODY=FILE"),
         limit=args.max_vertices,
-        view=View(scale=args.scale, time=args.time, mode=args.mode, view=args.view),
+        view=View(
+            scale=args.scale, time=args.time, mode=args.mode, view=args.view, undeformed=args.undeformed
+        ),
         progress=Progress("animate", quiet=args.quiet),
     )
     return Output("\n".join([f"{done['file']}: {done['bytes'] / 1e6:.2f} MB", *done["notes"]]), done)

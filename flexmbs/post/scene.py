@@ -100,21 +100,27 @@ class Scene:
     up: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     notes: list[str] = field(default_factory=list)
 
-    def box(self, samples: int = 40) -> tuple[Floats, Floats]:
-        """Corners of a box about everything at all times."""
+    def outermost(self, samples: int = 60) -> Floats:
+        """Points (n, 3) of all bodies at all times that lie furthest out, in many directions."""
         chosen = np.unique(np.linspace(0, len(self.time) - 1, min(samples, len(self.time))).astype(int))
-        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        directions = _directions(128)
+        best, found = np.full(len(directions), -np.inf), np.zeros((len(directions), 3))
         for body in self.bodies:
-            if not len(body.mesh.points):
-                continue
-            ends = np.stack([body.mesh.points.min(axis=0), body.mesh.points.max(axis=0)])
-            corners = np.array([[ends[k >> i & 1, i] for i in range(3)] for k in range(8)])
-            for k in chosen:
-                placed = corners @ quat_to_matrix(body.quaternion[k]).T + body.position[k]
-                low, high = np.minimum(low, placed.min(axis=0)), np.maximum(high, placed.max(axis=0))
-        if not np.isfinite(low).all():
-            return -np.ones(3), np.ones(3)
-        return low, high
+            points = extreme_points(body.mesh.points, directions)
+            for k in chosen if len(points) else ():
+                placed = points @ quat_to_matrix(body.quaternion[k]).T + body.position[k]
+                reach = placed @ directions.T
+                further = reach.max(axis=0) > best
+                best = np.maximum(best, reach.max(axis=0))
+                found[further] = placed[reach.argmax(axis=0)[further]]
+        if not np.isfinite(best).all():
+            return np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
+        return np.unique(found, axis=0)
+
+    def box(self) -> tuple[Floats, Floats]:
+        """Corners of a box about everything at all times."""
+        points = self.outermost()
+        return points.min(axis=0), points.max(axis=0)
 
     def radius(self) -> float:
         """Half the diagonal of that box; 1 where everything is one point."""
@@ -134,6 +140,20 @@ class Scene:
         bodies = [body.samples(pick) for body in self.bodies]
         note = f"{len(pick)} of {len(self.time)} samples"
         return replace(self, time=self.time[pick], bodies=bodies, notes=[*self.notes, note])
+
+
+def _directions(count: int) -> Floats:
+    """Unit vectors (count + 6, 3): the axes, and a spiral that covers the sphere evenly."""
+    z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
+    angle = np.pi * (1.0 + np.sqrt(5.0)) * np.arange(count)
+    spiral = np.stack([np.cos(angle), np.sin(angle), np.zeros(count)], axis=1) * np.sqrt(1.0 - z**2)[:, None]
+    spiral[:, 2] = z
+    return np.concatenate([np.eye(3), -np.eye(3), spiral])
+
+
+def extreme_points(points: Floats, directions: Floats) -> Floats:
+    """The points that lie furthest out in the directions."""
+    return points[np.unique((points @ directions.T).argmax(axis=0))] if len(points) else points
 
 
 def result_scene(
@@ -225,8 +245,9 @@ def _visual(record: Record, name: str, notes: list[str]) -> TriMesh:
         return frame_of(record, name, frame)[0]
 
     try:
-        parts = visual if isinstance(visual, list) else [visual]
-        return joined([visual_mesh(part, place_of, record.find_file) for part in parts])
+        own = [visual] if visual.get("shape") or visual.get("file") else []
+        parts = [*own, *(visual.get("parts") or ())]
+        return joined([visual_mesh(part, place_of, record.find_file) for part in parts]) if parts else NOTHING
     except (InputError, KeyError, TypeError, ValueError) as error:
         notes.append(f"{name}: its visual cannot be drawn ({error}); drawn by its inertia")
         return NOTHING

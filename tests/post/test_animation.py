@@ -11,7 +11,7 @@ from flexmbs.cli.main import main
 from flexmbs.errors import InputError, UsageError
 from flexmbs.fe.mesh import Mesh
 from flexmbs.post.animation import animate
-from flexmbs.post.animation.frames import View
+from flexmbs.post.animation.frames import View, camera_of
 from flexmbs.post.animation.page import inline_json, script, web_file
 from flexmbs.post.places import up_axis
 from flexmbs.post.record import Record
@@ -258,3 +258,70 @@ def test_page_reaches_for_nothing_outside():
         assert "http" not in web_file(name)
     assert "import " not in script(("matrix", "data"))
     assert "</" not in inline_json({"a": "</script>"})
+
+
+def test_a_visual_of_parts_is_all_of_them(tmp_path):
+    data = case()
+    parts = [
+        {"shape": "box", "size": [0.02, 0.02, 0.02]},
+        {"shape": "sphere", "radius": 0.3, "pos": [1.0, 0, 0]},
+    ]
+    data["bodies"]["crank"]["visual"] = {"parts": parts}
+    points = (
+        result_scene(Record.load(write_result(tmp_path / "a.h5", n=3, case_data=data))).bodies[0].mesh.points
+    )
+    np.testing.assert_allclose([points[:, 0].min(), points[:, 0].max()], [-0.01, 1.3], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["iso", "front", "top"])
+def test_the_camera_sees_everything_and_wastes_little(result_path, name):
+    scene, size = result_scene(Record.load(result_path)), (1280, 720)
+    camera = camera_of(scene, View(view=name))
+    seen = np.concatenate(
+        [camera.project(b.points_at(k), size) for b in scene.bodies for k in range(0, len(scene.time), 5)]
+    )
+    low, high = seen[:, :2].min(axis=0), seen[:, :2].max(axis=0)
+    assert (low > 0).all() and (high < size).all()
+    assert max((high - low) / size) > 0.75  # it fills the width or the height
+    np.testing.assert_allclose(0.5 * (low + high), np.array(size) / 2, atol=30)
+
+
+def test_pictures_and_pages_open_as_told(result_path, tmp_path):
+    page = tmp_path / "a.html"
+    line = [
+        "animate",
+        str(result_path),
+        "--scale",
+        "7",
+        "--time",
+        "0.03",
+        "--view",
+        "top",
+        "--undeformed",
+        "--quiet",
+    ]
+    assert main([*line, "-o", str(page)]) == 0
+    assert '"start":{"scale":7.0,"undeformed":true,"view":"top","time":0.03}' in page.read_text()
+    images = []
+    for extra in ([], ["--undeformed"]):
+        out = tmp_path / f"{len(extra)}.png"
+        assert (
+            main(
+                [
+                    "animate",
+                    str(result_path),
+                    "--scale",
+                    "9",
+                    "--time",
+                    "0.03",
+                    "-o",
+                    str(out),
+                    "--quiet",
+                    *extra,
+                ]
+            )
+            == 0
+        )
+        images.append(out.read_bytes())
+    assert images[0] != images[1]
+    assert main(["animate", str(result_path), "-o", str(page), "--view", "below", "--quiet"]) == 2

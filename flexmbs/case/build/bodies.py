@@ -45,12 +45,15 @@ def body_of(report: Report, name: str, table: Any) -> Body | None:
 
 def _visual(report: Report, name: str, visual: Any) -> dict[str, Any]:
     """Keys for drawing; a file is found here, so that a missing one is an error of the case."""
-    plain = visual.plain()
-    if "file" in plain:
-        path = report.folder_of(("bodies", name, "visual", "file")) / plain["file"]
-        if not path.is_file():
-            report.fail(("bodies", name, "visual", "file"), f'there is no file "{plain["file"]}"')
-        plain["file"] = str(path)
+    plain: dict[str, Any] = visual.plain()
+    place: Path_ = ("bodies", name, "visual")
+    things = [(place, plain), *((((*place, "parts", k)), part) for k, part in enumerate(plain["parts"]))]
+    for where, thing in things:
+        if "file" in thing:
+            path = report.folder_of((*where, "file")) / thing["file"]
+            if not path.is_file():
+                report.fail((*where, "file"), f'there is no file "{thing["file"]}"')
+            thing["file"] = str(path)
     return plain
 
 

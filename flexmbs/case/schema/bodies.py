@@ -60,8 +60,8 @@ class Inertia(Table):
         return self
 
 
-class Visual(Table):
-    """How a body is drawn: a `shape`, or a surface `file` (STL); means nothing to the mechanics."""
+class Shape(Table):
+    """A thing to draw: a `shape`, or a surface `file` (STL)."""
 
     shape: Literal["link", "box", "cylinder", "sphere", "none"] | None = None
     file: str | None = None
@@ -71,13 +71,23 @@ class Visual(Table):
     size: Point | None = None
     pos: Point | None = None
     rot: Rotation | None = None
-    color: str | None = None
 
     def plain(self) -> dict[str, Any]:
         """The given keys as plain values; `rot` as a matrix."""
         found = {name: getattr(self, name) for name in type(self).model_fields}
         found["rot"] = self.rot.to_matrix().tolist() if self.rot is not None else None
         return {name: value for name, value in found.items() if value is not None}
+
+
+class Visual(Shape):
+    """How a body is drawn, a shape or several `parts`, in a color; means nothing to the mechanics."""
+
+    color: str | None = None
+    parts: list[Shape] = Field(default=[])
+
+    def plain(self) -> dict[str, Any]:
+        found = super().plain()
+        return found | {"parts": [part.plain() for part in self.parts]}
 
 
 class FreeInitial(Table):

@@ -81,7 +81,7 @@ def animate(
         raise UsageError(Diagnostic("animate.kind", str(output), what, remedy))
     story = load_story(source, modal, limit)
     if output.suffix == ".html":
-        text = animation_page(story.scene, story.curves, story.shown, story.modes)
+        text = animation_page(story.scene, story.curves, story.shown, story.modes, view or View())
         size = write_page(output, text)
     elif output.suffix == ".glb":
         size = write_glb(output, story.scene, story.modes)

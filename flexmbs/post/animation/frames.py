@@ -19,13 +19,14 @@ VIEWS = {
     "left": (-np.pi / 2, 0.0), "top": (0.0, 1.5533),
 }  # fmt: skip
 FIELD_OF_VIEW = 0.6
+MARGIN = 1.18  # about what is drawn
 SWING = np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False)  # phases of the pictures of a mode
 
 
 @dataclass(frozen=True)
 class View:
     """How pictures are made: deformation `scale`, `time` of a single one, `mode` (from 1) of modal data or
-    of a linearised system."""
+    of a linearised system; `undeformed`: outlines of flexible bodies without their deformation."""
 
     scale: float = 1.0
     time: float | None = None
@@ -34,6 +35,7 @@ class View:
     fps: int = 25
     seconds: float = 6.0
     view: str = "iso"
+    undeformed: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,17 @@ class Camera:
         return np.stack([x, y, -1.0 / distance], axis=1)
 
 
-def camera_of(scene: Scene, view: View) -> Camera:
-    """Camera that sees the whole box from the named side."""
+def known_view(view: View) -> str:
+    """Name of the side that is looked from; an unknown one is an error."""
     if view.view not in VIEWS:
         what = f'there is no view "{view.view}"'
         raise UsageError(Diagnostic("animate.view", "--view", what, nearest(view.view, list(VIEWS))))
-    azimuth, elevation = VIEWS[view.view]
+    return view.view
+
+
+def camera_of(scene: Scene, view: View) -> Camera:
+    """Camera that sees everything from the named side."""
+    azimuth, elevation = VIEWS[known_view(view)]
     up = scene.up
     other = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     side = other - (other @ up) * up
@@ -67,15 +74,16 @@ def camera_of(scene: Scene, view: View) -> Camera:
     back = np.cos(elevation) * (np.sin(azimuth) * side + np.cos(azimuth) * front) + np.sin(elevation) * up
     right = np.cross(up, back) / np.linalg.norm(np.cross(up, back))
     rows = np.stack([right, np.cross(back, right), back])
-    low, high = scene.box()
-    corners = np.array([[(low, high)[k >> i & 1][i] for i in range(3)] for k in range(8)]) - 0.5 * (
-        low + high
-    )
     slope, aspect = np.tan(FIELD_OF_VIEW / 2), view.size[0] / view.size[1]
-    seen = corners @ rows.T
-    reach = np.maximum(np.abs(seen[:, 1]) / slope, np.abs(seen[:, 0]) / (slope * aspect))
-    distance = float(np.max(1.15 * reach + seen[:, 2])) or 1.0
-    return Camera(rows, 0.5 * (low + high) + distance * back, 1.0 / slope)
+    seen = scene.outermost() @ rows.T
+    target, distance = 0.5 * (seen.min(axis=0) + seen.max(axis=0)), 1.0
+    for _ in range(4):  # nearest place from which all is seen, then to the middle of what is seen
+        off = seen - target
+        reach = np.maximum(np.abs(off[:, 1]) / slope, np.abs(off[:, 0]) / (slope * aspect))
+        distance = float(np.max(MARGIN * reach + off[:, 2])) or 1.0
+        shown = off[:, :2] / np.maximum(distance - off[:, 2:], 1e-300)
+        target[:2] += 0.5 * distance * (shown.min(axis=0) + shown.max(axis=0))
+    return Camera(rows, target @ rows + distance * back, 1.0 / slope)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from flexmbs import __version__
 from flexmbs.hdf5 import atomic_file
+from flexmbs.post.animation.frames import View, known_view
 from flexmbs.post.scene import Scene, SceneBody, SceneJoint
 from flexmbs.post.stress import largest_von_mises
 
@@ -35,10 +36,11 @@ MODULES = (
 )
 SHADERS = {"skin": "skin.vert.glsl", "surface": "surface.frag.glsl", "plain": "plain.frag.glsl"}
 MAX_SAMPLES = 3000
+UNSEEN = 1e-3  # of the largest stress
 #: blue, green, yellow, red: monotone in lightness up to yellow, so that it also reads in print
 PALETTE = (
-    (0.19, 0.16, 0.48), (0.17, 0.36, 0.66), (0.14, 0.55, 0.67), (0.20, 0.70, 0.55), (0.49, 0.80, 0.38),
-    (0.84, 0.83, 0.27), (0.98, 0.67, 0.20), (0.93, 0.40, 0.17), (0.72, 0.11, 0.17),
+    (0.23, 0.34, 0.73), (0.20, 0.49, 0.80), (0.17, 0.63, 0.78), (0.25, 0.74, 0.64), (0.53, 0.82, 0.44),
+    (0.87, 0.84, 0.31), (0.98, 0.67, 0.22), (0.93, 0.40, 0.17), (0.74, 0.12, 0.17),
 )  # fmt: skip
 THEME = {
     "light": {
@@ -82,19 +84,34 @@ class Curve:
 
 
 def animation_page(
-    scene: Scene, curves: Sequence[Curve] = (), shown: Sequence[str] = (), system_modes: Sequence[Any] = ()
+    scene: Scene,
+    curves: Sequence[Curve] = (),
+    shown: Sequence[str] = (),
+    system_modes: Sequence[Any] = (),
+    view: View | None = None,
 ) -> str:
-    """The page as text. `curves` are sampled at the times of the scene before it is thinned out."""
+    """The page as text. `curves` are sampled at the times of the scene before it is thinned out.
+
+    `view`: how it opens; at a time it stands still.
+    """
+    view = view or View()
     thin = scene.thinned(MAX_SAMPLES)
     pick = np.searchsorted(scene.time, thin.time)
     arrays = Arrays()
-    low, high = thin.box()
+    outermost = thin.outermost()
+    low, high = outermost.min(axis=0), outermost.max(axis=0)
     radius = thin.radius()
     tree = {
         "title": thin.title,
         "time": arrays.put(thin.time, "float64"),
         "up": thin.up.tolist(),
-        "bounds": {"low": low, "high": high, "centre": 0.5 * (low + high), "radius": radius},
+        "bounds": {
+            "low": low,
+            "high": high,
+            "centre": 0.5 * (low + high),
+            "radius": radius,
+            "outermost": outermost,
+        },
         "bodies": [_body(body, arrays) for body in thin.bodies],
         "joints": [_joint(joint, arrays) for joint in thin.joints],
         "channels": [
@@ -107,6 +124,12 @@ def animation_page(
             for c in curves
         ],
         "shown": list(shown),
+        "start": {
+            "scale": view.scale,
+            "undeformed": view.undeformed,
+            "view": known_view(view),
+            "time": view.time,
+        },
         "system_modes": [_system_mode(mode, arrays) for mode in system_modes],
         "palette": [list(colour) for colour in PALETTE],
         "theme": THEME,
@@ -149,8 +172,9 @@ def _mesh(body: SceneBody | SceneJoint, arrays: Arrays) -> dict[str, Any]:
 def _body(body: SceneBody, arrays: Arrays) -> dict[str, Any]:
     n_modes = 0 if body.skin is None else len(body.skin.Phi)
     mesh = _mesh(body, arrays)
+    felt = felt_stresses(body)
     if n_modes and body.stress is not None:
-        mesh["stress"] = arrays.put(body.stress)
+        mesh["stress"] = arrays.put(body.stress[felt])
     modes = []
     if body.modal is not None:
         for frequency, kind in zip(body.modal.frequency_hz, body.modal.kind, strict=True):
@@ -166,8 +190,18 @@ def _body(body: SceneBody, arrays: Arrays) -> dict[str, Any]:
         "position": arrays.put(body.position),
         "quaternion": arrays.put(body.quaternion),
         "q": arrays.put(body.q),
-        "static": arrays.put(body.stress_q[:, body.q.shape[1] :]),
+        "static": arrays.put(body.stress_q[:, felt][:, body.q.shape[1] :]),
     }
+
+
+def felt_stresses(body: SceneBody) -> Any:
+    """Numbers of the modes, and of those static stresses that anyone could see in the colours."""
+    nf = body.q.shape[1]
+    if body.stress is None or body.stress_q.shape[1] == nf:
+        return np.arange(nf)
+    sizes = np.abs(body.stress_q).max(axis=0) * np.abs(body.stress).max(axis=(1, 2))
+    seen = np.flatnonzero(sizes[nf:] > UNSEEN * sizes.max()) + nf
+    return np.concatenate([np.arange(nf), seen])
 
 
 def _joint(joint: SceneJoint, arrays: Arrays) -> dict[str, Any]:

@@ -24,10 +24,12 @@ from flexmbs.post.animation.raster import draw_lines, fill_triangles, shade
 from flexmbs.post.record import Floats
 from flexmbs.post.scene import Scene, SceneBody
 from flexmbs.post.stress import largest_von_mises, von_mises
+from flexmbs.post.visuals import crease_edges
 from flexmbs.spatial import quat_to_matrix
 
 BACKGROUND = np.array([0.965, 0.969, 0.976])
 FINER = 2  # pixels are drawn this much finer and averaged
+GHOST = np.array([0.15, 0.2, 0.3])
 JOINT_COLOUR = np.array([0.93, 0.55, 0.13])
 
 
@@ -40,6 +42,8 @@ def render(scene: Scene, frame: Frame, view: View, camera: Camera, stress_max: f
     for body, q in zip(scene.bodies, frame.q, strict=True):
         points, colours = _placed(body, q, frame.k, view.scale, stress_max)
         _draw(points, body.mesh.triangles, body.mesh.edges, colours, camera, image, depth)
+        if view.undeformed and body.skin is not None:
+            _outline(body, frame.k, camera, image, depth)
     for joint in scene.joints:
         R, r, Phi_q = np.eye(3), np.zeros(3), np.zeros(3)
         if joint.body >= 0:
@@ -50,6 +54,14 @@ def render(scene: Scene, frame: Frame, view: View, camera: Camera, stress_max: f
         colours = np.tile(JOINT_COLOUR, (len(points), 1))
         _draw(points, joint.mesh.triangles, joint.mesh.edges, colours, camera, image, depth)
     return image.reshape(view.size[1], FINER, view.size[0], FINER, 3).mean(axis=(1, 3))
+
+
+def _outline(body: SceneBody, k: int, camera: Camera, image: Floats, depth: Floats) -> None:
+    """Sharp edges of the body where they would be without deformation. Writes: image"""
+    at_rest = body.mesh.points @ quat_to_matrix(body.quaternion[k]).T + body.position[k]
+    screen = camera.project(at_rest, (image.shape[1], image.shape[0]))
+    edges = crease_edges(body.mesh.points, body.mesh.triangles)
+    draw_lines(screen, edges, GHOST, 0.6, 2e-3 * float(np.abs(screen[:, 2]).max(initial=0.0)), image, depth)
 
 
 def _placed(body: SceneBody, q: Floats, k: int, scale: float, stress_max: float) -> tuple[Floats, Floats]:

@@ -68,4 +68,4 @@ def shade(normals: np.ndarray, to_eye: np.ndarray) -> np.ndarray:
     facing = np.where(np.einsum("ti,ti->t", normals, to_eye)[:, None] < 0.0, -normals, normals)
     key = np.array([0.35, 0.75, 0.6]) / np.linalg.norm([0.35, 0.75, 0.6])
     side = np.array([-0.6, -0.2, 0.5]) / np.linalg.norm([-0.6, -0.2, 0.5])
-    return 0.50 + 0.50 * np.maximum(facing @ key, 0.0) + 0.18 * np.maximum(facing @ side, 0.0)
+    return 0.58 + 0.46 * np.maximum(facing @ key, 0.0) + 0.22 * np.maximum(facing @ side, 0.0)

@@ -14,8 +14,16 @@ def number(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
     return escape(str(value))
+
+
+def scientific(value: Any) -> str:
+    """A number as it stands in large type: very small and very large ones as a power of ten."""
+    if not isinstance(value, float) or value == 0.0 or 1e-3 <= abs(value) < 1e5:
+        return number(value)
+    mantissa, _, power = f"{value:.1e}".partition("e")
+    return f"{mantissa} \u00b7 10<sup>{int(power)}</sup>"
 
 
 def paragraph(text: str, kind: str = "") -> str:
@@ -24,7 +32,9 @@ def paragraph(text: str, kind: str = "") -> str:
 
 def facts(items: Iterable[tuple[str, Any]]) -> str:
     """Cards of a value and what it is."""
-    cards = "".join(f"<div><b>{number(value)}</b><span>{escape(name)}</span></div>" for name, value in items)
+    cards = "".join(
+        f"<div><b>{scientific(value)}</b><span>{escape(name)}</span></div>" for name, value in items
+    )
     return f'<div class="facts">{cards}</div>'
 
 
@@ -33,9 +43,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     rows = [list(row) for row in rows]
     right = [bool(rows) and all(isinstance(row[k], int | float) for row in rows) for k in range(len(head))]
     css = ['class="number"' if flag else "" for flag in right]
-    top = "".join(f"<th {css[k]}>{escape(text)}</th>" for k, text in enumerate(head))
+    verdicts = {"ok": 'class="ok"', "BEYOND": 'class="beyond"'}
+    top = "".join(f"<th {css[k]}>{escape(text)}</th>" for k, text in enumerate(head)) if any(head) else ""
     body = "".join(
-        "<tr>" + "".join(f"<td {css[k]}>{number(value)}</td>" for k, value in enumerate(row)) + "</tr>"
+        "<tr>"
+        + "".join(
+            f"<td {verdicts.get(str(value), css[k])}>{number(value)}</td>" for k, value in enumerate(row)
+        )
+        + "</tr>"
         for row in rows
     )
     return f'<div class="scroll"><table><tr>{top}</tr>{body}</table></div>'
@@ -44,6 +59,21 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def listing(texts: Iterable[str], kind: str = "") -> str:
     items = "".join(f"<li>{escape(text)}</li>" for text in texts)
     return f'<ul class="{kind}">{items}</ul>'
+
+
+def pill(text: str, kind: str, target: str = "") -> str:
+    """A word on a coloured ground, with `target` a link."""
+    tag, link = ("a", f' href="{escape(target)}"') if target else ("span", "")
+    return f'<{tag} class="pill {escape(kind)}"{link}>{escape(text)}</{tag}>'
+
+
+def columns(*parts: str) -> str:
+    """Parts side by side where there is room."""
+    return '<div class="columns">' + "".join(f"<div>{part}</div>" for part in parts if part) + "</div>"
+
+
+def plots(figures: str) -> str:
+    return f'<div class="plots">{figures}</div>' if figures else ""
 
 
 def folded(title: str, text: str) -> str:

@@ -49,13 +49,16 @@ class Figures:
     curves: list[dict[str, Any]] = field(default_factory=list)
 
     def figure(self, names: list[str], caption: str) -> str:
-        """A plot of channels; nothing when the result has none of them."""
-        listed = " ".join(str(number) for name in names for number in self._put(name))
-        if not listed:
-            return ""
-        return (
-            f'<figure><canvas class="plot" data-curves="{listed}" aria-label="{escape(caption)}"></canvas>'
-            f"<figcaption>{escape(caption)}</figcaption></figure>"
+        """A plot of channels per unit; nothing when the result has none of them."""
+        by_unit: dict[str, list[str]] = {}
+        for number in (number for name in names for number in self._put(name)):
+            by_unit.setdefault(self.curves[number]["unit"], []).append(str(number))
+        return "".join(
+            f"<figure><figcaption>{escape(caption)} <small>{escape(f'[{unit}]' if unit else '')}</small>"
+            "</figcaption>"
+            f'<canvas class="plot" data-curves="{" ".join(numbers)}" aria-label="{escape(caption)}"></canvas>'
+            "</figure>"
+            for unit, numbers in by_unit.items()
         )
 
     def _put(self, name: str) -> list[int]:
@@ -88,16 +91,16 @@ def report(
     moving = animation_frame(record, scene) if animation else ""
     tell(0.7, "stresses and certificates")
     parts = [
-        ("overview", "Overview", sections.overview(record)),
-        ("topology", "Bodies, joints, freedoms", sections.topology(record)),
         ("animation", "Motion", moving),
-        ("plots", "Histories", sections.plots(record, figures)),
-        ("energy", "Energy balance", sections.energy(record, figures)),
-        ("closure", "Closure of the loops", sections.closure(record, figures)),
+        ("overview", "Overview", sections.overview(record)),
+        ("warnings", "Warnings", sections.warnings(record, scene.notes)),
         ("stress", "Stresses", sections.stresses(record, scene)),
-        ("solver", "Solver", sections.solver(record, figures)),
+        ("plots", "Histories", sections.plots(record, figures)),
+        ("topology", "Bodies and joints", sections.topology(record)),
         ("modes", "Linearisation", sections.linear(record)),
-        ("warnings", "Warnings and events", sections.warnings(record, scene.notes)),
+        ("energy", "Energy", sections.energy(record, figures)),
+        ("closure", "Closure", sections.closure(record, figures)),
+        ("solver", "Solver", sections.solver(record, figures)),
         ("certificates", "Flexible bodies", sections.certificates(scene)),
         ("provenance", "Provenance", sections.provenance(record)),
     ]
@@ -121,8 +124,8 @@ def animation_frame(record: Record, scene: Scene) -> str:
 
 
 def still(record: Record, scene: Scene) -> str:
-    """A picture of the middle of the motion, for print; nothing where Pillow is not installed."""
-    view = View(size=(1200, 675), time=float(record.time[record.n_samples // 2]))
+    """A picture of the moment of large stresses, for print; nothing where Pillow is not installed."""
+    view = View(size=(1200, 675), time=float(record.time[busiest(scene)]))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "still.png"
         try:
@@ -135,6 +138,16 @@ def still(record: Record, scene: Scene) -> str:
     )
 
 
+def busiest(scene: Scene) -> int:
+    """Sample at which the stresses of a mode or of a static part are large together; else the middle."""
+    sizes = [
+        np.linalg.norm(body.stress_q * np.abs(body.stress).max(axis=(1, 2)), axis=1)
+        for body in scene.bodies
+        if body.stress is not None and body.stress.size
+    ]
+    return int(np.max(sizes, axis=0).argmax()) if sizes else len(scene.time) // 2
+
+
 def page(record: Record, parts: list[tuple[str, str, str]], figures: Figures) -> str:
     tree = {"time": figures.arrays.put(record.time[figures.pick], "float64"), "curves": figures.curves}
     return fill(
@@ -143,6 +156,7 @@ def page(record: Record, parts: list[tuple[str, str, str]], figures: Figures) ->
             "title": escape(record.title),
             "version": __version__,
             "style": web_file("report.css"),
+            "kicker": escape(sections.kicker(record)),
             "headline": sections.headline(record),
             "navigation": "".join(f'<a href="#{name}">{escape(title)}</a>' for name, title, _ in parts),
             "sections": "".join(section(name, title, body) for name, title, body in parts),

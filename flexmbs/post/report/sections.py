@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexmbs.certificate.text import certificate_text
+from flexmbs.certificate.text import proven
 from flexmbs.post.record import Record, table
 from flexmbs.post.report import markup
 from flexmbs.post.report.facts import energy_error, key_facts, topology_facts
@@ -33,27 +33,30 @@ def headline(record: Record) -> str:
     }.get(status, f"Status: {status}")
     said = str(record.root.get("message") or "").strip()
     text = f"{words}, t = {record.time[-1]:.6g} s" + (f": {said}" if said else "")
-    return markup.paragraph(text, f"status {status}")
+    count = len(said_warnings(record))
+    number = f"{count} warning{'' if count == 1 else 's'}" if count else "no warnings"
+    return markup.pill(text, status) + markup.pill(number, "wary" if count else "complete", "#warnings")
+
+
+def kicker(record: Record) -> str:
+    """The analysis in a line above the title."""
+    analysis = table(record.case, "analysis")
+    words = [str(analysis[name]) for name in ("type", "formulation", "method") if analysis.get(name)]
+    samples = "1 sample" if record.n_samples == 1 else f"{record.n_samples} samples"
+    span = f"{record.time[0]:.6g} s to {record.time[-1]:.6g} s" if record.n_samples > 1 else ""
+    return " \u00b7 ".join(word for word in (*words, span, samples) if word)
 
 
 def overview(record: Record) -> str:
-    analysis = table(record.case, "analysis")
-    said = ", ".join(
-        f"{name} {analysis[name]}"
-        for name in ("type", "formulation", "method")
-        if analysis.get(name) is not None
-    )
-    samples = "1 sample" if record.n_samples == 1 else f"{record.n_samples} samples"
-    text = f"Time from {record.time[0]:.6g} s to {record.time[-1]:.6g} s in {samples}."
-    text += f" Analysis: {said}." if said else ""
-    return markup.facts(key_facts(record).items()) + markup.paragraph(text)
+    return markup.facts(key_facts(record).items())
 
 
 def topology(record: Record) -> str:
     """The graph, and freedoms and redundancy in words."""
     facts = topology_facts(record)
-    body = f'<div class="scroll">{graph_svg(topology_graph(record))}</div>'
-    body += markup.paragraph("Frames: blue rigid, orange flexible. Dashed: joints that cut a loop.", "soft")
+    drawing = f'<div class="scroll">{graph_svg(topology_graph(record))}</div>'
+    drawing += markup.paragraph("Blue: rigid. Orange: flexible. Dashed: joints that cut a loop.", "soft")
+    body = ""
     sentences = []
     if "mobility" in facts:
         n = int(facts["mobility"])
@@ -80,7 +83,7 @@ def topology(record: Record) -> str:
         texts = [str(text) for text in texts if text != "none"]
         title = {"cuts": "Joints that cut a loop", "texts": ""}.get(key, key.replace("_", " ").capitalize())
         body += f"<h3>{title}</h3>" * bool(title) + markup.listing(texts) if texts else ""
-    return body
+    return markup.columns(drawing, body)
 
 
 def plots(record: Record, figures: Figures) -> str:
@@ -93,7 +96,7 @@ def plots(record: Record, figures: Figures) -> str:
         )
         for b in largest(record)
     ]
-    return body + "".join(modal)
+    return markup.plots(body + "".join(modal))
 
 
 def history_names(record: Record) -> list[str]:
@@ -126,8 +129,8 @@ def energy(record: Record, figures: Figures) -> str:
         "Kinetic, potential and dissipated energy less the work done stay equal to within "
         f"{error:.2g} of their largest swing."
     )
-    body = markup.paragraph(text) + figures.figure(moving, "energies")
-    return body + figures.figure(["energy.balance_error"], "imbalance since the start")
+    drawn = figures.figure(moving, "energies") + figures.figure(["energy.balance_error"], "imbalance")
+    return markup.paragraph(text) + markup.plots(drawn)
 
 
 def closure(record: Record, figures: Figures) -> str:
@@ -139,8 +142,10 @@ def closure(record: Record, figures: Figures) -> str:
         f"The conditions of the cut joints hold to {position:.2g} in position and {velocity:.2g} in velocity "
         "at every sample."
     )
-    return markup.paragraph(text) + figures.figure(
-        ["solver.constraint_position"], "largest residual of the loops"
+    names = ["solver.constraint_position"], ["solver.constraint_velocity"]
+    drawn = figures.figure(names[0], "largest residual, position")
+    return markup.paragraph(text) + markup.plots(
+        drawn + figures.figure(names[1], "largest residual, velocity")
     )
 
 
@@ -165,7 +170,7 @@ def stresses(record: Record, scene: Scene) -> str:
         ]
         head = ["node", "x [mm]", "y", "z", "von Mises [MPa]", "max principal", "min principal", "time [s]"]
         body += f"<h3>{markup.escape(item.name)}</h3>" + markup.table(head, rows)
-    note = "Largest stresses on the skin, from the modes of the run; more: flexmbs stress."
+    note = "Largest stresses on the skin, with the static part that modes miss where it is known (F53)."
     return body + markup.paragraph(note, "soft") if body else ""
 
 
@@ -181,7 +186,7 @@ def solver(record: Record, figures: Figures) -> str:
         return ""
     body = "".join(markup.paragraph(line) for line in closing_lines(record, warning=False))
     body += markup.table(["quantity", "least", "mean", "largest"], rows)
-    return body + figures.figure(["solver.step_size"], "step size")
+    return markup.columns(body, markup.plots(figures.figure(["solver.step_size"], "step size")))
 
 
 def linear(record: Record) -> str:
@@ -201,6 +206,14 @@ def closing_lines(record: Record, *, warning: bool) -> list[str]:
     return [line for line in lines if line.strip() and line.startswith(WARNING) == warning]
 
 
+def said_warnings(record: Record) -> list[str]:
+    """Warnings with physics: those of the case, and what the run said at its end."""
+    said = record.get("provenance/warnings")
+    listed = said if isinstance(said, list) else [said] if isinstance(said, str) and said.strip() else []
+    closing = (line.removeprefix(WARNING) for line in closing_lines(record, warning=True))
+    return [str(text) for text in (*listed, *closing)]
+
+
 def warnings(record: Record, notes: list[str]) -> str:
     times, kinds, texts = (record.get(f"events/{name}") for name in ("time", "kind", "text"))
     rows = [
@@ -209,10 +222,8 @@ def warnings(record: Record, notes: list[str]) -> str:
             np.atleast_1d(times) if times is not None else [], kinds or [], texts or [], strict=False
         )
     ]
-    said = record.get("provenance/warnings")
-    listed = said if isinstance(said, list) else [said] if isinstance(said, str) and said.strip() else []
-    listed = [*listed, *(line.removeprefix(WARNING) for line in closing_lines(record, warning=True))]
-    body = markup.listing([str(text) for text in listed], "warning") if listed else ""
+    listed = said_warnings(record)
+    body = markup.listing(listed, "warning") if listed else ""
     body += markup.table(["time [s]", "kind", "what happened"], rows[:200]) if rows else ""
     body += (
         markup.paragraph(f"{len(rows) - 200} further events are in the result.") if len(rows) > 200 else ""
@@ -236,12 +247,17 @@ def certificates(scene: Scene) -> str:
             ["mass [kg]", float(data.integrals.mass)],
         ]
         top = [
-            [k + 1, float(f), str(kind)]
+            [k + 1, float(f), str(kind).removeprefix("orthogonalised, ")]
             for k, (f, kind) in enumerate(zip(data.frequency_hz, data.kind, strict=True))
         ]
-        body += f"<h3>{markup.escape(item.name)}</h3>" + markup.table(["", ""], facts)
-        body += f"<pre>{markup.escape(certificate_text(data))}</pre>"
-        body += markup.table(["mode", "frequency [Hz]", "kind"], top[:20])
+        proofs = [
+            [f"{label} ({note})" if note else label, shown, f"\u2264 {limit}", verdict]
+            for label, shown, limit, verdict, note in proven(data)
+        ]
+        left = markup.table(["", ""], facts) + markup.table(["certificate", "found", "bound", ""], proofs)
+        left += markup.listing([str(text) for text in data.quality.get("warnings", []) if text], "warning")
+        right = markup.table(["mode", "frequency [Hz]", "what it mainly is"], top[:20])
+        body += f"<h3>{markup.escape(item.name)}</h3>" + markup.columns(left, right)
     return body
 
 
@@ -251,13 +267,16 @@ def provenance(record: Record) -> str:
         for name, value in record.root.items()
         if name not in ("message",) and np.size(value) == 1
     ]
-    body = markup.table(["", ""], rows)
+    body = ""
     for path in record.paths:
         if not path.startswith("provenance/"):
             continue
-        value, name = record.get(path), path.split("/", 1)[1].replace("_", " ")
+        value, name = record.get(path), path.split("/", 1)[1].replace("_", " ").replace("/", " ")
         text = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
         if text.strip().startswith("{"):
             text = json.dumps(json.loads(text), indent=2)
-        body += markup.folded(name, text) if len(text) > 100 else markup.paragraph(f"{name}: {text}")
-    return body
+        if len(text) > 100:
+            body += markup.folded(name, text)
+        else:
+            rows.append([name, text])
+    return markup.table(["", ""], rows) + body

@@ -2,6 +2,7 @@
 import { add, cross, dot, look_at, norm, perspective, product, subtract, times, unit } from "./matrix.js";
 
 const FIELD_OF_VIEW = 0.6;
+const MARGIN = 1.18;
 
 export class Camera {
     // `bounds`: low and high corner of everything at all times, and the radius about its centre.
@@ -23,19 +24,28 @@ export class Camera {
         this.fit();
     }
 
-    // Nearest distance from which all corners of the box are in view, with a margin.
+    // Nearest place from which the outermost points of the motion are in view, these in the middle.
     fit() {
         this.target = this.home.centre.slice();
-        const { low, high } = this.home;
         const back = this.direction();
         const right = unit(cross(this.up, back));
         const head = cross(back, right);
         const slope = Math.tan(FIELD_OF_VIEW / 2);
-        this.distance = 0.05 * this.home.radius;
-        for (let k = 0; k < 8; ++k) {
-            const corner = [0, 1, 2].map((i) => ((k >> i) & 1 ? high : low)[i] - this.target[i]);
-            const half = Math.max(Math.abs(dot(corner, head)) / slope, Math.abs(dot(corner, right)) / (slope * this.aspect));
-            this.distance = Math.max(this.distance, 1.12 * half + dot(corner, back));
+        for (let pass = 0; pass < 4; ++pass) {
+            const seen = this.home.outermost.map((point) => {
+                const off = subtract(point, this.target);
+                return [dot(off, right), dot(off, head), dot(off, back)];
+            });
+            this.distance = 0.05 * this.home.radius;
+            for (const [x, y, z] of seen) {
+                const half = Math.max(Math.abs(y) / slope, Math.abs(x) / (slope * this.aspect));
+                this.distance = Math.max(this.distance, MARGIN * half + z);
+            }
+            const middle = (i) => {      // of what is seen, at the distance of the target
+                const shown = seen.map((off) => off[i] / (this.distance - off[2]));
+                return 0.5 * this.distance * (Math.min(...shown) + Math.max(...shown));
+            };
+            this.target = add(this.target, add(times(middle(0), right), times(middle(1), head)));
         }
     }
 

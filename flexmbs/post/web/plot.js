@@ -6,7 +6,7 @@ export function number_text(x) {
     if (!Number.isFinite(x)) return "-";
     if (x === 0) return "0";
     const size = Math.abs(x);
-    if (size >= 1e5 || size < 1e-3) return x.toExponential(2).replace("e+", "e");
+    if (size >= 1e5 || size < 1e-3) return x.toExponential(2).replace("e+", "e").replace(/\.?0+e/, "e");
     return String(Number(x.toPrecision(4)));
 }
 
@@ -71,7 +71,8 @@ export class Plot {
         pen.font = "11px system-ui, sans-serif";
         const units = [...new Set(this.curves.map((curve) => curve.unit))].slice(0, 2);
         [this.left, this.right] = [62, width - (units.length > 1 ? 62 : 14)];
-        const [top, bottom] = [20, height - 22];
+        const lines = this.legend_lines(pen, value_at);
+        const [top, bottom] = [6 + 14 * lines.length, height - 22];
         const [t0, t1] = [this.time[0], this.time[this.time.length - 1]];
         const x_of = (time) => this.left + ((time - t0) / (t1 - t0 || 1)) * (this.right - this.left);
         pen.strokeStyle = rule;
@@ -87,7 +88,7 @@ export class Plot {
         pen.strokeStyle = ink;
         pen.lineWidth = 1;
         line(pen, [[x_of(t), top], [x_of(t), bottom]]);
-        this.draw_legend(pen, ink, value_at);
+        this.draw_legend(pen, ink, lines);
     }
 
     draw_unit(pen, unit, side, { ink, rule, top, bottom, x_of }) {
@@ -113,21 +114,35 @@ export class Plot {
         }
     }
 
-    draw_legend(pen, ink, value_at) {
+    // Entries of the legend with their places, in as many lines as they need, at most three.
+    legend_lines(pen, value_at) {
+        const lines = [[]];
         let x = this.left + 6;
-        pen.textAlign = "left";
         for (const curve of this.curves) {
             const text = `${curve.name} ${number_text(value_at(curve))} ${curve.unit}`;
-            if (x + 14 + pen.measureText(text).width > this.right + 40) {
-                pen.fillText("\u2026", x, 12);
-                break;
+            const wide = 30 + pen.measureText(text).width;
+            if (x + wide - 16 > this.right && lines[lines.length - 1].length) {
+                if (lines.length === 3) {
+                    lines[2].push({ text: "\u2026", x, colour: "transparent" });
+                    break;
+                }
+                lines.push([]);
+                x = this.left + 6;
             }
-            pen.fillStyle = curve.colour;
-            pen.fillRect(x, 6, 10, 4);
-            pen.fillStyle = ink;
-            pen.fillText(text, x + 14, 12);
-            x += 30 + pen.measureText(text).width;
+            lines[lines.length - 1].push({ text, x, colour: curve.colour });
+            x += wide;
         }
+        return lines;
+    }
+
+    draw_legend(pen, ink, lines) {
+        pen.textAlign = "left";
+        lines.forEach((entries, k) => entries.forEach(({ text, x, colour }) => {
+            pen.fillStyle = colour;
+            pen.fillRect(x, 6 + 14 * k, 10, 4);
+            pen.fillStyle = ink;
+            pen.fillText(text, x + 14, 12 + 14 * k);
+        }));
     }
 }
 

@@ -28,7 +28,7 @@ void main() {
     float key = max(dot(normal, normalize(vec3(0.35, 0.75, 0.6))), 0.0);
     float fill = max(dot(normal, normalize(vec3(-0.6, -0.2, 0.5))), 0.0);
     float gloss = pow(max(dot(reflect(-normalize(vec3(0.35, 0.75, 0.6)), normal), to_eye), 0.0), 24.0);
-    vec3 lit = base * (0.50 + 0.50 * key + 0.18 * fill) + vec3(0.10 * gloss);
+    vec3 lit = base * (0.58 + 0.46 * key + 0.22 * fill) + vec3(0.10 * gloss);
     lit = mix(lit, vec3(1.0, 0.75, 0.2), 0.35 * highlight);
     fragment = vec4(lit, colour.a);
 }

@@ -25,7 +25,8 @@ export class Viewer {
         this.mode = null;
         this.on_change = [];
         const stressed = scene.bodies.some((body) => body.mesh.stress);
-        this.show = { field: stressed ? 1 : 0, scale: 1, undeformed: false, edges: true, joints: true, grid: true, axes: true,
+        const { start } = scene;
+        this.show = { field: stressed ? 1 : 0, scale: start.scale, undeformed: start.undeformed, edges: true, joints: true, grid: true, axes: true,
                       selected: -1, level_max: [], ...scene.theme.light };
         for (const name of scene.shown) this.toggle_channel(name, false);
         this.follow_theme();
@@ -36,7 +37,9 @@ export class Viewer {
                 : { body: scene.bodies.findIndex((body) => body.n_modes), mode: 0 };
             if (first.body !== -1) this.play_mode(first);
         }
-        this.playing = this.playing || scene.time.length > 1;
+        this.playing = this.playing || (scene.time.length > 1 && start.time === null);
+        if (start.time !== null && scene.time.length > 1) this.set_time(start.time);
+        this.camera.preset(start.view);
         if (window.matchMedia("(prefers-reduced-motion: reduce)").matches) this.playing = false;
         this.changed();
         new ResizeObserver(() => this.changed()).observe(this.renderer.canvas);
