@@ -1,5 +1,6 @@
 """The verification command: complete, honest about misses, tied to the reference files."""
 
+import json
 import re
 
 import numpy as np
@@ -10,8 +11,12 @@ from flexmbs.cli.main import main
 from flexmbs.errors import UsageError
 from flexmbs.resources import resource
 from flexmbs.verify import PROBLEMS, verify
+from flexmbs.verify import reference as reference_module
+from flexmbs.verify.numbers import TABLES
+from flexmbs.verify.omitted import NOT_COMPARED
 from flexmbs.verify.reference import names, read
 from flexmbs.verify.report import Line, Report, compare, not_below
+from flexmbs.verify.tables import Modes
 from tests.validation_page import page
 
 
@@ -19,7 +24,7 @@ def test_every_reference_problem_is_verified():
     assert sorted(PROBLEMS) == names()
     assert len(names()) == 35
     for name, problem in PROBLEMS.items():
-        assert bool(problem.cases) != (problem.check is not None), name
+        assert problem.cases or problem.check is not None, name
 
 
 @pytest.mark.parametrize("name", [name for name, problem in PROBLEMS.items() if problem.cases])
@@ -38,6 +43,79 @@ def test_cases_name_their_reference_and_have_its_numbers(name):
 
 def numbers_of(text):
     return np.array([float(x) for x in re.findall(r"-?\d+\.?\d*(?:[eE][-+]?\d+)?", text)])
+
+
+@pytest.mark.parametrize("name", [name for name, problem in PROBLEMS.items() if problem.cases])
+def test_every_number_of_a_file_is_compared_or_named(name):
+    """A number is met by a table, by a line of [expected], by a check, or it is omitted for a reason."""
+    reference = read(name)
+    leaves = {path: value for path, value in leaves_of(reference.numbers) if isinstance(value, int | float)}
+    met = {path for item in TABLES.get(name, ()) for path in paths_of(item, reference.numbers)}
+    omitted = tuple(NOT_COMPARED.get(name, {}))
+    for case in PROBLEMS[name].cases:
+        text = (resource("cases") / case).read_text()
+        known = np.abs(numbers_of(text[text.index("[expected]") :]))
+        met |= {path for path, x in leaves.items() if np.isclose(known, abs(x), rtol=1e-9, atol=0).any()}
+    if PROBLEMS[name].check is not None:
+        met |= {path for path in leaves if path.startswith("euler/")}
+    met |= {path for path in leaves if path == "t" or path.endswith("/t")}
+    missing = [path for path in leaves if path not in met and not path.startswith(omitted or "-")]
+    assert not missing
+    stale = [path for path in omitted if not any(leaf.startswith(path) for leaf in leaves)]
+    assert not stale, "omitted, but not in the file"
+    series = {item.rows for item in TABLES.get(name, ()) if getattr(item, "rows", "").endswith(".csv")}
+    assert series == {path.name for path in resource("cases", "reference").glob(f"{name}.*.csv")}
+
+
+def leaves_of(value, path=""):
+    """Paths of all numbers, with slashes, and the numbers."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from leaves_of(item, f"{path}/{key}" if path else str(key))
+    else:
+        yield path, value
+
+
+def paths_of(item, numbers):
+    """Paths of the numbers that an item compares."""
+    if isinstance(item, Modes):
+        return [p for p, _ in leaves_of(numbers) for own in (item.omega, item.participation) if under(p, own)]
+    if item.rows.endswith(".csv"):
+        return []
+    pattern = "/".join(
+        "[^/]+" if word == "*" else f"(?:{'|'.join(map(re.escape, word.split('|')))})"
+        for word in item.rows.split("/")
+    )
+    rows = re.compile(pattern)
+    found = []
+    for path, _ in leaves_of(numbers):
+        for column in item.columns.values():
+            ending = f"/{column}" if column and item.rows else column
+            base = path.removesuffix(ending) if path.endswith(ending) else None
+            if base is not None and rows.fullmatch(base):
+                found.append(path)
+    return found
+
+
+def under(path, own):
+    return bool(own) and (path == own or path.startswith(own + "/"))
+
+
+def test_a_forged_reference_is_a_miss(monkeypatch, capsys):
+    """A number of a file changed in its sixth digit: exit code 6, and the line is shown."""
+    honest = reference_module.read
+
+    def forged(name):
+        reference = honest(name)
+        reference.numbers["table_b_ratio_dratio_da"]["45deg"][0] *= 1.000001
+        return reference
+
+    monkeypatch.setattr("flexmbs.verify.read", forged)
+    assert main(["verify", "--quick", "joint-cardan-ratio", "--quiet", "--json"]) == 6
+    data = json.loads(capsys.readouterr().out)
+    misses = [line["quantity"] for line in data["lines"] if not line["passed"]]
+    assert misses == ["joints.output.position = table_b_ratio_dratio_da/*/0 (worst of 6)"]
 
 
 def test_stated_tolerances_are_read_from_the_text():

@@ -27,10 +27,12 @@ This page is made by a command, from what the program answered:
 The {problems} reference problems travel with the package (`cases/reference`), each with its source and the
 way it was checked. Those of bodies (`fe-...`) are reduced anew by recipes and compared with the numbers of
 the files; those of mechanisms run as the cases named here, every line of `[expected]` being compared, in each
-formulation that is offered, and by each integrator that applies. A row is one run: of its quantities the one
-that is closest to its tolerance, and the number of all of them. `rk4` runs at a tenth of the tolerance of
-the case, the methods of variable and of second order at a hundredth, since they add up more of the local
-errors.
+formulation that is offered, and by each integrator that applies; tables and histories of the files are read
+at run time (`channel = path in the file`) and compared in the formulation of the case, variants of its
+parameters included. A test sees to it that every number of a file is compared, or named here with the reason.
+A row is one run: of its quantities the one that is closest to its tolerance, and the number of all of them.
+`rk4` runs at a tenth of the tolerance of the case, the methods of variable and of second order at a
+hundredth, since they add up more of the local errors.
 
 In all: {count} quantities in {runs} runs, {misses} outside their tolerance, {seconds:.0f} s.
 """
@@ -54,7 +56,7 @@ def row(lines):
     return f"| {' | '.join((*names, *texts, met))} |"
 
 
-def section(name, lines):
+def section(name, lines, left_out):
     """One problem: title, what it proves, its runs, and the integrators that do not apply."""
     problem = PROBLEMS[name]
     text = [f"## {name}", "", f"{read(name).title}. Proves: {problem.proves}."]
@@ -66,9 +68,8 @@ def section(name, lines):
         "|" + " --- |" * len(COLUMNS),
         *(row(group) for group in runs(lines).values()),
     ]
-    if problem.not_for:
-        left_out = "; ".join(f"`{method}`: {reason}" for method, reason in problem.not_for.items())
-        text += ["", f"Not run: {left_out}."]
+    if left_out:
+        text += ["", f"Left out: {'; '.join(f'`{what}`: {why}' for what, why in left_out.items())}."]
     return "\n".join(text)
 
 
@@ -82,7 +83,16 @@ def page(data):
         misses=sum(not line["passed"] for line in lines),
     )  # fmt: skip
     missing = [f"Not installed, {what}: {why}." for what, why in data["missing"].items()]
-    return "\n\n".join([head, *missing, *(section(name, group) for name, group in groups.items())]) + "\n"
+    return (
+        "\n\n".join(
+            [
+                head,
+                *missing,
+                *(section(name, group, data["left_out"].get(name, {})) for name, group in groups.items()),
+            ]
+        )
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
 from flexmbs.errors import Diagnostic, UsageError, nearest
 from flexmbs.resources import resource
 from flexmbs.verify.mechanisms import Runs, copied
+from flexmbs.verify.omitted import NOT_COMPARED
 from flexmbs.verify.problems import PROBLEMS, Problem
 from flexmbs.verify.reference import names, read
 from flexmbs.verify.report import Line, Report
@@ -18,13 +21,19 @@ from flexmbs.verify.report import Line, Report
 __all__ = ["PROBLEMS", "Line", "Report", "verify"]
 
 Progress = Callable[[float, str], None]
+Done = tuple[list[Line], dict[str, str]]
+#: runs that compile the kernels of both stages, before several processes want them at once
+FIRST = ("fe-hex8-element", "force-point-on-flexible-node", "rigid-slider-crank")
 
 
-def verify(problems: Sequence[str] = (), *, quick: bool = False, progress: Progress | None = None) -> Report:
+def verify(
+    problems: Sequence[str] = (), *, quick: bool = False, jobs: int = 1, progress: Progress | None = None
+) -> Report:
     """Run reference problems, all of them by default, and compare every quantity.
 
     `quick`: each problem once, as its case says, and one element per check; otherwise in every formulation
-    and by every integrator that applies. Nothing is written outside a temporary folder.
+    and by every integrator that applies. `jobs`: processes that share the problems. Nothing is written
+    outside a temporary folder.
     """
     chosen = list(problems) or names()
     for name in chosen:
@@ -32,17 +41,38 @@ def verify(problems: Sequence[str] = (), *, quick: bool = False, progress: Progr
             what = f'no reference problem "{name}"'
             raise UsageError(Diagnostic("usage.problem", "verify", what, nearest(name, list(PROBLEMS))))
     started = time.perf_counter()
+    found: dict[str, Done] = {}
+    for name, done in _done(chosen, quick, jobs):
+        found[name] = done
+        if progress is not None:
+            progress(len(found) / len(chosen), name)
+    report = Report(seconds=time.perf_counter() - started)
+    for name in chosen:
+        lines, missing = found[name]
+        report.lines += lines
+        report.missing |= missing
+        report.left_out[name] = {**PROBLEMS[name].not_for, **NOT_COMPARED.get(name, {})}
+    return report
+
+
+def _done(chosen: Sequence[str], quick: bool, jobs: int) -> Iterator[tuple[str, Done]]:
+    """Problems as they come to their end, long ones started early."""
+    if jobs < 2 or len(chosen) < 2:
+        yield from ((name, one(name, quick)) for name in chosen)
+        return
+    first = [name for name in FIRST if name in chosen]
+    yield from ((name, one(name, quick)) for name in first)
+    rest = sorted(set(chosen) - set(first), key=lambda name: (not name.startswith("flex-"), name))
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        futures = {pool.submit(one, name, quick): name for name in rest}
+        yield from ((futures[future], future.result()) for future in as_completed(futures))
+
+
+def one(name: str, quick: bool) -> Done:
+    """One problem in a temporary folder: its lines, and what could not run."""
     with tempfile.TemporaryDirectory(prefix="flexmbs-verify-") as folder:
         runs = Runs(copied(Path(folder), resource), quick)
-        report = Report(missing=runs.missing)
-        for k, name in enumerate(chosen):
-            if progress is not None:
-                progress(k / len(chosen), name)
-            report.lines += list(lines_of(name, PROBLEMS[name], runs))
-    report.seconds = time.perf_counter() - started
-    if progress is not None:
-        progress(1.0, "")
-    return report
+        return list(lines_of(name, PROBLEMS[name], runs)), runs.missing
 
 
 def lines_of(name: str, problem: Problem, runs: Runs) -> Iterator[Line]:
@@ -51,6 +81,8 @@ def lines_of(name: str, problem: Problem, runs: Runs) -> Iterator[Line]:
     for case in problem.cases:
         for line in runs.lines(case, problem.not_for):
             yield replace(line, problem=name, proves=problem.proves)
+    for line in runs.tables(name, reference):
+        yield replace(line, problem=name, proves=problem.proves)
     if problem.check is not None:
         for line in _timed(problem.check(reference, runs.quick)):
             yield replace(line, problem=name, proves=problem.proves)

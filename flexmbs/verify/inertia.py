@@ -81,3 +81,14 @@ def one_state(name: str, body: ShapeIntegrals, p: Any, known: Any, tol: float) -
     found = {"M": M, "Qv": Q_v, "F_inertia": M @ acc - Q_v, "kinetic_energy": 0.5 * rates @ M @ rates}
     for key, value in found.items():
         yield compare(f"{name}, {key}", value, known[key], atol=tol * np.abs(known[key]).max())
+
+
+def euler_angles(case: Reference, quick: bool) -> Iterator[Line]:
+    """A force at a node in Euler angles, as the notes write it: H and Q_theta = H^T Q_R (F12, F16)."""
+    p, known, (rtol,) = case.parameters, case.numbers["euler"], case.tolerances
+    turn, theta = parametrisation("zyx"), np.array(p["euler_zyx"])
+    H = turn.rate_matrix(theta)
+    yield compare("H of the angles zyx", H, known["H"], atol=rtol)
+    u = np.array(p["u0"]) + np.array(p["S"]) @ p["q_f"]
+    Q_R = np.cross(u, turn.rotation(theta).T @ p["F"])
+    yield compare("Q_theta of the angles zyx", H.T @ Q_R, known["Q_theta"], rtol=rtol)

@@ -17,7 +17,10 @@ from flexmbs.case import Case
 from flexmbs.case.runner import CaseRun, execute
 from flexmbs.case.schema.analysis import Analysis
 from flexmbs.errors import MissingComponentError, SolverError, UsageError
+from flexmbs.verify.numbers import TABLES
+from flexmbs.verify.reference import Reference
 from flexmbs.verify.report import Line
+from flexmbs.verify.tables import Counts, Table, count_lines, mode_lines, table_lines, with_times
 
 #: cases state the tolerance for methods of order 5 and above that control the error of every step;
 #: lower and variable orders, and the projections of the descriptor form, add up more of the local errors
@@ -59,6 +62,38 @@ class Runs:
                     yield from lines
                     if lines and formulation != analysis.formulation:
                         break  # the integrators are compared in the formulation of the case
+
+    def tables(self, name: str, reference: Reference) -> Iterator[Line]:
+        """Tables and histories of the reference, each by the method and formulation of its case."""
+        groups: dict[str, list[Table]] = {}
+        for item in TABLES.get(name, ()):
+            if isinstance(item, Table):
+                groups.setdefault(f"{item.case} {dict(item.values)}", []).append(item)
+            elif isinstance(item, Counts):
+                case = Case.load(self.folder / item.case)
+                lines = count_lines(item, reference, case)
+                yield from (replace(x, note=case.name, formulation="any", method="check") for x in lines)
+            else:
+                lines = mode_lines(item, reference)
+                yield from (replace(x, formulation="finite elements", method="reduce") for x in lines)
+        for group in list(groups.values())[: 1 if self.quick else None]:
+            yield from self.table_run(group, reference)
+
+    def table_run(self, tables: list[Table], reference: Reference) -> Iterator[Line]:
+        """One run for all tables of a case with the same overrides."""
+        case = with_times(Case.load(self.folder / tables[0].case), tables, reference)
+        analysis = case.spec.analysis
+        assert analysis is not None
+        started = time.perf_counter()
+        done = execute(case, self.folder / "verify.h5", overwrite=True)
+        seconds = time.perf_counter() - started
+        note = Path(tables[0].case).stem + "".join(f", {k} = {v}" for k, v in tables[0].values.items())
+        method = done.summary.method if analysis.type == "dynamics" else analysis.type
+        for table in tables:
+            for line in table_lines(table, reference, done.result):
+                yield replace(
+                    line, note=note, formulation=analysis.formulation, method=method, seconds=seconds
+                )
 
     def run(self, case: Case, formulation: str, method: str, analysis: str) -> Iterator[Line]:
         """One run; nothing when the product does not offer it."""

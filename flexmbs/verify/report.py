@@ -76,10 +76,15 @@ def not_below(quantity: str, obtained: ArrayLike, reference: ArrayLike, *, rtol:
 
 @dataclass
 class Report:
-    """All lines of a verification, and what could not run because a component is not installed."""
+    """All lines of a verification, and what did not run.
+
+    `missing`: methods whose component is not installed. `left_out`: by problem, what does not apply or is not
+    compared, each with the reason.
+    """
 
     lines: list[Line] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, dict[str, str]] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
@@ -96,6 +101,7 @@ class Report:
             "problems": len(self.problems),
             "seconds": self.seconds,
             "missing": self.missing,
+            "left_out": self.left_out,
             "lines": [line.data() for line in self.lines],
         }
 
@@ -107,6 +113,8 @@ class Report:
             lines = [line for line in self.lines if line.problem == problem]
             blocks.append(f"{problem}: {lines[0].proves}")
             blocks += ["  " + row for row in table(shown(lines))]
+            reasons = self.left_out.get(problem, {}).items()
+            blocks += [f"  left out, {what}: {why}" for what, why in reasons]
         misses = sum(not line.passed for line in self.lines)
         blocks += [f"not run, {what}: {why}" for what, why in self.missing.items()]
         verdict = "all within tolerance" if not misses else f"{misses} OUTSIDE TOLERANCE"
