@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.dependent_rows import Found, RowSums, cross
+from flexmbs.dynamics.saddle import Pattern
 from flexmbs.ffrf.mass import evaluate as body_inertia
 from flexmbs.ffrf.table import SYM
 from flexmbs.model.system import System
@@ -71,6 +72,8 @@ class Coordinates:
 class Matrices:
     """Patterns of M and Phi_s of a system; values of a state."""
 
+    planar = False
+
     def __init__(self, system: System, at: Coordinates, sums: RowSums) -> None:
         self.system, self.at, self.sums = system, at, sums
         self.tables = t = system.tables
@@ -83,7 +86,9 @@ class Matrices:
         self.turn_place = np.full(len(t.parent), -1)
         self.turn_place[at.turning] = np.arange(len(at.turning))
         self._sides()
+        self._gradient_patterns()
         self._mass_pattern()
+        self.M = Pattern(self.M_row, self.M_col, (self.at.n, self.at.n))
 
     def _sides(self) -> None:
         """Every term of every row acts on two bodies, ground left out; then the coordinates of joints."""
@@ -100,6 +105,11 @@ class Matrices:
         self.s_entry, self.s_row = term_entry[self.s_term], term_row[self.s_term]
         self.s_body = t.mark_body[self.s_mark]
         self.s_turn = np.flatnonzero(self.turn_place[self.s_body] >= 0)
+        self._columns()
+
+    def _columns(self) -> None:
+        """Rows and columns of all numbers in the gradients."""
+        t = self.tables
         soft = [k for k in range(len(self.s_mark)) if t.mark_row[self.s_mark[k]] >= 0]
         counts = [int(t.nf[self.s_body[k]]) for k in soft]
         self.f_side = np.repeat(np.array(soft, dtype=np.int64), counts)
@@ -114,13 +124,16 @@ class Matrices:
         )
         self.G_col = np.concatenate([col_r.ravel(), col_e.ravel(), col_f])
 
-    def jacobian(self, ws: Workspace, H: Array, e: Array, found: Found, coef: Array) -> tuple[Any, Any]:
-        """Phi_s: rows of joints, then the normalisations; and the gradients of the joint coordinates."""
-        x, t = ws.mark_x, self.tables
+    def wrenches_on_bodies(self, ws: Workspace, found: Found, coef: Array) -> tuple[Array, Array, Array]:
+        """Force and moment of a unit multiplier or effort on its bodies, side by side; where they act."""
         c = self.s_sign * np.concatenate([coef, np.ones(len(self.with_entry))])[self.s_term]
         F, m = c[:, None] * found.force[self.s_entry], c[:, None] * found.moment[self.s_entry]
-        place = x[t.ent_q[self.s_entry]]
-        i = self.s_body
+        return F, m, ws.mark_x[self.tables.ent_q[self.s_entry]]
+
+    def jacobian(self, ws: Workspace, H: Array, e: Array, found: Found, coef: Array) -> tuple[Any, Any]:
+        """Phi_s: rows of joints, then the normalisations; and the gradients of the joint coordinates."""
+        x, i = ws.mark_x, self.s_body
+        F, m, place = self.wrenches_on_bodies(ws, found, coef)
         k = self.s_turn
         arm = (place - ws.r[i])[k]
         T = np.einsum("nkc,nk->nc", ws.R[i[k]], m[k] + cross(arm, F[k]))
@@ -128,15 +141,23 @@ class Matrices:
         at_mark = m + cross(place - x[self.s_mark], F)
         wrench = np.concatenate([F, at_mark], axis=1)
         modal = np.einsum("nk,nk->n", ws.L.reshape(-1, 6)[self.f_L], wrench[self.f_side])
-        data = np.concatenate([F.ravel(), T4.ravel(), modal])
+        return self.gradients(np.concatenate([F.ravel(), T4.ravel(), modal, e.ravel()]))
+
+    def gradients(self, data: Array) -> tuple[csc_matrix, csc_matrix]:
+        """Phi_s and the gradients of the joint coordinates from the numbers of all their places."""
+        return self.Phi.matrix(data[self.of_rows]), self.gradient.matrix(data[self.of_coordinates])
+
+    def _gradient_patterns(self) -> None:
         n_e = len(self.at.turning)
         rows = np.concatenate([self.G_row, np.repeat(self.n_joint_rows + np.arange(n_e), 4)])
         cols = np.concatenate([self.G_col, self.at.e_of.ravel()])
-        size = (self.n_rows + len(t.coord_entry), self.at.n)
-        from scipy.sparse import csc_matrix
-
-        whole = csc_matrix((np.concatenate([data, e.ravel()]), (rows, cols)), size).tocsr()
-        return whole[: self.n_rows].tocsc(), whole[self.n_rows :]
+        self.of_rows, self.of_coordinates = (
+            np.flatnonzero(rows < self.n_rows),
+            np.flatnonzero(rows >= self.n_rows),
+        )
+        k, n = self.of_rows, self.of_coordinates
+        self.Phi = Pattern(rows[k], cols[k], (self.n_rows, self.at.n))
+        self.gradient = Pattern(rows[n] - self.n_rows, cols[n], (len(self.tables.coord_entry), self.at.n))
 
     def wrenches(self, found: Found, coef: Array, joint_of: Ints, n_joints: int) -> tuple[Any, Any]:
         """Maps to the wrenches of joints (6 n_joints): from multipliers, from efforts on coordinates."""
@@ -202,10 +223,7 @@ class Matrices:
             m_rf, m_ef = R[i - 1] @ rows[:, :3].T, H[self.turn_place[i]].T @ rows[:, 3:6].T
             data += [m_rf.ravel(), m_rf.T.ravel(), m_ef.ravel(), m_ef.T.ravel(), found.m_ff.ravel()]
             force[q] = rows[:, 6] - found.K_ff @ pos[q] - found.D_ff @ vel[q_dot] + m_rf.T @ t.grav
-        from scipy.sparse import csc_matrix
-
-        M = csc_matrix((np.concatenate(data), (self.M_row, self.M_col)), (at.n, at.n))
-        return M, force
+        return self.M.matrix(np.concatenate(data)), force
 
     def applied(self, ws: Workspace, H: Array) -> Array:
         """Forces of all laws on bodies, from f_app (body axes), in dependent coordinates (F16)."""

@@ -10,16 +10,19 @@ system = build(model, formulation="descriptor");  motion = system.forward_dynami
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.dependent_matrices import Coordinates, Matrices, rate_matrices
+from flexmbs.dynamics.dependent_planar import PlanarCoordinates, PlanarMatrices
 from flexmbs.dynamics.dependent_rows import Found, Relations, RowSums
+from flexmbs.dynamics.descriptor_forces import JointForces
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.saddle import Saddle
+from flexmbs.dynamics.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
+from flexmbs.dynamics.saddle import ACCURATE, SOFT, Saddle
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 from flexmbs.model.system import System
@@ -31,7 +34,8 @@ Array = NDArray[np.float64]
 
 #: what may be left of the constraints on acceleration level, over the size of their terms
 CONTRADICTION = 1e-6
-FRICTION_TOLERANCE, FRICTION_ROUNDS = 1e-12, 60
+#: and of a correction, which is followed by the next
+PROJECTED = 1e-5
 
 
 class Place(NamedTuple):
@@ -48,6 +52,7 @@ class Place(NamedTuple):
     Phi: csc_matrix
     coordinates: csc_matrix  # gradients of the joint coordinates
     velocity_forces: Array
+    speeds: Array
 
 
 class Descriptor:
@@ -56,16 +61,44 @@ class Descriptor:
     def __init__(self, system: System, evaluator: Evaluator | None = None) -> None:
         self.system, self.evaluator = system, evaluator or Evaluator(system)
         self.ws, self.tables = self.evaluator.ws, system.tables
-        self.at = Coordinates(system)
         self.sums = RowSums(self.tables, [group.kind for group in system.groups])
         self.relations = Relations(self.tables)
-        self.matrices = Matrices(system, self.at, self.sums)
+        self.at: Any
+        self.matrices: Any
+        if system.topology.plane is None:
+            self.at = Coordinates(system)
+            self.matrices = Matrices(system, self.at, self.sums)
+        else:
+            self.at = PlanarCoordinates(system)
+            self.matrices = PlanarMatrices(system, self.at, self.sums)
+        self.active = self._active_rows()
         self.joint_of = self._joints_of_relations()
         self.scale_of_mass = float(np.mean(self.matrices.mass)) or 1.0
         self.saddle: Saddle | None = None
+        self.lam = np.zeros(self.matrices.n_rows)
+        self._here: Place | None = None
+        self._state = State(0.0, *(np.zeros(0) for _ in range(4)))
         self.length = float(self.tables.length[0])
         wrench_scale = np.tile([1.0, 1.0, 1.0, *[1.0 / self.length] * 3], len(system.joints))
         self.wrench_scale = wrench_scale
+
+    def _active_rows(self) -> Array:
+        """1 for every row of joints, 0 where it holds nothing in the plane, wherever the bodies are."""
+        t, active = self.tables, np.zeros(len(self.sums.rows))
+        kinds = np.array([self.system.groups[g].kind for g in t.group_of_row[self.sums.rows]])
+        active[kinds != "joint"] = 1.0
+        if not self.matrices.planar:
+            return np.ones_like(active)
+        rng, still = np.random.default_rng(0), np.zeros(self.system.n_vel)
+        aux, turns = np.zeros(self.system.n_aux), np.zeros(len(t.ent_kind))
+        for _ in range(2):
+            state = State(0.0, rng.uniform(-1.0, 1.0, self.system.n_pos), still, aux, turns)
+            self.evaluator.kinematics(state)
+            found = self.relations.at(self.ws, turns)
+            Phi, _ = self.matrices.jacobian(self.ws, np.zeros(0), np.zeros(0), found, self.sums.factor)
+            size = abs(Phi).max(axis=1).toarray().ravel()
+            active[size > 1e-9 * size.max(initial=1.0)] = 1.0
+        return active
 
     def _joints_of_relations(self) -> NDArray[np.int64]:
         """Joint whose rows or coordinates a relation belongs to, by its number in `System.joints`."""
@@ -79,9 +112,21 @@ class Descriptor:
 
     def place(self, state: State) -> Place:
         """Constraints and inertia at a state; leaves bodies and markers, at zero accelerations, in `ws`."""
+        if self._here is not None and self._seen(state):
+            return self._here
+        self._here, self._state = self._place(state), state.copy()
+        return self._here
+
+    def _seen(self, state: State) -> bool:
+        old = self._state
+        pairs = ((old.pos, state.pos), (old.vel, state.vel), (old.aux, state.aux), (old.turns, state.turns))
+        return bool(old.t == state.t and all(np.array_equal(a, b) for a, b in pairs))
+
+    def _place(self, state: State) -> Place:
         self.evaluator.kinematics(state)
         found = self.relations.at(self.ws, state.turns)
         g, g_dot, gamma, coef = self.sums.at(self.ws, state.t, found)
+        g, g_dot, gamma = self.active * g, self.active * g_dot, self.active * gamma
         e = state.pos[self.at.e_of]
         H = rate_matrices(e)
         Phi, coordinates = self.matrices.jacobian(self.ws, H, e, found, coef)
@@ -92,16 +137,12 @@ class Descriptor:
             np.concatenate([g, 0.5 * (np.einsum("ni,ni->n", e, e) - 1.0)]),
             np.concatenate([g_dot, np.zeros(len(e))]),
             np.concatenate([gamma, 0.25 * np.einsum("ni,ni->n", w, w)]),  # e_dot . e_dot
-            M, Phi, coordinates, force,
+            M, Phi, coordinates, force, state.vel.copy(),
         )  # fmt: skip
 
-    def factorise(self, here: Place, weight: csc_matrix | None = None) -> Saddle:
-        """Factors at a place. `weight` is the metric of the multipliers."""
-        if weight is None:
-            from scipy.sparse import identity
-
-            weight = identity(self.matrices.n_rows, format="csc")
-        saddle = Saddle(here.M, here.Phi, weight, self.scale_of_mass)
+    def factorise(self, M: csc_matrix, Phi: csc_matrix, weight: csc_matrix, soft: float) -> Saddle:
+        """Factors; `weight` is the metric of the multipliers."""
+        saddle = Saddle(M, Phi, weight, self.scale_of_mass, soft)
         if not saddle.regular:
             what = "a coordinate moves no inertia and nothing holds it"
             raise SolverError(
@@ -110,36 +151,25 @@ class Descriptor:
         return saddle
 
     def observe(self, state: State) -> Array:
-        """Accelerations (n_vel,) of a state, and everything that is reported in `evaluator.ws` (F32).
-
-        Joint forces that the equations leave open are those of least squares over all joints (F28).
-        """
-        from scipy.sparse import csc_matrix, identity
-
+        """Accelerations (n_vel,) of a state, and everything that is reported in `evaluator.ws` (F32)."""
         here = self.place(state)
-        maps = self.matrices.wrenches(here.found, here.coef, self.joint_of, len(self.system.joints))
-        rows, efforts = (csc_matrix(self.wrench_scale[:, None] * m.toarray()) for m in maps)
-        weight = (rows.T @ rows).tocsc() + 1e-12 * identity(self.matrices.n_rows, format="csc")
-        saddle = self.factorise(here, weight)
+        forces = JointForces(self, here)
         args = self.evaluator._args(state, np.zeros(self.system.n_vel))
         for _ in range(FRICTION_ROUNDS):
             evaluate.forces(*args)
-            tau = self.ws.tau_coord.copy()
-            own = efforts @ tau
-            # the multipliers that take the joints' own forces back as far as they can: nearest to no load
-            start = -_least_squares(rows, own) if own.any() else np.zeros(self.matrices.n_rows)
-            z_ddot, lam, left = saddle.solve_nearest(self._force(here, tau), -here.gamma, start)
+            z_ddot, lam, wrench, left = forces.solve(state, self.ws.tau_coord.copy())
             self._check(state, left)
-            wrench = (rows @ lam + own) / self.wrench_scale
             self.ws.reaction[:] = wrench.reshape(-1, 6)
-            if not len(self.system.laws.tables.press_law) or self._press() <= FRICTION_TOLERANCE:
+            if not len(self.system.laws.tables.press_law) or press(self.evaluator) <= FRICTION_TOLERANCE:
                 break
-        acc = self.at.to_speeds(z_ddot, here.H)
+        acc: Array = self.at.to_speeds(z_ddot, here.H)
+        self._here = None  # the workspace goes on to the accelerations
         self.evaluator.kinematics(state, acc)
         self._report(lam)
         return acc
 
-    def _force(self, here: Place, tau: Array) -> Array:
+    def force(self, here: Place, tau: Array) -> Array:
+        """Forces p1 with efforts `tau` on the joint coordinates."""
         force = here.velocity_forces + self.matrices.applied(self.ws, here.H)
         return np.asarray(force + here.coordinates.T @ tau)
 
@@ -156,69 +186,72 @@ class Descriptor:
         drive_row = self.tables.drive_row
         self.ws.effort[:] = self.ws.row_force[drive_row] if len(drive_row) else 0.0
 
-    def _press(self) -> float:
-        """Reactions into the laws of friction that need them; the largest relative change."""
-        laws, load_of, change = self.system.laws.tables, self.evaluator.law_work.load_of, 0.0
-        for law, j, axis in zip(laws.press_law, laws.press_joint, laws.press_axis, strict=True):
-            c, F = laws.coord[law], self.ws.reaction[j, :3]
-            along = self.ws.mark_R[self.tables.joint_q[j], :, axis] @ F if axis >= 0 else 0.0
-            load = float(np.sqrt(max(F @ F - along * along, 0.0)))
-            change = max(change, abs(load - load_of[c]) / max(load, load_of[c], 1e-300))
-            load_of[c] = load
-        return change
-
     def accelerations(self, state: State) -> Array:
         """The accelerations alone, (n_vel,)."""
-        if len(self.system.laws.tables.press_law) or len(self.tables.drive_row):
-            return self.observe(state)  # friction or work follow from reactions
+        if len(self.system.laws.tables.press_law):
+            return self.observe(state)  # friction follows from reactions
         here = self.place(state)
         evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
-        force = self._force(here, self.ws.tau_coord)
-        z_ddot, left = self._solve(here, force, -here.gamma, 1e-13)
+        force = self.force(here, self.ws.tau_coord)
+        z_ddot, left = self.solve(here, force, -here.gamma, ACCURATE, self.rounding(here))
         self._check(state, left)
+        self._report(self.lam)
         return self.at.to_speeds(z_ddot, here.H)
 
     def project(self, state: State, tolerance: float = 1e-13, most: int = 12) -> tuple[float, float, int]:
-        """Bring positions, then speeds, onto the constraints in the metric of M; in place (F33).
+        """Bring positions and speeds onto the constraints in the metric of M; in place (F33).
 
         Returns the largest closure of positions, of speeds, and the number of corrections.
         """
-        count, here = 0, self.place(state)
-        for level in range(2):
-            for k in range(most + 1):
-                error = float(np.abs(here.g if level == 0 else here.g_dot).max(initial=0.0))
-                if error <= tolerance or k == most or not np.isfinite(error):
-                    break
-                left = -(here.g if level == 0 else here.g_dot)
-                change = self._solve(here, np.zeros(self.at.n), left, 1e-6)[0]
-                count += 1
-                if level == 0:
-                    state.pos += change
-                    self._normalise(state)
-                else:
-                    state.vel += self.at.to_speeds(change, here.H)
-                here = self.place(state)
-            if level == 0:
-                worst = error
+        nothing, here = np.zeros(self.at.n), self.place(state)
+        for count in range(most + 1):
+            worst, worst_dot = (float(np.abs(x).max(initial=0.0)) for x in (here.g, here.g_dot))
+            good = worst <= tolerance and worst_dot <= tolerance
+            if good or count == most or not np.isfinite(worst + worst_dot):
+                break
+            # speeds by the matrices of the old place: what that leaves is of the second order
+            speeds = self.solve(here, nothing, -here.g_dot, PROJECTED)[0]
+            if worst > tolerance:
+                state.pos += self.solve(here, nothing, -here.g, PROJECTED)[0]
+                self._normalise(state)
+            state.vel += self.at.to_speeds(speeds, here.H)
+            here = self.place(state)
         state.turns[:] = here.found.value
-        return worst, error, count
+        self._state.turns[:] = state.turns  # the same place, by these last values too
+        return worst, worst_dot, count
 
-    def _solve(self, here: Place, b: Array, c: Array, enough: float) -> tuple[Array, float]:
-        """z of the saddle equations and what is left; by the last factors where they lead there."""
+    def solve(
+        self, here: Place, b: Array, c: Array, enough: float, small: float = 0.0
+    ) -> tuple[Array, float]:
+        """z of the saddle equations and what is left; by the last factors where they lead there.
+
+        Of c, parts below `small` are rounding.
+        """
         if self.saddle is not None:
             self.saddle.use(here.M, here.Phi)
-            z, _, left = self.saddle.solve(b, c)
+            z, self.lam, left = self.saddle.solve(b, c, small, 0.1 * enough)
             if left <= enough:
                 return z, left
-        self.saddle = self.factorise(here)
-        z, _, left = self.saddle.solve(b, c)
+        from scipy.sparse import identity
+
+        weight = identity(self.matrices.n_rows, format="csc")
+        for soft in SOFT:
+            self.saddle = self.factorise(here.M, here.Phi, weight, soft)
+            z, self.lam, left = self.saddle.solve(b, c, small)
+            if left <= ACCURATE:
+                break
         return z, left
+
+    def response(self, here: Place) -> Array:
+        """z_ddot to unit forces on the constraints (n, n), by the last factors: for iterations."""
+        assert self.saddle is not None
+        return self.saddle.responses()
+
+    def rounding(self, here: Place) -> float:
+        """Size of second rates below which what is left is rounding of their terms, no contradiction."""
+        speed = float(np.abs(here.speeds).max(initial=0.0))
+        return 1e-9 * speed * speed * max(1.0, 1.0 / self.length)
 
     def _normalise(self, state: State) -> None:
         e = state.pos[self.at.e_of]
         state.pos[self.at.e_of] = e / np.linalg.norm(e, axis=1, keepdims=True)
-
-
-def _least_squares(A: csc_matrix, b: Array) -> Array:
-    """Shortest x with |A x - b| least."""
-    return np.asarray(np.linalg.lstsq(A.toarray(), b, rcond=1e-12)[0])

@@ -10,10 +10,11 @@ from flexmbs._jit import kernel
 from flexmbs.dynamics.kinematics import positions, velocities
 from flexmbs.dynamics.loop_matrix import factorise, loop_matrix, solve_rows
 from flexmbs.dynamics.loops import add_multipliers, columns, response
-from flexmbs.dynamics.reactions import reactions, self_stress, share_forces
+from flexmbs.dynamics.reactions import reactions, self_stress
 from flexmbs.dynamics.recursion import backward, forward
 from flexmbs.dynamics.residuals import masses, residuals
 from flexmbs.dynamics.rows import coordinates, rows
+from flexmbs.dynamics.share import share_forces
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives, friction_loads, state_rates
 from flexmbs.model.forces.stiff import stiff_rows
@@ -108,7 +109,7 @@ def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
     for r in range(ws.lam.shape[0]):
         count += ws.redundant[r]
     if count > 0:
-        self_stress(sys, ws, sys.length[0])
+        self_stress(sys, ws)
     for r in range(ws.lam.shape[0]):
         ws.row_force[r] = ws.lam[r]
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
@@ -282,7 +283,7 @@ def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
     for r in range(ws.lam.shape[0]):
         count += ws.redundant[r]
     if count > 0:
-        self_stress(sys, ws, sys.length[0])
+        self_stress(sys, ws)
     for r in range(ws.lam.shape[0]):
         ws.row_force[r] = ws.lam[r]
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)

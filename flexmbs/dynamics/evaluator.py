@@ -57,6 +57,14 @@ class Evaluator:
         G[t.row_massless >= 0] = 0.0  # no constraints: their unknown is not a speed
         return G
 
+    def row_sizes(self) -> Array:
+        """Size of the terms of every row, against which its gradient may be rounding. Needs kinematics."""
+        t, ws, size = self.tables, self.ws, np.zeros(self.system.n_rows)
+        wrench = np.abs(ws.rowent_c) * np.linalg.norm(ws.ent[t.rowent, 3:9], axis=1)
+        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.rowent_start)), wrench)
+        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.rowdof_start)), np.abs(ws.rowdof_c))
+        return size
+
     def vanishing_pivots(self, state: State) -> list[int]:
         """Speeds without inertia at a state (F26a); they are those of the first body that has such."""
         self.acc[:] = 0.0

@@ -15,7 +15,8 @@ from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.initial import row_names
-from flexmbs.dynamics.reactions import reactions, self_stress, share_forces
+from flexmbs.dynamics.reactions import reactions, self_stress
+from flexmbs.dynamics.share import share_forces
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression, Node, spline_through
 from flexmbs.model.drives import Drive
@@ -119,7 +120,7 @@ class Follower:
         evaluate.forces(*args)
         shared = len(lam) > 0 and evaluate.eliminate(*args[:4], 0.0, 0.0) == 0 and bool(ws.redundant.any())
         if shared:
-            self_stress(ev.tables, ws, ev.tables.length[0])
+            self_stress(ev.tables, ws)
             evaluate.kinematics(*args)
         evaluate.forces(*args)
         ws.row_force[:] = lam

@@ -16,15 +16,20 @@ from flexmbs.dynamics.descriptor import Descriptor
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.guess import initial_aux
 from flexmbs.dynamics.initial import assemble
+from flexmbs.dynamics.minimal import Minimal
+from flexmbs.dynamics.minimal_forces import observe
+from flexmbs.dynamics.mobility import plane_normal
 from flexmbs.dynamics.transfer import transfer
+from flexmbs.errors import SolverError
 from flexmbs.expressions import Expression
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
-from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.bodies import FlexibleBody, RigidBody
 from flexmbs.model.model import Model
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System, build_system
-from flexmbs.spatial import quat_from_matrix
+from flexmbs.model.topology import Plane
+from flexmbs.spatial import quat_from_matrix, shortest_rotation
 
 Array = NDArray[np.float64]
 
@@ -107,13 +112,16 @@ class Mechanism(System):
         return transfer(other, state, self)
 
     def forward_dynamics(self, state: State) -> Motion:
-        """Accelerations of joints, modes and bodies, and the reactions (F22-F28, F32)."""
+        """Accelerations of joints, modes and bodies, and the reactions (F22-F28, F30, F32)."""
         state = state.copy()
         if self.topology.absolute:
             descriptor = Descriptor(self)
             return motion_of(descriptor.evaluator, state, descriptor.observe(state))
         evaluator = self.evaluator()
-        acc = evaluator.observe(state)
+        if self.extra["formulation"] == "minimal":
+            acc = observe(Minimal(evaluator, state), state)
+        else:
+            acc = evaluator.observe(state)
         return motion_of(evaluator, state, acc)
 
     def _of_body(self, state: State, body: str) -> tuple[Any, dict[str, Any], int]:
@@ -145,18 +153,41 @@ def build(
 ) -> Mechanism:
     """Number a model; `free`: expressions of channels that the caller wants evaluated.
 
-    `formulation`: "recursive" (default), or "descriptor": every body with its own six coordinates, every
-    joint as constraints with multipliers (F32).
+    `formulation`: "recursive" (default); "minimal", independent coordinates (F30); "descriptor", every body
+    with its own coordinates, six or in a plane three, every joint as constraints with multipliers (F32).
     """
     absolute = formulation == "descriptor"
+    plane = plane_of(build(model)) if absolute else None
     massless: list[int] = []
     while True:
-        system = build_system(model, free, absolute=absolute, massless=massless)
+        system = build_system(model, free, absolute=absolute, plane=plane, massless=massless)
+        system.extra["formulation"] = formulation
         mechanism = Mechanism(**{item.name: getattr(system, item.name) for item in fields(System)})
         found = motions_without_inertia(mechanism)
         if not set(found) - set(massless):
             return mechanism
         massless = sorted({*massless, *found})
+
+
+def plane_of(system: Mechanism) -> Plane | None:
+    """Plane in which all bodies move, recognised from the axes of the joints, or None (F32)."""
+    if not all(isinstance(body, RigidBody) for body in system.model.bodies.values()):
+        return None  # elastic bodies may leave the plane
+    evaluator = system.evaluator()
+    try:
+        evaluator.kinematics(system.initial_state())
+    except SolverError:
+        return None  # said where the state itself is asked for
+    normal = plane_normal(system, evaluator)
+    if normal is None:
+        return None
+    axes = shortest_rotation(normal)
+    bodies = {}
+    for i, name in enumerate(system.bodies[1:], start=1):
+        found, R = system.integrals(name), evaluator.ws.R[i]
+        centre = found.S_O / (found.mass or 1.0)
+        bodies[name] = (centre, R.T @ axes, float(axes[:, 2] @ (evaluator.ws.r[i] + R @ centre)))
+    return Plane(axes, bodies)
 
 
 def motions_without_inertia(system: Mechanism) -> list[int]:

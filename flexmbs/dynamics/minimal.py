@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 RANK_TOLERANCE = 1e-8
 ROUNDING = 1e-12
 #: Elastic columns count this much in the choice, so that joint speeds become the dependent ones.
-ELASTIC_SHARE = 1e-6
+ELASTIC_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,11 @@ class Split:
     rows: Ints
 
 
-def choose(system: System, G: Array) -> Split:
-    """Pick the dependent speeds so that G_d is well conditioned: pivoted QR, rows by pivoted QR (F29)."""
+def choose(system: System, G: Array, sizes: Array) -> Split:
+    """Pick the dependent speeds so that G_d is well conditioned: pivoted QR, rows by pivoted QR (F29).
+
+    `sizes`: size of the terms of every row.
+    """
     from scipy.linalg import qr
 
     free = np.flatnonzero(system.tables.driven < 0)
@@ -44,14 +47,25 @@ def choose(system: System, G: Array) -> Split:
         weight[t.o_qd[i] : t.o_eta[i + 1]] = ELASTIC_SHARE
     norms = np.linalg.norm(G, axis=1)
     # a row of rounding is no row: made as long as the others it would count
-    scaled = G / np.where(norms > ROUNDING * norms.max(), norms, np.inf)[:, None]
-    R, order = qr(scaled[:, free] * weight[free], mode="r", pivoting=True)
-    size = np.abs(np.diag(R))
+    scaled = G / np.where(norms > ROUNDING * np.maximum(sizes, norms.max()), norms, np.inf)[:, None]
+    # the rank is that of all columns, elastic ones too: only the choice among them is weighted
+    size = np.abs(np.diag(qr(scaled[:, free], mode="r", pivoting=True)[0]))
     rank = int(np.sum(size > RANK_TOLERANCE * size[0])) if len(size) and size[0] > 0.0 else 0
+    _, order = qr(scaled[:, free] * weight[free], mode="r", pivoting=True)
     dep = np.sort(free[order[:rank]])
     _, rows = qr(scaled[:, dep].T, mode="r", pivoting=True) if rank else (None, np.zeros(0, dtype=int))
     ind = np.setdiff1d(free, dep)
     return Split(ind, dep, np.sort(rows[:rank]).astype(np.int64))
+
+
+def solve(A: Array, b: Array) -> Array:
+    """Solution of equations for dependent coordinates; `SolverError` where they are exactly singular."""
+    try:
+        return np.asarray(np.linalg.solve(A, b))
+    except np.linalg.LinAlgError:
+        what = "the dependent coordinates do not follow from the independent ones"
+        remedy = "the mechanism stands at a singular position; start beside it"
+        raise SolverError(Diagnostic("minimal.singular", "model", what, remedy)) from None
 
 
 class Minimal:
@@ -59,7 +73,7 @@ class Minimal:
 
     def __init__(self, evaluator: Evaluator, state: State) -> None:
         self.evaluator, self.system = evaluator, evaluator.system
-        self.split = choose(self.system, evaluator.jacobian(state))
+        self.split = choose(self.system, evaluator.jacobian(state), evaluator.row_sizes())
 
     def loop_jacobian(self, state: State) -> Array:
         """J_loop (n_vel, n_min): all speeds from the independent ones, driven ones at rest (F29)."""
@@ -67,7 +81,7 @@ class Minimal:
         J = np.zeros((self.system.n_vel, len(s.ind)))
         J[s.ind, np.arange(len(s.ind))] = 1.0
         if len(s.dep):
-            J[s.dep] = -np.linalg.solve(G[np.ix_(s.rows, s.dep)], G[np.ix_(s.rows, s.ind)])
+            J[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], G[np.ix_(s.rows, s.ind)])
         return J
 
     def close_positions(self, state: State) -> None:
@@ -79,7 +93,7 @@ class Minimal:
         for _ in range(30):
             G = self.evaluator.jacobian(state)
             g = self.evaluator.ws.g[s.rows]
-            change[s.dep] = -np.linalg.solve(G[np.ix_(s.rows, s.dep)], g)
+            change[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], g)
             if np.abs(change).max() < 1e-14:
                 return
             add_increment(self.evaluator.tables, state.pos.copy(), change, state.pos)
@@ -100,7 +114,7 @@ class Minimal:
             return
         state.vel[s.dep] = 0.0
         G = self.evaluator.jacobian(state)
-        state.vel[s.dep] = -np.linalg.solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g_dot[s.rows])
+        state.vel[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g_dot[s.rows])
         self.evaluator.kinematics(state)
 
     def close_rates(self, state: State, independent: Array) -> Array:
@@ -110,7 +124,7 @@ class Minimal:
         G = self.evaluator.jacobian(state)
         self.evaluator.kinematics(state, acc)
         if len(s.dep):
-            acc[s.dep] = -np.linalg.solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g_ddot[s.rows])
+            acc[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g_ddot[s.rows])
         return acc
 
     def moved(self, state: State, change: Array, speeds: Array | None = None) -> State:

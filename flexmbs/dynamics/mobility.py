@@ -51,7 +51,11 @@ def mobility(system: System, evaluator: Evaluator, state: State) -> Mobility:
     scale = np.array([length if row.is_moment else 1.0 for row in rows])
     scaled = G * scale[:, None]
     norms = np.linalg.norm(scaled, axis=1)
-    scaled = scaled / np.where(norms > 1e-12 * max(norms.max(initial=0.0), 1e-300), norms, 1.0)[:, None]
+    sizes = evaluator.row_sizes()[[row.number for row in rows]] * scale
+    # a row of rounding stays one: made as long as the others it would count
+    rounding = norms <= 1e-12 * np.maximum(sizes, max(norms.max(initial=0.0), 1e-300))
+    scaled = np.where(rounding[:, None], 0.0, scaled / np.where(rounding, 1.0, norms)[:, None])
+    norms[rounding] = 0.0
     kept, null, condition = left_null_space(scaled)
     rank = len(kept)
     kind = kinematic_class(system, evaluator)
@@ -178,6 +182,17 @@ def kinematic_class(system: System, evaluator: Evaluator) -> str:
     if all(np.linalg.norm(np.cross(axis, n)) < 1e-8 for n, _ in turns):
         return "planar" if all(abs(axis @ d) < 1e-8 for d in travels) else "spatial"
     return "spherical" if not travels and through_one_point(turns) else "spatial"
+
+
+def plane_normal(system: System, evaluator: Evaluator) -> Array | None:
+    """Normal of the plane of a planar mechanism, else None."""
+    if kinematic_class(system, evaluator) != "planar":
+        return None
+    for place in system.joints.values():
+        found = screws(place, evaluator)
+        if found is not None and found[0]:
+            return np.asarray(found[0][0][0])
+    return None
 
 
 def screws(place: JointPlace, evaluator: Evaluator) -> tuple[list[tuple[Array, Array]], list[Array]] | None:

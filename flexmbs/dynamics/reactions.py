@@ -45,6 +45,8 @@ def wrenches(sys, ws, own):
         up[5] += f[5] + x * f[1] - y * f[0]
     for j in range(sys.joint_body.shape[0]):
         joint_reaction(sys, ws, j, own)
+    for r in range(sys.row_law.shape[0]):
+        force_on_coordinates(sys, ws, r)
 
 
 @kernel(lean=True, inner=True)
@@ -80,12 +82,23 @@ def joint_reaction(sys, ws, j, own):
             for row in range(6):
                 out[row] += ws.row_force[r] * ws.rowent_c[k] * ws.ent[sys.rowent[k], 3 + row]
     for c in range(sys.joint_coord[j, 0], sys.joint_coord[j, 1]):
-        tau = own * ws.tau_coord[c]
-        for d in range(sys.drive_coord.shape[0]):
-            if sys.drive_coord[d] == c:
-                tau += ws.row_force[sys.drive_row[d]]
         for row in range(6):
-            out[row] += tau * ws.ent[sys.coord_entry[c], 3 + row]
+            out[row] += own * ws.tau_coord[c] * ws.ent[sys.coord_entry[c], 3 + row]
+
+
+@kernel(lean=True, inner=True)
+def force_on_coordinates(sys, ws, r):
+    """What drives and couplings put on the coordinates of cut joints passes through these joints.
+
+    In a joint of the tree it is in the wrench that moves the bodies outboard; so no reaction depends on the
+    choice of the cut. Writes: reaction.
+    """
+    for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
+        e = sys.rowent[k]
+        j = sys.ent_joint[e]
+        if j >= 0:
+            for row in range(6):
+                ws.reaction[j, row] += ws.row_force[r] * ws.rowent_c[k] * ws.ent[e, 3 + row]
 
 
 @kernel(lean=True, inner=True)
@@ -117,26 +130,35 @@ def row_of_dof(sys, n):
 
 
 @kernel(lean=True)
-def self_stress(sys, ws, length):
+def self_stress(sys, ws):
     """States of self-stress: null vectors of G^T and the joint wrenches that they make (F28).
 
-    Needs factorise and the position stage. Moments are over `length`. Writes: null, null_w, row_force; f.
+    Needs factorise and the position stage. Writes: null, null_w, row_force; f.
     """
     k = 0
     for r in range(ws.redundant.shape[0]):
         if ws.redundant[r] == 0 or k == ws.null.shape[0]:
             continue
         null_vector(sys, ws, r, ws.null[k])
-        for i in range(ws.f.shape[0]):
-            for row in range(6):
-                ws.f[i, row] = 0.0
-        for n in range(ws.row_force.shape[0]):
-            ws.row_force[n] = ws.null[k, n]
-        wrenches(sys, ws, 0.0)
-        for j in range(ws.reaction.shape[0]):
-            for row in range(6):
-                ws.null_w[k, 6 * j + row] = ws.reaction[j, row] / (1.0 if row < 3 else length)
+        stress_wrenches(sys, ws, ws.null[k], ws.null_w[k])
         k += 1
+
+
+@kernel(lean=True)
+def stress_wrenches(sys, ws, stress, out):
+    """Joint wrenches of a state of self-stress, given by its multipliers (F28).
+
+    Needs the position stage. Writes: out (6 n_joints,), row_force, reaction, f.
+    """
+    for i in range(ws.f.shape[0]):
+        for row in range(6):
+            ws.f[i, row] = 0.0
+    for n in range(ws.row_force.shape[0]):
+        ws.row_force[n] = stress[n]
+    wrenches(sys, ws, 0.0)
+    for j in range(ws.reaction.shape[0]):
+        for row in range(6):
+            out[6 * j + row] = ws.reaction[j, row]
 
 
 @kernel(lean=True, inner=True)
@@ -157,55 +179,3 @@ def null_vector(sys, ws, r, out):
         for n in range(low[c], c):
             if ws.redundant[n] == 0:
                 out[n] -= S[row + n] * out[c]
-
-
-@kernel(lean=True)
-def share_forces(sys, ws, length):
-    """Add the self-stress that makes the sum of squares over all joints' forces least (F28).
-
-    Needs reactions of the solution as it is, and self_stress before them. Writes: reaction, row_force,
-    null_A, null_y.
-    """
-    n = 0
-    for r in range(ws.redundant.shape[0]):
-        n += ws.redundant[r]
-    n = min(n, ws.null.shape[0])
-    A, y, w = ws.null_A, ws.null_y, ws.null_w
-    for a in range(n):
-        y[a] = 0.0
-        for c in range(6 * ws.reaction.shape[0]):
-            row = c % 6
-            y[a] -= w[a, c] * ws.reaction[c // 6, row] / (1.0 if row < 3 else length)
-        for b in range(a + 1):
-            s = 0.0
-            for c in range(6 * ws.reaction.shape[0]):
-                s += w[a, c] * w[b, c]
-            A[a, b] = s
-    solve_symmetric(A, y, n)
-    for a in range(n):
-        for c in range(6 * ws.reaction.shape[0]):
-            row = c % 6
-            ws.reaction[c // 6, row] += y[a] * w[a, c] * (1.0 if row < 3 else length)
-        for r in range(ws.row_force.shape[0]):
-            ws.row_force[r] += y[a] * ws.null[a, r]
-
-
-@kernel(lean=True, inner=True)
-def solve_symmetric(A, y, n):
-    """L D L^T solution with the lower triangle of A; what loads no joint gets nothing. Writes: A, y."""
-    for a in range(n):
-        whole = A[a, a]
-        for b in range(a):
-            for c in range(b):
-                A[a, b] -= A[a, c] * A[b, c]
-        for b in range(a):
-            s = A[a, b]
-            A[a, b] = s / A[b, b] if A[b, b] > 0.0 else 0.0
-            A[a, a] -= s * A[a, b]
-            y[a] -= A[a, b] * y[b]
-        if not A[a, a] > 1e-12 * whole:
-            A[a, a] = 0.0
-    for a in range(n - 1, -1, -1):
-        y[a] = y[a] / A[a, a] if A[a, a] > 0.0 else 0.0
-        for b in range(a + 1, n):
-            y[a] -= A[b, a] * y[b]

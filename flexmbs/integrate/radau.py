@@ -27,13 +27,18 @@ class Radau(ReferenceRun):
 
         return Radau
 
+    def jacobian(self) -> Any:
+        """Derivatives of the rates as a function of time and state; None: by differences."""
+        return None
+
     def states(self) -> Iterator[tuple[float, Floats]]:
         yield self.t, self.y[: self.size].copy()
         if self.t_end <= self.t:
             return
         s, Solver = self.settings, self.solver()
         x0 = self.y[: self.size].copy()
-        solver = Solver(self.rates, self.t, x0, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol)
+        known = {} if Solver.__name__ != "Radau" else {"jac": self.jacobian()}
+        solver = Solver(self.rates, self.t, x0, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol, **known)
         waiting = [t for t in self.times if t > self.t]
         while solver.status == "running":
             before = self.until(solver.t, solver.y)

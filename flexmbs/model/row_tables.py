@@ -179,19 +179,26 @@ def _rows(groups: list[Group]) -> list[Row]:
     return [row for group in groups for row in group.rows]
 
 
-def joint_tables(joints: dict[str, Any], groups: list[Group], drive_of: dict[str, Any]) -> dict[str, Any]:
-    """Where the forces of joints and drives are found. Rows and coordinates must be numbered."""
-    rows, coords = [], []
-    for place in joints.values():
+def joint_tables(
+    joints: dict[str, Any], groups: list[Group], n_entries: int, drive_of: dict[str, Any]
+) -> dict[str, Any]:
+    """Where the forces of joints and drives are found. Rows, entries and coordinates must be numbered."""
+    rows, coords, entry_joint = [], [], np.full(n_entries, -1, dtype=np.int64)
+    for j, place in enumerate(joints.values()):
         own = place.group.rows if place.group is not None else []
         rows.append((own[0].number, own[-1].number + 1) if own else (0, 0))
         c = place.coordinates
         coords.append((c[0].number, c[-1].number + 1) if c else (0, 0))
+        entry_joint[[item.entry.number for item in c if item.entry is not None]] = j
+    soft = [place.joint.compliance for place in joints.values()]
     drive_rows = {group.name: group.rows[0].number for group in groups if group.kind == "drive"}
     return {
         "joint_body": ints(place.body for place in joints.values()),
         "joint_sign": floats(-1.0 if place.reverse else 1.0 for place in joints.values()),
+        "joint_p": ints(place.P.number for place in joints.values()),
         "joint_q": ints(place.Q.number for place in joints.values()),
+        "joint_soft": np.array([np.zeros(6) if c is None else c for c in soft], dtype=float).reshape(-1, 6),
+        "ent_joint": entry_joint,
         "joint_row": np.array(rows, dtype=np.int64).reshape(-1, 2),
         "joint_coord": np.array(coords, dtype=np.int64).reshape(-1, 2),
         "drive_coord": ints(c.number for c in drive_of.values()),

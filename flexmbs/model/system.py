@@ -35,7 +35,7 @@ from flexmbs.model.row_tables import entries_of, entry_tables, joint_tables, ord
 from flexmbs.model.rows import Coordinate, Entry, Group, Row, coordinate_entries, cut_group
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.time_laws import TimeLaw, TimeLaws
-from flexmbs.model.topology import Topology, build_topology, check_joints
+from flexmbs.model.topology import Plane, Topology, build_topology, check_joints
 from flexmbs.model.workspace import make_workspace
 from flexmbs.spatial import shortest_rotation
 
@@ -102,6 +102,12 @@ class System:
 
 def joint_markers(joint: Joint, markers: Markers) -> tuple[Marker, Marker]:
     """Markers P and Q of a joint, with its own axes."""
+    if joint.ends is not None:
+        P, Q = (
+            markers.place(body, *end)
+            for body, end in zip((joint.from_frame, joint.to_frame), joint.ends, strict=True)
+        )
+        return P, Q
     turn = None if joint.axis is None else shortest_rotation(joint.axis)
     if joint.point is None:
         return markers.get(joint.from_frame, turn=turn), markers.get(joint.to_frame, turn=turn)
@@ -121,16 +127,17 @@ def build_system(
     free: dict[str, Expression] | None = None,
     *,
     absolute: bool = False,
+    plane: Plane | None = None,
     massless: Sequence[int] = (),
 ) -> System:
     """Number a model and lay out its tables.
 
     `free`: expressions of channels by name that the caller wants evaluated (`until`, sensors). `absolute`:
-    every body on a base of its own, every joint a cut: dependent coordinates (F32). `massless`: speeds
-    whose inertia vanishes (F26a).
+    every body on a base of its own, every joint a cut: dependent coordinates (F32), those of a `plane` if
+    it is given. `massless`: speeds whose inertia vanishes (F26a).
     """
     check_joints(model)
-    topology = build_topology(model, absolute=absolute)
+    topology = build_topology(model, absolute=absolute, plane=plane)
     numbers = number_bodies(topology, model.bodies)
     markers = Markers(model, numbers.names)
     joints, coordinates = _place_joints(model, topology, numbers, markers)
@@ -140,6 +147,7 @@ def build_system(
     entries = entries_of(groups, coordinates)
     finish_sensors = collect_sensors(model, markers)
     found = markers.finish()
+    length = model_length(found, joints)
     in_out = _tree_markers(numbers, joints, found)
     travels = tuple(
         tuple(x if isinstance(x, Expression) else constant(float(x)) for x in m.travel)
@@ -150,17 +158,17 @@ def build_system(
     rows = row_tables(groups, numbers, laws)  # numbers the rows
     tables = Tables(
         grav=np.asarray(model.gravity, dtype=float),
-        length=np.array([model_length(found)]),
+        length=np.array([length]),
         **body_tables(numbers),
         **in_out,
         **elastic_tables(numbers, found, in_out["m_out"]),
         **motion_tables(numbers),
         driven=driven,
         driven_pos=driven_pos,
-        **_scales(numbers, found, massless),
+        **_scales(numbers, length, massless),
         **marker_tables(numbers, found),
         **coordinate_tables(coordinates),
-        **joint_tables(joints, groups, laws.drive_of),
+        **joint_tables(joints, groups, len(entries), laws.drive_of),
         **entry_tables(entries),
         **rows,
         row_laws=laws.row_table(coordinates),
@@ -213,18 +221,18 @@ def _coordinates_of(
     return tuple(found)
 
 
-def _scales(numbers: BodyNumbers, markers: list[Marker], massless: Sequence[int]) -> dict[str, Any]:
+def _scales(numbers: BodyNumbers, size: float, massless: Sequence[int]) -> dict[str, Any]:
     """What pivots are compared with, and what replaces those that vanish (F26a)."""
     mass = sum(found.mass for found in numbers.integrals if found is not None)
-    size = model_length(markers)
     added = np.zeros(numbers.n_vel)
     added[list(massless)] = mass * min(1.0, size * size) or 1.0
     return {"massless": added, "mass_scale": np.array([mass, mass * size * size])}
 
 
-def model_length(markers: list[Marker]) -> float:
-    """Mean lever of the markers in their bodies; 1 m where all stand at the origins."""
-    levers = [float(np.linalg.norm(m.u0)) for m in markers if np.any(m.u0)]
+def model_length(markers: list[Marker], joints: dict[str, JointPlace]) -> float:
+    """Mean lever of the markers in their bodies, bases left out; 1 m where all stand at the origins."""
+    bases = {id(m) for place in joints.values() if place.joint.ends is not None for m in (place.P, place.Q)}
+    levers = [float(np.linalg.norm(m.u0)) for m in markers if np.any(m.u0) and id(m) not in bases]
     return float(np.mean(levers)) if levers else 1.0
 
 

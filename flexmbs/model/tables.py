@@ -96,7 +96,9 @@ class Tables(NamedTuple):
     # joints, in the order of `System.joints`: where their force is found (see dynamics/reactions.py)
     joint_body: Ints  # body whose tree joint it is, or 0
     joint_sign: Floats  # 1, or -1 when P is on that body
+    joint_p: Ints  # marker P
     joint_q: Ints  # marker Q
+    joint_soft: Floats  # (n_joints, 6) compliances in the axes of P, for forces that equilibrium leaves open
     joint_row: Ints  # (n_joints, 2) its rows, when it is a cut
     joint_coord: Ints  # (n_joints, 2) its scalar coordinates
     drive_coord: Ints  # coordinate that a drive prescribes, drives in the order of the model
@@ -108,6 +110,7 @@ class Tables(NamedTuple):
     ent_a: Ints
     ent_b: Ints
     ent_value: Floats
+    ent_joint: Ints  # cut joint whose coordinate the entry gives, or -1
     # constraint rows and their groups
     group_start: Ints  # rows of group g: group_start[g] ... group_start[g + 1]
     group_of_row: Ints
@@ -226,6 +229,10 @@ class Workspace(NamedTuple):
     reaction: Floats  # (n_joints, 6) force and moment of P's side on Q's side, at Q, ground axes
     effort: Floats  # (n_drives,)
     null: Floats  # (n_null, n_rows) states of self-stress (F28)
-    null_w: Floats  # (n_null, 6 n_joints) their joint wrenches, moments over a length
+    null_w: Floats  # (n_null, 6 n_joints) their joint wrenches
+    null_v: Floats  # (n_null + 1, 6 n_joints) those and the reactions in a metric
     null_A: Floats
+    null_B: Floats
+    null_V: Floats
     null_y: Floats
+    null_d: Floats

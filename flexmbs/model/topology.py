@@ -6,11 +6,13 @@ among equals, because in the tree a prescribed coordinate costs nothing and is e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.model.bodies import GROUND, Particle
-from flexmbs.model.joints.base import Joint, travel
+from flexmbs.model.joints.base import Joint, travel, turn
 from flexmbs.model.joints.free import Free
 from flexmbs.model.model import Model
 
@@ -25,6 +27,21 @@ class ParticleBase(Joint):
     """Three translations of a mass point; not a joint of the user."""
 
     motion = (travel("x", "x"), travel("y", "y"), travel("z", "z"))
+
+
+@dataclass(kw_only=True)
+class PlanarBase(Joint):
+    """Place of the mass centre in the plane of the mechanism, and the turn in it; not a joint of the user."""
+
+    motion = (travel("x", "x"), travel("y", "y"), turn("z"))
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Plane of a mechanism: its axes in ground, the third the normal; by body centre, axes, height."""
+
+    axes: Any
+    bodies: Mapping[str, tuple[Any, Any, float]]
 
 
 @dataclass(frozen=True)
@@ -45,6 +62,7 @@ class Topology:
     cuts: tuple[Joint, ...]
     reasons: dict[str, str]
     absolute: bool = False
+    plane: Plane | None = None
 
     @property
     def n_loops(self) -> int:
@@ -56,13 +74,13 @@ def body_of(path: str) -> str:
     return path.partition(".")[0]
 
 
-def build_topology(model: Model, *, absolute: bool = False) -> Topology:
+def build_topology(model: Model, *, absolute: bool = False, plane: Plane | None = None) -> Topology:
     """Choose the tree and number the bodies along it, depth first.
 
-    `absolute`: no joint stands in the tree, every body has a base of its own.
+    `absolute`: no joint stands in the tree, every body has a base of its own, in the `plane` if there is one.
     """
     if absolute:
-        chosen: list[Joint] = [_base(model, name) for name in model.bodies]
+        chosen: list[Joint] = [_base(model, name, plane) for name in model.bodies]
         reasons = {name: "dependent coordinates" for name in model.joints}
     else:
         chosen, reasons = _spanning_joints(model)
@@ -85,7 +103,7 @@ def build_topology(model: Model, *, absolute: bool = False) -> Topology:
         )
     taken = {id(joint) for joint in chosen}
     cuts = tuple(joint for joint in model.joints.values() if id(joint) not in taken)
-    return Topology(tuple(branches), cuts, reasons, absolute)
+    return Topology(tuple(branches), cuts, reasons, absolute, plane)
 
 
 def _spanning_joints(model: Model) -> tuple[list[Joint], dict[str, str]]:
@@ -138,7 +156,11 @@ def _why_not(model: Model, joint: Joint, a: str, b: str) -> str:
     return "" if a != b else "joins a body to itself"
 
 
-def _base(model: Model, name: str) -> Joint:
+def _base(model: Model, name: str, plane: Plane | None = None) -> Joint:
+    if plane is not None:
+        centre, axes, height = plane.bodies[name]
+        ends = ((height * plane.axes[:, 2], plane.axes), (centre, axes))
+        return PlanarBase(name=name, from_frame=GROUND, to_frame=name, ends=ends)
     kind = ParticleBase if isinstance(model.bodies[name], Particle) else Base
     return kind(name=name, from_frame=GROUND, to_frame=name)
 

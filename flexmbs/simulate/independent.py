@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluate import position_rates
 from flexmbs.dynamics.minimal import Minimal
+from flexmbs.dynamics.minimal_forces import accelerations, observe
 from flexmbs.errors import Diagnostic, UsageError
 from flexmbs.integrate import Chunk
 from flexmbs.model.state import State
@@ -32,9 +33,6 @@ def check_offered(system: Any, evaluator: Any, state: State, settings: RunSettin
         what = f'{idle} freedoms are not driven, and formulation = "{name}" does not choose for them'
         remedy = 'drive them, or choose formulation = "recursive"'
         raise UsageError(Diagnostic(where, where, what, remedy))
-    if name == MinimalRun.formulation and len(system.laws.tables.press_law):
-        what = f'friction by the reaction of a joint is not offered with formulation = "{name}"'
-        raise UsageError(Diagnostic(where, where, what, 'choose "recursive" or "descriptor"'))
 
 
 class MinimalRun(FormulationRun):
@@ -67,23 +65,16 @@ class MinimalRun(FormulationRun):
         return out
 
     def accelerations(self, state: State) -> Floats:
-        """From (F30): its matrix by columns, each the forces that a unit of one acceleration takes."""
-        minimal, tree = self.minimal, self.evaluator.tree_forces
-        n = len(minimal.split.ind)
-        bias = minimal.close_rates(state, np.zeros(n))
-        J = minimal.loop_jacobian(state)
-        force = J.T @ tree(state, bias.copy())
-        M_min = np.empty((n, n))
-        for k in range(n):
-            M_min[:, k] = force - J.T @ tree(state, bias + J[:, k])
-        acc: Floats = bias + J @ np.linalg.solve(M_min, force) if n else bias
-        if len(self.system.model.drives):
-            self.evaluator.observe(state)  # the work of drives takes their efforts
-        else:
-            tree(state, acc.copy())
+        if len(self.system.model.drives) or len(self.system.laws.tables.press_law):
+            return self.observe(state)  # work and friction take reactions
+        acc = accelerations(self.minimal, state)
+        self.evaluator.tree_forces(state, acc.copy())
         return acc
 
-    def close(self, state: State) -> tuple[float, float, int]:
+    def observe(self, state: State) -> Floats:
+        return observe(self.minimal, state)
+
+    def close(self, state: State, tolerance: float) -> tuple[float, float, int]:
         self.minimal.close_positions(state)
         self.minimal.close_speeds(state)
         ws = self.evaluator.ws
@@ -96,7 +87,7 @@ class MinimalRun(FormulationRun):
         super()._follow(t, x)
         y = np.concatenate([x, self.y[self.size :]])
         state = self._state(t, y)
-        self.close(state)
+        self.close(state, 0.0)
         x[:] = y[: self.size]  # same rates: they are taken at the closed state
         now = self._condition(self.minimal, state, self.evaluator)
         if now < WORSE * self.condition:

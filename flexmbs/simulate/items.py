@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.mobility import Mobility, mobility
 from flexmbs.model.state import State
 from flexmbs.results import Item
@@ -16,6 +17,9 @@ def counts_of(system: Any, state: State) -> Mobility | None:
     """Mobility and redundancy at the start (F28); None for very large systems."""
     if system.n_rows > LARGE:
         return None
+    if system.topology.absolute:  # counted in the tree, whatever the formulation
+        system = build(system.model)
+        state = system.initial_state()
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
     return mobility(system, evaluator, state)

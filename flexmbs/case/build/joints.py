@@ -37,6 +37,7 @@ def joint_of(report: Report, name: str, table: Any) -> Joint | None:
         axis=np.array(axis, dtype=float) if axis is not None else None,
         point=np.array(point, dtype=float) if point is not None else None,
         cut=table.cut,
+        compliance=None if table.compliance is None else np.array(table.compliance, dtype=float),
         **own,
     )
     if table.from_.partition(".")[0] == table.to.partition(".")[0]:

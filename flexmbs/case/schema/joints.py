@@ -103,8 +103,13 @@ class Stop(Table):
         return self
 
 
+Compliance = Annotated[Number, Field(ge=0.0)]
+
+
 class JointTable(Table):
-    """What all joints have: markers P (`from`), Q (`to`), or two bodies with `point` and `axis` in ground."""
+    """What all joints have: markers P (`from`), Q (`to`), or two bodies with `point` and `axis` in ground.
+
+    `compliance`: three translations, three rotations in the axes of `from`; they share what is redundant."""
 
     from_: str = Field(alias="from")
     to: str
@@ -112,6 +117,7 @@ class JointTable(Table):
     point: Point | None = None
     initial: JointInitial | None = None
     cut: bool = False
+    compliance: Annotated[list[Compliance], Field(min_length=6, max_length=6)] | None = None
     spring: Annotated[list[Spring], BeforeValidator(_as_list)] | None = None
     damper: Annotated[list[Damper], BeforeValidator(_as_list)] | None = None
     friction: Annotated[list[Friction], BeforeValidator(_as_list)] | None = None

@@ -98,6 +98,9 @@ class Joint:
     interface's table (None: not given). `hold`: kept exactly by assembly. `cut`: the joint must be a cut.
     `spring`, `damper`, `friction`, `stop`: the tables of the case file with expressions parsed, each a
     mapping or a list of mappings with an optional key "coordinate"; `model/forces` reads them.
+    `compliance` (6,): three translations [m/N], three rotations [rad/(N m)] in the axes of P; they decide the
+    share of a redundant joint and have no effect on the motion (F28). `ends`: places and axes of P and Q in
+    their bodies, in place of frames.
     """
 
     name: str
@@ -113,6 +116,8 @@ class Joint:
     damper: Any = None
     friction: Any = None
     stop: Any = None
+    compliance: Sequence[float] | None = None
+    ends: Any = None
 
     motion: ClassVar[tuple[Motion, ...] | Any] = None
     locked: ClassVar[tuple[Relation, ...] | Any] = ()

@@ -1,0 +1,116 @@
+"""Accelerations and joint forces in minimal coordinates, without the recursion's passes (F30, F28)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
+from flexmbs.dynamics.minimal import Minimal, solve
+from flexmbs.dynamics.reactions import reactions
+from flexmbs.dynamics.self_stress import stress_of_joints
+from flexmbs.model.state import State
+
+Array = NDArray[np.float64]
+
+#: weights of elastic energy below this part of the largest are zero: forces that compliances leave open
+OPEN_ENERGY = 1e-12
+
+
+def accelerations(minimal: Minimal, state: State) -> Array:
+    """All accelerations (n_vel,); the matrix of (F30) by columns: the forces of a unit of one of them."""
+    tree = minimal.evaluator.tree_forces
+    n = len(minimal.split.ind)
+    bias = minimal.close_rates(state, np.zeros(n))
+    J = minimal.loop_jacobian(state)
+    force = J.T @ tree(state, bias.copy())
+    M_min = np.empty((n, n))
+    for k in range(n):
+        M_min[:, k] = force - J.T @ tree(state, bias + J[:, k])
+    return np.asarray(bias + J @ solve(M_min, force) if n else bias)
+
+
+def observe(minimal: Minimal, state: State) -> Array:
+    """Accelerations, and everything that is reported in the workspace: reactions, efforts, multipliers.
+
+    What the motion takes beyond the forces on the tree is carried by the rows that close the loops: on the
+    dependent speeds `G_d^T lam = -missing`. Friction by reactions is found together with them.
+    """
+    evaluator = minimal.evaluator
+    ws, laws = evaluator.ws, evaluator.system.laws.tables
+    stress = _self_stress(minimal, state)
+    for _ in range(FRICTION_ROUNDS):
+        acc = accelerations(minimal, state)
+        lam = _multipliers(minimal, state, acc)
+        evaluator.kinematics(state, acc)
+        loads = stress_of_joints(evaluator, _constraints(minimal), stress)
+        args = evaluator._args(state, acc)
+        evaluate.forces(*args)
+        ws.row_force[:] = lam
+        reactions(evaluator.tables, ws)
+        _share(minimal, stress, loads)
+        if not len(laws.press_law) or press(evaluator) <= FRICTION_TOLERANCE:
+            break
+    return acc
+
+
+def _constraints(minimal: Minimal) -> list[int]:
+    """Rows that are constraints: no stiff forces, no motions without inertia."""
+    system = minimal.system
+    kinds = [group.kind for group in system.groups]
+    return [r for r, g in enumerate(system.tables.group_of_row) if kinds[g] not in ("force", "massless")]
+
+
+def _multipliers(minimal: Minimal, state: State, acc: Array) -> Array:
+    """Forces of the independent rows; the others carry none here."""
+    s, lam = minimal.split, np.zeros(minimal.system.n_rows)
+    if len(s.dep):
+        missing = minimal.evaluator.tree_forces(state, acc.copy())
+        G = minimal.evaluator.jacobian(state)
+        lam[s.rows] = -solve(G[np.ix_(s.rows, s.dep)].T, missing[s.dep])
+    return lam
+
+
+def _self_stress(minimal: Minimal, state: State) -> Array:
+    """Null vectors of G^T over the constraint rows, one for every dependent row (F28)."""
+    G, s, rows = minimal.evaluator.jacobian(state), minimal.split, _constraints(minimal)
+    place = {r: k for k, r in enumerate(rows)}
+    others = np.array([r for r in rows if r not in set(s.rows)], dtype=np.int64)
+    stress = np.zeros((len(rows), len(others)))
+    for k, r in enumerate(others):
+        stress[place[r], k] = 1.0
+    if len(others) and len(s.dep):
+        own = solve(G[np.ix_(s.rows, s.dep)].T, G[np.ix_(others, s.dep)].T)
+        stress[[place[r] for r in s.rows]] = -own
+    return stress
+
+
+def _share(minimal: Minimal, stress: Array, loads: Array) -> None:
+    """Add the self-stress of least energy, then of least squares, to the reactions (F28)."""
+    if not stress.shape[1]:
+        return
+    ws, t = minimal.evaluator.ws, minimal.evaluator.tables
+    scale = np.tile(np.repeat([1.0, 1.0 / t.length[0]], 3), len(ws.reaction))[:, None]
+    wrench = ws.reaction.reshape(-1, 1)
+    axes = np.repeat(ws.mark_R[t.joint_p], 2, axis=0)
+    root = np.sqrt(t.joint_soft.reshape(-1, 1))
+
+    def energy(x: Array) -> Array:
+        own = np.einsum("nji,njk->nik", axes, x.reshape(len(axes), 3, -1)).reshape(len(x), -1)
+        return np.asarray(root * own)
+
+    y, Z = np.zeros((stress.shape[1], 1)), np.eye(stress.shape[1])
+    if np.any(t.joint_soft):
+        y, Z = _least(energy(loads), -energy(wrench), y, Z)
+    y, _ = _least(scale * loads, -scale * wrench, y, Z)
+    ws.reaction[:] += (loads @ y).reshape(-1, 6)
+    ws.row_force[_constraints(minimal)] += (stress @ y)[:, 0]
+
+
+def _least(A: Array, b: Array, y: Array, Z: Array) -> tuple[Array, Array]:
+    """y + Z x with |A y - b| least; and the part of Z that is still free."""
+    U, s, Vt = np.linalg.svd(A @ Z, full_matrices=True)
+    rank = int(np.sum(s > OPEN_ENERGY**0.5 * s[0])) if len(s) and s[0] > 0.0 else 0
+    x = Vt[:rank].T @ ((U[:, :rank].T @ (b - A @ y)) / s[:rank, None])
+    return y + Z @ x, Z @ Vt[rank:].T

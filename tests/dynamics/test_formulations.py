@@ -1,0 +1,252 @@
+"""Three formulations, one motion and one set of joint forces (F22-F28, F29-F30, F32-F33)."""
+
+import numpy as np
+import pytest
+
+from flexmbs.dynamics.descriptor import Descriptor
+from flexmbs.dynamics.mechanism import build
+from flexmbs.dynamics.minimal import Minimal
+from flexmbs.expressions import parse
+from flexmbs.model.bodies import GROUND, Frame, RigidBody
+from flexmbs.model.couplings import COUPLINGS
+from flexmbs.model.forces.joint_force import JointForce
+from flexmbs.model.joints import JOINTS
+from flexmbs.model.model import Model
+from tests.dynamics.mechanisms import add_body, moving_state, place_marker, random_mechanism, rotation
+from tests.dynamics.test_descriptor import assert_same
+
+FORMULATIONS = ("recursive", "minimal", "descriptor")
+#: a draw whose dependent coordinates are worse than this is drawn again; so is one in which the recursion,
+#: which does not order rows by size, has to take rows that are shorter than others by this factor
+WORST, SHORT = 1e6, 1e4
+
+
+def motions(model, state_of=None):
+    """Motions of a model at one state by all formulations."""
+    tree = build(model)
+    state = tree.initial_state() if state_of is None else state_of(tree)
+    found = []
+    for name in FORMULATIONS:
+        system = build(model, formulation=name)
+        found.append(system.forward_dynamics(system.state_like(tree, state)))
+    return found
+
+
+def condition(system, state):
+    evaluator = system.evaluator()
+    split = Minimal(evaluator, state).split
+    if not len(split.dep):
+        return 1.0
+    return np.linalg.cond(evaluator.jacobian(state)[np.ix_(split.rows, split.dep)])
+
+
+def shortest_row(system, state):
+    """Longest row of G over the shortest of those that the recursion takes as independent."""
+    evaluator = system.evaluator()
+    evaluator.observe(state.copy())
+    kept = evaluator.ws.redundant == 0
+    length = np.linalg.norm(evaluator.jacobian(state), axis=1)
+    return length.max() / length[kept].min() if kept.any() else 1.0
+
+
+def with_twins(seed):
+    """A tree of which some joints have a twin on the same axis: twins move nothing and take their share."""
+    model = random_mechanism(seed, n_bodies=4, flexible=0.0)
+    rng, joints = np.random.default_rng(seed), list(model.joints.values())
+    for joint in joints:
+        if joint.type_name not in ("fixed", "revolute", "prismatic", "cylindrical", "helical"):
+            continue
+        # along the axis of revolute joints, anywhere for joints that do not turn
+        shift = np.array([0.0, 0.0, rng.uniform(0.2, 0.6)])
+        if joint.type_name in ("fixed", "prismatic"):
+            shift = rng.normal(size=3) * 0.3
+        ends = []
+        for path in (joint.from_frame, joint.to_frame):
+            body, name = model.split_frame(path)
+            frame = (model.ground_frames if body == GROUND else model.bodies[body].frames)[name]
+            x, R = np.asarray(frame.pos) + np.asarray(frame.rot) @ shift, np.asarray(frame.rot)
+            if body != GROUND:
+                part = model.bodies[body]
+                x, R = part.pose_pos + part.pose_rot @ x, part.pose_rot @ R
+            ends.append(place_marker(rng, model, body, x, R))
+        keys = {"lead": joint.lead} if joint.type_name == "helical" else {}
+        twin = JOINTS[joint.type_name](
+            name=f"{joint.name}_twin", from_frame=ends[0], to_frame=ends[1], **keys
+        )
+        model.add(twin)
+    return model
+
+
+def planar_linkage(seed):
+    """Bars on parallel axes, at different heights, closed by further bars: three redundant rows per loop."""
+    rng, model = np.random.default_rng(seed), Model(gravity=np.random.default_rng(seed).normal(size=3) * 5.0)
+    R = rotation(rng, 2.0)
+    names = []
+
+    def pin(name, a, b, x):
+        spot = R @ np.array([*x, rng.uniform(-0.3, 0.3)])
+        P, Q = (place_marker(rng, model, body, spot, R) for body in (a, b))
+        kind = "revolute" if rng.random() < 0.8 else "planar"
+        model.add(JOINTS[kind](name=name, from_frame=P, to_frame=Q))
+
+    for k in range(int(rng.integers(3, 6))):
+        add_body(rng, model, f"b{k}", "rigid")
+        pin(f"j{k}", names[-1] if names else GROUND, f"b{k}", rng.normal(size=2))
+        names.append(f"b{k}")
+    pin("close", names[-1], GROUND, rng.normal(size=2))
+    if len(names) > 4:
+        pin("more", names[1], names[3], rng.normal(size=2))
+    return model
+
+
+def drawn(seed):
+    """Model and state of one draw, and how often a bad one was drawn again."""
+    for again in range(20):
+        k = seed + 100_000 * again
+        if seed % 5 == 3:
+            model = with_twins(k)
+        elif seed % 5 == 4:
+            model = planar_linkage(k)
+        else:
+            model = random_mechanism(k, n_bodies=3 + seed % 4, n_loops=seed % 4, flexible=0.4 * (seed % 2))
+        tree = build(model)
+        state = moving_state(tree, k + 1)[1]
+        if condition(tree, state) < WORST and shortest_row(tree, state) < SHORT:
+            return model, state, again
+    raise AssertionError(f"no mechanism from seed {seed}")
+
+
+def check_draw(seed):
+    model, state, again = drawn(seed)
+    recursive, minimal, descriptor = motions(model, lambda tree: state)
+    assert_same(recursive, minimal, rtol=1e-9)
+    assert_same(recursive, descriptor, rtol=1e-9)
+    return again
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_mechanisms_move_alike_in_all_formulations(seed):
+    check_draw(seed)
+
+
+@pytest.mark.slow
+def test_500_random_mechanisms_move_alike_in_all_formulations():
+    again = [check_draw(seed) for seed in range(30, 530)]
+    assert sum(again) <= 25, "bad draws are few"
+
+
+def test_draws_hold_every_joint_type_loops_flexible_and_redundant_ones():
+    kinds, loops, flexible, redundant = set(), 0, 0, 0
+    for seed in range(100):
+        model, _, _ = drawn(seed)
+        kinds |= {joint.type_name for joint in model.joints.values()}
+        loops += build(model).topology.n_loops > 0
+        flexible += any(not isinstance(body, RigidBody) for body in model.bodies.values())
+        redundant += seed % 5 > 2
+    assert kinds == set(JOINTS)
+    assert min(loops, flexible, redundant) >= 10
+
+
+def door(soft=(None, None), cut=()):
+    model = Model(gravity=[0.0, 0.0, -9.81])
+    model.add(RigidBody(name="door", mass=10.0, com=np.array([0.4, 0.0, 0.0]), inertia=np.eye(3)))
+    for name, z, compliance in (("low", -0.5, soft[0]), ("high", 0.5, soft[1])):
+        model.add(
+            JOINTS["revolute"](
+                name=name, from_frame=GROUND, to_frame="door", point=[0.0, 0.0, z], compliance=compliance,
+                cut=name in cut,
+            )
+        )  # fmt: skip
+    return model
+
+
+@pytest.mark.parametrize("cut", [(), ("low",), ("high",)])
+def test_two_equal_hinges_carry_half_a_door_each_F28(cut):
+    for motion in motions(door(cut=cut)):
+        for joint in motion.joints.values():
+            assert joint.reaction_force[2] == pytest.approx(49.05, rel=1e-9)
+
+
+@pytest.mark.parametrize("cut", [(), ("low",), ("high",)])
+def test_soft_hinges_carry_by_their_compliance_F28(cut):
+    soft = ([0, 0, 1e-6, 0, 0, 0], [0, 0, 3e-6, 0, 0, 0])
+    found = motions(door(soft, cut))
+    for motion in found:
+        assert motion.joints["low"].reaction_force[2] == pytest.approx(0.75 * 98.1, rel=1e-9)
+        assert motion.joints["high"].reaction_force[2] == pytest.approx(0.25 * 98.1, rel=1e-9)
+    # what the compliances leave open (forces along x) is shared by least squares, the same everywhere
+    assert_same(found[0], found[1], rtol=1e-9)
+    assert_same(found[0], found[2], rtol=1e-9)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_beam_on_three_springs_shares_as_the_closed_form_says_F28(turned):
+    """Supports at 0, a, L with compliances c; of all forces in balance those of least sum c F^2 / 2."""
+    a, L, x, weight = 0.7, 2.0, 0.9, 100.0
+    c = np.array([2e-6, 5e-6, 1e-6])
+    R = rotation(np.random.default_rng(4), 1.0) if turned else np.eye(3)
+    model = Model(gravity=R @ [0.0, 0.0, -10.0])
+    model.add(
+        RigidBody(
+            name="beam", mass=10.0, com=R @ [x, 0.0, 0.0], inertia=np.diag([0.1, 3.0, 3.0]),
+        )
+    )  # fmt: skip
+    for k, place in enumerate((0.0, a, L)):
+        ends = [place_marker(None, model, body, R @ [place, 0.0, 0.0], R) for body in (GROUND, "beam")]
+        kind = "in_plane" if k else "spherical"
+        soft = [0.0, 0.0, c[k], 0.0, 0.0, 0.0]
+        model.add(JOINTS[kind](name=f"s{k}", from_frame=ends[0], to_frame=ends[1], compliance=soft))
+    # F = particular + y n with n the state of self-stress
+    A = np.array([[1.0, 1.0, 1.0], [0.0, a, L]])
+    F0 = np.linalg.lstsq(A, [weight, weight * x], rcond=None)[0]
+    n = np.array([L - a, -L, a])
+    F = F0 - n * (n @ (c * F0)) / (n @ (c * n))
+    for motion in motions(model):
+        found = [(R.T @ motion.joints[f"s{k}"].reaction_force)[2] for k in range(3)]
+        np.testing.assert_allclose(found, F, rtol=1e-9)
+
+
+COUPLED = {
+    "gear": {"wheels": ("A", "B"), "teeth": (20, 30)},
+    "linear": {"terms": {"a": 2.0, "b": -3.0}},
+    "expression": {"zero": parse("=sin(joints.a.position[0]) - 2*joints.b.position[0]")},
+}
+
+
+@pytest.mark.parametrize("kind", COUPLED)
+@pytest.mark.parametrize("cut", [("a",), ("b",), ("a", "b")])
+def test_reactions_hold_coupling_forces_whatever_is_cut(kind, cut):
+    """A coupling acts on joint coordinates, so its force passes through these joints."""
+
+    def model(cut):
+        found = Model(gravity=[1.0, -9.0, 2.0])
+        for name, x in (("A", 0.0), ("B", 0.3)):
+            inertia = np.diag([0.1, 0.2, 0.3])
+            found.add(RigidBody(name=name, mass=1.0, com=np.array([0.05, 0.1, 0.02]), inertia=inertia))
+            found.ground_frames[name] = Frame(pos=[x, 0.0, 0.0])
+            joint = JOINTS["revolute"](
+                name=name.lower(), from_frame=f"ground.{name}", to_frame=name, cut=name.lower() in cut
+            )
+            found.add(joint)
+        found.add(COUPLINGS[kind](name="law", **COUPLED[kind]))
+        found.add(JointForce(name="motor", joint="a", value=3.0))
+        return found
+
+    known = motions(model(()))
+    assert abs(known[0]["couplings.law"]) > 0.1
+    for first, second in zip(known, motions(model(cut)), strict=True):
+        assert_same(known[0], first, rtol=1e-9)
+        assert_same(first, second, rtol=1e-9)
+
+
+def test_a_planar_mechanism_has_three_coordinates_per_body_F32():
+    for seed in (4, 9):
+        model = planar_linkage(seed)
+        system = build(model, formulation="descriptor")
+        assert system.n_pos == system.n_vel == 3 * len(model.bodies)
+        descriptor = Descriptor(system)
+        here = descriptor.place(system.initial_state())
+        M = here.M.toarray()
+        assert np.count_nonzero(M - np.diag(np.diag(M))) == 0  # about the mass centres
+    spatial = build(random_mechanism(3), formulation="descriptor")
+    assert spatial.topology.plane is None
