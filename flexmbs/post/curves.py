@@ -52,12 +52,16 @@ def conversion(unit: str, wanted: Sequence[str]) -> tuple[float, str]:
     return 1.0, unit
 
 
-def derivative(item: Curve) -> Curve:
+def derivative(item: Curve, order: int = 1) -> Curve:
     """Rate of change, by differences of second order; needs two samples."""
     if len(item.x) < 2:
         raise UsageError(Diagnostic("plot.derivative", item.name, "needs two samples at least", "run longer"))
-    rate = np.gradient(item.y, item.x, edge_order=2) if len(item.x) > 2 else np.gradient(item.y, item.x)
-    return replace(item, name=f"d/dt {item.name}", y=rate, unit=f"{item.unit or '1'}/{item.x_unit}")
+    rate = item.y
+    for _ in range(order):
+        rate = np.gradient(rate, item.x, edge_order=2) if len(item.x) > 2 else np.gradient(rate, item.x)
+    power = f"^{order}" if order > 1 else ""
+    unit = f"{item.unit or '1'}/{item.x_unit}{power}"
+    return replace(item, name=f"d{power}/dt{power} {item.name}", y=rate, unit=unit)
 
 
 def uniform(item: Curve) -> tuple[float, Floats]:

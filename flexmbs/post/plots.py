@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os.path import commonprefix
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,7 @@ def curves_of(
     """Curves by the axes they share: one per unit, one each for spectrograms."""
     groups: dict[str, list[Curve | Spectrogram]] = {}
     found = {record.path: select(record, patterns) for record in records}
+    labels = source_names(records)
     count = sum(map(len, found.values()))
     if count > MAX_CURVES:
         what = f"{count} curves, more than {MAX_CURVES} in one figure"
@@ -72,7 +73,7 @@ def curves_of(
         raise UsageError(Diagnostic("plot.too_many", "plot", what, f"name fewer channels, such as {names}"))
     for record in records:
         for channel in found[record.path]:
-            item = prepared(record, channel, options)
+            item = replace(prepared(record, channel, options), source=labels[record.path])
             if options.kind == "spectrogram":
                 groups[f"{item.name} {item.source}"] = [spectrogram(item)]
             else:
@@ -83,11 +84,22 @@ def curves_of(
     return groups
 
 
+def source_names(records: Sequence[Record]) -> dict[Path, str]:
+    """What results are called: their file names, with as many folders as tell them apart."""
+    paths = list(dict.fromkeys(record.path for record in records))
+    deepest = max(len(path.parts) for path in paths)
+    for depth in range(1, deepest + 1):
+        names = {path: "/".join(path.parts[-depth:]) for path in paths}
+        if len(set(names.values())) == len(paths):
+            break
+    return names
+
+
 def prepared(record: Record, channel: Channel, options: PlotOptions) -> Curve:
     """A channel in its unit, cut to the times asked for, differentiated, over time or another channel."""
     item = curve(record, channel, options.units)
-    for _ in range(options.derivative):
-        item = derivative(item)
+    if options.derivative:
+        item = derivative(item, options.derivative)
     low = -np.inf if options.start is None else options.start
     high = np.inf if options.end is None else options.end
     inside = (item.x >= low) & (item.x <= high)
@@ -144,7 +156,7 @@ def draw(groups: dict[str, list[Any]], records: Sequence[Record], options: PlotO
         if isinstance(items[0], Spectrogram):
             draw_spectrogram(figure, axis, items[0])
         else:
-            draw_curves(axis, items, [record.path.name for record in records], several, options)
+            draw_curves(axis, items, list(source_names(records).values()), several, options)
     axes[-1].set_xlabel(horizontal_label(next(iter(groups.values()))[0], options))
     figure.suptitle(options.title or records[0].title, fontsize=11)
     return figure
@@ -161,7 +173,7 @@ def horizontal_label(item: Curve | Spectrogram, options: PlotOptions) -> str:
 def draw_curves(
     axis: Any, items: Sequence[Curve], sources: list[str], several: bool, options: PlotOptions
 ) -> None:
-    """Colour by channel, dashes by result."""
+    """Colour by channel, dashes by result and where the colours come round again."""
     names = list(dict.fromkeys(item.name for item in items))
     for item in items:
         label = f"{item.name}  ({item.source})" if several else item.name
@@ -169,7 +181,9 @@ def draw_curves(
             item.x,
             item.y,
             color=COLOURS[names.index(item.name) % len(COLOURS)],
-            linestyle=DASHES[sources.index(item.source) % len(DASHES)],
+            linestyle=DASHES[
+                (sources.index(item.source) + names.index(item.name) // len(COLOURS)) % len(DASHES)
+            ],
             linewidth=1.3,
             marker="o" if len(item.x) == 1 else "",
             label=label,

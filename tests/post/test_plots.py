@@ -79,6 +79,9 @@ def test_derivative_and_spectrum_of_a_sine():
     rate = derivative(sine)
     np.testing.assert_allclose(rate.y, 0.3 * 80 * np.pi * np.cos(80 * np.pi * t), atol=0.4)  # differences
     assert rate.unit == "m/s"
+    twice = derivative(sine, 2)
+    np.testing.assert_allclose(twice.y[5:-5], -((80 * np.pi) ** 2) * sine.y[5:-5], atol=300)  # differences
+    assert (twice.name, twice.unit) == ("d^2/dt^2 a", "m/s^2")
     lines = spectrum(sine)
     k = int(np.argmax(lines.y))
     assert lines.x[k] == pytest.approx(40.0, abs=0.1) and lines.y[k] == pytest.approx(0.3, rel=1e-2)  # window
@@ -121,6 +124,16 @@ def test_comparison_derivative_and_extremes(result_path, tmp_path):
     done = plot([result_path, other], ["main.position"], tmp_path / "a.svg", options)
     assert [item["source"] for item in done["curves"]] == ["slider.h5", "other.h5"]
     assert done["curves"][1]["max"] == pytest.approx(np.degrees(SPEED)) and done["curves"][1]["samples"] == 51
+
+
+def test_results_of_one_name_are_told_apart(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        write_result(tmp_path / name / "r.h5", n=11)
+    found = plot(
+        [tmp_path / "one" / "r.h5", tmp_path / "two" / "r.h5"], ["main.position"], tmp_path / "a.svg"
+    )
+    assert [c["source"] for c in found["curves"]] == ["one/r.h5", "two/r.h5"]
 
 
 def test_command_speaks_json(result_path, tmp_path, capsys):
