@@ -26,7 +26,7 @@ from flexmbs.post.channels import Channel, catalogue
 from flexmbs.post.record import Floats, Record
 from flexmbs.post.skin import Skin
 from flexmbs.post.stress import largest_von_mises
-from flexmbs.results import FORMAT_VERSION, segments
+from flexmbs.results import FORMAT_VERSION, Result, segments
 from flexmbs.results.layout import SEGMENT_FORMAT
 
 PAUSE = 0.25  # seconds between two looks at the folder
@@ -39,8 +39,8 @@ WAITING = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>f
 class Source:
     """The unfinished result: read whole for the page, then segment by segment."""
 
-    def __init__(self, path: Path, t_end: float) -> None:
-        self.path, self.t_end = path, t_end
+    def __init__(self, path: Path, t_end: float, done: threading.Event) -> None:
+        self.path, self.t_end, self.done = path, t_end, done
         self.skins: dict[str, Skin] = {}
         self.bodies: list[str] = []
         self.channels: list[Channel] = []
@@ -48,8 +48,11 @@ class Source:
 
     def page(self) -> str:
         """The animation with the samples so far, told to follow."""
+        unfinished = (segments.parts_folder(self.path) / segments.HEADER).is_file()
+        if not unfinished and not self.done.is_set():
+            return WAITING  # a file of that name is the result of an earlier run
         try:
-            record = Record.load(self.path)
+            record = Record(Result.load(self.path, unfinished=unfinished))
             count = record.n_samples
         except FlexmbsError:  # not begun, or between two states of the folder
             return WAITING
@@ -60,7 +63,8 @@ class Source:
         shown = {curve.name for curve in story.curves}
         self.bodies, self.channels = record.bodies, [c for c in catalogue(record) if c.short in shown]
         text = animation_page(story.scene, story.curves, story.shown)
-        return text.replace('<div id="app">', f'<div id="app" data-live="{count}">', 1)
+        told = f'<div id="app" data-live="{count}" data-end="{self.t_end:.17g}">'
+        return text.replace('<div id="app">', told, 1)
 
     def fresh(self, start: int) -> dict[str, Floats] | None:
         """Histories of the samples from number `start` on, None when there are no new ones."""
@@ -138,11 +142,11 @@ class LiveServer:
     """
 
     def __init__(self, path: str | Path, t_end: float) -> None:
-        self.source = Source(Path(path), t_end)
         self.done = threading.Event()
+        self.source = Source(Path(path), t_end, self.done)
         handler = type("Handler", (_Handler,), {"live": self})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.server.daemon_threads = True
+        self.server.daemon_threads = False  # they read HDF5: the program must not end in their midst
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
         self._thread = threading.Thread(target=self.server.serve_forever, daemon=True)
 
@@ -152,9 +156,8 @@ class LiveServer:
 
     def __exit__(self, *error: Any) -> None:
         self.done.set()
-        time.sleep(2 * PAUSE)  # the last samples still reach the page
         self.server.shutdown()
-        self.server.server_close()
+        self.server.server_close()  # waits until the last samples have reached the pages
 
     def batches(self, start: int) -> Iterator[dict[str, Any] | None]:
         """New samples as they come (None: still nothing), until the run has ended and all are sent."""
@@ -174,6 +177,7 @@ class LiveServer:
 
 class _Handler(BaseHTTPRequestHandler):
     live: LiveServer
+    timeout = 10.0  # seconds; of a page that no longer listens
 
     def do_GET(self) -> None:
         host = self.headers.get("Host", "")
@@ -195,15 +199,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _page(self) -> None:
         with self.live.source.guard:
             data = self.live.source.page().encode("utf-8")
-        self._head("text/html; charset=utf-8")
-        self.wfile.write(data)
+        with contextlib.suppress(OSError):  # the page was closed
+            self._head("text/html; charset=utf-8")
+            self.wfile.write(data)
 
     def _events(self, start: str) -> None:
         if not start.isdigit():
             self.send_error(404)
             return
         self._head("text/event-stream")
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        with contextlib.suppress(OSError):  # the page was closed
             for found in self.live.batches(int(start)):
                 text = ": waiting\n\n" if found is None else f"data: {json.dumps(found)}\n\n"
                 self.wfile.write(text.encode("utf-8"))

@@ -170,11 +170,14 @@ class Result(Branch):
         self._path = path
 
     @classmethod
-    def load(cls, path: str | Path) -> Result:
-        """Open a result by its name; an unfinished one (`path.parts`) is found by the same name."""
+    def load(cls, path: str | Path, *, unfinished: bool = False) -> Result:
+        """Open a result by its name; an unfinished one (`path.parts`) is found by the same name.
+
+        Where there are both, the file is the result of an earlier run: `unfinished` opens the other.
+        """
         path = Path(path)
         folder = segments.parts_folder(path)
-        if not path.is_file() and (folder / segments.HEADER).is_file():
+        if (unfinished or not path.is_file()) and (folder / segments.HEADER).is_file():
             return cls(PartsStore(folder), path)
         return cls(FileStore(path), path)
 

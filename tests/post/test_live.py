@@ -9,10 +9,10 @@ import urllib.request
 import numpy as np
 import pytest
 
-from flexmbs.post.live import LiveServer
+from flexmbs.post.live import LiveServer, Source
 from flexmbs.post.record import Record
 from flexmbs.results import ResultWriter
-from tests.post.synthetic import case, histories, layout_of, rod_modal
+from tests.post.synthetic import case, histories, layout_of, rod_modal, write_result
 
 
 class Run:
@@ -53,6 +53,35 @@ def test_new_samples_arrive_as_events(run):
     np.testing.assert_array_equal(batch["time"], run.time[25:50])
     q = Record.load(run.path).require("bodies/rod/q")[25:50]
     np.testing.assert_array_equal(batch["bodies"][1]["q"], q.ravel())
+
+
+def test_an_earlier_result_of_the_same_name_is_not_shown(run):
+    write_result(run.path, n=7)
+    with LiveServer(run.path, 0.1) as live:
+        assert 'data-live="7"' not in urllib.request.urlopen(live.url).read().decode()
+        run.commit()
+        assert 'data-live="25"' in urllib.request.urlopen(live.url).read().decode()
+
+
+def test_the_end_waits_for_the_last_samples(run, monkeypatch):
+    """A thread in the midst of HDF5 when the program ended kept it from ending."""
+    run.commit()
+    fresh = Source.fresh
+
+    def slow(self, start):
+        time.sleep(1.5)
+        return fresh(self, start)
+
+    with LiveServer(run.path, 0.1) as live:
+        urllib.request.urlopen(live.url).read()
+        stream = urllib.request.urlopen(f"{live.url}events?from=25")
+        monkeypatch.setattr(Source, "fresh", slow)
+        run.commit()
+        time.sleep(0.5)
+        before = threading.active_count()
+        assert before > 2
+    assert threading.active_count() <= before - 2
+    assert "event: end" in stream.read().decode()
 
 
 def test_the_server_answers_only_to_its_own_name_and_paths(run):

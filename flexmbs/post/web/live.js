@@ -1,4 +1,6 @@
 // Follows a run: new samples arrive as an event stream and are appended to the arrays of the scene.
+import { add, rotate } from "./matrix.js";
+import { motion_at } from "./motion.js";
 
 function appended(array, values) {
     const longer = new array.constructor(array.length + values.length);
@@ -6,6 +8,34 @@ function appended(array, values) {
     longer.set(values, array.length);
     longer.shape = array.shape;
     return longer;
+}
+
+// Corners of the bodies in ground at time t that lie outside what the camera knows, so that nothing runs out of view.
+function widen(scene, t) {
+    const { bounds } = scene;
+    motion_at(scene, t).forEach((pose, k) => {
+        const body = scene.bodies[k];
+        body.corners = body.corners || corners(body.mesh.points);
+        for (const corner of body.corners) {
+            const place = add(pose.position, rotate(pose.R, corner));
+            if (place.every((x, i) => x >= bounds.low[i] && x <= bounds.high[i])) continue;
+            bounds.outermost.push(place);
+            place.forEach((x, i) => {
+                bounds.low[i] = Math.min(bounds.low[i], x);
+                bounds.high[i] = Math.max(bounds.high[i], x);
+            });
+        }
+    });
+}
+
+function corners(points) {
+    const low = [Infinity, Infinity, Infinity];
+    const high = [-Infinity, -Infinity, -Infinity];
+    points.forEach((x, k) => {
+        low[k % 3] = Math.min(low[k % 3], x);
+        high[k % 3] = Math.max(high[k % 3], x);
+    });
+    return points.length ? [0, 1, 2, 3, 4, 5, 6, 7].map((k) => [0, 1, 2].map((i) => ((k >> i) & 1 ? high : low)[i])) : [];
 }
 
 function append(viewer, batch) {
@@ -17,6 +47,9 @@ function append(viewer, batch) {
         for (const name of ["position", "quaternion", "q"]) scene.bodies[k][name] = appended(scene.bodies[k][name], motion[name]);
     });
     for (const channel of scene.channels) channel.values = appended(channel.values, batch.channels[channel.name] || []);
+    const step = Math.max(1, Math.floor(batch.time.length / 8));
+    for (let k = 0; k < batch.time.length; k += step) widen(scene, batch.time[k]);
+    if (!viewer.touched) viewer.camera.fit();
     scene.stress_max = Math.max(scene.stress_max, batch.stress_max);
     document.getElementById("app").classList.remove("still");
     document.getElementById("slider").max = scene.time[scene.time.length - 1];
@@ -32,18 +65,28 @@ export function follow(viewer) {
     viewer.playing = false;
     viewer.mode = null;
     viewer.set_time(viewer.span()[1]);
+    viewer.end = Number(document.getElementById("app").dataset.end) || undefined;
     const note = document.createElement("span");
+    const bar = document.createElement("progress");
     note.id = "progress";
-    document.querySelector("header").append(note);
+    document.querySelector("header").append(bar, note);
+    const tell = (share) => {
+        bar.value = share;
+        note.textContent = `running, ${Math.round(100 * share)} %`;
+    };
+    tell(viewer.end ? viewer.span()[1] / viewer.end : 0);
     const events = new EventSource(`/events?from=${start}`);
     events.onmessage = (event) => {
         const batch = JSON.parse(event.data);
         append(viewer, batch);
-        note.textContent = `running, ${Math.round(100 * batch.progress)} %`;
+        tell(batch.progress);
     };
     events.addEventListener("end", () => {
         events.close();
         viewer.following = false;
+        viewer.end = undefined;
+        bar.remove();
+        viewer.changed();
         note.textContent = "the run has ended";
     });
     events.onerror = () => {

@@ -77,7 +77,7 @@ export class Viewer {
         this.on_change.push(() => {
             slider.value = this.t;
             at("play").textContent = this.playing ? "II" : "\u25b6";
-            at("clock").textContent = this.mode ? this.mode_text() : `t = ${number_text(this.t)} s of ${number_text(this.span()[1])} s`;
+            at("clock").textContent = this.mode ? this.mode_text() : `t = ${number_text(this.t)} s of ${number_text(this.end || this.span()[1])} s`;
             at("speed-text").textContent = `\u00d7${number_text(this.speed())} real time`;
         });
         this.build_pointer();
