@@ -1,4 +1,4 @@
-"""The same meshes in CalculiX: first ten elastic frequencies and the mass."""
+"""The same meshes in CalculiX: frequencies, mass, static displacements; stresses in `post/test_deck.py`."""
 
 import re
 import shutil
@@ -51,7 +51,8 @@ def bent(element):
     return Mesh(points, flat.cells, node_sets=flat.node_sets)
 
 
-def deck(mesh, modes):
+def part(mesh):
+    """Nodes, elements, material and section."""
     ((kind, rows),) = mesh.cells.items()
     name, order = ORDER[kind]
     lines = ["*NODE, NSET=NALL"]
@@ -64,9 +65,24 @@ def deck(mesh, modes):
             *([", ".join(words[11:])] if len(words) > 11 else []),
         ]
     lines += ["*MATERIAL, NAME=M", "*ELASTIC", f"{E:.8e}, {NU}", "*DENSITY", f"{RHO}"]
-    lines += ["*SOLID SECTION, ELSET=EALL, MATERIAL=M", "*STEP", "*FREQUENCY", str(modes)]
-    lines += ["*NODE FILE", "U", "*END STEP", ""]
+    return [*lines, "*SOLID SECTION, ELSET=EALL, MATERIAL=M"]
+
+
+def deck(mesh, modes):
+    lines = [*part(mesh), "*STEP", "*FREQUENCY", str(modes), "*NODE FILE", "U", "*END STEP", ""]
     return "\n".join(lines)
+
+
+def static_displacements(mesh, held, loads, folder):
+    """Displacements (node, xyz) of CalculiX with nodes held and forces at nodes (node, xyz)."""
+    lines = [*part(mesh), "*BOUNDARY", *(f"{k + 1}, 1, 3" for k in held), "*STEP", "*STATIC", "*CLOAD"]
+    lines += [f"{k + 1}, {a + 1}, {loads[k, a]:.12e}" for k, a in zip(*np.nonzero(loads), strict=True)]
+    lines += ["*NODE PRINT, NSET=NALL", "U", "*END STEP", ""]
+    (folder / "job.inp").write_text("\n".join(lines))
+    subprocess.run([CCX, "job"], cwd=folder, check=True, capture_output=True, timeout=300)
+    rows = [line.split() for line in (folder / "job.dat").read_text().splitlines()]
+    table = np.array([[float(x) for x in row] for row in rows if len(row) == 4 and row[0].isdigit()])
+    return table[np.argsort(table[:, 0]), 1:]
 
 
 def run_calculix(mesh, folder):
@@ -133,3 +149,21 @@ def test_tet10_agrees_with_calculix_under_its_rule(tmp_path):
     )
     assert np.allclose(exact.frequency_hz, frequency[6:16], rtol=0.01)  # 0.3 % by its rule of the mass
     assert exact.integrals.mass == pytest.approx(total_mass(text), rel=1e-6)
+
+
+@pytest.mark.parametrize("element", ["hex20", "tet10"])
+def test_static_displacements_agree_with_calculix(element, tmp_path):
+    """A clamped block under a skew force at an averaged interface, where a reduced body is statically exact."""
+    mesh = box((0.3, 0.06, 0.04), (6, 2, 2), element=element)
+    modal = fm.reduce(
+        mesh, material={"young": E, "poisson": NU, "density": RHO}, fix={"x_min": "x y z"}, modes=4,
+        interfaces={"tip": {"set": "x_max", "tie": "rbe3"}}, stress="none", geometric_stiffness=False,
+    )  # fmt: skip
+    force = np.array([300.0, -200.0, 500.0])
+    tip = modal.interface("tip")
+    u = np.tensordot(np.linalg.solve(modal.integrals.K_ff, tip.Phi.T @ force), modal.Phi, axes=1)
+    loads = np.zeros((mesh.n_nodes, 3))
+    loads[tip.nodes] = tip.weights[:, None] / tip.weights.sum() * force
+    held = np.flatnonzero(np.isclose(mesh.points[:, 0], mesh.points[:, 0].min()))
+    known = static_displacements(mesh, held, loads, tmp_path)
+    assert np.abs(u - known).max() < 1e-6 * np.abs(known).max()  # six digits are printed
