@@ -153,7 +153,7 @@ def test_tet10_agrees_with_calculix_under_its_rule(tmp_path):
 
 @pytest.mark.parametrize("element", ["hex20", "tet10"])
 def test_static_displacements_agree_with_calculix(element, tmp_path):
-    """A clamped block under a skew force at an averaged interface, where a reduced body is statically exact."""
+    """A clamped block, a skew force at an averaged interface, where a reduced body is statically exact."""
     mesh = box((0.3, 0.06, 0.04), (6, 2, 2), element=element)
     modal = fm.reduce(
         mesh, material={"young": E, "poisson": NU, "density": RHO}, fix={"x_min": "x y z"}, modes=4,
