@@ -183,7 +183,6 @@ def count_tests(reduction: Any, held: Any) -> dict[str, Any]:
     if not len(omega2) and not limit_hz:
         return {}
     loose = held.loose.shape[1]
-    held.statics.release()
     last = omega2[-1] * (1.0 - 1e-6) if len(omega2) else 0.0
     below = (2.0 * np.pi * limit_hz) ** 2 if limit_hz else last
     count = proofs.count_below(held, below)

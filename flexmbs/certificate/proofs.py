@@ -8,8 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from flexmbs.fe.cholesky import SingularMatrix, SparseFactor
-from flexmbs.fe.solvers import factorise
+from flexmbs.fe.solvers import largest_entry
 from flexmbs.modal.basis import Basis
 from flexmbs.modal.eigen import Modes
 from flexmbs.modal.receptance import scaled_rows
@@ -23,7 +22,9 @@ def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
     """Largest force of K under the six rigid motions, of the largest that its entries could give."""
     R = rigid_field(points, n_per_node, points.mean(axis=0))
     force = np.abs(K_fe @ R).max(axis=0)
-    possible = (abs(K_fe) @ np.abs(R)).max(axis=0)
+    K_fe = sp.csc_array(K_fe)
+    sizes = sp.csr_array((np.abs(K_fe.data), K_fe.indices, K_fe.indptr), shape=K_fe.shape)  # symmetric
+    possible = (sizes @ np.abs(R)).max(axis=0)
     return float(np.max(force / np.where(possible > 0, possible, 1.0)))
 
 
@@ -39,7 +40,7 @@ def backward_errors(held: Constrained, modes: Modes) -> Floats:
     r = model.K @ modes.V - (model.M @ modes.V) * modes.omega2
     if C.shape[0]:
         r -= C.T @ np.linalg.solve((C @ C.T).toarray(), C @ r)
-    largest = abs(model.K).max() + modes.omega2 * abs(model.M).max()
+    largest = largest_entry(model.K) + modes.omega2 * largest_entry(model.M)
     return np.asarray(np.linalg.norm(r, axis=0) / (largest * np.linalg.norm(modes.V, axis=0)))
 
 
@@ -48,32 +49,21 @@ def count_below(held: Constrained, omega2: float) -> int:
 
     A = K - omega2 M without the pinned coordinates has the ordering of the stiffness: the pins come back,
     and the held coordinates go, through the inertia of the small Schur complement of the bordered matrix.
+    Gives up the factor of K.
     """
     statics, model, C = held.statics, held.model, held.C
     A_full = sp.csr_matrix(model.K - omega2 * model.M)
-    factor = _factor_like(statics, statics.unpinned(A_full))
+    factor = statics.refactor(A_full)
     pins, m = statics.pins, C.shape[0]
-    border = np.concatenate([A_full[pins].toarray(), C.toarray()])  # rows that meet the unpinned coordinates
-    inner = border[:, statics.rest].T
+    border = np.concatenate([A_full[pins].toarray(), C.toarray()])
     corner = np.zeros((len(pins) + m, len(pins) + m))
     corner[:, : len(pins)] = border[:, pins]
     corner[: len(pins), :] = border[:, pins].T
-    S = corner - inner.T @ factor.solve(np.ascontiguousarray(inner))
+    S = corner - border @ factor.solve(border.T)  # which is zero at the pins
     size = np.sqrt(np.abs(np.diag(S)))
     size = np.where(size > 0, size, 1.0)
     negative = int(np.sum(np.linalg.eigvalsh(0.5 * (S + S.T) / np.outer(size, size)) < 0.0))
     return int(factor.negative_pivots) + negative - m
-
-
-def _factor_like(statics: Statics, A: sp.csr_matrix) -> Any:
-    """Factor of A, with the ordering of the stiffness where both have one pattern."""
-    K = statics.K_rest
-    if statics.symbolic is not None and K.nnz == A.nnz and np.array_equal(K.indices, A.indices):
-        try:
-            return SparseFactor(A.T, symbolic=statics.symbolic)
-        except SingularMatrix:
-            pass  # an unlucky shift for this order of pivots: let the solver choose
-    return factorise(A.T, "symmetric", node_of=statics.model.node_of[statics.rest])
 
 
 def static_error(statics: Statics, basis: Basis) -> float | None:

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from flexmbs._jit import blas_address, call_fortran, kernel, lapack_address
+from flexmbs.fe.substitution import substitute
 from flexmbs.fe.symbolic import Ints, Symbolic, analyse
 
 Floats = NDArray[np.float64]
 
-N, T, L_SIDE, R_SIDE, LOWER = ord("N"), ord("T"), ord("L"), ord("R"), ord("L")
+N, T, R_SIDE, LOWER = ord("N"), ord("T"), ord("R"), ord("L")
 BLOCK = 48  # columns of a step of the signed dense factorisation
-DGEMM, DTRSM, DPOTRF, DGEMV, DTRSV = range(5)
+DGEMM, DTRSM, DPOTRF = range(3)
 
 
 def routine_addresses() -> Ints:
     """Addresses of the dense routines, in the order of the constants above."""
-    blas = [blas_address("dgemm"), blas_address("dtrsm")]
-    return np.array([*blas, lapack_address("dpotrf"), blas_address("dgemv"), blas_address("dtrsv")])
+    return np.array([blas_address("dgemm"), blas_address("dtrsm"), lapack_address("dpotrf")])
 
 
 @kernel
@@ -96,7 +96,9 @@ def _gather_matrix(s, order, place, first, rows, row_start, panel, indptr, indic
 
 
 @kernel
-def _apply_descendant(routines, d, s, pos, first, rows, row_start, panel, L, sign, local, work, scaled):
+def _apply_descendant(
+    routines, d, s, pos, first, rows, row_start, panel, L, sign, local, reach, work, scaled
+):  # fmt: skip
     """Subtract from panel s what supernode d contributes; returns the first row of d beyond s."""
     n_rows = row_start[d + 1] - row_start[d]
     width = first[d + 1] - first[d]
@@ -109,18 +111,25 @@ def _apply_descendant(routines, d, s, pos, first, rows, row_start, panel, L, sig
     for c in range(first[d], first[d + 1]):
         negative = negative or sign[c] < 0.0
     left = L[panel[d] + begin :]
+    right, ld_right = left, n_rows
     if negative:
+        right, ld_right = scaled, n
         for c in range(width):
             for i in range(n):
                 scaled[i + c * n] = L[panel[d] + begin + i + c * n_rows] * sign[first[d] + c]
-        call_fortran(routines[DGEMM], (N, T, m, n, width, 1.0, left, n_rows, scaled, n, 0.0, work, m))
-    else:
-        call_fortran(routines[DGEMM], (N, T, m, n, width, 1.0, left, n_rows, left, n_rows, 0.0, work, m))
     ld = row_start[s + 1] - row_start[s]
+    for i in range(m):
+        reach[i] = local[rows[row_start[d] + begin + i]]
+    if reach[m - 1] - reach[0] == m - 1:  # rows side by side: no detour; nobody reads above the diagonal
+        goal = L[panel[s] + reach[0] * (ld + 1) :]
+        args = (N, T, m, n, width, -1.0, left, n_rows, right, ld_right, 1.0, goal, ld)
+        call_fortran(routines[DGEMM], args)
+        return end
+    call_fortran(routines[DGEMM], (N, T, m, n, width, 1.0, left, n_rows, right, ld_right, 0.0, work, m))
     for j in range(n):
-        column = panel[s] + (rows[row_start[d] + begin + j] - first[s]) * ld
+        column = panel[s] + reach[j] * ld
         for i in range(j, m):
-            L[column + local[rows[row_start[d] + begin + i]]] -= work[i + j * m]
+            L[column + reach[i]] -= work[i + j * m]
     return end
 
 
@@ -153,11 +162,11 @@ def _factor_panel(routines, s, first, row_start, panel, L, sign, tiny, work, inf
 @kernel
 def factor(
     routines, order, place, first, row_start, rows, panel, super_of, indptr, indices, data, tiny,
-    L, sign, local, work, scaled, info,
+    L, sign, local, reach, work, scaled, info,
 ):  # fmt: skip
     """Numeric factorisation; returns -1, or the position of the first pivot that is zero to rounding.
 
-    Writes: L, sign. Scratch: local, work, scaled, info.
+    Writes: L, sign. Scratch: local, reach, work, scaled, info.
     """
     n_super = len(first) - 1
     head = np.full(n_super, -1, np.int64)  # descendants that reach supernode s next, as linked lists
@@ -169,7 +178,7 @@ def factor(
         while d != -1:
             following = link[d]
             pos[d] = _apply_descendant(
-                routines, d, s, pos, first, rows, row_start, panel, L, sign, local, work, scaled
+                routines, d, s, pos, first, rows, row_start, panel, L, sign, local, reach, work, scaled
             )
             if pos[d] < row_start[d + 1] - row_start[d]:
                 up = super_of[rows[row_start[d] + pos[d]]]
@@ -185,48 +194,6 @@ def factor(
     return -1
 
 
-@kernel
-def forward(routines, first, row_start, rows, panel, L, m, X, work):
-    """X := L^-1 X; X holds m numbers per unknown, side by side."""
-    for s in range(len(first) - 1):
-        ld, width = row_start[s + 1] - row_start[s], first[s + 1] - first[s]
-        own, below = X[first[s] * m :], ld - width
-        diagonal, low = L[panel[s] :], L[panel[s] + width :]
-        if m == 1:
-            call_fortran(routines[DTRSV], (LOWER, N, N, width, diagonal, ld, own, 1))
-            if below:
-                call_fortran(routines[DGEMV], (N, below, width, 1.0, low, ld, own, 1, 0.0, work, 1))
-        else:
-            call_fortran(routines[DTRSM], (R_SIDE, LOWER, T, N, m, width, 1.0, diagonal, ld, own, m))
-            if below:
-                call_fortran(routines[DGEMM], (N, T, m, below, width, 1.0, own, m, low, ld, 0.0, work, m))
-        for r in range(below):
-            i = rows[row_start[s] + width + r] * m
-            for c in range(m):
-                X[i + c] -= work[r * m + c]
-
-
-@kernel
-def backward(routines, first, row_start, rows, panel, L, m, X, work):
-    """X := L^-T X; X holds m numbers per unknown, side by side."""
-    for s in range(len(first) - 2, -1, -1):
-        ld, width = row_start[s + 1] - row_start[s], first[s + 1] - first[s]
-        own, below = X[first[s] * m :], ld - width
-        diagonal, low = L[panel[s] :], L[panel[s] + width :]
-        for r in range(below):
-            i = rows[row_start[s] + width + r] * m
-            for c in range(m):
-                work[r * m + c] = X[i + c]
-        if m == 1:
-            if below:
-                call_fortran(routines[DGEMV], (T, below, width, -1.0, low, ld, work, 1, 1.0, own, 1))
-            call_fortran(routines[DTRSV], (LOWER, T, N, width, diagonal, ld, own, 1))
-        else:
-            if below:
-                call_fortran(routines[DGEMM], (N, N, m, width, below, -1.0, work, m, low, ld, 1.0, own, m))
-            call_fortran(routines[DTRSM], (R_SIDE, LOWER, N, N, m, width, 1.0, diagonal, ld, own, m))
-
-
 class SingularMatrix(ArithmeticError):
     """A pivot is zero to rounding; `unknown` is its number in the matrix."""
 
@@ -238,7 +205,10 @@ class SingularMatrix(ArithmeticError):
 class SparseFactor:
     """Factor of a sparse symmetric matrix (stored in full); `solve` takes one or many right-hand sides.
 
-    `symbolic` of an earlier factor of a matrix with the same pattern saves the ordering.
+    Unknowns with a negative `node_of` are left out, with their rows and columns; solutions are zero there.
+
+    `symbolic` of an earlier factor of a matrix with the same pattern saves the ordering; with its `memory`
+    (its L) the new factor takes the place of the old one, which is lost.
     """
 
     def __init__(
@@ -247,20 +217,23 @@ class SparseFactor:
         node_of: Ints | None = None,
         *,
         symbolic: Symbolic | None = None,
+        memory: Floats | None = None,
         pivot_tolerance: float = 1e-14,
     ) -> None:
-        n = A.shape[0]
-        self.symbolic = symbolic or analyse(A, np.arange(n) if node_of is None else np.asarray(node_of))
-        self.routines = routine_addresses()
-        self.L = np.empty(self.symbolic.n_entries)
+        node_of = np.arange(A.shape[0]) if node_of is None else np.asarray(node_of)
+        self.symbolic = symbolic or analyse(A, node_of)
+        n = self.symbolic.n
+        self.L = np.empty(self.symbolic.n_entries) if memory is None else memory
         self.sign = np.ones(n)
         tiny = pivot_tolerance * (float(np.abs(A.diagonal()).max()) if n else 0.0)
         sym = self.symbolic
         n_work, n_scaled = _scratch_sizes(sym)
+        pattern = A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False)
+        scratch = np.zeros(n, np.int64), np.empty(n, np.int64), np.empty(n_work), np.empty(n_scaled)
         bad = factor(
-            self.routines, sym.order, sym.place, sym.first, sym.row_start, sym.rows, sym.panel, sym.super_of,
-            A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(np.float64), tiny, self.L,
-            self.sign, np.zeros(n, np.int64), np.empty(n_work), np.empty(n_scaled), np.zeros(1, np.int32),
+            routine_addresses(), sym.order, sym.place, sym.first, sym.row_start, sym.rows, sym.panel,
+            sym.super_of, *pattern, A.data.astype(np.float64, copy=False), tiny, self.L, self.sign,
+            *scratch, np.zeros(1, np.int32),
         )  # fmt: skip
         if bad >= 0:
             raise SingularMatrix(int(sym.order[bad]))
@@ -272,18 +245,10 @@ class SparseFactor:
 
     def solve(self, B: Floats) -> Floats:
         """A^-1 B for B (n,) or (n, m)."""
-        sym = self.symbolic
-        X = np.ascontiguousarray(np.asarray(B, dtype=np.float64)[sym.order])
-        m = 1 if X.ndim == 1 else X.shape[1]
-        if X.size == 0:
-            return np.zeros_like(B, dtype=np.float64)
-        flat = X.reshape(-1)
-        work = np.empty(max(1, int(np.max(np.diff(sym.row_start)))) * m)
-        forward(self.routines, sym.first, sym.row_start, sym.rows, sym.panel, self.L, m, flat, work)
-        if self.negative_pivots:
-            X *= self.sign if X.ndim == 1 else self.sign[:, None]
-        backward(self.routines, sym.first, sym.row_start, sym.rows, sym.panel, self.L, m, flat, work)
-        return X[sym.place]
+        B = np.asarray(B, dtype=np.float64)
+        sign = self.sign if self.negative_pivots else None
+        X = substitute(self.symbolic, self.L, sign, B.reshape(len(B), -1))
+        return X.reshape(B.shape)
 
 
 def _scratch_sizes(sym: Symbolic) -> tuple[int, int]:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, Protocol
 
@@ -45,7 +46,8 @@ def factorise(A: Any, kind: str = "symmetric", solver: str = "auto", node_of: In
     """Factor of a sparse symmetric matrix stored in full.
 
     kind : "spd" when A must be positive definite (anything else is an error), or "symmetric"
-    node_of : (n,) node of each unknown, for the ordering; found from the pattern when not given
+    node_of : (n,) node of each unknown, for the ordering; found from the pattern when not given. Unknowns
+        with a negative node are left out, with their rows and columns; solutions are zero there
     """
     require_solver(solver)
     if kind not in ("spd", "symmetric"):
@@ -53,7 +55,7 @@ def factorise(A: Any, kind: str = "symmetric", solver: str = "auto", node_of: In
     A = sp.csc_matrix(A)
     nodes = equal_columns(A) if node_of is None else np.asarray(node_of)
     try:
-        factor = FACTORS.get(solver, SparseFactor)(A, nodes)
+        factor = FACTORS[solver](A, nodes) if solver in FACTORS else SparseFactor(A, nodes)
     except SingularMatrix as problem:
         raise _singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None
     if kind == "spd" and factor.negative_pivots:
@@ -96,6 +98,11 @@ def equal_columns(A: Any) -> Ints:
     length = np.diff(A.indptr)
     new = (mark[1:] != mark[:-1]) | (length[1:] != length[:-1])
     return np.concatenate([[0], np.cumsum(new)])
+
+
+def largest_entry(A: Any) -> float:
+    """Largest absolute value of a sparse matrix, NaN when it has one; without a copy of it."""
+    return max(float(A.data.max()), -float(A.data.min())) if A.nnz else 0.0
 
 
 class SuperLUFactor:
@@ -178,4 +185,28 @@ class PardisoFactor:
         return np.asarray(self.pardiso.solve(self.upper, np.asfortranarray(B, dtype=float)))
 
 
-FACTORS: dict[str, Any] = {"superlu": SuperLUFactor, "cholmod": CholmodFactor, "pardiso": PardisoFactor}
+class PartFactor:
+    """Factor of the rows and columns that are not left out, by a solver that knows whole matrices only."""
+
+    def __init__(self, solver: Any, A: Any, node_of: Ints) -> None:
+        self.kept = np.flatnonzero(node_of >= 0)
+        whole = len(self.kept) == len(node_of)
+        part = A if whole else sp.csc_matrix(A[self.kept][:, self.kept])
+        self.factor: Factor = solver(part, node_of[self.kept])
+
+    @property
+    def negative_pivots(self) -> int:
+        return self.factor.negative_pivots
+
+    def solve(self, B: Floats) -> Floats:
+        B = np.asarray(B, dtype=float)
+        X = np.zeros_like(B)
+        X[self.kept] = self.factor.solve(B[self.kept])
+        return X
+
+
+FACTORS: dict[str, Any] = {
+    "superlu": partial(PartFactor, SuperLUFactor),
+    "cholmod": partial(PartFactor, CholmodFactor),
+    "pardiso": partial(PartFactor, PardisoFactor),
+}

@@ -27,7 +27,7 @@ class Symbolic:
     """
 
     order: Ints  # position in L -> unknown of A
-    place: Ints  # unknown of A -> position in L
+    place: Ints  # unknown of A -> position in L, -1 where the unknown is left out
     first: Ints  # (n_super+1,)
     row_start: Ints  # (n_super+1,)
     rows: Ints
@@ -219,9 +219,12 @@ def dissection(graph: sparse.csr_matrix) -> Ints:
 
 
 def node_graph(A: sparse.csc_matrix, node_of: Ints) -> sparse.csr_matrix:
-    """Graph of the nodes behind the unknowns of A, without loops; `node_of` numbers them 0, 1, ..."""
-    n_nodes = int(node_of.max()) + 1
-    select = sparse.csr_matrix((np.ones(len(node_of), np.int8), (node_of, np.arange(len(node_of)))))
+    """Graph of the nodes behind the unknowns of A, without loops; `node_of` is 0, 1, ... or -1 for none."""
+    n_nodes = int(node_of.max(initial=-1)) + 1
+    kept = np.flatnonzero(node_of >= 0)
+    select = sparse.csr_matrix(
+        (np.ones(len(kept), np.int8), (node_of[kept], kept)), shape=(n_nodes, len(node_of))
+    )
     pattern = sparse.csr_matrix((np.ones(A.nnz, np.int8), A.indices, A.indptr), shape=A.shape)
     graph = (select @ pattern.astype(bool) @ select.T.astype(bool)).tocsr()
     assert graph.shape == (n_nodes, n_nodes)
@@ -232,9 +235,14 @@ def node_graph(A: sparse.csc_matrix, node_of: Ints) -> sparse.csr_matrix:
 
 
 def analyse(A: sparse.csc_matrix, node_of: Ints) -> Symbolic:
-    """Order and supernodes of a symmetric matrix stored in full; `node_of[i]` is the node of unknown i."""
-    _, node_of = np.unique(node_of, return_inverse=True)
-    graph = node_graph(A, node_of)
+    """Order and supernodes of a symmetric matrix stored in full.
+
+    `node_of[i]` is the node of unknown i, or negative when its row and column are left out.
+    """
+    kept = np.flatnonzero(node_of >= 0)
+    numbers = np.full(len(node_of), -1, dtype=np.int64)
+    numbers[kept] = np.unique(node_of[kept], return_inverse=True)[1]
+    graph, node_of = node_graph(A, numbers), numbers[kept]
     start, neighbours = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
     weight_of_node = np.bincount(node_of).astype(np.int64)
     order = dissection(graph)
@@ -252,7 +260,7 @@ def analyse(A: sparse.csc_matrix, node_of: Ints) -> Symbolic:
     # every row of a supernode is a row of its first column, or a merged zero: bounded by the panel heights
     bound = _row_bound(begin, height, weight)
     row_start, rows = supernode_rows(start, neighbours, order, place, parent, begin, bound)
-    return _expand(node_of, order, weight, begin, row_start, rows)
+    return _expand(kept, len(numbers), node_of, order, weight, begin, row_start, rows)
 
 
 def _row_bound(begin: Ints, height: Ints, weight: Ints) -> int:
@@ -261,14 +269,16 @@ def _row_bound(begin: Ints, height: Ints, weight: Ints) -> int:
     return int(np.sum(tallest + np.diff(columns))) + 1
 
 
-def _expand(node_of: Ints, order: Ints, weight: Ints, begin: Ints, row_start: Ints, rows: Ints) -> Symbolic:
-    """From nodes to unknowns."""
+def _expand(
+    kept: Ints, n: int, node_of: Ints, order: Ints, weight: Ints, begin: Ints, row_start: Ints, rows: Ints
+) -> Symbolic:
+    """From nodes to unknowns, of which those `kept` (of n) have the nodes `node_of`."""
     offset = np.concatenate([[0], np.cumsum(weight)])
     by_node = np.argsort(node_of, kind="stable")
     node_first = np.concatenate([[0], np.cumsum(np.bincount(node_of))])
     unknowns = _ranges(node_first[order], weight)
-    dof_order = by_node[unknowns]
-    dof_place = np.empty_like(dof_order)
+    dof_order = kept[by_node[unknowns]]
+    dof_place = np.full(n, -1, dtype=np.int64)
     dof_place[dof_order] = np.arange(len(dof_order))
     dof_rows = _ranges(offset[rows], weight[rows])
     dof_row_start = np.concatenate([[0], np.cumsum(weight[rows])])[row_start]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from flexmbs.errors import Diagnostic, InputError, SolverError
-from flexmbs.fe.cholesky import SparseFactor
+from flexmbs.fe.cholesky import SingularMatrix, SparseFactor
 from flexmbs.fe.solvers import factorise
 from flexmbs.modal.ties import TiedModel
 
@@ -39,47 +39,44 @@ class Statics:
         if not model.heavy:
             raise massless_motion()
         self.pins = _pins(model)
-        self.rest = np.setdiff1d(np.arange(model.n), self.pins)
-        self.K_rest = self.unpinned(model.K)
+        self.node_of = model.node_of.copy()
+        self.node_of[self.pins] = -1
         self._held: dict[tuple[bytes, ...], Constrained] = {}
+        self._spare: SparseFactor | None = None
         try:
-            self.factor: Factor = factorise(self.K_rest.T, "spd", node_of=model.node_of[self.rest])
+            self.factor: Factor | None = factorise(model.K.T, "spd", node_of=self.node_of)
         except SolverError:
             raise singular_stiffness(model) from None
-        self.symbolic = self.factor.symbolic if isinstance(self.factor, SparseFactor) else None
         self._check_definite()
 
-    def release(self) -> None:
-        """Give back the memory of the factor; its ordering stays. No response can be computed afterwards."""
-        self._held.clear()
-        del self.factor
+    def refactor(self, A: sp.csr_matrix) -> Any:
+        """Factor of another symmetric matrix without the pins, in the place of that of K where it fits.
 
-    def unpinned(self, A: sp.csr_matrix) -> sp.csr_matrix:
-        """A symmetric matrix without the rows and columns of the pins."""
-        if not len(self.pins):
-            return A
-        place = np.full(self.model.n, -1, dtype=A.indices.dtype)
-        place[self.rest] = np.arange(len(self.rest))
-        columns = place[A.indices]
-        row_of = np.repeat(np.arange(self.model.n, dtype=A.indices.dtype), np.diff(A.indptr))
-        keep = (columns >= 0) & (place[row_of] >= 0)  # few entries go: faster than two slices
-        count = np.bincount(place[row_of[keep]], minlength=len(self.rest))
-        indptr = np.concatenate([[0], np.cumsum(count)])
-        return sp.csr_matrix((A.data[keep], columns[keep], indptr), shape=(len(self.rest), len(self.rest)))
+        No response can be computed afterwards.
+        """
+        K, old = self.model.K, self.factor or self._spare
+        self.factor, self._held, self._spare = None, {}, None
+        if isinstance(old, SparseFactor) and K.nnz == A.nnz and np.array_equal(K.indices, A.indices):
+            self._spare = old
+            try:
+                return SparseFactor(A.T, symbolic=old.symbolic, memory=old.L)
+            except SingularMatrix:
+                pass  # an unlucky shift for this order of pivots: let the solver choose
+        del old
+        return factorise(A.T, "symmetric", node_of=self.node_of)
 
     def _check_definite(self) -> None:
         """A mechanism makes the pinned matrix singular: the response to a random load is then wrong."""
-        load = np.random.default_rng(0).normal(size=(len(self.rest), 1))
-        response = self.factor.solve(load)
-        residual = np.linalg.norm(self.K_rest @ response - load) / np.linalg.norm(load)
-        if not residual < 1e-3:
+        load = np.random.default_rng(0).normal(size=(self.model.n, 1))
+        left = self.model.K @ self.pinned(load) - load
+        left[self.pins] = load[self.pins] = 0.0
+        if not np.linalg.norm(left) < 1e-3 * np.linalg.norm(load):
             raise singular_stiffness(self.model)
 
     def pinned(self, F: Floats) -> Floats:
         """Response (n_t, m) to loads F (n_t, m), zero at the pins."""
-        U = np.zeros((self.model.n, F.shape[1]))
-        U[self.rest] = self.factor.solve(np.ascontiguousarray(F[self.rest]))
-        return U
+        assert self.factor is not None
+        return self.factor.solve(F)
 
     def holding(self, C: sp.csr_matrix | None = None) -> Constrained:
         """The same body with the coordinates C u held; made once for the same coordinates."""
@@ -102,15 +99,22 @@ class Constrained:
         self.statics = statics
         self.model = statics.model
         self.C = C
-        self.KC = statics.pinned(C.T.toarray()) if C.shape[0] else np.zeros((self.model.n, 0))
+        KC = statics.pinned(C.T.toarray()) if C.shape[0] else np.zeros((self.model.n, 0))
+        self._moves = np.concatenate([KC, self.model.rigid], axis=1)
         CR = C @ self.model.rigid
         m, r = CR.shape
         A = np.zeros((m + r, m + r))
-        A[:m, :m] = C @ self.KC
+        A[:m, :m] = C @ KC
         A[:m, m:], A[m:, :m] = CR, CR.T
         self._inverse, self._scale = _pseudo_inverse(A, m)
         self.loose = self.model.rigid @ _null_space(CR)
         self.M_loose = self.model.M @ self.loose
+
+    @property
+    def dimension(self) -> int:
+        """Number of independent displacement fields of the held body, its loose rigid motions left out."""
+        held = int(np.linalg.matrix_rank((self.C @ self.C.T).toarray())) if self.C.shape[0] else 0
+        return self.model.n - held - self.loose.shape[1]
 
     def relieve(self, F: Floats) -> Floats:
         """Loads less the inertia forces of the rigid accelerations that they cause and C leaves."""
@@ -125,11 +129,13 @@ class Constrained:
         else:
             F = self.relieve(F)
             U = self.statics.pinned(F)
-        rhs = np.concatenate([-(self.C @ U), -(self.model.rigid.T @ F)])
-        if d is not None:
-            rhs[:m_c] += d
-        x = self._scale[:, None] * (self._inverse @ (self._scale[:, None] * rhs))
-        U = U + self.KC @ x[:m_c] + self.model.rigid @ x[m_c:]
+        balance = -(self.model.rigid.T @ F)
+        for _ in range(2):  # the second time takes back what rounding has left at the held coordinates
+            rhs = np.concatenate([-(self.C @ U), balance])
+            if d is not None:
+                rhs[:m_c] += d
+            U += self._moves @ (self._scale[:, None] * (self._inverse @ (self._scale[:, None] * rhs)))
+            balance = np.zeros_like(balance)
         if self.loose.shape[1]:
             U -= self.loose @ (self.M_loose.T @ U)
         return U

@@ -18,6 +18,7 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.sets import with_picked_sets
 from flexmbs.fe.shapes import build_shape
+from flexmbs.fe.solvers import largest_entry
 from flexmbs.modal.interfaces import TIES, Interface, check_separate, make_interface
 from flexmbs.modal.ties import marker_rows_of_nodes
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
@@ -85,7 +86,7 @@ def _finish(
     interfaces, found = _interfaces(recipe, mesh, fe.n_per_node == 6, found)
     fixed = _fixed(recipe, mesh, fe.n_per_node, found)
     for name, A in (("stiffness", fe.K_fe), ("mass", fe.M_fe)):
-        if A.nnz and not abs(A).max() < LARGEST:  # not even finite, or products of it would not be
+        if not largest_entry(A) < LARGEST:  # not even finite, or products of it would not be
             found.error("recipe.range", recipe.name, f"the {name} matrix is out of range", "check the units")
     found.raise_errors()
     if mesh is not fe.mesh:

@@ -97,3 +97,37 @@ def test_large_grid_agrees_with_superlu():
     A, node_of = grid_matrix((24, 18, 10), 3, seed=9)
     b = np.random.default_rng(10).normal(size=A.shape[0])
     np.testing.assert_allclose(SparseFactor(A, node_of).solve(b), splu(A).solve(b), rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 21])
+def test_any_number_of_right_hand_sides(columns):
+    """They are taken eight at a time; supernodes of all widths modulo the unrolled columns occur."""
+    A, node_of = grid_matrix((7, 6, 3), 3, seed=8)
+    shifted = (A - 3.0 * sparse.identity(A.shape[0])).tocsc()  # indefinite: signs matter
+    B = np.random.default_rng(9).normal(size=(A.shape[0], columns))
+    for matrix in (A, shifted):
+        expected = np.linalg.solve(matrix.toarray(), B)
+        error = np.abs(SparseFactor(matrix, node_of).solve(B) - expected).max()
+        assert error < 1e-10 * np.abs(expected).max()
+
+
+def test_unknowns_that_are_left_out():
+    """A negative node takes the row and column out; the solution is zero there, whatever the load."""
+    A, node_of = grid_matrix((6, 5), 3, seed=10)
+    out = np.array([0, 17, 18, 40, A.shape[0] - 1])
+    kept = np.setdiff1d(np.arange(A.shape[0]), out)
+    B = np.random.default_rng(11).normal(size=(A.shape[0], 3))
+    node_of[out] = -1
+    X = SparseFactor(A, node_of).solve(B)
+    assert not X[out].any()
+    np.testing.assert_allclose(X[kept], np.linalg.solve(A[kept][:, kept].toarray(), B[kept]), rtol=1e-8)
+
+
+def test_a_factor_in_the_memory_of_another():
+    A, node_of = grid_matrix((6, 5, 2), 3, seed=12)
+    old = SparseFactor(A, node_of)
+    shifted = (A - 0.5 * sparse.identity(A.shape[0])).tocsc()
+    new = SparseFactor(shifted, symbolic=old.symbolic, memory=old.L)
+    assert new.L is old.L
+    x = new.solve(np.ones(A.shape[0]))
+    np.testing.assert_allclose(shifted @ x, 1.0, rtol=1e-8)

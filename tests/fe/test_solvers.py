@@ -11,7 +11,7 @@ from flexmbs.errors import InputError, MissingComponentError, SolverError
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import material
 from flexmbs.fe.shapes import box
-from flexmbs.fe.solvers import SOLVERS, equal_columns, factorise, require_solver
+from flexmbs.fe.solvers import SOLVERS, equal_columns, factorise, largest_entry, require_solver
 
 STEEL = material("steel")
 INSTALLED = [name for name, (module, _) in SOLVERS.items() if not module or find_spec(module)]
@@ -78,3 +78,23 @@ def test_solvers_that_are_unknown_or_not_installed_are_named(monkeypatch, clampe
     for solver in ("cholmod", "pardiso"):
         with pytest.raises(MissingComponentError, match=SOLVERS[solver][0]):
             factorise(clamped[0], solver=solver)
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_unknowns_without_a_node_are_left_out(solver, block):
+    nodes = np.repeat(np.arange(block.mesh.n_nodes), 3)
+    held = block.dofs(block.mesh.node_sets["x_min"])
+    nodes[held] = -1
+    kept = np.flatnonzero(nodes >= 0)
+    B = np.random.default_rng(2).normal(size=(block.n_dof, 2))
+    X = factorise(block.K_fe, "spd", solver=solver, node_of=nodes).solve(B)
+    expected = np.linalg.solve(block.K_fe.toarray()[np.ix_(kept, kept)], B[kept])
+    assert not X[held].any()
+    np.testing.assert_allclose(X[kept], expected, rtol=1e-7, atol=1e-9 * np.abs(expected).max())
+
+
+def test_the_largest_entry_and_what_is_not_a_number():
+    A = sp.csc_array(np.array([[1.0, -3.0], [0.0, 2.0]]))
+    assert largest_entry(A) == 3.0 and largest_entry(sp.csc_array((2, 2))) == 0.0
+    A.data[0] = np.nan
+    assert np.isnan(largest_entry(A))
