@@ -130,8 +130,11 @@ def geometric_stiffness(
         return beam_geometric_stiffness(mesh, by_set, U_load, Phi)
     n_load, nf = U_load.shape[1], Phi.shape[1]
     total = np.zeros((n_load, nf * (nf + 1) // 2))
-    if mesh.n_cells and total.size:
-        _add_geometric(mesh, by_set, U_load, Phi, total, progress or (lambda fraction, text: None))
+    moving = U_load.any(axis=0)
+    if mesh.n_cells and moving.any() and nf:
+        part = np.zeros((int(moving.sum()), total.shape[1]))
+        _add_geometric(mesh, by_set, U_load[:, moving], Phi, part, progress or (lambda fraction, text: None))
+        total[moving] = part
     a, b = np.triu_indices(nf)
     K_geo = np.zeros((n_load, nf, nf))
     K_geo[:, a, b] = total

@@ -19,7 +19,7 @@ def fixed_interface_modes(
     held: Constrained, n: int | None, fmax: float | None, progress: Progress | None = None
 ) -> Modes:
     """Eigenmodes of the body with all its interface coordinates held."""
-    return lowest_modes(held.inverse_mass, held.model.M, n, fmax, progress)
+    return lowest_modes(held.respond, held.model.M, n, fmax, progress, held.dimension)
 
 
 def constraint_modes(held: Constrained, names: list[str]) -> Columns:

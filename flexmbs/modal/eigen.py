@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 BLOCK = 8
 TOLERANCE = 1e-7  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
+LEFT = 1e-8  # square of what must be left of a vector for one sweep of orthogonalisation to be enough
 FLOOR = 1e-15  # of the largest Ritz value: rounding of the operator
 MAX_VECTORS = 3000
 MAX_BYTES = 2**31  # of the basis, unless that leaves fewer than MIN_VECTORS
@@ -37,14 +38,16 @@ class Modes:
 
 
 def lowest_modes(
-    inverse_mass: Callable[[Floats], Floats],
+    respond: Callable[[Floats], Floats],
     M: sp.spmatrix,
     n: int | None = None,
     fmax: float | None = None,
     progress: Callable[[float, str], None] | None = None,
+    dimension: int | None = None,
 ) -> Modes:
-    """The lowest n modes, or all up to fmax [Hz], of the operator K^-1 M (`inverse_mass`), self-adjoint in M.
+    """The lowest n modes, or all up to fmax [Hz], of the operator K^-1 M; `respond` gives K^-1 F.
 
+    dimension : of the space of responses; what rounding leaves beyond it is not a mode
     Full reorthogonalisation; grows until the Ritz residuals of all wanted modes are below the tolerance.
     """
     size = M.shape[0]
@@ -52,14 +55,17 @@ def lowest_modes(
         n = min(n, size)
     if n == 0:
         return Modes(np.zeros(0), np.zeros((size, 0)))
-    basis = _Krylov(inverse_mass, M, min(BLOCK, size), 8 * (n or 16) + 8 * BLOCK)
+    block = BLOCK * min(max((n or 0) // 160, 1), 8)  # wide blocks orthogonalise many vectors faster
+    room = min(8 * (n or 16) + 8 * block, most_vectors(size) + 2 * block)
+    basis = _Krylov(respond, M, min(block, size), room, size if dimension is None else dimension)
     limit = np.inf if fmax is None else 1.0 / (2.0 * np.pi * fmax) ** 2
-    check_at = n or 1
+    check_at = 2 * (n or 0)  # never fewer, unless the space is exhausted
     while True:
         grown = basis.grow()
         if grown and basis.count < check_at and basis.count <= most_vectors(size):
             continue
-        check_at = basis.count + basis.count // 8  # a Ritz problem per block would cost more than the blocks
+        if basis.count**3 > 100 * size:  # a Ritz problem per block would cost more than the blocks
+            check_at = basis.count + basis.count // 8
         mu, W, residual = basis.ritz()
         good = residual <= np.maximum(TOLERANCE * mu, FLOOR * mu[0])
         wanted = len(mu) if n is None else n
@@ -90,10 +96,12 @@ def most_vectors(size: int) -> int:
 class _Krylov:
     """M-orthonormal block Krylov basis with the projection of the operator on it."""
 
-    def __init__(self, operator: Callable[[Floats], Floats], M: sp.spmatrix, block: int, room: int) -> None:
-        self.operator, self.M = operator, M
-        start = operator(np.random.default_rng(7).normal(size=(M.shape[0], block)))
-        self.count = 0
+    def __init__(
+        self, respond: Callable[[Floats], Floats], M: sp.spmatrix, block: int, room: int, dimension: int
+    ) -> None:
+        self.respond, self.M, self.dimension = respond, M, dimension
+        start = respond(np.random.default_rng(7).normal(size=(M.shape[0], block)))
+        self.count = self.older = 0  # vectors; those older than the last two blocks
         self._Q = np.empty((M.shape[0], min(room, M.shape[0] + block)), order="F")
         self._MQ = np.empty_like(self._Q)
         self.A = np.zeros((0, 0))
@@ -108,10 +116,14 @@ class _Krylov:
     def MQ(self) -> Floats:
         return self._MQ[:, : self.count]
 
-    def _orthonormal(self, V: Floats) -> tuple[Floats, Floats, Floats]:
+    def _orthonormal(
+        self, V: Floats, removed: float = 0.0, noise: float = 0.0
+    ) -> tuple[Floats, Floats, Floats]:
         """V made M-orthonormal and orthogonal to the basis, dependent directions dropped: new, M new, R.
 
-        Twice, because once is not enough near convergence; V = new R.
+        removed : largest length of what a column has lost to the basis already; a second sweep follows when
+            little is left of a direction, because rounding is much of that
+        noise : length at which a direction is nothing but rounding;  V = new R
         """
         total = np.eye(V.shape[1])
         largest = 0.0
@@ -121,10 +133,13 @@ class _Krylov:
             gram = V.T @ MV
             value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
             largest = max(largest, float(value.max(initial=0.0))) if sweep == 0 else 1.0
-            keep = value > 1e-26 * largest
+            keep = value > max(1e-26 * largest, noise**2 if sweep == 0 else 0.0)
+            keep[: max(len(value) + self.count - self.dimension, 0)] = False  # the smallest come first
             turn = vector[:, keep] / np.sqrt(value[keep])
             V, MV = V @ turn, MV @ turn
             total = (vector[:, keep] * np.sqrt(value[keep])).T @ total
+            if value.min(initial=np.inf) > LEFT * max(largest, removed**2):
+                break
         return V, MV, total
 
     def _append(self) -> None:
@@ -144,15 +159,22 @@ class _Krylov:
             return False
         before = self.count
         self._append()
-        image = self.operator(self.block)
-        H = self.MQ.T @ image
+        image = self.respond(self.M_block)
+        # without rounding the operator is symmetric, and leads from a block to its neighbours only
+        near = slice(self.older, self.count)
+        H = self._MQ[:, near].T @ image
+        own = H[before - self.older :]
         A = np.zeros((self.count, self.count))
         A[:before, :before] = self.A
-        A[:, before:] = H
-        A[before:, :] = H.T
-        A[before:, before:] = 0.5 * (H[before:] + H[before:].T)
+        A[near, before:] = H
+        A[before:, near] = H.T
+        A[before:, before:] = 0.5 * (own + own.T)
         self.A = A
-        self.block, self.M_block, self.residual_factor = self._orthonormal(image - self.Q @ H)
+        removed = float(np.max(np.linalg.norm(H, axis=0)))
+        noise = 10.0 * float(np.abs(own - own.T).max())
+        image -= self._Q[:, near] @ H
+        self.older = before
+        self.block, self.M_block, self.residual_factor = self._orthonormal(image, removed, noise)
         return self.block.shape[1] > 0
 
     def ritz(self) -> tuple[Floats, Floats, Floats]:

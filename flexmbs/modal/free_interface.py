@@ -23,7 +23,7 @@ def free_interface(
     """
     model = statics.model
     free = statics.holding()
-    modes = lowest_modes(free.inverse_mass, model.M, n, fmax, progress)
+    modes = lowest_modes(free.respond, model.M, n, fmax, progress, free.dimension)
     C = model.boundary
     attachment = free.respond(C.T.toarray()) if C.shape[0] else np.zeros((model.n, 0))
     labels = tuple(f"rigid {k + 1}" for k in range(free.loose.shape[1]))

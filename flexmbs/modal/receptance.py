@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.modal.basis import Basis, Columns, orthonormalise, rayleigh_ritz
+from flexmbs.modal.basis import Basis, Columns, independent, orthonormalise
 from flexmbs.modal.frame import apply_frame
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel
@@ -48,8 +48,8 @@ class BandError:
 class FullResponse:
     """Receptance of the full model at its interfaces, by a block Krylov iteration that begins at the basis.
 
-    The space of all reduced columns grows by K^-1 M applied to the static responses until the receptance no
-    longer changes; each block matches two more moments of the full model.
+    The space of all reduced columns grows by the static responses, then by K^-1 M applied to them again and
+    again, until the receptance no longer changes; each block matches two more moments of the full model.
     """
 
     def __init__(self, statics: Statics, columns: Columns, band_hz: float) -> None:
@@ -65,21 +65,30 @@ class FullResponse:
         self._iterate(statics)
 
     def _iterate(self, statics: Statics) -> None:
-        """Grow the space until the receptance stays; products of old columns are combined, not redone."""
+        """Grow the space, M-orthonormal, until the receptance stays."""
         K, M, free = self.model.K, self.model.M, statics.holding()
-        U = self.basis.U
-        MU, KU = M @ U, K @ U
-        block = free.respond(np.ascontiguousarray(self.rows.T))
+        U = [self.basis.U]
+        MU = [M @ self.basis.U]
+        C, K_r = self.rows @ self.basis.U, np.diag(self.basis.omega2)
+        load = np.ascontiguousarray(self.rows.T)
         for _ in range(MAX_BLOCKS):
-            block = free.inverse_mass(block)
-            M_block = M @ block
-            size = np.sqrt(np.einsum("ij,ij->j", block, M_block))
-            block, M_block = block / size, M_block / size
-            U, MU = np.concatenate([U, block], axis=1), np.concatenate([MU, M_block], axis=1)
-            KU = np.concatenate([KU, K @ block], axis=1)
-            turn, omega2, _ = rayleigh_ritz(U.T @ MU, U.T @ KU, [""] * U.shape[1])
-            U, MU, KU = U @ turn, MU @ turn, KU @ turn
-            new = self.of(U, omega2).at(self.frequencies)
+            response = free.respond(load)
+            load = M @ response
+            size = np.sqrt(np.maximum(np.einsum("ij,ij->j", response, load), 0.0))
+            scale = 1.0 / np.where(size > 0.0, size, 1.0)
+            response, load = response * scale, load * scale
+            block, M_block = remainder(response, load, U, MU)
+            if not block.shape[1]:  # nothing is left to be found
+                self.change = 0.0
+                break
+            K_block = K @ block
+            cross = np.concatenate([known.T @ K_block for known in U])
+            K_r = np.block([[K_r, cross], [cross.T, block.T @ K_block]])
+            C = np.concatenate([C, self.rows @ block], axis=1)
+            U.append(block)
+            MU.append(M_block)
+            omega2, turn = np.linalg.eigh(0.5 * (K_r + K_r.T))
+            new = self._with_rigid(C @ turn, np.maximum(omega2, 0.0)).at(self.frequencies)
             self.change = float(np.max(relative_difference(self.response, new)))
             self.response = new
             if self.change < SOLVED:
@@ -87,8 +96,13 @@ class FullResponse:
 
     def of(self, U: Floats, omega2: Floats) -> ModalReceptance:
         """Receptance of elastic modes U (n_t, nf) together with the rigid motions."""
-        C = np.concatenate([self.rows @ self.model.rigid, self.rows @ U], axis=1)
-        return ModalReceptance(C, np.concatenate([np.zeros(self.model.rigid.shape[1]), omega2]))
+        return self._with_rigid(self.rows @ U, omega2)
+
+    def _with_rigid(self, C: Floats, omega2: Floats) -> ModalReceptance:
+        rigid = self.rows @ self.model.rigid
+        return ModalReceptance(
+            np.concatenate([rigid, C], axis=1), np.concatenate([np.zeros(rigid.shape[1]), omega2])
+        )
 
     def error_of_basis(self, basis: Basis) -> BandError:
         return self.error_of(self.of(basis.U, basis.omega2))
@@ -98,6 +112,15 @@ class FullResponse:
         error = relative_difference(modes.at(self.frequencies), self.response)
         worst = int(np.argmax(error))
         return BandError(float(error[worst]), float(self.frequencies[worst]), self.band_hz, self.change)
+
+
+def remainder(block: Floats, M_block: Floats, U: list[Floats], MU: list[Floats]) -> tuple[Floats, Floats]:
+    """What a block of columns of unit size has outside of the M-orthonormal spaces U; and M times it."""
+    for known, M_known in zip(U, MU, strict=True):
+        part = M_known.T @ block
+        block, M_block = block - known @ part, M_block - M_known @ part
+    turn, _ = independent(block.T @ M_block, [""] * block.shape[1])
+    return block @ turn, M_block @ turn
 
 
 def relative_difference(H: Floats, H_full: Floats) -> Floats:

@@ -71,7 +71,10 @@ def tie(
     G = _transformation(points, K.shape[0], n_per_node, interfaces, kept, slots)
     rows = {item.name: _marker_rows(points, n_per_node, item, slots, G) for item in interfaces}
     plain = len(kept) == K.shape[0]
-    K_t, M_t = (_rows_of_symmetric(A if plain else G.T @ (A @ G)) for A in (K, M))
+    G_T = sp.csc_matrix(G.T)  # products of mixed formats convert the large factor
+    K_t, M_t = (
+        _rows_of_symmetric(A) if plain else sp.csr_matrix(G_T @ (sp.csc_matrix(A) @ G)) for A in (K, M)
+    )
     R = _rigid_motions(points, n_per_node, fixed, absent)
     rigid, heavy = _orthonormal(_to_tied(R, points, n_per_node, kept, slots, interfaces), M_t)
     by_name = {item.name: item for item in interfaces}

@@ -269,3 +269,23 @@ def test_a_spinning_beam_without_inertia_about_its_axis_is_refused():
     points = np.zeros((1, 3))
     with pytest.raises(InputError):
         Statics(tie(K + M * 0, M, points, 6))
+
+
+def test_lanczos_finds_all_modes_of_a_space_and_no_more():
+    """The space of the held body is exhausted: what rounding leaves of it must not count as a mode."""
+    _, model = small(("rbe2", "rbe2"), divisions=(6, 4, 3))
+    statics = Statics(model)
+    modes = craig_bampton(statics, 10_000, None)[2]
+    N = scipy.linalg.null_space(model.boundary.toarray())
+    K, M = dense(model)
+    exact = scipy.linalg.eigh(N.T @ K @ N, N.T @ M @ N, eigvals_only=True)
+    assert len(modes.omega2) == len(exact) == model.n - 12
+    assert np.allclose(modes.omega2, exact, rtol=1e-8)
+
+
+def test_held_coordinates_stay_at_rest_to_the_last_digit():
+    _, model = small(("rbe3", "rbe3"))
+    held = Statics(model).holding(model.boundary)
+    U = held.respond(np.random.default_rng(3).normal(size=(model.n, 5)))
+    moved = np.abs(model.boundary @ U).max() / np.abs(U).max()
+    assert moved < 3e-15  # rounding; 6e-14 without the second correction
