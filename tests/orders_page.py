@@ -30,9 +30,9 @@ problems with known numbers are on the page [validation](validation.md), other p
 ELEMENTS_TEXT = """\
 ## Elements
 
-A box with slipping walls has an exact shear mode, omega^2 = G/rho (pi^2/a^2 + pi^2/b^2), and under the inertia
-forces of that mode an exact displacement. An element of order p gives omega^2 to 2 p and displacements to
-p + 1 or better. Frequencies come from above.
+A box with slipping walls has an exact shear mode, omega^2 = G/rho (pi^2/a^2 + pi^2/b^2), and under the
+inertia forces of that mode an exact displacement. An element of order p gives omega^2 to 2 p and
+displacements to p + 1 or better. Frequencies come from above.
 """
 
 REDUCTION_TEXT = """\

@@ -20,9 +20,8 @@ COLUMNS = (
 HEAD = """\
 # Validation
 
-This page is made by a command, from what the program answered:
-
-    flexmbs verify --json > verify.json && python -m tests.validation_page verify.json
+This page is made by `flexmbs verify --json > verify.json` and `python -m tests.validation_page verify.json`
+from what the program answered.
 
 The {problems} reference problems travel with the package (`cases/reference`), each with its source and the
 way it was checked. Those of bodies (`fe-...`) are reduced anew by recipes and compared with the numbers of
