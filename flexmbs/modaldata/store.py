@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flexmbs import __version__, hdf5
-from flexmbs.errors import Diagnostic, InputError
-from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.modaldata.data import InterfaceData, ModalData, StaticStress
+from flexmbs.modaldata.mesh_store import read_mesh, safe, write_mesh
 from flexmbs.modaldata.validate import Reader, check
 
 FORMAT = "flexmbs-modal"
@@ -74,36 +72,10 @@ def save(modal: ModalData, path: str | Path, *, overwrite: bool) -> None:
     hdf5.build_file(path, fill, format=FORMAT, version=VERSION, overwrite=overwrite)
 
 
-def write_mesh(group: hdf5.Group, mesh: Mesh) -> None:
-    """`/mesh`: nodes, cells, drawing surface and sets."""
-    hdf5.dataset(group, "points", mesh.points, units="m")
-    hdf5.dataset(group, "node_number", mesh.node_number)
-    cells = group.create_group("cells")
-    hdf5.attributes(cells, order=list(mesh.cells), source=mesh.source)
-    numbers = group.create_group("cell_number")
-    for kind, rows in mesh.cells.items():
-        hdf5.dataset(cells, kind, rows)
-        hdf5.dataset(numbers, kind, mesh.cell_number[kind])
-    hdf5.dataset(group, "surface", mesh.surface())
-    sets = group.create_group("sets")
-    nodes = sets.create_group("nodes")
-    for name, rows in mesh.node_sets.items():
-        hdf5.dataset(nodes, _safe(name), rows)
-    for label, table in (("faces", mesh.face_sets), ("cells", mesh.cell_sets)):
-        part = sets.create_group(label)
-        for name, by_kind in table.items():
-            hdf5.write_tree(part.create_group(_safe(name)), by_kind)
-
-
-def _safe(name: str) -> str:
-    """A set name as a path component."""
-    return name.replace("/", "|") if name not in (".", "..", "") else f"_{name}"
-
-
 def _write_material(group: hdf5.Group, materials: Mapping[str, Mapping[str, float]]) -> None:
     units = {"E": "Pa", "rho": "kg/m^3"}
     for name, values in materials.items():
-        part = group.create_group(_safe(name))
+        part = group.create_group(safe(name))
         for key, value in values.items():
             hdf5.dataset(part, key, np.asarray(value, dtype=float), units=units.get(key, "1"))
 
@@ -113,7 +85,7 @@ def _write_interfaces(
 ) -> None:
     hdf5.attributes(group, order=list(interfaces))
     for name, item in interfaces.items():
-        part = group.create_group(_safe(name))
+        part = group.create_group(safe(name))
         hdf5.attributes(part, type=item.type, dofs=item.dofs)
         hdf5.dataset(part, "position", item.position, units="m")
         hdf5.dataset(part, "rotation", item.rotation)
@@ -191,7 +163,7 @@ def load(path: str | Path) -> ModalData:
 
 def _read(reader: Reader, source: str) -> ModalData:
     integrals = _read_inertia(reader)
-    mesh = _read_mesh(reader)
+    mesh = read_mesh(reader)
     nf, n = integrals.nf, mesh.n_nodes
     interfaces = {}
     for name in reader.names("interfaces"):
@@ -258,41 +230,3 @@ def _read_inertia(reader: Reader) -> ShapeIntegrals:
         shapes["K_geo"] = (0, None, None)
     values = {name: reader.floats(f"inertia/{name}", shape) for name, shape in shapes.items()}
     return ShapeIntegrals(mass=float(reader.floats("inertia/mass", ())), loads=loads, **values)
-
-
-def _read_mesh(reader: Reader) -> Mesh:
-    points = reader.floats("mesh/points", (None, 3))
-    n = len(points)
-    cells, numbers = {}, {}
-    for kind in reader.cell_types():
-        cells[kind] = reader.cell_rows(kind, n)
-        numbers[kind] = reader.indices(f"mesh/cell_number/{kind}", (len(cells[kind]),), None)
-    sets = reader.tree("mesh/sets")
-    try:
-        return Mesh(
-            points,
-            cells,
-            node_number=reader.indices("mesh/node_number", (n,), None),
-            cell_number=numbers,
-            node_sets={k: reader.in_range(v, n, f"set {k}") for k, v in sets.get("nodes", {}).items()},
-            face_sets=_by_kind(reader, sets.get("faces", {}), cells),
-            cell_sets=_by_kind(reader, sets.get("cells", {}), cells),
-            source=reader.text_attribute("mesh/cells", "source"),
-        )
-    except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(Diagnostic("modal.mesh", reader.name, f"/mesh is damaged: {error}")) from None
-
-
-def _by_kind(
-    reader: Reader, table: Mapping[str, Any], cells: Mapping[str, NDArray[np.int64]]
-) -> dict[str, dict[str, NDArray[np.int64]]]:
-    result: dict[str, dict[str, NDArray[np.int64]]] = {}
-    for name, by_kind in table.items():
-        result[name] = {}
-        for kind, rows in by_kind.items():
-            if kind not in cells:
-                reader.refuse(f"set {name} names cells of type {kind}, of which there are none")
-            array = np.asarray(rows)
-            reader.in_range(array[:, 0] if array.ndim == 2 else array, len(cells[kind]), f"set {name}")
-            result[name][kind] = array.astype(np.int64)
-    return result

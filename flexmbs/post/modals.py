@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.materials import Material, material
 from flexmbs.modaldata import ModalData
 from flexmbs.post.record import Record, table
 
@@ -36,3 +37,15 @@ def body_modal(
         what = f'body "{name}" has {nf} modes in the result, its modal data has {data.nf}'
         raise InputError(Diagnostic("animate.modes", str(path), what, "use the modal data of the run"))
     return data
+
+
+def materials_of(modal: ModalData) -> Mapping[str, Material]:
+    """Isotropic materials by cell set."""
+    found = {}
+    for name, values in modal.materials.items():
+        if not {"E", "nu", "rho"} <= set(values):
+            what = f'material "{name}" is not isotropic, or its numbers are not in the modal data'
+            raise InputError(Diagnostic("export.material", modal.source, what, "reduce from a mesh"))
+        spec = {"young": values["E"], "poisson": values["nu"], "density": values["rho"]}
+        found[name] = material(spec)
+    return {"": next(iter(found.values()))} if len(found) == 1 else found

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.modaldata import ModalData
+from flexmbs.post.beam_skin import beam_surface, fibre_stress
 from flexmbs.post.modals import body_modal
 from flexmbs.post.record import Floats, Record
 from flexmbs.post.static_part import neighbours, static_amounts
@@ -25,6 +26,9 @@ from flexmbs.post.stress import (
     strain,
     von_mises,
 )
+
+#: what the number of a point counts
+KINDS = {"nodes": "node", "cells": "cell", "fibres": "node"}
 
 
 @dataclass(frozen=True)
@@ -101,15 +105,15 @@ def recover(
         raise InputError(
             Diagnostic("stress.range", record.path.name, what, f"it ends at {record.time[-1]:g} s")
         )
-    q, stress = _terms(record, body, data, modal or {}, inside, notes)
-    places, number = points_of(data)
+    at, own, places, number = points_of(data, notes)
+    q, stress = _terms(record, body, data, own, modal or {}, inside, notes)
     found = envelope(q, stress, progress)
     gap = apart if apart is not None else 0.05 * float(np.linalg.norm(np.ptp(places, axis=0)))
     spots = hot_spots(found.von_mises, places, count, gap)
     material = next(iter(data.materials.values())) if len(data.materials) == 1 else {}
     return Recovery(
         body,
-        data.stress_at,
+        at,
         record.time[inside],
         q,
         places,
@@ -127,38 +131,51 @@ def _terms(
     record: Record,
     body: str,
     data: ModalData,
+    own: Floats,
     given: Mapping[str, str | Path],
     inside: Any,
     notes: list[str],
 ) -> tuple[Floats, Floats]:
     """Coordinates (time, term) and stresses (term, point, 6) of the modes and of what they miss (F53)."""
     modals = {body: data} | {name: body_modal(record, name, given, []) for name in neighbours(record, body)}
+    q = np.ascontiguousarray(record.require(f"bodies/{body}/q")[inside])
+    if own is not data.stress:  # of fibres, for which the data have no static part
+        return q, own
     static = static_amounts(record, body, modals, notes, inside)
-    q = np.hstack([record.require(f"bodies/{body}/q")[inside], static])
-    assert data.stress is not None
     if not static.shape[1] or data.static_stress is None:
-        return np.ascontiguousarray(q), data.stress
-    return np.ascontiguousarray(q), np.concatenate([data.stress, data.static_stress.stress])
+        return q, own
+    return np.hstack([q, static]), np.concatenate([own, data.static_stress.stress])
 
 
-def points_of(data: ModalData) -> tuple[Floats, Ints]:
-    """Places and numbers of the points of the stress modes."""
+def points_of(data: ModalData, notes: list[str]) -> tuple[str, Floats, Floats, Ints]:
+    """What the points are, stress modes there (mode, point, 6), places and numbers.
+
+    Beams: the outline of their sections at the ends of the cells, with the numbers of the nodes.
+    """
     mesh = data.mesh
+    assert data.stress is not None
+    if len(mesh.cells.get("beam2", ())):
+        fibres = fibre_stress(data)
+        if fibres is not None:
+            surface, _, nodes = beam_surface(data)
+            return "fibres", fibres, surface.points, mesh.node_number[nodes]
+        notes.append("stresses of these beams are means over their sections, without bending: reduce again")
     if data.stress_at == "nodes":
-        return mesh.points, mesh.node_number
+        return "nodes", data.stress, mesh.points, mesh.node_number
     centres = [mesh.points[cells].mean(axis=1) for cells in mesh.cells.values()]
-    return np.concatenate(centres), np.concatenate([mesh.cell_number[kind] for kind in mesh.cells])
+    numbers = np.concatenate([mesh.cell_number[kind] for kind in mesh.cells])
+    return "cells", data.stress, np.concatenate(centres), numbers
 
 
 def point_index(found: Recovery, number: int) -> int:
-    """Index of a node (or cell) by its number in the mesh file."""
+    """Index of a node (or cell) by its number in the mesh file; of fibres, that of the largest stress."""
     places = np.flatnonzero(found.number == number)
     if not len(places):
-        kind = found.at.rstrip("s")
+        kind = KINDS[found.at]
         what = f"there is no {kind} {number}"
         span = f"numbers run from {found.number.min()} to {found.number.max()}"
         raise InputError(Diagnostic("stress.no_point", found.body, what, span))
-    return int(places[0])
+    return int(places[np.argmax(found.envelope.von_mises[places])])
 
 
 def histories(found: Recovery, points: Sequence[int]) -> dict[str, dict[str, Floats]]:
@@ -211,7 +228,7 @@ def summary(
 
 def as_text(done: dict[str, Any]) -> str:
     """Tables for people, stresses in MPa, places in millimetres."""
-    kind = done["at"].rstrip("s")
+    kind = KINDS[done["at"]]
     safety = "  safety" if "yield" in done else ""
     head = f"{kind:>9}         x         y         z  [mm]   von Mises   principal max ... min [MPa]"
     head += "    time [s]" + safety

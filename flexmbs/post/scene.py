@@ -166,7 +166,7 @@ def result_scene(
     for k, name in enumerate(record.bodies):
         colour = body_colour(record, name, COLOURS[k % len(COLOURS)])
         body = _body(record, name, modals.get(name), colour, limit, notes)
-        if body.skin is not None and body.skin.stress is not None:
+        if body.skin is not None and body.skin.static is not None:
             body = replace(body, static=static_amounts(record, name, modals, notes))
         bodies.append(body)
     scene = Scene(record.title, record.time, bodies, notes=notes, up=up_axis(record.case.get("gravity")))
@@ -291,5 +291,5 @@ def _joint(record: Record, name: str, bodies: list[SceneBody], size: float) -> S
             place = rotation @ (numbers(data["point"]) - numbers(pose.get("pos")))
         if data.get("axis") is not None:
             rotation = rotation @ shortest_rotation(data["axis"])
-        return SceneJoint(name, kind, number, place, rotation, joint_symbol(kind, 2.4 * size), Phi)
+        return SceneJoint(name, kind, number, place, rotation, joint_symbol(kind, 1.7 * size), Phi)
     return None

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.skin import skin_faces, triangles_of_faces
 from flexmbs.modaldata import ModalData
+from flexmbs.post.beam_skin import beam_surface, fibre_stress
 from flexmbs.post.visuals import Floats, Ints, TriMesh, ellipsoid
-from flexmbs.spatial import skew
 
 #: corners and mid-nodes of a face in the order of its rim
 RIM = {
@@ -21,7 +20,6 @@ RIM = {
     9: (0, 4, 1, 5, 2, 6, 3, 7),
 }
 MAX_VERTICES = 20_000
-RING = 10  # points around a beam
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,12 @@ class Skin:
 
 
 def skin_of(modal: ModalData, limit: int = MAX_VERTICES) -> Skin:
-    """Skin of a solid, tubes along beams, or small balls at the nodes of a body without elements."""
+    """Skin of a solid, sections along beams, or small balls at the nodes of a body without elements."""
     if any(kind != "beam2" for kind, cells in modal.mesh.cells.items() if len(cells)):
         return _solid(modal, limit)
     if len(modal.mesh.cells.get("beam2", ())):
-        return _beams(modal)
+        mesh, Phi, nodes = beam_surface(modal)
+        return Skin(mesh, Phi, nodes, fibre_stress(modal), n_full=len(mesh.points))
     return _balls(modal)
 
 
@@ -153,40 +152,6 @@ def _cubes(points: Floats, low: Floats, width: float) -> Ints:
     cell = np.floor((points - low) / width).astype(np.int64)
     n = cell.max(axis=0) + 1
     return (cell[:, 0] * n[1] + cell[:, 1]) * n[2] + cell[:, 2]
-
-
-def _beams(modal: ModalData) -> Skin:
-    """Tubes: a ring of points turns with the section, `Phi + Psi x offset`."""
-    cells, X = modal.mesh.cells["beam2"], modal.mesh.points
-    radius = beam_radius(modal.mesh)
-    ends = cells.ravel()
-    axis = np.repeat(X[cells[:, 1]] - X[cells[:, 0]], 2, axis=0)
-    axis /= np.linalg.norm(axis, axis=1, keepdims=True)
-    other = np.where(np.abs(axis[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-    y = np.cross(axis, other)
-    y /= np.linalg.norm(y, axis=1, keepdims=True)
-    z = np.cross(axis, y)
-    angle = 2.0 * np.pi * np.arange(RING) / RING
-    offset = radius * (np.cos(angle)[:, None] * y[:, None] + np.sin(angle)[:, None] * z[:, None])
-    points = (X[ends][:, None] + offset).reshape(-1, 3)
-    Phi = np.repeat(modal.Phi[:, ends, None], RING, axis=2)
-    if modal.Psi is not None:
-        Phi = Phi - np.einsum("nrij,anj->anri", skew(offset), modal.Psi[:, ends])
-    ring = np.arange(RING)
-    low = (2 * RING * np.arange(len(cells)))[:, None] + ring
-    low_next, high, high_next = np.roll(low, -1, 1), low + RING, np.roll(low, -1, 1) + RING
-    triangles = np.stack([low, low_next, high_next, low, high_next, high], axis=-1).reshape(-1, 3)
-    edges = np.stack([low, low_next], axis=-1).reshape(-1, 2)
-    mesh = TriMesh(points, triangles, edges)
-    nodes = np.repeat(ends, RING)
-    return Skin(mesh, Phi.reshape(len(modal.Phi), -1, 3), nodes, n_full=len(points))
-
-
-def beam_radius(mesh: Mesh) -> float:
-    """Radius of the circle of the same area as the section; 2 % of the length where no section is known."""
-    A = np.asarray(getattr(getattr(mesh, "beam", None), "A", 0.0), dtype=float)
-    size = float(np.ptp(mesh.points, axis=0).max())
-    return float(np.sqrt(A.mean() / np.pi)) if np.all(A > 0.0) else 0.02 * size
 
 
 def _balls(modal: ModalData) -> Skin:

@@ -8,7 +8,8 @@ from flexmbs.fe.stress import stress_modes
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import tie
 from flexmbs.modaldata import ModalData
-from flexmbs.post.export.loads import as_interface, body_loads, fe_model, materials_of
+from flexmbs.post.export.loads import as_interface, body_loads, fe_model
+from flexmbs.post.modals import materials_of
 from flexmbs.post.record import Record
 from flexmbs.post.recovery import recover, summary
 from flexmbs.post.static_part import load_factors

@@ -14,8 +14,8 @@ from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.hdf5 import atomic_file
 from flexmbs.modal.ties import rigid_field
 from flexmbs.modaldata import ModalData
-from flexmbs.post.export.loads import BodyLoads, body_loads, materials_of
-from flexmbs.post.modals import body_modal
+from flexmbs.post.export.loads import BodyLoads, body_loads
+from flexmbs.post.modals import body_modal, materials_of
 from flexmbs.post.record import Record
 
 #: names of our elements in Abaqus, which orders their nodes as VTK does

@@ -15,12 +15,12 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.assembly import FeModel, assemble
-from flexmbs.fe.materials import Material, material
 from flexmbs.ffrf.mass import mass_matrix, quadratic_velocity_forces
 from flexmbs.modal.interfaces import Interface
 from flexmbs.modal.place import rows_at_node, rows_at_point
 from flexmbs.modal.ties import marker_rows_of_nodes, rigid_field
 from flexmbs.modaldata import InterfaceData, ModalData
+from flexmbs.post.modals import materials_of
 from flexmbs.post.record import Floats, Record, table
 from flexmbs.post.wrenches import Wrench, wrenches_on
 from flexmbs.spatial import quat_to_matrix
@@ -121,18 +121,6 @@ def _sum(first: Wrench | None, second: Wrench) -> Wrench:
 def fe_model(modal: ModalData) -> FeModel:
     """The finite-element model of the body, assembled again from what its data hold."""
     return assemble(modal.mesh, materials_of(modal), modal.mass_formalism)
-
-
-def materials_of(modal: ModalData) -> Mapping[str, Material]:
-    """Isotropic materials by cell set."""
-    found = {}
-    for name, values in modal.materials.items():
-        if not {"E", "nu", "rho"} <= set(values):
-            what = f'material "{name}" is not isotropic, or its numbers are not in the modal data'
-            raise InputError(Diagnostic("export.material", modal.source, what, "reduce from a mesh"))
-        spec = {"young": values["E"], "poisson": values["nu"], "density": values["rho"]}
-        found[name] = material(spec)
-    return {"": next(iter(found.values()))} if len(found) == 1 else found
 
 
 def inertia_forces(record: Record, modal: ModalData, model: FeModel, state: BodyState) -> Floats:

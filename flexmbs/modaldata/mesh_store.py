@@ -1,0 +1,112 @@
+"""`/mesh` of the file `*.modal.h5`: nodes, cells, sections of beams, drawing surface and sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs import hdf5
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.beams import BeamData
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.sections import Section
+from flexmbs.modaldata.validate import Reader
+
+#: numbers that the shapes of sections are given by
+SIZES = {"": 0, "rectangle": 2, "circle": 1, "tube": 2}
+
+
+def write_mesh(group: hdf5.Group, mesh: Mesh) -> None:
+    """`/mesh`: nodes, cells, drawing surface and sets."""
+    hdf5.dataset(group, "points", mesh.points, units="m")
+    hdf5.dataset(group, "node_number", mesh.node_number)
+    cells = group.create_group("cells")
+    hdf5.attributes(cells, order=list(mesh.cells), source=mesh.source)
+    numbers = group.create_group("cell_number")
+    for kind, rows in mesh.cells.items():
+        hdf5.dataset(cells, kind, rows)
+        hdf5.dataset(numbers, kind, mesh.cell_number[kind])
+    hdf5.dataset(group, "surface", mesh.surface())
+    if mesh.beam is not None:
+        _write_beam(group.create_group("beam"), mesh.beam)
+    sets = group.create_group("sets")
+    nodes = sets.create_group("nodes")
+    for name, rows in mesh.node_sets.items():
+        hdf5.dataset(nodes, safe(name), rows)
+    for label, table in (("faces", mesh.face_sets), ("cells", mesh.cell_sets)):
+        part = sets.create_group(label)
+        for name, by_kind in table.items():
+            hdf5.write_tree(part.create_group(safe(name)), by_kind)
+
+
+def _write_beam(group: hdf5.Group, beam: BeamData) -> None:
+    """What pictures and stresses of beams need: axes of the cells, section."""
+    section = beam.section
+    hdf5.attributes(group, shape=section.shape, theory=beam.theory, rotary_inertia=int(beam.rotary_inertia))
+    hdf5.dataset(group, "axes", beam.axes)
+    hdf5.dataset(group, "section", np.array([section.A, section.Iy, section.Iz, section.J]), units="m^2, m^4")
+    hdf5.dataset(group, "size", np.array(section.size, dtype=float), units="m")
+    hdf5.dataset(group, "shear_factor", np.array(section.shear_factor or (), dtype=float))
+
+
+def _read_beam(reader: Reader, n_cells: int) -> BeamData | None:
+    """None where the file has no beams, or is of an earlier program."""
+    if not reader.has("mesh/beam"):
+        return None
+    A, Iy, Iz, J = reader.floats("mesh/beam/section", (4,)).tolist()
+    size = tuple(reader.floats("mesh/beam/size", (None,)).tolist())
+    factor = reader.floats("mesh/beam/shear_factor", (None,)).tolist()
+    shape = reader.text_attribute("mesh/beam", "shape")
+    if min(A, Iy, Iz) <= 0.0 or SIZES.get(shape) != len(size) or len(factor) not in (0, 2):
+        reader.refuse("/mesh/beam is no section")
+    section = Section(A, Iy, Iz, J, (factor[0], factor[1]) if factor else None, shape, size)
+    rotary = bool(reader.int_attribute("mesh/beam", "rotary_inertia"))
+    axes = reader.floats("mesh/beam/axes", (n_cells, 3, 3))
+    return BeamData(section, axes, reader.text_attribute("mesh/beam", "theory"), rotary)
+
+
+def safe(name: str) -> str:
+    """A set name as a path component."""
+    return name.replace("/", "|") if name not in (".", "..", "") else f"_{name}"
+
+
+def read_mesh(reader: Reader) -> Mesh:
+    points = reader.floats("mesh/points", (None, 3))
+    n = len(points)
+    cells, numbers = {}, {}
+    for kind in reader.cell_types():
+        cells[kind] = reader.cell_rows(kind, n)
+        numbers[kind] = reader.indices(f"mesh/cell_number/{kind}", (len(cells[kind]),), None)
+    sets = reader.tree("mesh/sets")
+    try:
+        return Mesh(
+            points,
+            cells,
+            node_number=reader.indices("mesh/node_number", (n,), None),
+            cell_number=numbers,
+            node_sets={k: reader.in_range(v, n, f"set {k}") for k, v in sets.get("nodes", {}).items()},
+            face_sets=_by_kind(reader, sets.get("faces", {}), cells),
+            cell_sets=_by_kind(reader, sets.get("cells", {}), cells),
+            source=reader.text_attribute("mesh/cells", "source"),
+            beam=_read_beam(reader, len(cells.get("beam2", ()))),
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(Diagnostic("modal.mesh", reader.name, f"/mesh is damaged: {error}")) from None
+
+
+def _by_kind(
+    reader: Reader, table: Mapping[str, Any], cells: Mapping[str, NDArray[np.int64]]
+) -> dict[str, dict[str, NDArray[np.int64]]]:
+    result: dict[str, dict[str, NDArray[np.int64]]] = {}
+    for name, by_kind in table.items():
+        result[name] = {}
+        for kind, rows in by_kind.items():
+            if kind not in cells:
+                reader.refuse(f"set {name} names cells of type {kind}, of which there are none")
+            array = np.asarray(rows)
+            reader.in_range(array[:, 0] if array.ndim == 2 else array, len(cells[kind]), f"set {name}")
+            result[name][kind] = array.astype(np.int64)
+    return result

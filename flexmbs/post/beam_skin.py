@@ -1,0 +1,106 @@
+"""Beams as they are drawn: the outline of their section at both ends of every cell, and stresses there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexmbs.fe.beam_assembly import section_forces
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.sections import Section
+from flexmbs.modaldata import ModalData
+from flexmbs.post.modals import materials_of
+from flexmbs.post.record import Floats
+from flexmbs.post.visuals import Ints, TriMesh
+from flexmbs.spatial import skew
+
+RING = 12  # points around a round section
+
+
+def outline(section: Section) -> Floats:
+    """Points (n, 2) around the section, y and z; one given by numbers is a rectangle of the same radii."""
+    if section.shape in ("circle", "tube"):
+        angle = 2.0 * np.pi * np.arange(RING) / RING
+        return 0.5 * section.size[0] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    sides = section.size or np.sqrt(12.0 * np.array([section.Iz, section.Iy]) / section.A)
+    return 0.5 * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * np.asarray(sides)
+
+
+def rings(mesh: Mesh) -> Floats:
+    """Offsets (cell, point, xyz) of the outline from the axis, body axes.
+
+    Without a section in the data (those of earlier programs) a circle of 2 % of the length.
+    """
+    cells, X = mesh.cells["beam2"], mesh.points
+    if mesh.beam is not None:
+        return np.einsum("pk,cki->cpi", outline(mesh.beam.section), mesh.beam.axes[:, 1:])
+    axis = X[cells[:, 1]] - X[cells[:, 0]]
+    other = np.where(
+        np.abs(axis[:, :1]) < 0.9 * np.linalg.norm(axis, axis=1)[:, None], [[1.0, 0, 0]], [[0, 1.0, 0]]
+    )
+    y = np.cross(axis, other)
+    y /= np.linalg.norm(y, axis=1, keepdims=True)
+    z = np.cross(axis / np.linalg.norm(axis, axis=1, keepdims=True), y)
+    radius = 0.02 * float(np.ptp(X, axis=0).max())
+    around = radius * outline(Section(1.0, 1.0, 1.0, 1.0, None, "circle", (2.0,)))
+    return np.einsum("pk,kci->cpi", around, np.stack([y, z]))
+
+
+def beam_surface(modal: ModalData) -> tuple[TriMesh, Floats, Ints]:
+    """Surface of the beams, its modes (mode, point, xyz) and the node of every point.
+
+    The points of a ring turn with the section, `Phi + Psi x offset`.
+    """
+    cells = modal.mesh.cells["beam2"]
+    around = rings(modal.mesh)
+    n = around.shape[1]
+    ends = cells.ravel()
+    offset = np.repeat(around, 2, axis=0)  # (cell and end, point, xyz)
+    points = (modal.mesh.points[ends][:, None] + offset).reshape(-1, 3)
+    Phi = np.repeat(modal.Phi[:, ends, None], n, axis=2)
+    if modal.Psi is not None:
+        Phi = Phi - np.einsum("nrij,anj->anri", skew(offset), modal.Psi[:, ends])
+    low = (2 * n * np.arange(len(cells)))[:, None] + np.arange(n)
+    low_next, high, high_next = np.roll(low, -1, 1), low + n, np.roll(low, -1, 1) + n
+    triangles = np.stack([low, low_next, high_next, low, high_next, high], axis=-1).reshape(-1, 3)
+    edges = np.stack([low, low_next], axis=-1).reshape(-1, 2)
+    if n == 4:  # the edges of a rectangle along the beam
+        edges = np.concatenate([edges, np.stack([low, high], axis=-1).reshape(-1, 2)])
+    mesh = TriMesh(points, np.concatenate([triangles, _caps(modal.mesh, n)]), edges)
+    return mesh, Phi.reshape(len(modal.Phi), -1, 3), np.repeat(ends, n)
+
+
+def _caps(mesh: Mesh, n: int) -> Ints:
+    """Triangles that close the free ends of beams."""
+    cells = mesh.cells["beam2"]
+    count = np.bincount(cells.ravel(), minlength=mesh.n_nodes)
+    fan = np.stack([np.zeros(n - 2, dtype=np.int64), np.arange(1, n - 1), np.arange(2, n)], axis=1)
+    found = [np.zeros((0, 3), dtype=np.int64)]
+    for end, flip in ((0, -1), (1, 1)):
+        for cell in np.flatnonzero(count[cells[:, end]] == 1):
+            found.append((2 * cell + end) * n + fan[:, ::flip])
+    return np.concatenate(found)
+
+
+def fibre_stress(modal: ModalData) -> Floats | None:
+    """Stress (mode, point, 6) of the modes at the points of the surface, body axes (F53).
+
+    Of axial force and bending everywhere, `N/A + My z/Iy - Mz y/Iz`, and of torsion on round sections;
+    corners of rectangles have none. None where section or material are not known.
+    """
+    mesh = modal.mesh
+    isotropic = all({"E", "nu", "rho"} <= set(item) for item in modal.materials.values()) and modal.materials
+    if mesh.beam is None or modal.Psi is None or not isotropic or modal.stress_at == "none":
+        return None
+    section = mesh.beam.section
+    U = np.concatenate([modal.Phi, modal.Psi], axis=2).reshape(len(modal.Phi), -1).T
+    N, _, _, T, My, Mz = np.moveaxis(section_forces(mesh, materials_of(modal), U), -1, 0)[..., None]
+    y, z = outline(section).T
+    local = np.zeros((*N.shape[:3], len(y), 3, 3))  # (mode, cell, end, point)
+    local[..., 0, 0] = N / section.A + My * z / section.Iy - Mz * y / section.Iz
+    if section.shape in ("circle", "tube"):
+        local[..., 0, 1] = local[..., 1, 0] = -T * z / section.J
+        local[..., 0, 2] = local[..., 2, 0] = T * y / section.J
+    R = mesh.beam.axes
+    sigma = np.einsum("cki,acepkl,clj->acepij", R, local, R)
+    pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+    return np.stack([sigma[..., i, j] for i, j in pairs], axis=-1).reshape(len(modal.Phi), -1, 6)
