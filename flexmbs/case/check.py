@@ -9,6 +9,7 @@ import numpy as np
 
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.outcome import check_channels, result_paths
+from flexmbs.dynamics.change_point import choose_branch
 from flexmbs.dynamics.mechanism import Mechanism
 from flexmbs.dynamics.mobility import Mobility, mobility
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
@@ -42,6 +43,7 @@ class Check:
             "topology_class": counts.structure,
             "loops": counts.n_loops,
             "hidden": counts.hidden,
+            "difference": counts.difference,
             "title": self.title,
             **self.facts,
         }
@@ -69,7 +71,14 @@ def check(case: Case, progress: Progress | None = None) -> Check:
         **_sizes(case, system),
     }
     problems = Diagnostics()
-    _warn_redundancy(counts, case, problems)
+    analysis = case.spec.analysis
+    if counts.redundant and analysis is not None and analysis.start == "assembled":
+        chosen = choose_branch(system, state.copy(), analysis.type)
+        if chosen is not None:
+            problems.warn("model.change_point", "model", chosen.what)
+    if analysis is not None and analysis.type == "dynamics":
+        system.forward_dynamics(state)  # a motion that cannot start is an error, by name
+    _warn_redundancy(counts, case, len(system.model.drives), problems)
     _warn_start(case, system, state, problems)
     _warn_bodies(case, system, state, problems)
     report.warnings = problems.items
@@ -159,13 +168,21 @@ def _sizes(case: Case, system: Mechanism) -> dict[str, Any]:
     return {"samples": samples, "result_bytes": 8 * numbers * samples, "memory_bytes": int(memory)}
 
 
-def _warn_redundancy(counts: Mobility, case: Case, problems: Diagnostics) -> None:
+def _warn_redundancy(counts: Mobility, case: Case, n_drives: int, problems: Diagnostics) -> None:
+    """Redundant rows, freedoms that are hidden or none, more drives than freedoms, change points near."""
     if counts.redundant:
         what = f"{counts.redundant} redundant constraint rows: {_by_joint(counts.redundant_rows)}"
         remedy = "the motion is unique, forces are shared by least squares"
         if case.spec.analysis is not None and case.spec.analysis.redundant == "error":
             raise InputError(Diagnostic("model.redundant", "model", what, 'or set redundant = "least-norm"'))
         problems.warn("model.redundant", "model", what, remedy)
+    freedoms = counts.mobility + counts.closure_rank
+    if not counts.mobility and freedoms:
+        what = f"nothing can move: the loops and couplings take all {freedoms} freedoms of the tree"
+        problems.warn("model.locked", "model", what)
+    if counts.mobility < n_drives:
+        what = f"{n_drives} drives for {counts.mobility} degrees of freedom: they must agree at all times"
+        problems.warn("model.overdriven", "model", what)
     for text in counts.hidden:
         problems.warn("model.hidden", "model", f"hidden freedom: {text}")
     if counts.condition > 1e6:
@@ -187,16 +204,23 @@ def _warn_start(case: Case, system: Mechanism, state: State, problems: Diagnosti
     """Given initial values that assembly had to change."""
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
+    prescribed = {drive.joint for drive in system.model.drives.values()}
+    found = {"position": evaluator.ws.coord_x, "velocity": evaluator.ws.coord_v}
     for c in system.coordinates:
         joint = system.model.joints.get(c.joint)
-        if joint is None or joint.position is None or c.name not in joint.coordinates:
-            continue
-        given = float(joint.position[joint.coordinates.index(c.name)])
-        found = float(evaluator.ws.coord_x[c.number])
-        if abs(found - given) > 1e-3 * max(1.0, abs(given)):
-            where = case.source.where(("joints", c.joint, "initial", "position"))
-            what = f"joints.{c.joint}: the loop closes at {c.name} = {found:.6g}, given was {given:.6g}"
-            problems.warn("assembly.moved", where, what, "set hold = true to keep it")
+        for key, values in found.items():
+            asked = None if joint is None else getattr(joint, key)
+            if asked is None or joint is None or c.name not in joint.coordinates:
+                continue
+            number = joint.coordinates.index(c.name)
+            given, got = float(asked[number]), float(values[c.number])
+            if abs(got - given) > 1e-3 * max(1.0, abs(given)):
+                where = case.source.where(("joints", c.joint, "initial", key))
+                what = f"joints.{c.joint}: the loop closes at {c.name} = {got:.6g}, given was {given:.6g}"
+                if key == "velocity":
+                    what = f"joints.{c.joint}: {c.name} begins with {got:.6g}, given was {given:.6g}"
+                remedy = "its drive gives it" if c.joint in prescribed else "set hold = true to keep it"
+                problems.warn("assembly.moved", where, what, remedy)
 
 
 def _warn_bodies(case: Case, system: Mechanism, state: State, problems: Diagnostics) -> None:
@@ -239,12 +263,9 @@ def text(report: Check) -> str:
     lines = [
         report.title,
         f"bodies      {facts['bodies']}{flexible}; joints {facts['joints']}; couplings {facts['couplings']}",
-        f"class       {counts.kind}, {counts.structure}; {counts.n_loops} loops",
-        f"mobility    {counts.mobility} by rank, {counts.gruebler} by the Gruebler-Kutzbach count",
-        f"closure     {counts.closure_rows} rows, rank {counts.closure_rank}, {counts.redundant} redundant",
+        *counts.lines(),
         *[f"tree        {item}" for item in facts["tree"][:20]],
         *[f"cut         {item}" for item in facts["cuts"][:20]],
-        *[f"open        reaction of {item}" for item in counts.indeterminate_joints[:20]],
         f"assembly    residual {facts['assembly_residual']:.1e}",
         f"energy      kinetic {facts['kinetic_energy']:.6g} J",
         *[f"start       {k} = {v[0]:.8g}, rate {v[1]:.8g}" for k, v in list(facts["initial"].items())[:20]],

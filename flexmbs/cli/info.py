@@ -61,8 +61,11 @@ def result_info(path: Path) -> tuple[str, dict[str, Any]]:
     span = f", from {time[0]:g} to {time[-1]:g} s" if len(time) else ""
     lines.append(f"{'samples':<22} {len(time)}{span}")
     lines += [f"{name:<22} {value:.4g}" for name, value in facts.items()]
+    report = result["topology/report"] if "topology/report" in result.paths else []
+    lines += ["mechanism", *(f"  {line}" for line in report)] if len(report) else []
     lines += [f"warning: {text}" for text in warnings]
     data = {**head, **parts, "samples": len(time), "facts": facts, "warnings": warnings}
+    data["topology"] = list(report)
     return "\n".join(lines), data
 
 

@@ -102,11 +102,11 @@ class Evaluator:
         what = {
             1: "an elastic coordinate has no inertia",
             2: "a joint coordinate moves no inertia",
+            evaluate.NO_FRICTION: "friction grows with the reaction that it causes: a joint jams",
         }.get(status, "accelerations are not finite")
         bad = at or [names[i] for i in range(1, len(names)) if not np.all(np.isfinite(self.ws.da[i]))]
         where = f"bodies.{bad[0]}" if bad else "model"
-        raise SolverError(
-            Diagnostic(
-                "solver.singular", where, what, "give the bodies beyond it mass and inertia, or hold them"
-            )
-        )
+        remedy = "give the bodies beyond it mass and inertia, or hold them"
+        if status == evaluate.NO_FRICTION:
+            remedy = "lower the coefficient of friction"
+        raise SolverError(Diagnostic("solver.singular", where, what, remedy))

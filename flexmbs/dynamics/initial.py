@@ -190,9 +190,17 @@ def _fail(system: System, worst: Array, limit: float, what: str, units: str) -> 
             "assembly.open",
             where,
             f"{what} cannot be assembled: {'; '.join(items)} ({units}; tolerance {limit:.1e})",
-            "check lengths, poses and initial values",
+            _cause(system),
         )
     )
+
+
+def _cause(system: System) -> str:
+    """What to look at: what is driven or held does not give way."""
+    fixed = [f"drives.{name}" for name in system.model.drives]
+    fixed += [f"joints.{name} (hold)" for name, joint in system.model.joints.items() if joint.hold]
+    kept = f", and whether {', '.join(fixed[:6])} leave it room" if fixed else ""
+    return f"check lengths, poses and initial values{kept}"
 
 
 def _check_orientation(system: System, evaluator: Evaluator) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.idle import hidden_freedoms
 from flexmbs.dynamics.self_stress import open_reactions
 from flexmbs.model.rows import Row
 from flexmbs.model.state import State
@@ -24,7 +25,10 @@ RANK_TOLERANCE = 1e-8
 
 @dataclass
 class Mobility:
-    """Counts and names; `kind` is planar, spherical or spatial, `structure` open, closed or branched."""
+    """Counts and names; `kind` is planar, spherical or spatial, `structure` open, closed or branched.
+
+    n_loops = n_joints - n_bodies, the joints that are no branch of the tree.
+    """
 
     mobility: int
     gruebler: int
@@ -32,6 +36,8 @@ class Mobility:
     closure_rank: int
     kind: str = "spatial"
     structure: str = "open"
+    n_bodies: int = 0
+    n_joints: int = 0
     n_loops: int = 0
     redundant_rows: list[str] = field(default_factory=list)
     indeterminate_joints: list[str] = field(default_factory=list)
@@ -42,6 +48,38 @@ class Mobility:
     def redundant(self) -> int:
         """Rows of the closure that say nothing new."""
         return self.closure_rows - self.closure_rank
+
+    @property
+    def difference(self) -> str:
+        """Why the count and the rank agree or not."""
+        more, outside = self.mobility - self.gruebler, self.gruebler + self.redundant - self.mobility
+        kept = {"planar": "in its plane", "spherical": "about its point"}.get(self.kind, "")
+        texts = []
+        if more:
+            texts.append(f"{more} more than counted: as many rows of the loops follow from the others")
+        if kept and outside > 0:
+            texts.append(f"{outside} redundant rows hold the mechanism {kept}, which the count leaves out")
+        if self.hidden:
+            texts.append(f"{len(self.hidden)} of the freedoms hidden")
+        return "; ".join(texts) or "count and rank agree"
+
+    def lines(self) -> list[str]:
+        """The report for people (F28)."""
+        rows = [f"redundant   {row}" for row in self.redundant_rows[:20]]
+        rows += [f"open        reaction of {item}" for item in self.indeterminate_joints[:20]]
+        if not self.redundant:
+            rows.append("unique      every component of the reactions")
+        elif self.indeterminate_joints:
+            rows.append("unique      every other component of the reactions")
+        loops = f"loops {self.n_joints} joints - {self.n_bodies} bodies = {self.n_loops}"
+        count = f"{self.gruebler} by the Gruebler-Kutzbach count"
+        return [
+            f"class       {self.kind}, {self.structure}; {loops}",
+            f"mobility    {self.mobility} by rank, {count}; {self.difference}",
+            f"closure     {self.closure_rows} rows, rank {self.closure_rank}, {self.redundant} redundant",
+            *[f"hidden      {item}" for item in self.hidden],
+            *rows,
+        ]
 
 
 def mobility(system: System, evaluator: Evaluator, state: State) -> Mobility:
@@ -66,8 +104,10 @@ def mobility(system: System, evaluator: Evaluator, state: State) -> Mobility:
         closure_rank=rank,
         kind=kind,
         structure=structure(system),
+        n_bodies=len(system.model.bodies),
+        n_joints=len(system.joints),
         n_loops=len(system.topology.cuts),
-        hidden=hidden_freedoms(system),
+        hidden=hidden_freedoms(system, evaluator),
         condition=condition,
     )
     if report.redundant:
@@ -126,18 +166,6 @@ def left_null_space(G: Array) -> tuple[list[int], Array, float]:
     return sorted(int(k) for k in order[:rank]), null, condition
 
 
-def hidden_freedoms(system: System) -> list[str]:
-    """Bodies between two ball joints, which may spin idly about the line through them (F28)."""
-    found = []
-    for body in system.model.bodies:
-        ends = [p for p in system.joints.values() if body in (p.P.body, p.Q.body)]
-        balls = [p for p in ends if p.joint.type_name == "spherical"]
-        if len(ends) == 2 and len(balls) == 2:
-            names = " and ".join(f"joints.{p.joint.name}" for p in balls)
-            found.append(f"bodies.{body} may spin about the line through {names}")
-    return found
-
-
 def structure(system: System) -> str:
     """open: a chain or tree without cuts; branched: with several children; closed: with loops."""
     if system.topology.cuts:
@@ -168,7 +196,7 @@ def freedoms_of(place: JointPlace, kind: str) -> int:
 
 
 def kinematic_class(system: System, evaluator: Evaluator) -> str:
-    """planar: axes parallel, travel square to them; spherical: axes through one point; else spatial."""
+    """planar: axes parallel, travel square to them (or in one plane); spherical: axes through one point."""
     turns, travels = [], []
     for place in system.joints.values():
         found = screws(place, evaluator)
@@ -177,7 +205,7 @@ def kinematic_class(system: System, evaluator: Evaluator) -> str:
         turns += found[0]
         travels += found[1]
     if not turns:
-        return "spatial"
+        return "planar" if len(travels) and np.linalg.matrix_rank(np.array(travels), 1e-8) < 3 else "spatial"
     axis = turns[0][0]
     if all(np.linalg.norm(np.cross(axis, n)) < 1e-8 for n, _ in turns):
         return "planar" if all(abs(axis @ d) < 1e-8 for d in travels) else "spatial"

@@ -19,7 +19,7 @@ OPEN = 1e-6
 def open_reactions(
     system: System, evaluator: Evaluator, rows: list[Row], stress: Array, length: float
 ) -> list[str]:
-    """Joints whose reactions a self-stress loads, with the directions that stay open (F28)."""
+    """Joints and couplings that a self-stress loads, with the directions that stay open (F28)."""
     loads = stress_of_joints(evaluator, [row.number for row in rows], stress)
     size = np.abs(loads.reshape(-1, 2, 3, loads.shape[1])).max(axis=(0, 2), initial=0.0)
     loads /= np.maximum(np.maximum(size[0], size[1] / length), 1e-300)
@@ -28,7 +28,18 @@ def open_reactions(
         text = open_directions(place, evaluator, loads[6 * j : 6 * j + 6], length)
         if text:
             found.append(f"joints.{name} ({text})")
-    return found
+    return found + open_couplings(system, rows, stress)
+
+
+def open_couplings(system: System, rows: list[Row], stress: Array) -> list[str]:
+    """Couplings whose force a self-stress changes."""
+    size = np.abs(stress).max(axis=1, initial=0.0)
+    own = {id(group.rows[0]): group.name for group in system.groups if group.kind == "coupling"}
+    return [
+        f"couplings.{own[id(row)]} (force)"
+        for row, part in zip(rows, size, strict=True)
+        if id(row) in own and part > OPEN * size.max()
+    ]
 
 
 def stress_of_joints(evaluator: Evaluator, rows: list[int], stress: Array) -> Array:

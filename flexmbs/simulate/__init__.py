@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs._jit import is_cached
+from flexmbs.dynamics.change_point import choose_branch
 from flexmbs.errors import Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
@@ -67,6 +68,10 @@ def simulate(
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
     settings = replace(settings, t_end=t_end)
     counts = counts_of(system, state)
+    if counts is not None and counts.redundant:
+        choose_branch(system, state, settings.type)
+    if settings.type == "dynamics":
+        system.forward_dynamics(state)  # what cannot start says why, by name
     evaluator = system.evaluator()
     if settings.formulation in OTHERS:
         check_offered(system, evaluator, state, settings)

@@ -10,6 +10,12 @@ from flexmbs.dynamics.mobility import Mobility, mobility
 from flexmbs.model.state import State
 from flexmbs.results import Item
 
+#: numbers of /topology by the field of `Mobility` that holds them
+COUNTS = {
+    "mobility": "mobility", "gruebler": "gruebler", "closure_rows": "closure_rows",
+    "closure_rank": "closure_rank", "redundant": "redundant", "bodies": "n_bodies", "joints": "n_joints",
+    "loops": "n_loops",
+}  # fmt: skip
 LARGE = 600  # closure rows beyond which the counts, which take their number to the third power, are left out
 
 
@@ -38,10 +44,14 @@ def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
     cuts = [f"{joint.name}: {topology.reasons.get(joint.name, 'closes a loop')}" for joint in topology.cuts]
     items: dict[str, Any] = {"tree": Item(tree or ["none"]), "cuts": Item(cuts or ["none"])}
     if counts is not None:
-        for name in ("mobility", "gruebler", "closure_rows", "closure_rank", "redundant"):
-            items[name] = Item(int(getattr(counts, name)))
-        items["redundant_rows"] = Item(counts.redundant_rows or ["none"])
-        items["indeterminate_joints"] = Item(counts.indeterminate_joints or ["none"])
+        for name, key in COUNTS.items():
+            items[name] = Item(int(getattr(counts, key)))
+        for name in ("redundant_rows", "indeterminate_joints", "hidden"):
+            items[name] = Item(getattr(counts, name) or ["none"])
+        items["kinematic_class"] = Item(counts.kind)
+        items["topology_class"] = Item(counts.structure)
+        items["difference"] = Item(counts.difference)
+        items["report"] = Item(counts.lines())
         numbers = {name: item.data for name, item in items.items() if isinstance(item.data, int)}
         items["@"] = Item(None, attributes=numbers)
     return {"topology": items}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.inverse import Follower
+from flexmbs.errors import SolverError
 from flexmbs.integrate import Chunk
 from flexmbs.integrate.driver import SLICE_SECONDS
 from flexmbs.integrate.memory import INFO
@@ -35,6 +36,7 @@ class KinematicRun:
         self.largest = np.zeros(2)
         self.between_steps, self.finished = True, False
         self._next = 0
+        self._failed: SolverError | None = None
         self.acc = self.follower.at(state.t)
 
     @property
@@ -62,6 +64,17 @@ class KinematicRun:
         given_rates_of_aux(self.sampler.data, self.state.vel, aux, rates)
         return rates
 
+    def _try(self, t: float) -> None:
+        """On to time t; where that fails the state stays at the last good sample."""
+        last = self.state.copy(), self.quad.copy()
+        try:
+            self._advance_to(t)
+        except SolverError as error:
+            self._failed, self.quad = error, last[1]
+            for name in ("pos", "vel", "aux", "turns"):
+                getattr(self.state, name)[:] = getattr(last[0], name)
+            self.state.t = last[0].t
+
     def _advance_to(self, t: float) -> None:
         """On to time t in steps that are short enough for Newton's method and for the integrals."""
         while self.state.t < t:
@@ -84,7 +97,12 @@ class KinematicRun:
         begun, n = time.perf_counter(), 0
         t, y, rows, info = [], [], [], []
         while self._next < len(self.times) and (self.t < t_pause or not n):
-            self._advance_to(float(self.times[self._next]))
+            if self._failed is None:
+                self._try(float(self.times[self._next]))
+            if self._failed is not None and n:
+                break  # what is there goes out first
+            if self._failed is not None:
+                raise self._failed
             self._next += 1
             n += 1
             t.append(self.t)

@@ -16,6 +16,7 @@ from flexmbs.integrate import Chunk
 from flexmbs.model.forces.tables import COORD_STOP
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
+from flexmbs.simulate.failure import located
 from flexmbs.simulate.history import History
 from flexmbs.simulate.interrupts import deferred
 from flexmbs.simulate.settings import RunSettings
@@ -99,9 +100,9 @@ def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progre
             target = (np.floor(run.t / every * (1.0 + 1e-12)) + 1.0) * every if np.isfinite(every) else np.inf
             try:
                 recorder.chunks.append(run.advance(target))
-            except SolverError:
+            except SolverError as error:
                 _keep(run, recorder)
-                raise
+                raise located(error, recorder.system, run) from None
             if progress is not None and settings.t_end > 0.0:
                 progress(min(run.t / settings.t_end, 1.0), f"t = {run.t:.4g} s")
             if run.between_steps and (_due(run, recorder, target) or stop.asked):

@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 SLOPE_LIMIT = 0.1  # rad, of elastic rotation
 SPIN_LIMIT = 0.2  # of the first frequency, without geometric stiffening
 BALANCE_LIMIT = 1e-3  # of the largest energy
+NO_SPEED = 1e-9  # m/s or rad/s
 
 
 @dataclass
@@ -71,7 +72,11 @@ class Watch:
     def warnings(self, every: float) -> list[str]:
         """Warnings with physics (reliability of the model)."""
         found = []
-        if not self.balance <= BALANCE_LIMIT * self.energy:
+        t = self.system.tables
+        nothing = NO_SPEED**2 * float(
+            t.mass_scale[0] + t.mass_scale[1]
+        )  # nothing moves: rounding is no energy
+        if not self.balance <= BALANCE_LIMIT * self.energy + nothing:
             share = self.balance / self.energy if self.energy > 0.0 else np.inf
             found.append(
                 f"the energy balance is off by {share:.1e} of the largest energy: do not trust this motion; "
