@@ -455,3 +455,48 @@ def test_odd_bases_have_the_size_they_should(options, nf):
     assert modal.nf == nf
     assert modal.quality.get("sylvester_missing", 0) == 0
     assert not [text for text in modal.quality["warnings"] if "mean axis" in text]
+
+
+HELD_TIPS = [("x y z ry rz", "rx"), ("x y z rx rz", "ry"), ("y z rx ry rz", "x"), ("x y z rx ry rz", "")]
+
+
+@pytest.mark.parametrize(("fix", "left"), HELD_TIPS)
+def test_directions_that_the_supports_hold_are_no_coordinates(fix, left, tmp_path):
+    """A tip on supports keeps the directions that can still move, and says so."""
+    mesh = {
+        "shape": "beam",
+        "length": 1.0,
+        "divisions": 6,
+        "section": {"circle": 0.02},
+        "rotary_inertia": True,
+    }
+    body = {"mesh": mesh, "material": STEEL, "modes": 4, "fix": {"x_max": fix}}
+    modal = fm.reduce({**body, "interfaces": {"tip": {"set": "x_max", "tie": "rbe3"}}}, **LEAN)
+    held = [text for text in modal.quality["warnings"] if "interface tip" in text]
+    assert len(held) == 1 and f"tip: {fix} cannot move" in held[0]
+    assert modal.interfaces["tip"].dofs == left
+    if left:
+        asked = {"tip": {"set": "x_max", "tie": "rbe3", "dofs": left}}
+    else:
+        asked = {}
+    same = fm.reduce({**body, "interfaces": asked}, **LEAN)
+    assert not [text for text in same.quality["warnings"] if "cannot move" in text]
+    np.testing.assert_allclose(modal.frequency_hz, same.frequency_hz, rtol=1e-9)
+    modal.save(tmp_path / "tip.modal.h5")
+    assert fm.ModalData.load(tmp_path / "tip.modal.h5").interfaces["tip"].dofs == left
+
+
+def test_a_face_of_a_solid_that_the_supports_hold_in_part():
+    recipe = box_recipe("hex8", (4, 1, 1), (0.3, 0.04, 0.03), fix={"x_max": "x y"})
+    modal = fm.reduce(recipe, modes=4, interfaces=["x_max:rbe3", "x_min"], **LEAN)
+    assert modal.interfaces["x_max"].dofs == "z rx"
+    assert modal.quality["sylvester_missing"] == 0 and modal.quality["eigen_residual"] < 1e-6
+
+
+def test_two_mean_interfaces_at_the_same_nodes():
+    """Both describe one motion: the second adds no coordinate, and both have rows."""
+    spec = {name: {"set": "x_max", "tie": "rbe3"} for name in ("one", "two")}
+    recipe = box_recipe("hex8", (4, 1, 1), (0.3, 0.04, 0.03))
+    modal = fm.reduce(recipe, modes=4, interfaces=spec, **LEAN)
+    assert modal.interfaces["one"].dofs == "x y z rx ry rz" and modal.interfaces["two"].dofs == ""
+    np.testing.assert_allclose(modal.interfaces["one"].Phi, modal.interfaces["two"].Phi, rtol=1e-9)

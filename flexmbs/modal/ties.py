@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ Ints = NDArray[np.int64]
 
 #: a rigid motion is held by the supports when it moves them by more than this, of its size
 HELD = 1e-9
+#: square of what is left of an interface coordinate, of its size, when it can still move by itself
+MOVES = 1e-12
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class TiedModel:
     K, M : (n_t, n_t) csr, symmetric;  G : (n_dof, n_t) tied coordinates to nodal dofs
     node_of : (n_t,) node of each coordinate, markers behind the nodes; for the ordering
     rows : interface -> (6, n_t) motion of its marker, in marker axes (zero rows where not carried)
+    held : interface -> directions that supports, or interfaces before it, hold: no coordinates of it
     rigid : (n_t, n_rigid) rigid motions that the supports leave, M-orthonormal when `heavy`: all have inertia
     """
 
@@ -35,6 +38,7 @@ class TiedModel:
     G: sp.csr_matrix
     interfaces: dict[str, Interface]
     rows: dict[str, sp.csr_matrix]
+    held: dict[str, tuple[int, ...]]
     rigid: Floats
     heavy: bool
     points: Floats
@@ -77,11 +81,11 @@ def tie(
     )
     R = _rigid_motions(points, n_per_node, fixed, absent)
     rigid, heavy = _orthonormal(_to_tied(R, points, n_per_node, kept, slots, interfaces), M_t)
-    by_name = {item.name: item for item in interfaces}
+    by_name, held = _movable(points, n_per_node, interfaces, rows)
     markers = [np.full(len(slot), len(points) + k) for k, slot in enumerate(slots.values())]
     node_of = np.concatenate([kept // n_per_node, *markers])
     G_rows = sp.csr_matrix(G)
-    return TiedModel(K_t, M_t, G_rows, by_name, rows, rigid, heavy, points, n_per_node, node_of)
+    return TiedModel(K_t, M_t, G_rows, by_name, rows, held, rigid, heavy, points, n_per_node, node_of)
 
 
 def _rows_of_symmetric(A: Any) -> sp.csr_matrix:
@@ -148,6 +152,49 @@ def _marker_rows(
         one = np.ones(len(columns))
         return sp.csr_matrix((one, (list(item.carried), columns)), shape=(6, G.shape[1]))
     return sp.csr_matrix(nodal_marker_rows(points, item, n_per_node) @ G)
+
+
+def _movable(
+    points: Floats, n_per_node: int, interfaces: Sequence[Interface], rows: Mapping[str, sp.csr_matrix]
+) -> tuple[dict[str, Interface], dict[str, tuple[int, ...]]]:
+    """The interfaces with those coordinates only that can still move by themselves; the others by name."""
+    wanted, scaled = [], []
+    for item in interfaces:
+        size = np.ones(6)
+        if item.tie == "rbe3":  # of the row without supports
+            size = np.linalg.norm(mean_rows(points, item, n_per_node), axis=1)
+        for k in item.dofs:
+            wanted.append((item.name, k))
+            scaled.append(rows[item.name][[k]] / size[k])
+    gram = np.zeros((0, 0))
+    if scaled:
+        C = sp.vstack(scaled, format="csr")
+        gram = (C @ C.T).toarray()
+    kept: list[int] = []
+    for k in range(len(wanted)):
+        known = gram[np.ix_(kept, kept)]
+        left = gram[k, k] - gram[k, kept] @ np.linalg.solve(known, gram[kept, k])
+        if left > MOVES:
+            kept.append(k)
+    moving = {wanted[k] for k in kept}
+    result, held = {}, {}
+    for item in interfaces:
+        result[item.name] = replace(item, dofs=tuple(k for k in item.dofs if (item.name, k) in moving))
+        lost = tuple(k for k in item.dofs if (item.name, k) not in moving)
+        if lost:
+            held[item.name] = lost
+    return result, held
+
+
+def held_directions(model: TiedModel, where: str) -> list[Diagnostic]:
+    """Interface directions that cannot move by themselves, one finding for each interface."""
+    found = []
+    for name, directions in model.held.items():
+        words = " ".join(DIRECTIONS[k] for k in directions)
+        what = f"interface {name}: {words} cannot move by itself and is no coordinate"
+        remedy = "held by [fix] or by another interface at the same nodes; leave it out of dofs"
+        found.append(Diagnostic("modal.held", where, what, remedy, "warn"))
+    return found
 
 
 def nodal_marker_rows(points: Floats, item: Interface, n_per_node: int) -> sp.csr_matrix:

@@ -64,7 +64,7 @@ def choose(
     )
     columns = Candidates(statics.model, static, extra, dynamic).first(dynamic.U.shape[1])
     choice = Choice(columns, modes)
-    if statics.model.interfaces and columns.U.shape[1]:
+    if statics.model.boundary.shape[0] and columns.U.shape[1]:
         top = recipe.fmax or _own_band(statics, columns, modes)
         full = FullResponse(statics, columns, top)
         choice.basis, choice.band = full.basis, full.error_of_basis(full.basis)

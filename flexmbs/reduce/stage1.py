@@ -28,7 +28,7 @@ from flexmbs.modal.frame import apply_frame, parse_frame
 from flexmbs.modal.free_interface import free_interface
 from flexmbs.modal.receptance import BandError
 from flexmbs.modal.statics import Statics
-from flexmbs.modal.ties import TiedModel, tie
+from flexmbs.modal.ties import TiedModel, held_directions, tie
 from flexmbs.modaldata import ModalData
 from flexmbs.reduce import parts
 from flexmbs.reduce.recipe import Recipe
@@ -84,6 +84,7 @@ def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
         reduction = _given(recipe, source, model)
     else:
         reduction = _computed(recipe, source, model, _part(tell, 0.25, 0.6))
+    reduction.warnings.extend(held_directions(model, recipe.name))
     tell(0.7, "integrating")
     modal = _modal_data(recipe, reduction)
     tell(0.9, "checking")
