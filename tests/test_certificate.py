@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 import flexmbs as fm
 from flexmbs.certificate import certificate_text, proofs
-from flexmbs.certificate.certify import judge
+from flexmbs.certificate.certify import below_last, judge
 from flexmbs.certificate.geometry import surface_inertia, surface_moments
 from flexmbs.errors import Diagnostics, SolverError
 from flexmbs.fe.assembly import assemble
@@ -134,3 +134,18 @@ def test_suspicious_units_and_elements_are_warned_of():
     text = certificate_text(modal)
     for word in ("kg/m^3", "incompressible", "tet10"):
         assert word in text
+
+
+def test_the_count_keeps_its_distance_from_eigenvalues():
+    assert below_last(np.array([1.0, 2.0])) == pytest.approx(2.0 * (1 - 1e-4), rel=1e-9)
+    assert below_last(np.array([1.0, 2.0, 2.0 + 1e-6])) == pytest.approx(2.0 * (1 - 1e-4), rel=1e-9)
+    assert below_last(np.array([1.0, 1.0 + 3e-4])) == pytest.approx(1.0 + 2.7e-4, rel=1e-9)
+    assert below_last(np.array([3.0, 3.0])) == pytest.approx(3.0 * (1 - 1e-4), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_modes_of_threefold_frequency_are_counted(n):
+    """Four nodes between two rigid faces: three equal frequencies, at which the count was wrong."""
+    mesh = {"shape": "box", "size": [0.3, 0.2, 0.1], "divisions": [2, 1, 1], "element": "hex8"}
+    modal = fm.reduce({"mesh": mesh, "material": "steel"}, modes=n, interfaces=["x_min", "x_max"])
+    assert modal.quality["sylvester_missing"] == 0
