@@ -70,15 +70,16 @@ class FullResponse:
         U = [self.basis.U]
         MU = [M @ self.basis.U]
         C, K_r = self.rows @ self.basis.U, np.diag(self.basis.omega2)
-        load = np.ascontiguousarray(self.rows.T)
-        for _ in range(MAX_BLOCKS):
+        load, empty = np.ascontiguousarray(self.rows.T), 0
+        for step in range(MAX_BLOCKS):
             response = free.respond(load)
             load = M @ response
             size = np.sqrt(np.maximum(np.einsum("ij,ij->j", response, load), 0.0))
             scale = 1.0 / np.where(size > 0.0, size, 1.0)
             response, load = response * scale, load * scale
             block, M_block = remainder(response, load, U, MU)
-            if not block.shape[1]:  # nothing is left to be found
+            empty = 0 if block.shape[1] else empty + 1
+            if empty == 2:  # one says nothing: attachment modes are the static responses of the first block
                 self.change = 0.0
                 break
             K_block = K @ block
@@ -91,7 +92,7 @@ class FullResponse:
             new = self._with_rigid(C @ turn, np.maximum(omega2, 0.0)).at(self.frequencies)
             self.change = float(np.max(relative_difference(self.response, new)))
             self.response = new
-            if self.change < SOLVED:
+            if self.change < SOLVED and step and not empty:
                 break
 
     def of(self, U: Floats, omega2: Floats) -> ModalReceptance:

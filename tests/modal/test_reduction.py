@@ -199,10 +199,11 @@ def full_receptance(model, rows, frequency_hz):
     return rows @ np.linalg.solve(K * 1.02j / 1.02 * 0.02 + K - w**2 * M, rows.T)
 
 
-def test_receptance_of_the_full_model_and_error_of_the_reduced_F52():
+@pytest.mark.parametrize("method", [craig_bampton, free_interface])
+def test_receptance_of_the_full_model_and_error_of_the_reduced_F52(method):
     _, model = small(divisions=(4, 3, 2))
     statics = Statics(model)
-    static, dynamic, _ = craig_bampton(statics, 6, None)
+    static, dynamic, _ = method(statics, 6, None)
     columns = Columns.join([static, dynamic])
     full = FullResponse(statics, columns, 9000.0)
     for k in (0, 40, len(full.frequencies) - 1):
