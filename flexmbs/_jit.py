@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib
+import math
 import os
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
+import llvmlite.binding
 import numba
 import numba.core.imputils
 import numba.core.typing.templates
@@ -24,6 +28,7 @@ import numba.extending
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.registry import CPUDispatcher
 from numba.extending import get_cython_function_address, intrinsic
 
 PACKAGE_DIR = Path(__file__).resolve().parent
@@ -83,7 +88,12 @@ def _sources_hash(path: Path) -> str:
 
 
 def kernel(
-    *args: Any, inline: bool = False, reassociate: bool = False, lean: bool = False, inner: bool = False
+    *args: Any,
+    inline: bool = False,
+    reassociate: bool = False,
+    lean: bool = False,
+    inner: bool = False,
+    apart: bool = False,
 ) -> Any:
     """Compile a function of arrays and numbers, cached on disk.
 
@@ -92,24 +102,8 @@ def kernel(
     `reassociate`: allow sums to be reordered, for plain contraction loops; no other fast-math.
     `lean`: do not count references to arrays (10 ns per array and call); such a kernel cannot allocate.
     `inner`: only other kernels call it; saves a second of compilation where arguments are wide tuples.
+    `apart`: callers jump to it instead of containing a copy: it is compiled once, however many call it.
     """
-    if len(args) == 1 and callable(args[0]) and not isinstance(args[0], numba.types.Type):
-        return _compile(args[0], (), inline, reassociate, lean, inner)
-    return lambda function: _compile(function, args, inline, reassociate, lean, inner)
-
-
-def _compile(
-    function: Callable[..., Any],
-    signatures: tuple[Any, ...],
-    inline: bool,
-    reassociate: bool,
-    lean: bool,
-    inner: bool,
-) -> Any:
-    if DISABLED:
-        return function
-    source = Path(function.__code__.co_filename)
-    numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))  # type: ignore[attr-defined]
     options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
     if lean:
         options["_nrt"] = False
@@ -119,9 +113,79 @@ def _compile(
         options["forceinline"] = True
     if reassociate:
         options["fastmath"] = {"reassoc", "nsz", "contract"}
-    if signatures:
-        return numba.njit(list(signatures), **options)(function)
-    return numba.njit(**options)(function)
+    if len(args) == 1 and callable(args[0]) and not isinstance(args[0], numba.types.Type):
+        return _compile(args[0], (), options, apart)
+    return lambda function: _compile(function, args, options, apart)
+
+
+def _compile(
+    function: Callable[..., Any], signatures: tuple[Any, ...], options: dict[str, Any], apart: bool
+) -> Any:
+    if DISABLED:
+        return function
+    source = Path(function.__code__.co_filename)
+    numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))  # type: ignore[attr-defined]
+    compiled = numba.njit(**options)(function)
+    compiled.__class__ = _Apart if apart else _Linked
+    for signature in signatures:
+        compiled.compile(signature)
+    return compiled
+
+
+class _Linked(CPUDispatcher):  # type: ignore[misc]
+    """A kernel that callers contain; it remembers the kernels apart that it jumps to."""
+
+    def add_overload(self, cres: Any) -> None:
+        # numba keeps this list with what it stores, but forgets it when it loads a kernel into another
+        needs = [item for item in cres.reload_init or () if not isinstance(item, _Symbols)]
+        cres.library._reload_init.update(needs)
+        super().add_overload(cres)
+
+
+class _Apart(_Linked):
+    """A kernel of its own: what callers link is empty, and they find it by the name of its symbol."""
+
+    def add_overload(self, cres: Any) -> None:
+        library, symbol = cres.library, cres.fndesc.llvm_func_name
+        is_new = cres.metadata is not None  # compiled now, not loaded
+        if is_new:
+            names = tuple(item.name for item in library.get_defined_functions())
+            cres.reload_init.insert(0, _Symbols(names))
+        super().add_overload(cres)
+        llvmlite.binding.add_symbol(symbol, library.get_pointer_to_function(symbol))
+        library._shared_module = llvmlite.binding.parse_assembly("")
+        library._reload_init.add(
+            _Load(self.py_func.__module__, self.py_func.__name__, tuple(cres.signature.args), symbol)
+        )
+
+
+@dataclass(frozen=True)
+class _Symbols:
+    """Stored with a kernel apart and called before it is loaded: the symbols that its code defines."""
+
+    names: tuple[str, ...]
+
+    def __call__(self) -> None:
+        numba.core.registry.cpu_target.target_context.codegen()._engine._defined_symbols.update(self.names)
+
+
+@dataclass(frozen=True)
+class _Load:
+    """Stored with a compiled kernel and called before it is loaded: makes a kernel apart ready."""
+
+    module: str
+    name: str
+    types: tuple[Any, ...]
+    symbol: str
+
+    def __call__(self) -> None:
+        found = getattr(importlib.import_module(self.module), self.name)
+        found.compile(self.types)
+        cres = found.overloads[self.types]
+        # another process may have compiled it again, under another name
+        own = cres.fndesc.llvm_func_name
+        if own != self.symbol:
+            llvmlite.binding.add_symbol(self.symbol, cres.library.get_pointer_to_function(own))
 
 
 def blas_address(name: str) -> int:
@@ -204,43 +268,54 @@ def prepare(entry: Callable[..., Any], *args: Any) -> Callable[..., Any]:
 class HandleType(numba.types.Type):  # type: ignore[misc]
     """Type of a `Handle` in kernels: a pointer to a packed named tuple."""
 
-    def __init__(self, fields: tuple[tuple[str, Any], ...]) -> None:
+    def __init__(self, fields: tuple[tuple[str, Any, tuple[int, ...]], ...]) -> None:
         self.fields = fields
-        text = ",".join(f"{name}:{kind}" for name, kind in fields)
+        text = ",".join(f"{name}:{kind}:{inner}" for name, kind, inner in fields)
         # a short name: numba writes it into the symbol of every function that takes one
         super().__init__(name=f"Handle{hashlib.sha256(text.encode()).hexdigest()[:16]}")
 
-    def place(self, wanted: str) -> tuple[int, Any]:
-        """Offset in words and type of a field."""
+    def place(self, wanted: str) -> tuple[int, Any, tuple[int, ...]]:
+        """Offset in words, type and known inner shape of a field."""
         offset = 0
-        for name, kind in self.fields:
+        for name, kind, inner in self.fields:
             if name == wanted:
-                return offset, kind
+                return offset, kind, inner
             offset += _words(kind)
         raise AttributeError(wanted)
 
 
 def _words(kind: Any) -> int:
     if isinstance(kind, HandleType):
-        return sum(_words(item) for _, item in kind.fields)
+        return sum(_words(item) for _, item, _ in kind.fields)
     return 5 + 2 * kind.ndim if isinstance(kind, numba.types.Array) else 1
+
+
+@cache
+def _inner_shapes(owner: Any) -> dict[str, tuple[int, ...]]:
+    """Shapes behind the first axis, of the fields of a named tuple that are `Annotated` with one."""
+    hints = get_type_hints(owner, include_extras=True)
+    return {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
 
 
 def _handle_type(value: Any) -> HandleType:
     fields = []
     kind: Any
+    shapes = _inner_shapes(type(value))
     for name, item in zip(value._fields, value, strict=True):
+        inner = shapes.get(name, ())
         if isinstance(item, Handle):
             item = item.value
         if isinstance(item, np.ndarray):
             if not item.flags.c_contiguous:
                 raise TypeError(f"{name}: arrays of kernels are contiguous")
+            if inner and item.shape[1:] != inner:
+                raise TypeError(f"{name}: an array of {item.shape}, not (n, {str(inner)[1:]}")
             kind = numba.types.Array(numba.from_dtype(item.dtype), item.ndim, "C")
         elif isinstance(item, tuple):
             kind = _handle_type(item)
         else:
             kind = numba.types.float64 if isinstance(item, float) else numba.types.int64
-        fields.append((name, kind))
+        fields.append((name, kind, inner))
     return HandleType(tuple(fields))
 
 
@@ -262,7 +337,8 @@ class Handle:
     """A named tuple (of arrays, numbers and named tuples) as kernels take it cheaply: one pointer.
 
     A tuple goes to a function as seven numbers per array; two hundred arrays make that a microsecond and
-    minutes of compilation. A handle has the same fields, in kernels and in Python.
+    minutes of compilation. A handle has the same fields, in kernels and in Python. A field annotated as
+    `Annotated[Floats, 3, 3]` has the shape (n, 3, 3), which kernels then know when they are compiled.
     """
 
     def __init__(self, value: Any) -> None:
@@ -311,7 +387,7 @@ class _HandleFields(numba.core.typing.templates.AttributeTemplate):  # type: ign
     key = HandleType
 
     def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
-        return kind.place(name)[1] if name in dict(kind.fields) else None
+        return kind.place(name)[1] if name in {field for field, _, _ in kind.fields} else None
 
 
 def _load_word(builder: Any, pointer: Any, offset: int) -> Any:
@@ -324,7 +400,7 @@ def _load_word(builder: Any, pointer: Any, offset: int) -> Any:
 
 @numba.core.imputils.lower_getattr_generic(HandleType)
 def _get_handle_field(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> Any:
-    offset, field_kind = kind.place(name)
+    offset, field_kind, inner = kind.place(name)
     if isinstance(field_kind, HandleType):
         return builder.gep(pointer, [ir.Constant(ir.IntType(64), offset)])
     if not isinstance(field_kind, numba.types.Array):
@@ -338,6 +414,12 @@ def _get_handle_field(context: Any, builder: Any, kind: Any, pointer: Any, name:
     array.nitems, array.itemsize = words[0], words[1]
     array.data = builder.inttoptr(words[2], array.data.type)
     n = field_kind.ndim
-    array.shape = cgutils.pack_array(builder, words[3 : 3 + n])
-    array.strides = cgutils.pack_array(builder, words[3 + n :])
+    shape, strides = words[3 : 3 + n], words[3 + n :]
+    if inner:  # known sizes make offsets of items constants
+        size = field_kind.dtype.bitwidth // 8
+        known = [math.prod(inner[k:]) for k in range(n)]
+        shape[1:] = [ir.Constant(ir.IntType(64), item) for item in inner]
+        strides = [ir.Constant(ir.IntType(64), size * item) for item in known]
+    array.shape = cgutils.pack_array(builder, shape)
+    array.strides = cgutils.pack_array(builder, strides)
     return array._getvalue()

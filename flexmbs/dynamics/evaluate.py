@@ -26,7 +26,7 @@ FRICTION_TOLERANCE, FRICTION_ROUNDS = 1e-12, 60
 ACCELERATION, POSITION = 0, 1
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Position and velocity stage of everything, constraint rows included (F20, F27).
 
@@ -40,7 +40,7 @@ def kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc):
     rows(sys, ws, t, acc)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Inertia, velocity forces and applied forces, as residuals of `acc` (F13-F16, F21). Needs kinematics."""
     masses(sys, ws, pos, vel)
@@ -48,7 +48,7 @@ def forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
     residuals(sys, ws, pos, vel, acc)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def eliminate(sys, ws, laws, lw, gh, bh):
     """Backward pass of forces and columns, loop matrix and its factors (F22, F26). Needs forces."""
     status, _body = backward(sys, ws, gh, bh)
@@ -62,7 +62,7 @@ def eliminate(sys, ws, laws, lw, gh, bh):
     return 0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def change(sys, ws, level, bh):
     """Change of the accelerations that fulfils the equations and the constraints (F26, F44).
 
@@ -84,7 +84,7 @@ def change(sys, ws, level, bh):
     return 0 if total < 1e300 else NOT_FINITE
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Accelerations of the state, added to `acc`, which holds a guess (zero is one) (F22-F26).
 
@@ -102,7 +102,7 @@ def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     return NO_FRICTION
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Reactions at `acc` into the laws of friction that need them. Needs lam. Returns the relative change."""
     count = 0
@@ -118,7 +118,7 @@ def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
     return friction_loads(laws, lw, sys, ws)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Accelerations for the friction as it is. Writes: acc, lam. Returns a status."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
@@ -132,7 +132,7 @@ def plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     return status
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
     """One pass of the implicit step: `acc` -> `acc_new`, loops closed on position level (F43, F44).
 
@@ -151,7 +151,7 @@ def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
     return status
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def respond(sys, ws, residual):
     """Least change of the speeds, in the metric of M + Sh, with `G change = -residual` (F44).
 
@@ -166,19 +166,23 @@ def respond(sys, ws, residual):
     forward(sys, ws, ws.delta)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most):
     """Bring positions, then speeds, onto the constraints, in place, in the metric of M + Sh (F44).
 
     Stops when every |g| and |g_dot| is below `tolerance`, or after `most` iterations on each level. `acc` is
     scratch. Writes: pos, vel; beta_ref. Returns largest |g|, largest |g_dot| left, number of iterations.
     """
-    count, worst, worst_dot = 0, 0.0, 0.0
+    count, worst, worst_dot, known = 0, 0.0, 0.0, False
+    if ws.g.shape[0] + sys.ent_kind.shape[0] + laws.drive_expr.shape[0] == 0:
+        return worst, worst_dot, count
     for k in range(acc.shape[0]):
         acc[k] = 0.0
     for level in range(2):
         for k in range(most + 1):
-            kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+            if not known:
+                kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+                known = True
             error = largest(ws.g) if level == 0 else largest(ws.g_dot)
             if level == 0:
                 worst = error
@@ -190,6 +194,7 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most):
             if eliminate(sys, ws, laws, lw, gh, bh) != 0:
                 return math.inf, math.inf, count
             count += 1
+            known = False
             if level == 0:
                 respond(sys, ws, ws.g)
                 add_increment(sys, pos, ws.delta, pos)
@@ -211,14 +216,14 @@ def largest(x):
     return worst
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def follow_turns(sys, ws):
     """Remember the coordinates of cut joints, so that angles go on past half a turn. Writes: beta_ref."""
     for e in range(sys.ent_kind.shape[0]):
         ws.beta_ref[e] = ws.ent[e, 0]
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def add_increment(sys, pos, delta, out):
     """x (+) v: scalar coordinates by addition, quaternions by the exponential (F44). Writes: out."""
     for k in range(sys.vel_of_pos.shape[0]):
@@ -250,7 +255,7 @@ def turn_quaternion(pos, b, x, y, z, out):
     out[b], out[b + 1], out[b + 2], out[b + 3] = w * n, p * n, q * n, r * n
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def position_rates(sys, pos, vel, out):
     """Rates of the positions: H_kin eta (F19). Writes: out."""
     for k in range(sys.vel_of_pos.shape[0]):
@@ -267,7 +272,7 @@ def position_rates(sys, pos, vel, out):
         out[b + 3] = w * r + x * q - y * p
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Accelerations of a state and everything that is reported at it (F22-F28).
 
@@ -294,14 +299,14 @@ def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
     return 0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def jacobian(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Rows of the constraints in the tree coordinates, in ws.e by paths (F27), and g, g_dot. Writes: e."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     columns(sys, ws, True)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def own_rates(laws, lw, aux, aux_dot):
     """Rates of own states and of integrated drives. Needs forces. Writes: aux_dot."""
     state_rates(laws, lw, aux, aux_dot)

@@ -8,10 +8,18 @@ stand alone, and a solution is always a change of a motion that is known in full
 from flexmbs._jit import kernel
 from flexmbs.ffrf.marker import marker_position, marker_velocity
 from flexmbs.ffrf.travel import path_rows, travelling_terms
-from flexmbs.model.joints.primitives import joint_columns, joint_motion, joint_pose
+from flexmbs.model.joints.primitives import (
+    joint_columns,
+    joint_motion,
+    joint_pose,
+    nine,
+    put_nine,
+    times,
+    transposed,
+)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def positions(sys, ws, pos):
     """Poses of all bodies and markers, columns of C_i and B_i (F20).
 
@@ -22,26 +30,29 @@ def positions(sys, ws, pos):
         d = sys.driven[k]
         if d >= 0:
             pos[sys.driven_pos[k]] = ws.drive_x[d]
-    ground = 0
-    for row in range(3):
-        ws.r[ground, row] = 0.0
-        for col in range(3):
-            ws.R[ground, row, col] = 1.0 if row == col else 0.0
-    place_markers(sys, ws, ground, pos)
-    for i in range(1, sys.parent.shape[0]):
-        joint_pose(sys, ws, i, pos)
-        body_from_outer_marker(sys, ws, i, pos)
-        joint_columns(sys, ws, i)
+    for i in range(sys.parent.shape[0]):
+        if i == 0:
+            ws.r[i, 0] = ws.r[i, 1] = ws.r[i, 2] = 0.0
+            put_nine(ws.R, i, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+        else:
+            x, y, z, R = joint_pose(sys, ws, i, pos)
+            body_from_outer_marker(sys, ws, i, pos, x, y, z, R)
+            joint_columns(sys, ws, i)
         place_markers(sys, ws, i, pos)
-        elastic_columns(sys, ws, i)
+        if sys.nf[i] + sys.nf[sys.parent[i]] > 0:
+            elastic_columns(sys, ws, i)
 
 
-@kernel(lean=True, inner=True)
+@kernel(inline=True)
+def rests(sys, m):
+    """Whether a marker stays where it is in its body, where the workspace was made with it."""
+    return sys.mark_travel[m] < 0 and sys.mark_row[m] < 0
+
+
+@kernel(lean=True, inner=True, apart=True)
 def marker_in_body(sys, ws, i, m, pos):
     """Place and axes of marker m in its body (F18). Writes: mark_u, mark_Rl, mark_theta, L in body axes."""
     t, data, row = sys.mark_travel[m], sys.mark_data, sys.mark_row[m]
-    if t < 0 and row < 0:
-        return  # it rests in its body, where the workspace was made with it
     if t >= 0 and row >= 0:
         data, row = ws.path_rows, sys.path_row[t]
         path_rows(
@@ -57,45 +68,49 @@ def marker_in_body(sys, ws, i, m, pos):
             ws.mark_u[m, k] += ws.travel[t, 0, k]
 
 
-@kernel(lean=True, inner=True)
-def body_from_outer_marker(sys, ws, i, pos):
-    """Pose of body i from that of marker Q, which joint_pose left in r[i], R[i] (F20)."""
+@kernel(lean=True, inner=True, inline=True)
+def body_from_outer_marker(sys, ws, i, pos, x, y, z, R):
+    """Pose of body i from that of marker Q, its origin (x, y, z) and its axes (F20)."""
     m = sys.m_out[i]
-    marker_in_body(sys, ws, i, m, pos)
-    R, Rl = ws.R, ws.mark_Rl
-    for row in range(3):
-        x, y, z = R[i, row, 0], R[i, row, 1], R[i, row, 2]
-        ws.mark_x[m, row] = ws.r[i, row]
-        ws.mark_R[m, row, 0], ws.mark_R[m, row, 1], ws.mark_R[m, row, 2] = x, y, z
-        # R_IB = R_IQ R_Q^T
-        p = x * Rl[m, 0, 0] + y * Rl[m, 0, 1] + z * Rl[m, 0, 2]
-        q = x * Rl[m, 1, 0] + y * Rl[m, 1, 1] + z * Rl[m, 1, 2]
-        s = x * Rl[m, 2, 0] + y * Rl[m, 2, 1] + z * Rl[m, 2, 2]
-        R[i, row, 0], R[i, row, 1], R[i, row, 2] = p, q, s
-        ws.r[i, row] -= p * ws.mark_u[m, 0] + q * ws.mark_u[m, 1] + s * ws.mark_u[m, 2]
+    if not rests(sys, m):
+        marker_in_body(sys, ws, i, m, pos)
+    ws.mark_x[m, 0], ws.mark_x[m, 1], ws.mark_x[m, 2] = x, y, z
+    put_nine(ws.mark_R, m, R)
+    a = times(R, transposed(nine(ws.mark_Rl, m)))  # R_IB = R_IQ R_Q^T
+    put_nine(ws.R, i, a)
+    p, q, s = ws.mark_u[m, 0], ws.mark_u[m, 1], ws.mark_u[m, 2]
+    ws.r[i, 0] = x - (a[0] * p + a[1] * q + a[2] * s)
+    ws.r[i, 1] = y - (a[3] * p + a[4] * q + a[5] * s)
+    ws.r[i, 2] = z - (a[6] * p + a[7] * q + a[8] * s)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, inline=True)
 def place_markers(sys, ws, i, pos):
     """Poses of the markers of body i in ground, elastic rows turned to ground axes (F18)."""
-    R, outer = ws.R, sys.m_out[i]
+    a, outer = nine(ws.R, i), sys.m_out[i]
+    x, y, z = ws.r[i, 0], ws.r[i, 1], ws.r[i, 2]
     for m in range(sys.mark_start[i], sys.mark_start[i + 1]):
         if m != outer or i == 0:
-            marker_in_body(sys, ws, i, m, pos)
-        for row in range(3 if m != outer or i == 0 else 0):
-            x, y, z = R[i, row, 0], R[i, row, 1], R[i, row, 2]
-            ws.mark_x[m, row] = ws.r[i, row] + x * ws.mark_u[m, 0] + y * ws.mark_u[m, 1] + z * ws.mark_u[m, 2]
-            for c in range(3):
-                ws.mark_R[m, row, c] = (
-                    x * ws.mark_Rl[m, 0, c] + y * ws.mark_Rl[m, 1, c] + z * ws.mark_Rl[m, 2, c]
-                )
+            if not rests(sys, m):
+                marker_in_body(sys, ws, i, m, pos)
+            p, q, s = ws.mark_u[m, 0], ws.mark_u[m, 1], ws.mark_u[m, 2]
+            ws.mark_x[m, 0] = x + a[0] * p + a[1] * q + a[2] * s
+            ws.mark_x[m, 1] = y + a[3] * p + a[4] * q + a[5] * s
+            ws.mark_x[m, 2] = z + a[6] * p + a[7] * q + a[8] * s
+            put_nine(ws.mark_R, m, times(a, nine(ws.mark_Rl, m)))
         if sys.mark_row[m] >= 0:
-            o = sys.mark_L[m]
-            for a in range(2 * sys.nf[i]):
-                rotate(R, i, ws.L, o + 3 * a)
-            x, y, z = ws.mark_theta[m, 0], ws.mark_theta[m, 1], ws.mark_theta[m, 2]
-            for row in range(3):
-                ws.mark_theta[m, row] = R[i, row, 0] * x + R[i, row, 1] * y + R[i, row, 2] * z
+            turn_rows(sys, ws, i, m)
+
+
+@kernel(lean=True, inner=True, apart=True)
+def turn_rows(sys, ws, i, m):
+    """Elastic rows of marker m from the axes of body i to ground axes. Writes: L, mark_theta."""
+    R, o = ws.R, sys.mark_L[m]
+    for a in range(2 * sys.nf[i]):
+        rotate(R, i, ws.L, o + 3 * a)
+    x, y, z = ws.mark_theta[m, 0], ws.mark_theta[m, 1], ws.mark_theta[m, 2]
+    for row in range(3):
+        ws.mark_theta[m, row] = R[i, row, 0] * x + R[i, row, 1] * y + R[i, row, 2] * z
 
 
 @kernel(inline=True)
@@ -107,7 +122,7 @@ def rotate(R, i, x, o):
     x[o + 2] = R[i, 2, 0] * a + R[i, 2, 1] * b + R[i, 2, 2] * c
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def elastic_columns(sys, ws, i):
     """Elastic columns: Y_i of C_i, and those of B_i from the modes of the parent (F20).
 
@@ -143,7 +158,7 @@ def elastic_columns(sys, ws, i):
         B[b + 3], B[b + 4], B[b + 5] = h0, h1, h2
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def velocities(sys, ws, pos, vel, acc):
     """Velocities of all bodies and markers, and their accelerations for the rates `acc` (F20).
 
@@ -153,17 +168,17 @@ def velocities(sys, ws, pos, vel, acc):
         d = sys.driven[k]
         if d >= 0:
             vel[k], acc[k] = ws.drive_v[d], ws.drive_a[d]
-    for row in range(6):
-        ws.v[0, row] = 0.0
-        ws.a[0, row] = 0.0
-    move_markers(sys, ws, 0, pos, vel, acc)
-    for i in range(1, sys.parent.shape[0]):
-        joint_motion(sys, ws, i, vel, acc)
-        body_from_outer_motion(sys, ws, i, pos, vel, acc)
+    for i in range(sys.parent.shape[0]):
+        if i == 0:
+            for row in range(6):
+                ws.v[i, row] = 0.0
+                ws.a[i, row] = 0.0
+        else:
+            body_from_outer_motion(sys, ws, i, pos, vel, acc, joint_motion(sys, ws, i, vel, acc))
         move_markers(sys, ws, i, pos, vel, acc)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def marker_relative(sys, ws, i, m, pos, vel, acc):
     """Motion of marker m within body i: velocities, and rates beside the terms in w (F18, F18a).
 
@@ -171,23 +186,10 @@ def marker_relative(sys, ws, i, m, pos, vel, acc):
     """
     rel = ws.mark_rel[m]
     row, o = sys.mark_row[m], sys.mark_L[m]
-    if row < 0 and sys.mark_travel[m] < 0:
-        return  # zero from the start
     marker_velocity(
-        m,
-        sys.nf[i],
-        sys.mark_data,
-        row,
-        sys.mark_K[m],
-        vel,
-        sys.o_qd[i],
-        ws.mark_theta,
-        ws.L,
-        o,
-        ws.R,
-        i,
-        rel,
-    )
+        m, sys.nf[i], sys.mark_data, row, sys.mark_K[m],
+        vel, sys.o_qd[i], ws.mark_theta, ws.L, o, ws.R, i, rel,
+    )  # fmt: skip
     t = sys.mark_travel[m]
     if t >= 0 and row >= 0:
         travelling_terms(
@@ -207,29 +209,40 @@ def marker_relative(sys, ws, i, m, pos, vel, acc):
                 rel[6 + k] += R[i, k, c] * ws.travel[t, 2, c]
 
 
-@kernel(lean=True, inner=True)
-def body_from_outer_motion(sys, ws, i, pos, vel, acc):
-    """Motion of body i from that of marker Q, which joint_motion left in v[i], a[i] (F20)."""
+@kernel(inline=True)
+def put_motion(v, a, m, motion):
+    """Writes: v[m], a[m] from v, w, a, alpha."""
+    v[m, 0], v[m, 1], v[m, 2], v[m, 3], v[m, 4], v[m, 5] = motion[:6]
+    a[m, 0], a[m, 1], a[m, 2], a[m, 3], a[m, 4], a[m, 5] = motion[6:]
+
+
+@kernel(lean=True, inner=True, inline=True)
+def body_from_outer_motion(sys, ws, i, pos, vel, acc, motion):
+    """Motion of body i from that of marker Q: v, w, a, alpha (F20). Writes: v, a; mark_v, mark_a of Q."""
     m = sys.m_out[i]
-    marker_relative(sys, ws, i, m, pos, vel, acc)
-    rel, v, a = ws.mark_rel[m], ws.v[i], ws.a[i]
-    for k in range(6):
-        ws.mark_v[m, k], ws.mark_a[m, k] = v[k], a[k]
-    wx, wy, wz = v[3] - rel[3], v[4] - rel[4], v[5] - rel[5]
-    ax = a[3] - rel[9] - (wy * rel[5] - wz * rel[4])
-    ay = a[4] - rel[10] - (wz * rel[3] - wx * rel[5])
-    az = a[5] - rel[11] - (wx * rel[4] - wy * rel[3])
+    put_motion(ws.mark_v, ws.mark_a, m, motion)
     x, y, z = mark_lever(sys, ws, i, m)
-    px, py, pz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
-    v[0] -= px + rel[0]
-    v[1] -= py + rel[1]
-    v[2] -= pz + rel[2]
-    px, py, pz = px + 2.0 * rel[0], py + 2.0 * rel[1], pz + 2.0 * rel[2]
-    a[0] -= rel[6] + ay * z - az * y + wy * pz - wz * py
-    a[1] -= rel[7] + az * x - ax * z + wz * px - wx * pz
-    a[2] -= rel[8] + ax * y - ay * x + wx * py - wy * px
-    v[3], v[4], v[5] = wx, wy, wz
-    a[3], a[4], a[5] = ax, ay, az
+    vx, vy, vz, wx, wy, wz, ax, ay, az, bx, by, bz = motion
+    if rests(sys, m):
+        px, py, pz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
+        vx, vy, vz = vx - px, vy - py, vz - pz
+        ax -= by * z - bz * y + wy * pz - wz * py
+        ay -= bz * x - bx * z + wz * px - wx * pz
+        az -= bx * y - by * x + wx * py - wy * px
+    else:
+        marker_relative(sys, ws, i, m, pos, vel, acc)
+        rel = ws.mark_rel[m]
+        wx, wy, wz = wx - rel[3], wy - rel[4], wz - rel[5]
+        bx -= rel[9] + wy * rel[5] - wz * rel[4]
+        by -= rel[10] + wz * rel[3] - wx * rel[5]
+        bz -= rel[11] + wx * rel[4] - wy * rel[3]
+        px, py, pz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
+        vx, vy, vz = vx - px - rel[0], vy - py - rel[1], vz - pz - rel[2]
+        px, py, pz = px + 2.0 * rel[0], py + 2.0 * rel[1], pz + 2.0 * rel[2]
+        ax -= rel[6] + by * z - bz * y + wy * pz - wz * py
+        ay -= rel[7] + bz * x - bx * z + wz * px - wx * pz
+        az -= rel[8] + bx * y - by * x + wx * py - wy * px
+    put_motion(ws.v, ws.a, i, (vx, vy, vz, wx, wy, wz, ax, ay, az, bx, by, bz))
 
 
 @kernel(inline=True)
@@ -242,26 +255,33 @@ def mark_lever(sys, ws, i, m):
     )
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, inline=True)
 def move_markers(sys, ws, i, pos, vel, acc):
     """Velocities and accelerations of the markers of body i (F18). Writes: mark_v, mark_a, mark_rel."""
-    outer = sys.m_out[i]
-    v, a = ws.v[i], ws.a[i]
-    wx, wy, wz = v[3], v[4], v[5]
-    ax, ay, az = a[3], a[4], a[5]
+    outer, v, a = sys.m_out[i], ws.v, ws.a
+    vx, vy, vz, wx, wy, wz = v[i, 0], v[i, 1], v[i, 2], v[i, 3], v[i, 4], v[i, 5]
+    ax, ay, az, bx, by, bz = a[i, 0], a[i, 1], a[i, 2], a[i, 3], a[i, 4], a[i, 5]
     for m in range(sys.mark_start[i], sys.mark_start[i + 1]):
         if m == outer and i > 0:
             continue  # it is where the body's motion comes from
-        marker_relative(sys, ws, i, m, pos, vel, acc)
-        rel, mv, ma = ws.mark_rel[m], ws.mark_v[m], ws.mark_a[m]
         x, y, z = mark_lever(sys, ws, i, m)
         px, py, pz = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
-        mv[0], mv[1], mv[2] = v[0] + px + rel[0], v[1] + py + rel[1], v[2] + pz + rel[2]
+        qx, qy, qz = by * z - bz * y, bz * x - bx * z, bx * y - by * x
+        if rests(sys, m):
+            qx, qy, qz = qx + wy * pz - wz * py, qy + wz * px - wx * pz, qz + wx * py - wy * px
+            put_motion(
+                ws.mark_v, ws.mark_a, m,
+                (vx + px, vy + py, vz + pz, wx, wy, wz, ax + qx, ay + qy, az + qz, bx, by, bz),
+            )  # fmt: skip
+            continue
+        marker_relative(sys, ws, i, m, pos, vel, acc)
+        rel, mv, ma = ws.mark_rel[m], ws.mark_v[m], ws.mark_a[m]
+        mv[0], mv[1], mv[2] = vx + px + rel[0], vy + py + rel[1], vz + pz + rel[2]
         mv[3], mv[4], mv[5] = wx + rel[3], wy + rel[4], wz + rel[5]
         px, py, pz = px + 2.0 * rel[0], py + 2.0 * rel[1], pz + 2.0 * rel[2]
-        ma[0] = a[0] + ay * z - az * y + wy * pz - wz * py + rel[6]
-        ma[1] = a[1] + az * x - ax * z + wz * px - wx * pz + rel[7]
-        ma[2] = a[2] + ax * y - ay * x + wx * py - wy * px + rel[8]
-        ma[3] = ax + wy * rel[5] - wz * rel[4] + rel[9]
-        ma[4] = ay + wz * rel[3] - wx * rel[5] + rel[10]
-        ma[5] = az + wx * rel[4] - wy * rel[3] + rel[11]
+        ma[0] = ax + qx + wy * pz - wz * py + rel[6]
+        ma[1] = ay + qy + wz * px - wx * pz + rel[7]
+        ma[2] = az + qz + wx * py - wy * px + rel[8]
+        ma[3] = bx + wy * rel[5] - wz * rel[4] + rel[9]
+        ma[4] = by + wz * rel[3] - wx * rel[5] + rel[10]
+        ma[5] = bz + wx * rel[4] - wy * rel[3] + rel[11]

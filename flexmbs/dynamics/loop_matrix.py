@@ -12,7 +12,7 @@ TOLERANCE = 1e-10
 ROUNDING = 1e-24
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def loop_matrix(sys, ws):
     """Loop matrix sum e D^-1 e^T in its envelope (F26). Writes: S, S_diag."""
     S = ws.S
@@ -54,85 +54,95 @@ def loop_matrix(sys, ws):
 
 
 @kernel(lean=True, inner=True)
-def natural_size(sys, ws, r):
+def natural_size(sys, ws, r, by_mass, by_turning):
     """What the diagonal of row r would be if the row moved the whole model: all rows of a loop may vanish."""
-    size, mass, turning = 0.0, sys.mass_scale[0], sys.mass_scale[1]
-    if not mass > 0.0:
-        return size
+    size = 0.0
     for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
-        c, ent = ws.rowent_c[k], ws.ent[sys.rowent[k]]
-        size += c * c * (ent[3] * ent[3] + ent[4] * ent[4] + ent[5] * ent[5]) / mass
-        size += c * c * (ent[6] * ent[6] + ent[7] * ent[7] + ent[8] * ent[8]) / turning
+        c, e = ws.rowent_c[k], sys.rowent[k]
+        x, y, z, a, b, d = ws.ent[e, 3], ws.ent[e, 4], ws.ent[e, 5], ws.ent[e, 6], ws.ent[e, 7], ws.ent[e, 8]
+        size += c * c * ((x * x + y * y + z * z) * by_mass + (a * a + b * b + d * d) * by_turning)
     for k in range(sys.rowdof_start[r], sys.rowdof_start[r + 1]):
         c, H = ws.rowdof_c[k], ws.H[sys.coord_vel[sys.rowdof_coord[k]]]
         turns = H[3] * H[3] + H[4] * H[4] + H[5] * H[5]
-        size += c * c * (turns / turning if turns > 0.0 else 1.0 / mass)
+        size += c * c * (turns * by_turning if turns > 0.0 else by_mass)
     return size
 
 
-@kernel(lean=True)
+@kernel(lean=True, inner=True)
+def compare_rows(sys, ws):
+    """Natural sizes of all rows, and the largest diagonal over them. Writes: rhs (scratch)."""
+    # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale;
+    # rows are compared by their natural sizes, so that neither units nor factors of a row decide
+    mass, largest = sys.mass_scale[0], 1.0
+    by_mass = by_turning = 0.0
+    if mass > 0.0:
+        by_mass, by_turning = 1.0 / mass, 1.0 / sys.mass_scale[1]
+    for r in range(ws.S_diag.shape[0]):
+        ws.rhs[r] = natural_size(sys, ws, r, by_mass, by_turning)
+        if ws.rhs[r] > 0.0 and ws.S_diag[r] > largest * ws.rhs[r] and ws.soft[r] >= 0.0:
+            largest = ws.S_diag[r] / ws.rhs[r]
+    return largest
+
+
+@kernel(lean=True, apart=True)
 def factorise(sys, ws):
     """L D L^T of the loop matrix in its envelope; vanishing pivots mark redundant rows (F28).
 
-    Writes: S (L, with D on the diagonal), redundant; rhs (scratch). Returns 2 when a motion without inertia
-    is not held by any row, else 0.
+    Redundant rows are left out of all sums: `used` lists the others. Writes: S (L, with D on the diagonal),
+    S_inv, redundant, used, used_before; rhs (scratch). Returns 2 when a motion without inertia is not held by
+    any row, else 0.
     """
-    S, start, low = ws.S, sys.env_start, sys.env_first
-    # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale;
-    # rows are compared by their natural sizes, so that neither units nor factors of a row decide
-    largest = 1.0
-    for r in range(ws.S_diag.shape[0]):
-        ws.rhs[r] = natural_size(sys, ws, r)
-        if ws.rhs[r] > 0.0 and ws.S_diag[r] > largest * ws.rhs[r] and ws.soft[r] >= 0.0:
-            largest = ws.S_diag[r] / ws.rhs[r]
+    S, start, low, used, before = ws.S, sys.env_start, sys.env_first, ws.used, ws.used_before
+    largest, m = compare_rows(sys, ws), 0
     for r in range(ws.S_diag.shape[0]):
         row = start[r] - low[r]
-        for c in range(low[r], r):
-            if ws.redundant[c] == 1:
-                S[row + c] = 0.0
-                continue
-            col = start[c] - low[c]
-            s = S[row + c]
-            for k in range(max(low[r], low[c]), c):
+        before[r] = m
+        first = before[low[r]]
+        for i in range(first, m):
+            c = used[i]
+            col, s = start[c] - low[c], S[row + c]
+            for j in range(max(first, before[low[c]]), i):
+                k = used[j]
                 s -= S[row + k] * S[col + k]
             S[row + c] = s
         d = S[row + r]
-        for c in range(low[r], r):
-            if ws.redundant[c] == 0:
-                w = S[row + c]
-                S[row + c] = w / S[start[c + 1] - 1]
-                d -= w * S[row + c]
+        for i in range(first, m):
+            c = used[i]
+            w = S[row + c]
+            S[row + c] = w * ws.S_inv[c]
+            d -= w * S[row + c]
         if sys.row_massless[r] >= 0:
             # its pivot is what the other rows give it: negative
             if not -d > TOLERANCE * ws.S_diag[r]:
                 return 2
-            ws.redundant[r] = 0
-            S[row + r] = d
-        elif d > TOLERANCE * ws.S_diag[r] and d > ROUNDING * largest * ws.rhs[r]:
-            ws.redundant[r] = 0
-            S[row + r] = d
-        else:
+        elif not (d > TOLERANCE * ws.S_diag[r] and d > ROUNDING * largest * ws.rhs[r]):
             ws.redundant[r] = 1
-            S[row + r] = 1.0
+            continue
+        ws.redundant[r] = 0
+        S[row + r], ws.S_inv[r] = d, 1.0 / d
+        used[m] = r
+        m += 1
+    before[ws.S_diag.shape[0]] = m
     return 0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def solve_rows(sys, ws):
     """Multipliers from the right-hand side (F26). Needs factorise. Writes: lam."""
-    S, start, low, lam = ws.S, sys.env_start, sys.env_first, ws.lam
+    S, start, low, used, before, lam = ws.S, sys.env_start, sys.env_first, ws.used, ws.used_before, ws.lam
     n = ws.S_diag.shape[0]
     for r in range(n):
+        lam[r] = 0.0
+    for i in range(before[n]):
+        r = used[i]
         s, row = ws.rhs[r], start[r] - low[r]
-        for c in range(low[r], r):
-            s -= S[row + c] * lam[c]
-        lam[r] = 0.0 if ws.redundant[r] == 1 else s
-    for r in range(n):
-        lam[r] /= S[start[r + 1] - 1]
-    for r in range(n - 1, -1, -1):
-        if ws.redundant[r] == 1:
-            lam[r] = 0.0
-            continue
-        row = start[r] - low[r]
-        for c in range(low[r], r):
-            lam[c] -= S[row + c] * lam[r]
+        for j in range(before[low[r]], i):
+            s -= S[row + used[j]] * lam[used[j]]
+        lam[r] = s
+    for i in range(before[n]):
+        lam[used[i]] *= ws.S_inv[used[i]]
+    for i in range(before[n] - 1, -1, -1):
+        r = used[i]
+        row, s = start[r] - low[r], lam[r]
+        for j in range(before[low[r]], i):
+            lam[used[j]] -= S[row + used[j]] * s

@@ -8,9 +8,10 @@ the motion is the same; the split of the forces is a matter of outputs (F28).
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.elastic import solve_factor
+from flexmbs.dynamics.recursion import dot_six, plus_six, six
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def columns(sys, ws, plain):
     """Columns of all rows from the cuts to the root (F25). Needs rows and backward. Writes: e, gcol.
 
@@ -47,7 +48,7 @@ def is_off(sys, ws, g, plain):
     return off or (plain and sys.group_soft[g] == 1)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def load_row(sys, ws, row, r, n):
     """Forces of row `row`, the r-th of n in its group, on bodies and coordinates (F26)."""
     for k in range(sys.rowent_start[row], sys.rowent_start[row + 1]):
@@ -105,45 +106,55 @@ def difference_x(ws, m, q):
     )
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def column_up(sys, ws, j, n):
     """Take columns of a group past body path_body[j] (F25). Writes: e, gcol of the parent."""
+    i, jp, col = sys.path_body[j], sys.path_parent[j], sys.path_col[j]
+    first, k0, e0, p = sys.o_eta[i], sys.o_qd[i], sys.path_e[j], sys.parent[i]
+    x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
+    if sys.nf[i] > 0:
+        modes_of_columns(sys, ws, j, n)
+    for r in range(n):
+        c = six(ws.gcol, col + r)
+        for k in range(k0 - 1, first - 1, -1):
+            at = e0 + (k - first) * n + r
+            if sys.driven[k] >= 0:
+                ws.e[at] = 0.0
+                continue
+            s = ws.e[at] + dot_six(six(ws.H, k), c)
+            ws.e[at] = s
+            c = plus_six(c, -s / ws.D[k], six(ws.U, k))
+        if jp >= 0:
+            column_to_parent(sys, ws, i, jp, c, r, n, x, y, z)
+
+
+@kernel(lean=True, inner=True, apart=True)
+def modes_of_columns(sys, ws, j, n):
+    """Take columns of a group past the modes of body path_body[j] (F25). Writes: e; gcol."""
     i = sys.path_body[j]
     nf, k0, o, e0 = sys.nf[i], sys.o_qd[i], sys.o_E[i], sys.path_e[j]
     first = sys.o_eta[i]
+    moving = sys.mark_row[sys.m_out[i]] >= 0  # else its rows of H are zero
     for r in range(n):
         col = ws.gcol[sys.path_col[j] + r]
         for a in range(nf):
             s = ws.gcol_f[sys.path_mode[j] + a * n + r]
-            for row in range(6):
+            for row in range(6 if moving else 0):
                 s += ws.H[k0 + a, row] * col[row]
             ws.e[e0 + (k0 + a - first) * n + r] = s
-        if nf > 0:
-            solve_factor(sys, ws, i, ws.e, e0 + (k0 - first) * n + r, n)
+        solve_factor(sys, ws, i, ws.e, e0 + (k0 - first) * n + r, n)
         for a in range(nf):
             s = ws.e[e0 + (k0 + a - first) * n + r]
             for row in range(6):
                 col[row] -= ws.G[o + 6 * a + row] * s
-        for k in range(k0 - 1, first - 1, -1):
-            if sys.driven[k] >= 0:
-                ws.e[e0 + (k - first) * n + r] = 0.0
-                continue
-            s = ws.e[e0 + (k - first) * n + r]
-            for row in range(6):
-                s += ws.H[k, row] * col[row]
-            ws.e[e0 + (k - first) * n + r] = s
-            s /= ws.D[k]
-            for row in range(6):
-                col[row] -= ws.U[k, row] * s
-        if sys.path_parent[j] >= 0:
-            column_to_parent(sys, ws, i, sys.path_parent[j], col, r, n)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def plain_column_up(sys, ws, j, n):
     """Rows of a group on the speeds of body path_body[j]: C_i^T times its columns (F27). Writes: e."""
     i = sys.path_body[j]
-    first, k0, e0 = sys.o_eta[i], sys.o_qd[i], sys.path_e[j]
+    first, k0, e0, p = sys.o_eta[i], sys.o_qd[i], sys.path_e[j], sys.parent[i]
+    x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
     for r in range(n):
         col = ws.gcol[sys.path_col[j] + r]
         for k in range(first, sys.o_eta[i + 1]):
@@ -154,29 +165,26 @@ def plain_column_up(sys, ws, j, n):
                 s += ws.gcol_f[sys.path_mode[j] + (k - k0) * n + r]
             ws.e[e0 + (k - first) * n + r] = s
         if sys.path_parent[j] >= 0:
-            column_to_parent(sys, ws, i, sys.path_parent[j], col, r, n)
+            column_to_parent(sys, ws, i, sys.path_parent[j], six(ws.gcol, sys.path_col[j] + r), r, n, x, y, z)
 
 
-@kernel(lean=True, inner=True)
-def column_to_parent(sys, ws, i, jp, col, r, n):
-    """Add a column of body i to its parent, at the parent's origin and on its modes (F25)."""
-    p = sys.parent[i]
-    x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
-    to = ws.gcol[sys.path_col[jp] + r]
-    to[0] += col[0]
-    to[1] += col[1]
-    to[2] += col[2]
-    to[3] += col[3] + y * col[2] - z * col[1]
-    to[4] += col[4] + z * col[0] - x * col[2]
-    to[5] += col[5] + x * col[1] - y * col[0]
+@kernel(inline=True)
+def column_to_parent(sys, ws, i, jp, col, r, n, x, y, z):
+    """Add a column of body i to its parent, (x, y, z) before it, at its origin and on its modes (F25)."""
+    p, to = sys.parent[i], sys.path_col[jp] + r
+    ws.gcol[to, 0] += col[0]
+    ws.gcol[to, 1] += col[1]
+    ws.gcol[to, 2] += col[2]
+    ws.gcol[to, 3] += col[3] + y * col[2] - z * col[1]
+    ws.gcol[to, 4] += col[4] + z * col[0] - x * col[2]
+    ws.gcol[to, 5] += col[5] + x * col[1] - y * col[0]
     for a in range(sys.nf[p]):
-        b, s = sys.o_B[i] + 6 * a, 0.0
-        for row in range(6):
-            s += ws.B[b + row] * col[row]
-        ws.gcol_f[sys.path_mode[jp] + a * n + r] += s
+        b, B = sys.o_B[i] + 6 * a, ws.B
+        row = B[b], B[b + 1], B[b + 2], B[b + 3], B[b + 4], B[b + 5]
+        ws.gcol_f[sys.path_mode[jp] + a * n + r] += dot_six(row, col)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def response(sys, ws):
     """-G delta0 of the change without multipliers: - sum e D^-1 u (F26). Writes: rhs."""
     for g in range(sys.group_start.shape[0] - 1):
@@ -193,7 +201,7 @@ def response(sys, ws):
                     ws.rhs[r0 + r] -= ws.e[e + r] * s
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def add_multipliers(sys, ws):
     """Forces of the multipliers on all speeds: u += e lam (F25). Writes: u."""
     for g in range(sys.group_start.shape[0] - 1):

@@ -7,7 +7,7 @@ found, less the forces on them. So springs, drives and couplings are in it witho
 from flexmbs._jit import kernel
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def reactions(sys, ws):
     """Wrenches of all joints and efforts of drives.
 
@@ -129,7 +129,7 @@ def row_of_dof(sys, n):
     return r
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def self_stress(sys, ws):
     """States of self-stress: null vectors of G^T and the joint wrenches that they make (F28).
 
@@ -144,7 +144,7 @@ def self_stress(sys, ws):
         k += 1
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def stress_wrenches(sys, ws, stress, out):
     """Joint wrenches of a state of self-stress, given by its multipliers (F28).
 

@@ -1,24 +1,28 @@
 """Inertia and residual forces of the bodies for given accelerations: f - M a_hat (F12-F14, F21)."""
 
 from flexmbs._jit import kernel
-from flexmbs.ffrf.inertia import inertia
+from flexmbs.ffrf.inertia import inertia, inertia_at_rest
+from flexmbs.model.joints.primitives import nine, times, transposed
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def masses(sys, ws, pos, vel):
     """Inertia and velocity forces of all bodies (F10-F13). Writes: body_out, rows."""
     for i in range(1, sys.parent.shape[0]):
-        R, v = ws.R[i], ws.v[i]
-        wx = R[0, 0] * v[3] + R[1, 0] * v[4] + R[2, 0] * v[5]
-        wy = R[0, 1] * v[3] + R[1, 1] * v[4] + R[2, 1] * v[5]
-        wz = R[0, 2] * v[3] + R[1, 2] * v[4] + R[2, 2] * v[5]
+        R, v = ws.R, ws.v
+        wx = R[i, 0, 0] * v[i, 3] + R[i, 1, 0] * v[i, 4] + R[i, 2, 0] * v[i, 5]
+        wy = R[i, 0, 1] * v[i, 3] + R[i, 1, 1] * v[i, 4] + R[i, 2, 1] * v[i, 5]
+        wz = R[i, 0, 2] * v[i, 3] + R[i, 1, 2] * v[i, 4] + R[i, 2, 2] * v[i, 5]
+        if sys.nf[i] == 0:  # what the loop over the modes would add to is all
+            inertia_at_rest(sys.block_data, sys.o_block[i], wx, wy, wz, ws.body_out, 15 * i)
+            continue
         inertia(
             sys.block_data, sys.o_block[i], sys.nf[i], sys.n_T[i], sys.n_A[i], sys.n_G[i],
             pos, sys.o_q[i], vel, sys.o_qd[i], wx, wy, wz, ws.body_out, 15 * i, ws.rows, sys.o_rows[i],
         )  # fmt: skip
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def residuals(sys, ws, pos, vel, acc):
     """What is missing on every body and speed for the accelerations `acc`: f - M a_hat (F21).
 
@@ -31,7 +35,8 @@ def residuals(sys, ws, pos, vel, acc):
             ws.tau[sys.coord_vel[c]] += ws.tau_coord[c]
     for i in range(1, sys.parent.shape[0]):
         rigid_residual(sys, ws, i)
-        elastic_residual(sys, ws, i, pos, vel, acc)
+        if sys.nf[i] > 0:
+            elastic_residual(sys, ws, i, pos, vel, acc)
     for c in range(sys.coord_entry.shape[0]):
         if sys.coord_entry[c] >= 0 and ws.tau_coord[c] != 0.0:
             e = sys.coord_entry[c]
@@ -39,7 +44,7 @@ def residuals(sys, ws, pos, vel, acc):
             effort_on_cut(sys, ws, sys.ent_p[e], e, -ws.tau_coord[c])
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def effort_on_cut(sys, ws, m, e, tau):
     """Effort tau on the coordinate of a cut joint, as a wrench on marker m's body (F19). Writes: f, tau."""
     i, q, ent = sys.mark_body[m], sys.ent_q[e], ws.ent[e]
@@ -74,47 +79,48 @@ def effort_on_cut(sys, ws, m, e, tau):
         )  # fmt: skip
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, inline=True)
 def rigid_residual(sys, ws, i):
-    """Rigid rows of body i: inertia turned to ground axes, residual force (F12). Writes: M, f of body i."""
-    R, M, f, o, b, p = ws.R[i], ws.M[i], ws.f[i], ws.body_out, 15 * i, sys.o_f[i]
+    """Rigid rows of body i: inertia turned to ground axes, residual force (F12).
+
+    Writes: M (on and above its diagonal) and f of body i.
+    """
+    M, f, a, o, b, p = ws.M, ws.f, ws.a, ws.body_out, 15 * i, sys.o_f[i]
+    R = nine(ws.R, i)
     mass = sys.block_data[sys.o_block[i]]
-    # S_t and the applied and velocity forces
-    x, y, z = o[b], o[b + 1], o[b + 2]
-    f0, f1, f2 = o[b + 9] + ws.f_app[p], o[b + 10] + ws.f_app[p + 1], o[b + 11] + ws.f_app[p + 2]
-    n0, n1, n2 = o[b + 12] + ws.f_app[p + 3], o[b + 13] + ws.f_app[p + 4], o[b + 14] + ws.f_app[p + 5]
-    sx = R[0, 0] * x + R[0, 1] * y + R[0, 2] * z
-    sy = R[1, 0] * x + R[1, 1] * y + R[1, 2] * z
-    sz = R[2, 0] * x + R[2, 1] * y + R[2, 2] * z
-    for row in range(3):
-        for col in range(3):
-            M[row, col] = mass if row == col else 0.0
-        f[row] = R[row, 0] * f0 + R[row, 1] * f1 + R[row, 2] * f2
-        f[3 + row] = R[row, 0] * n0 + R[row, 1] * n1 + R[row, 2] * n2
-        # R Theta, row by row, then times R^T
-        a, c, d = R[row, 0], R[row, 1], R[row, 2]
-        t0 = a * o[b + 3] + c * o[b + 4] + d * o[b + 5]
-        t1 = a * o[b + 4] + c * o[b + 6] + d * o[b + 7]
-        t2 = a * o[b + 5] + c * o[b + 7] + d * o[b + 8]
-        for col in range(3):
-            M[3 + row, 3 + col] = t0 * R[col, 0] + t1 * R[col, 1] + t2 * R[col, 2]
-    M[0, 3], M[0, 4], M[0, 5] = 0.0, sz, -sy
-    M[1, 3], M[1, 4], M[1, 5] = -sz, 0.0, sx
-    M[2, 3], M[2, 4], M[2, 5] = sy, -sx, 0.0
-    ax, ay, az = ws.a[i, 0] - sys.grav[0], ws.a[i, 1] - sys.grav[1], ws.a[i, 2] - sys.grav[2]
-    bx, by, bz = ws.a[i, 3], ws.a[i, 4], ws.a[i, 5]
-    f[0] -= mass * ax + by * sz - bz * sy
-    f[1] -= mass * ay + bz * sx - bx * sz
-    f[2] -= mass * az + bx * sy - by * sx
-    f[3] -= sy * az - sz * ay + M[3, 3] * bx + M[3, 4] * by + M[3, 5] * bz
-    f[4] -= sz * ax - sx * az + M[4, 3] * bx + M[4, 4] * by + M[4, 5] * bz
-    f[5] -= sx * ay - sy * ax + M[5, 3] * bx + M[5, 4] * by + M[5, 5] * bz
-    for row in range(3):
-        for col in range(3):
-            M[3 + row, col] = M[col, 3 + row]
+    x, y, z = turn(R, o[b], o[b + 1], o[b + 2])  # S_t
+    # R Theta R^T
+    j0, j1, j2, j3, j4, j5 = o[b + 3], o[b + 4], o[b + 5], o[b + 6], o[b + 7], o[b + 8]
+    T = times(R, (j0, j1, j2, j1, j3, j4, j2, j4, j5))
+    txx, txy, txz, _, tyy, tyz, _, _, tzz = times(T, transposed(R))
+    M[i, 0, 0], M[i, 0, 1], M[i, 0, 2] = mass, 0.0, 0.0
+    M[i, 0, 3], M[i, 0, 4], M[i, 0, 5] = 0.0, z, -y
+    M[i, 1, 1], M[i, 1, 2] = mass, 0.0
+    M[i, 1, 3], M[i, 1, 4], M[i, 1, 5] = -z, 0.0, x
+    M[i, 2, 2] = mass
+    M[i, 2, 3], M[i, 2, 4], M[i, 2, 5] = y, -x, 0.0
+    M[i, 3, 3], M[i, 3, 4], M[i, 3, 5], M[i, 4, 4], M[i, 4, 5], M[i, 5, 5] = txx, txy, txz, tyy, tyz, tzz
+    # applied and velocity forces
+    g = ws.f_app
+    f0, f1, f2 = turn(R, o[b + 9] + g[p], o[b + 10] + g[p + 1], o[b + 11] + g[p + 2])
+    n0, n1, n2 = turn(R, o[b + 12] + g[p + 3], o[b + 13] + g[p + 4], o[b + 14] + g[p + 5])
+    ax, ay, az = a[i, 0] - sys.grav[0], a[i, 1] - sys.grav[1], a[i, 2] - sys.grav[2]
+    bx, by, bz = a[i, 3], a[i, 4], a[i, 5]
+    f[i, 0] = f0 - (mass * ax + by * z - bz * y)
+    f[i, 1] = f1 - (mass * ay + bz * x - bx * z)
+    f[i, 2] = f2 - (mass * az + bx * y - by * x)
+    f[i, 3] = n0 - (y * az - z * ay + txx * bx + txy * by + txz * bz)
+    f[i, 4] = n1 - (z * ax - x * az + txy * bx + tyy * by + tyz * bz)
+    f[i, 5] = n2 - (x * ay - y * ax + txz * bx + tyz * by + tzz * bz)
 
 
-@kernel(lean=True, inner=True)
+@kernel(inline=True)
+def turn(R, x, y, z):
+    """R times a vector."""
+    return R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z
+
+
+@kernel(lean=True, inner=True, apart=True)
 def elastic_residual(sys, ws, i, pos, vel, acc):
     """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
     R, f, a = ws.R, ws.f[i], ws.a[i]

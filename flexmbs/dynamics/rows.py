@@ -15,7 +15,7 @@ def coordinates(sys, ws, pos, vel):
             ws.coord_x[c], ws.coord_v[c] = ws.ent[e, 0], ws.ent[e, 1]
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def rows(sys, ws, t, acc):
     """Constraint rows with their rates (F27). Needs relations and coordinates.
 
@@ -47,7 +47,7 @@ def rows(sys, ws, t, acc):
         ws.g[r], ws.g_dot[r], ws.g_ddot[r] = g, g_dot, g_ddot
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def expression_row(sys, ws, r, t):
     """Expression of row r: derivatives by its coordinates, then value and rates along the motion.
 

@@ -11,7 +11,7 @@ NO_ENERGY = 1e-12
 JACOBI_SWEEPS = 60
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def share_forces(sys, ws, length):
     """Add the self-stress that equilibrium leaves open (F28).
 

@@ -23,7 +23,7 @@ N_BODY_OUT = 15
 N_ROW_OUT = 7
 
 
-@kernel(reassociate=True, lean=True)
+@kernel(reassociate=True, lean=True, apart=True)
 def inertia(data, o, nf, n_T, n_A, n_G, q, iq, q_dot, id, wx, wy, wz, body, ib, rows, ir):
     """Inertia of a body at q, and its velocity forces at (w, q_dot) (F10-F13, F17a).
 
@@ -167,3 +167,27 @@ def inertia(data, o, nf, n_T, n_A, n_G, q, iq, q_dot, id, wx, wy, wz, body, ib, 
     body[ib + 12] = lx - (wy * z - wz * y) - (dxx * wx + dxy * wy + dxz * wz)
     body[ib + 13] = ly - (wz * x - wx * z) - (dxy * wx + dyy * wy + dyz * wz)
     body[ib + 14] = lz - (wx * y - wy * x) - (dxz * wx + dyz * wy + dzz * wz)
+
+
+@kernel(inline=True)
+def inertia_at_rest(data, o, wx, wy, wz, body, ib):
+    """The same without modes: constant S_t and Theta, and their velocity forces (F12, F13).
+
+    Writes: body[ib : ib + 15].
+    """
+    stx, sty, stz = data[o + 1], data[o + 2], data[o + 3]
+    txx, txy, txz, tyy, tyz, tzz = (
+        data[o + 4],
+        data[o + 5],
+        data[o + 6],
+        data[o + 7],
+        data[o + 8],
+        data[o + 9],
+    )
+    body[ib], body[ib + 1], body[ib + 2] = stx, sty, stz
+    body[ib + 3], body[ib + 4], body[ib + 5] = txx, txy, txz
+    body[ib + 6], body[ib + 7], body[ib + 8] = tyy, tyz, tzz
+    x, y, z = wy * stz - wz * sty, wz * stx - wx * stz, wx * sty - wy * stx
+    body[ib + 9], body[ib + 10], body[ib + 11] = wz * y - wy * z, wx * z - wz * x, wy * x - wx * y
+    x, y, z = txx * wx + txy * wy + txz * wz, txy * wx + tyy * wy + tyz * wz, txz * wx + tyz * wy + tzz * wz
+    body[ib + 12], body[ib + 13], body[ib + 14] = wz * y - wy * z, wx * z - wz * x, wy * x - wx * y

@@ -88,7 +88,7 @@ def turn_by(R0, m, x, y, z, R):
         R[m, 2, k] = r + a * nz + b * (x * ny - y * nx)
 
 
-@kernel(reassociate=True, lean=True)
+@kernel(reassociate=True, lean=True, apart=True)
 def marker_position(m, nf, u0, R0, data, row, K, q, iq, u, R, theta, rows, ir):
     """Place and axes of marker m in the body, and its elastic columns of L_P (F18, F17a).
 
@@ -138,7 +138,7 @@ def marker_position(m, nf, u0, R0, data, row, K, q, iq, u, R, theta, rows, ir):
         rows[o + 2] = pz + b * nz + c * (x * ny - y * nx)
 
 
-@kernel(reassociate=True, lean=True)
+@kernel(reassociate=True, lean=True, apart=True)
 def marker_velocity(m, nf, data, row, K, q_dot, iq, theta, rows, ir, R, i, out):
     """Relative velocity and bias of marker m from q_dot (F18, F17a).
 

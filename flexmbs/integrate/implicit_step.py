@@ -60,7 +60,7 @@ def place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1):
     return increment(data, mem.y, scr.delta, y1)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
     """Solve one step of size h from the memory (F43, F44). Writes: y1, a1, scr.acc0, scr.acc1, scr.aux_dot.
 
@@ -108,7 +108,7 @@ def bound_norm(opt, scr, factor):
     return norm
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def implicit_error(shifted, data, opt, mem, scr, t, h):
     """Error norm of a step: the leading term of the local error of the positions.
 

@@ -30,7 +30,7 @@ def update_sides(mem, scr):
             mem.sign[k] = -1.0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def locate(rates, shifted, increment, project, switches, data, opt, tab, mem, scr):
     """Shorten the accepted step to just before the first zero in it. Writes: mem, scr.y1 and its companions.
 
@@ -76,7 +76,7 @@ def locate(rates, shifted, increment, project, switches, data, opt, tab, mem, sc
     return 0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def pass_event(rates, project, switches, data, opt, mem, scr, events):
     """Cross the located zero by an explicit step as short as the bracket. Writes: mem, events."""
     t, chosen = mem.real[T], mem.count[EVENT] - 1

@@ -40,7 +40,7 @@ from flexmbs.integrate.memory import (
 from flexmbs.integrate.step import attempt, first_size, inside
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def run(
     rates, shifted, increment, project, switches,
     data, opt, tab, mem, scr, times, out, events, n_steps, t_pause,
@@ -73,7 +73,7 @@ def run(
         steps += 1
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def start(rates, project, switches, data, opt, tab, mem, scr):
     """Consistent start, first step, sides of the switching functions. Writes: mem."""
     status = restart(rates, project, data, opt, mem, scr, 0.0)
@@ -89,7 +89,7 @@ def start(rates, project, switches, data, opt, tab, mem, scr):
     return status
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def restart(rates, project, data, opt, mem, scr, h):
     """Begin anew at the state of the memory: projected (F44), a from the equations. Writes: mem."""
     bh = gh = 0.0
@@ -109,7 +109,7 @@ def restart(rates, project, data, opt, mem, scr, h):
     return status
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def proposed(opt, mem):
     """Size of the next step and the time of its end; the end of the run and fixed grids are hit exactly."""
     t, h = mem.real[T], mem.real[H]
@@ -130,7 +130,7 @@ def proposed(opt, mem):
     return h, t + h
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def accepted_step(rates, shifted, increment, project, switches, data, opt, tab, mem, scr):
     """Try steps until one is accepted, and shorten it to the first event in it. Writes: mem, scr.y1 ..."""
     while True:
@@ -156,7 +156,7 @@ def accepted_step(rates, shifted, increment, project, switches, data, opt, tab, 
     return 0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def reject(opt, tab, mem, h, status, err):
     """Smaller step after a failure or too large an error. Writes: mem."""
     factor = 0.25
@@ -170,7 +170,7 @@ def reject(opt, tab, mem, h, status, err):
     mem.count[AFTER_REJECT] = 1
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, out):
     """Samples at the requested times that have been reached. Writes: out, mem. Returns a status."""
     pending = mem.count[PENDING] == 1
@@ -219,7 +219,7 @@ def shorten(mem):
     mem.count[AFTER_REJECT] = 1
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def standing(project, data, opt, mem, scr):
     """The state of the memory as it is reported: speeds projected (F44). Writes: scr.y_out, scr.closure."""
     bh = gh = 0.0
@@ -230,7 +230,7 @@ def standing(project, data, opt, mem, scr):
     return project(data, mem.real[T], scr.y_out, bh, gh, scr.closure)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def move_on(rates, project, switches, data, opt, mem, scr, events):
     """The end of the accepted step becomes the state; an event there is passed. Writes: mem, events."""
     if mem.real[H_STEP] > 0.0:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Function = Callable[..., int]
+#: What a caller of `project` writes into out[2] when only held values are to change.
+HOLD = -1.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Problem:
     project(data, t, y, bh, gh, out)
         Positions and speeds of y onto the constraints, in place, in the metric of M + Sh; held values are
         brought up to date. out = [largest closure of positions, of speeds, 1 if y was changed], after it.
+        With out[2] = HOLD before it, positions and speeds stay: only held values are brought up to date.
     switches(data, t, y, s)
         Switching functions; their zeros are located.
 

@@ -9,7 +9,7 @@ from flexmbs.integrate.control import error_norm, set_scales
 from flexmbs.integrate.memory import EVALUATIONS, STEP_PASSES
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def stages(rates, data, tab, t, h, y, f, K, y_try, y1):
     """All stages of one step from (y, f = rates there). Writes: K, y_try, y1. Returns a status."""
     size = y.size
@@ -38,7 +38,7 @@ def stages(rates, data, tab, t, h, y, f, K, y_try, y1):
     return 0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def explicit_step(rates, data, opt, tab, mem, scr, t, h):
     """A step of size h from the memory, and its error norm. Writes: scr.K, scr.y1.
 
@@ -76,7 +76,7 @@ def explicit_step(rates, data, opt, tab, mem, scr, t, h):
     return 0, err
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def two_halves(rates, data, opt, tab, mem, scr, t, h):
     """Error of a step without error weights, from two half steps, which are kept. Writes: scr.y1, scr.K."""
     y, f = mem.y, mem.f
@@ -99,7 +99,7 @@ def two_halves(rates, data, opt, tab, mem, scr, t, h):
     return 0, error_norm(opt, scr, scr.err)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def explicit_dense(rates, data, tab, mem, scr, t, h, f1):
     """Coefficients of the dense output of an accepted step. Writes: scr.F, scr.K (further stages).
 

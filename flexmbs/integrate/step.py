@@ -8,13 +8,14 @@ from flexmbs._jit import kernel
 from flexmbs.integrate.control import error_norm, set_scales
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients, implicit_error, implicit_step
 from flexmbs.integrate.memory import DENSE, H_STEP, T
+from flexmbs.integrate.problem import HOLD
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
 #: part of the speeds by which the stages of a fixed step on a loop may disagree
 THROWN = 0.5
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
     """A step of size h with its end made consistent. Writes: scr.y1, scr.f_end, scr.a_end, scr.acc_end.
 
@@ -44,7 +45,7 @@ def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
         scr.f_end[offset + k] = scr.aux_dot[k]
     err = 0.0 * scr.y1.sum() if opt.step > 0.0 else implicit_error(shifted, data, opt, mem, scr, t, h)
     if opt.n_held > 0 and err <= 1.0:
-        status = refresh_held(project, data, opt, scr, t + h, h)
+        status = refresh_held(project, data, scr, t + h)
     return status, err
 
 
@@ -78,18 +79,13 @@ def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
 
 
 @kernel(inline=True)
-def refresh_held(project, data, opt, scr, t, h):
-    """Held values of the end of an implicit step, whose speeds stay as they came out. Writes: scr.y1."""
-    _, _, _, _, bh, gh = coefficients(opt.rho_inf, h)
-    for i in range(scr.y1.size):
-        scr.y_try[i] = scr.y1[i]
-    status = project(data, t, scr.y_try, bh, gh, scr.closure)
-    for i in range(scr.y1.size - opt.n_held, scr.y1.size):
-        scr.y1[i] = scr.y_try[i]
-    return status
+def refresh_held(project, data, scr, t):
+    """Held values of the end of an implicit step, whose positions are closed. Writes: scr.y1."""
+    scr.closure[2] = HOLD
+    return project(data, t, scr.y1, 0.0, 0.0, scr.closure)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out):
     """Consistent state at t_out inside the accepted step. Writes: scr.y_out, scr.closure.
 
@@ -117,7 +113,7 @@ def inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out):
     return project(data, t_out, scr.y_out, bh, gh, scr.closure)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def first_size(rates, data, opt, tab, mem, scr):
     """First step from the tolerances (Hairer, Norsett and Wanner, II.4), by the largest component."""
     order = tab.order if opt.explicit == 1 else 2

@@ -14,7 +14,7 @@ law. A row is a sum of entries: relations between two markers (`ent_*`), and joi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +74,8 @@ class Tables(NamedTuple):
     vel_of_pos: Ints  # (n_pos,) place in vel of a scalar coordinate, -1 in quaternions
     # markers
     mark_body: Ints
-    mark_u0: Floats  # (n_markers, 3)
-    mark_R0: Floats  # (n_markers, 3, 3)
+    mark_u0: Annotated[Floats, 3]  # (n_markers, 3)
+    mark_R0: Annotated[Floats, 3, 3]  # (n_markers, 3, 3)
     mark_row: Ints  # offset in mark_data of Phi (3 nf) and Psi (3 nf), by mode: 6 numbers per mode; -1: none
     mark_K: Ints  # offset in mark_data of K_P (6, nf, nf) of (F17a), or -1
     mark_L: Ints  # offset of 6 nf numbers in Workspace.L
@@ -98,9 +98,9 @@ class Tables(NamedTuple):
     joint_sign: Floats  # 1, or -1 when P is on that body
     joint_p: Ints  # marker P
     joint_q: Ints  # marker Q
-    joint_soft: Floats  # (n_joints, 6) compliances in the axes of P, for forces that equilibrium leaves open
-    joint_row: Ints  # (n_joints, 2) its rows, when it is a cut
-    joint_coord: Ints  # (n_joints, 2) its scalar coordinates
+    joint_soft: Annotated[Floats, 6]  # compliances in the axes of P, for forces that equilibrium leaves open
+    joint_row: Annotated[Ints, 2]  # (n_joints, 2) its rows, when it is a cut
+    joint_coord: Annotated[Ints, 2]  # (n_joints, 2) its scalar coordinates
     drive_coord: Ints  # coordinate that a drive prescribes, drives in the order of the model
     drive_row: Ints  # its row, when the joint is a cut, or -1
     # relations between two markers: kinds in model/joints/relations.py
@@ -151,33 +151,33 @@ class Workspace(NamedTuple):
     """Everything computed; NaN until a stage fills it."""
 
     # position stage
-    r: Floats  # (n_bodies + 1, 3) origins
-    R: Floats  # (n_bodies + 1, 3, 3) R_IB
-    H: Floats  # (n_vel, 6) columns of C_i at the body's origin: joint columns and Y_i (F20)
+    r: Annotated[Floats, 3]  # (n_bodies + 1, 3) origins
+    R: Annotated[Floats, 3, 3]  # (n_bodies + 1, 3, 3) R_IB
+    H: Annotated[Floats, 6]  # (n_vel, 6) columns of C_i at the body's origin: joint columns and Y_i (F20)
     B: Floats  # elastic columns of B_i at the body's origin, 6 numbers per mode of the parent
-    mark_x: Floats  # (n_markers, 3)
-    mark_R: Floats  # (n_markers, 3, 3) R_IP
-    mark_u: Floats  # (n_markers, 3) u_P, body axes
-    mark_Rl: Floats  # (n_markers, 3, 3) R_P, body <- marker
-    mark_theta: Floats  # (n_markers, 3) rotation of the marker by the modes, ground axes
+    mark_x: Annotated[Floats, 3]  # (n_markers, 3)
+    mark_R: Annotated[Floats, 3, 3]  # (n_markers, 3, 3) R_IP
+    mark_u: Annotated[Floats, 3]  # (n_markers, 3) u_P, body axes
+    mark_Rl: Annotated[Floats, 3, 3]  # (n_markers, 3, 3) R_P, body <- marker
+    mark_theta: Annotated[Floats, 3]  # (n_markers, 3) rotation of the marker by the modes, ground axes
     L: Floats  # elastic columns of L_P at the marker, ground axes, 6 numbers per mode (F18)
-    e_axis: Floats  # (n_prims, 3) axes of the elementary motions (balls: unused)
-    e_point: Floats  # (n_prims, 3) points on the axes, after the travel
+    e_axis: Annotated[Floats, 3]  # (n_prims, 3) axes of the elementary motions (balls: unused)
+    e_point: Annotated[Floats, 3]  # (n_prims, 3) points on the axes, after the travel
     e_travel: Floats  # (n_prims,) travels
     # velocity stage: absolute, ground axes
-    v: Floats  # (n_bodies + 1, 6)
-    a: Floats  # (n_bodies + 1, 6) with the accelerations that were given
-    mark_v: Floats  # (n_markers, 6)
-    mark_a: Floats  # (n_markers, 6)
-    mark_rel: Floats  # (n_markers, 12) velocity in the body and its rate beside the terms in w, ground axes
+    v: Annotated[Floats, 6]  # (n_bodies + 1, 6)
+    a: Annotated[Floats, 6]  # (n_bodies + 1, 6) with the accelerations that were given
+    mark_v: Annotated[Floats, 6]  # (n_markers, 6)
+    mark_a: Annotated[Floats, 6]  # (n_markers, 6)
+    mark_rel: Annotated[Floats, 12]  # velocity in the body and its rate beside the terms in w, ground axes
     # functions of time and their rates: drives, then lengths (`System.time_laws`); written before all stages
     drive_x: Floats
     drive_v: Floats
     drive_a: Floats
-    stack: Floats
+    stack: Annotated[Floats, 3]
     slots: Floats  # (3, 1 + n_coords) what expressions see: values, rates, second rates
     out3: Floats
-    travel: Floats  # (n_travel, 3, 3) place of travelling markers, its rate, its second rate
+    travel: Annotated[Floats, 3, 3]  # (n_travel, 3, 3) place of travelling markers, its rate, its second rate
     path_rows: Floats  # their rows with two rates, body axes
     coord_x: Floats  # joint coordinates and their rates, all joints
     coord_v: Floats
@@ -193,8 +193,8 @@ class Workspace(NamedTuple):
     K_tau: Floats  # (n_vel,) the same on the speeds of the tree
     D_tau: Floats
     # recursion
-    M: Floats  # (n_bodies + 1, 6, 6) M_star
-    f: Floats  # (n_bodies + 1, 6) f_star of the residual
+    M: Annotated[Floats, 6, 6]  # (n_bodies + 1, 6, 6) M_star
+    f: Annotated[Floats, 6]  # (n_bodies + 1, 6) f_star of the residual
     M_f: Floats  # elastic columns of M_star's rigid rows, 6 numbers per mode
     N: Floats  # elastic blocks, then their Cholesky factors
     low_C: Floats  # scratch of the elastic block (F24a)
@@ -202,31 +202,34 @@ class Workspace(NamedTuple):
     low_K: Floats
     low_p: Floats
     G: Floats  # (N_ff's factor)^-1 E^T, 6 numbers per mode
-    U: Floats  # (n_vel, 6)
+    U: Annotated[Floats, 6]  # (n_vel, 6)
     D: Floats  # (n_vel,)
     u: Floats  # (n_vel,)
-    da: Floats  # (n_bodies + 1, 6) change of the body accelerations
+    da: Annotated[Floats, 6]  # (n_bodies + 1, 6) change of the body accelerations
     delta: Floats  # (n_vel,) change of the accelerations
-    f_p: Floats  # (n_bodies + 1, 6) joint wrench on the body, ground axes at its origin
+    f_p: Annotated[Floats, 6]  # (n_bodies + 1, 6) joint wrench on the body, ground axes at its origin
     # loops
-    ent: Floats  # (n_entries, 10) value, rate, second rate; force (3), moment (3) on Q at its origin; spare
+    ent: Annotated[Floats, 10]  # value, rate, second rate; force (3), moment (3) on Q at its origin; spare
     rowent_c: Floats  # coefficients of the entries of rows, as used
     rowdof_c: Floats
     g: Floats  # (n_rows,) g, its rate, its second rate for the accelerations that were given
     g_dot: Floats
     g_ddot: Floats
-    gcol: Floats  # (..., 6)
+    gcol: Annotated[Floats, 6]  # (..., 6)
     gcol_f: Floats
     e: Floats
     S: Floats  # envelope of G A (F26), then its factors
     S_diag: Floats  # its diagonal before the factorisation
+    S_inv: Floats  # (n_rows,) reciprocals of the pivots
     redundant: Ints  # (n_rows,) 1 where the row was found redundant
+    used: Ints  # the other rows, one after another
+    used_before: Ints  # (n_rows + 1,) how many of them come before a row
     soft: Floats  # (n_rows,) compliance 1/kh of a row, 0 of a constraint, negative: the row is off (F45)
     rhs: Floats
     lam: Floats
     # outputs
     row_force: Floats  # (n_rows,) multipliers as they are reported
-    reaction: Floats  # (n_joints, 6) force and moment of P's side on Q's side, at Q, ground axes
+    reaction: Annotated[Floats, 6]  # (n_joints, 6) force and moment on Q's side, at Q, ground axes
     effort: Floats  # (n_drives,)
     null: Floats  # (n_null, n_rows) states of self-stress (F28)
     null_w: Floats  # (n_null, 6 n_joints) their joint wrenches

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle, kernel
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.reactions import reactions
-from flexmbs.integrate.problem import Problem
+from flexmbs.integrate.problem import HOLD, Problem
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import free_expressions, state_rates
 from flexmbs.model.forces.channels import switches as law_switches
@@ -51,7 +51,7 @@ def take_held(data, y):
         data.ws.beta_ref[k] = y[first + k]
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def rates(data, t, y, y_dot):
     """Rates of the state (F19, F22-F26); see Problem. Writes: y_dot."""
     n, m = data.size[0], data.size[0] + data.size[1]
@@ -68,7 +68,7 @@ def rates(data, t, y, y_dot):
     return status
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def rates_of_aux(data, vel, aux, aux_dot):
     """Rates of own states, then powers of work and dissipation (F14); held values stay. Writes: aux_dot."""
     n = data.size[2]
@@ -86,7 +86,7 @@ def rates_of_aux(data, vel, aux, aux_dot):
         aux_dot[k] = 0.0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def given_rates_of_aux(data, vel, aux, aux_dot):
     """The same at a state that has been evaluated already. Writes: aux_dot."""
     rates_of_aux(data, vel, aux, aux_dot)
@@ -105,7 +105,7 @@ def modal_loss(sys, i, vel):
     return total
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     """One pass of the implicit step (F43, F44); see Problem. Writes: a_new, aux_dot."""
     n, m = data.size[0], data.size[0] + data.size[1]
@@ -118,7 +118,7 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     return status
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def efforts(data, t, pos, vel, aux, acc):
     """Efforts of drives at the accelerations that a pass has found. Writes: ws.effort."""
     for r in range(data.ws.lam.shape[0]):
@@ -128,7 +128,7 @@ def efforts(data, t, pos, vel, aux, acc):
     reactions(data.sys, data.ws)
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def increment(data, y, delta, y_new):
     """Positions x (+) delta. Writes: the positions of y_new."""
     n = data.size[0]
@@ -136,26 +136,17 @@ def increment(data, y, delta, y_new):
     return 0
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def project(data, t, y, bh, gh, out):
     """Positions and speeds onto the constraints (F44); turn counters brought up to date. Writes: y, out."""
     n, m = data.size[0], data.size[0] + data.size[1]
+    tolerance, most = data.tolerance[0], 12
+    if out[2] == HOLD:
+        tolerance, most = 1e300, 0
     take_held(data, y)
     worst, worst_dot, count = evaluate.project(
-        data.sys,
-        data.ws,
-        data.laws,
-        data.lw,
-        t,
-        y[:n],
-        y[n:m],
-        y[m:],
-        data.acc,
-        gh,
-        bh,
-        data.tolerance[0],
-        12,
-    )
+        data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, gh, bh, tolerance, most,
+    )  # fmt: skip
     first = m + data.size[2] + 2
     for k in range(data.size[3]):
         y[first + k] = data.ws.beta_ref[k]
@@ -163,7 +154,7 @@ def project(data, t, y, bh, gh, out):
     return 0 if worst <= data.tolerance[1] and worst_dot < 1e300 else 1
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def switches(data, t, y, s):
     """Switching functions: those of laws, then `until`. Writes: s."""
     n, m = data.size[0], data.size[0] + data.size[1]

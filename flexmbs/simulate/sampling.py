@@ -41,7 +41,7 @@ class SampleTables(NamedTuple):
     acc: Floats  # (n_vel,) scratch
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def sample(data, more, t, y, row):
     """Evaluate the state and write all that is reported. Writes: row. Returns a status."""
     sys, ws, lw = data.sys, data.ws, data.lw
@@ -54,7 +54,7 @@ def sample(data, more, t, y, row):
     return status
 
 
-@kernel(lean=True)
+@kernel(lean=True, apart=True)
 def report(data, more, t, y, row):
     """Write all that is reported at the evaluated state with its accelerations more.acc. Writes: row."""
     sys, ws, lw = data.sys, data.ws, data.lw

@@ -29,7 +29,7 @@ from flexmbs.model.forces.tables import (
 from flexmbs.model.forces.wrench import add_modal_load, add_wrench
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def applied_forces(laws, lw, sys, ws, t, pos, vel, aux):
     """Forces of all laws at one state (F14-F16).
 

@@ -22,7 +22,7 @@ OFF = -1.0
 DIRECTIONS = {SPAN: 1, SPAN_LAW: 1, BUSHING: 6}
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def stiff_rows(laws, lw, sys, ws, gh, bh):
     """Directions and compliances of all rows (F45). Needs applied_forces. Writes: ent of the rows, soft."""
     for s in range(laws.stiff_row.shape[0]):

@@ -6,7 +6,7 @@ are constants, or results of expressions and Python functions, written before th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class Laws(NamedTuple):
     """Everything constant about forces, drives, own states and sensors that kernels read."""
 
     expr: ExpressionTable
-    slot: Ints  # (n_slots, 4): kind, a, b, c
+    slot: Annotated[Ints, 4]  # (n_slots, 4): kind, a, b, c
     value: Floats  # constants; NaN where an expression or function writes
     dyn_value: Ints  # values that expressions write
     dyn_expr: Ints
@@ -83,7 +83,7 @@ class Laws(NamedTuple):
     drive_aux: (
         Ints  # first of the drive's own places in aux (order 1: position; 2: position, velocity), or -1
     )
-    travel_expr: Ints  # (n_travel, 3) place of travelling markers
+    travel_expr: Annotated[Ints, 3]  # (n_travel, 3) place of travelling markers
     free_expr: Ints  # expressions evaluated on demand: sensors, until
     switch_expr: Ints  # functions whose zeros are where a law or a slope of it jumps
     switch_law: Ints  # law whose length or coordinate (and rate) such a function takes as x and v, or -1
@@ -98,12 +98,12 @@ class LawWork(NamedTuple):
     x: Floats  # (n_slots,) channels, with rates and second rates
     x_dot: Floats
     x_ddot: Floats
-    stack: Floats
+    stack: Annotated[Floats, 3]
     result: Floats  # (3,) of the postfix machine
     value: Floats
     args: Floats
     returned: Floats  # (1,)
-    out: Floats  # (n_laws, N_OUT)
+    out: Annotated[Floats, N_OUT]  # (n_laws, N_OUT)
     load_of: Floats  # (n_coords,) size of the joint's force that presses on the friction of a coordinate
     power: Floats  # (2,) work, dissipated: of all laws [W]
     wrench: Floats  # (12,) deflection scratch of bushings

@@ -11,79 +11,130 @@ from flexmbs._jit import kernel
 
 
 @kernel(inline=True)
-def turn_columns(R, i, axis, angle):
-    """R[i] <- R[i] times the rotation about an own axis."""
+def nine(R, i):
+    """R[i] as a tuple, row by row: it stays in registers through a product of motions."""
+    return (
+        R[i, 0, 0],
+        R[i, 0, 1],
+        R[i, 0, 2],
+        R[i, 1, 0],
+        R[i, 1, 1],
+        R[i, 1, 2],
+        R[i, 2, 0],
+        R[i, 2, 1],
+        R[i, 2, 2],
+    )
+
+
+@kernel(inline=True)
+def put_nine(R, i, a):
+    """Writes: R[i]."""
+    R[i, 0, 0], R[i, 0, 1], R[i, 0, 2] = a[0], a[1], a[2]
+    R[i, 1, 0], R[i, 1, 1], R[i, 1, 2] = a[3], a[4], a[5]
+    R[i, 2, 0], R[i, 2, 1], R[i, 2, 2] = a[6], a[7], a[8]
+
+
+@kernel(inline=True)
+def column_of(a, axis):
+    """Column of a matrix given row by row."""
+    if axis == 2:
+        return a[2], a[5], a[8]
+    if axis == 1:
+        return a[1], a[4], a[7]
+    return a[0], a[3], a[6]
+
+
+@kernel(inline=True)
+def turned(a, axis, angle):
+    """a times the rotation about an own axis."""
     c, s = math.cos(angle), math.sin(angle)
-    j, k = (axis + 1) % 3, (axis + 2) % 3
-    for row in range(3):
-        a, b = R[i, row, j], R[i, row, k]
-        R[i, row, j] = c * a + s * b
-        R[i, row, k] = c * b - s * a
+    if axis == 2:
+        return (
+            c * a[0] + s * a[1], c * a[1] - s * a[0], a[2], c * a[3] + s * a[4], c * a[4] - s * a[3], a[5],
+            c * a[6] + s * a[7], c * a[7] - s * a[6], a[8],
+        )  # fmt: skip
+    if axis == 1:
+        return (
+            c * a[0] - s * a[2], a[1], c * a[2] + s * a[0], c * a[3] - s * a[5], a[4], c * a[5] + s * a[3],
+            c * a[6] - s * a[8], a[7], c * a[8] + s * a[6],
+        )  # fmt: skip
+    return (
+        a[0], c * a[1] + s * a[2], c * a[2] - s * a[1], a[3], c * a[4] + s * a[5], c * a[5] - s * a[4],
+        a[6], c * a[7] + s * a[8], c * a[8] - s * a[7],
+    )  # fmt: skip
 
 
 @kernel(inline=True)
-def turn_by_quaternion(R, i, w, x, y, z):
-    """R[i] <- R[i] times the rotation of a quaternion, which need not be of unit length."""
+def times(a, b):
+    """Product of two matrices given row by row."""
+    return (
+        a[0] * b[0] + a[1] * b[3] + a[2] * b[6], a[0] * b[1] + a[1] * b[4] + a[2] * b[7],
+        a[0] * b[2] + a[1] * b[5] + a[2] * b[8], a[3] * b[0] + a[4] * b[3] + a[5] * b[6],
+        a[3] * b[1] + a[4] * b[4] + a[5] * b[7], a[3] * b[2] + a[4] * b[5] + a[5] * b[8],
+        a[6] * b[0] + a[7] * b[3] + a[8] * b[6], a[6] * b[1] + a[7] * b[4] + a[8] * b[7],
+        a[6] * b[2] + a[7] * b[5] + a[8] * b[8],
+    )  # fmt: skip
+
+
+@kernel(inline=True)
+def transposed(a):
+    return a[0], a[3], a[6], a[1], a[4], a[7], a[2], a[5], a[8]
+
+
+@kernel(inline=True)
+def of_quaternion(w, x, y, z):
+    """Rotation matrix of a quaternion, which need not be of unit length."""
     s = 2.0 / (w * w + x * x + y * y + z * z)
-    a, b, c = 1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)
-    d, e, f = s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)
-    g, h, k = s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)
-    for row in range(3):
-        p, q, r = R[i, row, 0], R[i, row, 1], R[i, row, 2]
-        R[i, row, 0] = p * a + q * d + r * g
-        R[i, row, 1] = p * b + q * e + r * h
-        R[i, row, 2] = p * c + q * f + r * k
+    return (
+        1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),
+        s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x),
+        s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y),
+    )  # fmt: skip
 
 
 @kernel(inline=True)
-def ball_columns(R, i, sign, H, k):
-    """Angular columns of a ball, in the axes of R[i]. Writes: H[k : k + 3], zero linear rows."""
+def ball_columns(a, sign, H, k):
+    """Angular columns of a ball, in the axes of a. Writes: H[k : k + 3], zero linear rows."""
     for c in range(3):
-        for row in range(3):
-            H[k + c, row] = 0.0
-            H[k + c, 3 + row] = sign * R[i, row, c]
+        x, y, z = column_of(a, c)
+        H[k + c, 0] = H[k + c, 1] = H[k + c, 2] = 0.0
+        H[k + c, 3], H[k + c, 4], H[k + c, 5] = sign * x, sign * y, sign * z
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, inline=True)
 def joint_pose(sys, ws, i, pos):
     """Run the joint of body i from marker P to Q (F19).
 
-    Writes: R[i] (ground <- outer marker), r[i] (origin of the outer marker), e_axis, e_point, e_travel, and
-    the angular columns of balls in H.
+    Writes: e_axis, e_point, e_travel, and the angular columns of balls in H. Returns the origin of the outer
+    marker and its axes (ground <- marker).
     """
     m = sys.m_in[i]
-    R = ws.R
-    for row in range(3):
-        ws.r[i, row] = ws.mark_x[m, row]
-        for col in range(3):
-            R[i, row, col] = ws.mark_R[m, row, col]
+    x, y, z = ws.mark_x[m, 0], ws.mark_x[m, 1], ws.mark_x[m, 2]
+    R = nine(ws.mark_R, m)
     for k in range(sys.prim_start[i], sys.prim_start[i + 1]):
         axis, b, turn = sys.prim_axis[k], sys.prim_beta[k], sys.prim_turn[k]
         if axis < 0:
             # speeds are in the axes of Q: those after the ball, or before it when run backwards
             if turn > 0.0:
-                turn_by_quaternion(R, i, pos[b], pos[b + 1], pos[b + 2], pos[b + 3])
-                ball_columns(R, i, 1.0, ws.H, sys.prim_eta[k])
+                R = times(R, of_quaternion(pos[b], pos[b + 1], pos[b + 2], pos[b + 3]))
+                ball_columns(R, 1.0, ws.H, sys.prim_eta[k])
             else:
-                ball_columns(R, i, -1.0, ws.H, sys.prim_eta[k])
-                turn_by_quaternion(R, i, pos[b], -pos[b + 1], -pos[b + 2], -pos[b + 3])
+                ball_columns(R, -1.0, ws.H, sys.prim_eta[k])
+                R = times(R, of_quaternion(pos[b], -pos[b + 1], -pos[b + 2], -pos[b + 3]))
             ws.e_travel[k] = 0.0
-            for row in range(3):
-                ws.e_point[k, row] = ws.r[i, row]
         else:
             s = sys.prim_travel[k] * pos[b]
+            p, q, r = column_of(R, axis)
+            x, y, z = x + s * p, y + s * q, z + s * r
             ws.e_travel[k] = s
-            for row in range(3):
-                e = R[i, row, axis]
-                ws.e_axis[k, row] = e
-                x = ws.r[i, row] + s * e
-                ws.r[i, row] = x
-                ws.e_point[k, row] = x
+            ws.e_axis[k, 0], ws.e_axis[k, 1], ws.e_axis[k, 2] = p, q, r
             if turn != 0.0:
-                turn_columns(R, i, axis, turn * pos[b])
+                R = turned(R, axis, turn * pos[b])
+        ws.e_point[k, 0], ws.e_point[k, 1], ws.e_point[k, 2] = x, y, z
+    return x, y, z, R
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, inline=True)
 def joint_columns(sys, ws, i):
     """Columns of C_i for the speeds of the joint, at the origin of body i (F20).
 
@@ -108,21 +159,19 @@ def joint_columns(sys, ws, i):
             H[v, 3], H[v, 4], H[v, 5] = turn * ex, turn * ey, turn * ez
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, inline=True)
 def joint_motion(sys, ws, i, vel, acc):
     """Velocity and acceleration of the outer marker of joint i from those of the inner one (F20).
 
     The speeds and their rates run through the motions one by one; the terms in w are those of each frame
-    reached, so that travel after a turn is right too. Writes: v[i], a[i] of the outer marker's origin.
+    reached, so that travel after a turn is right too. Returns v, w, a, alpha at the outer marker's origin.
     """
     m = sys.m_in[i]
-    v, a = ws.v, ws.a
-    for row in range(6):
-        v[i, row] = ws.mark_v[m, row]
-        a[i, row] = ws.mark_a[m, row]
+    V, A = ws.mark_v, ws.mark_a
+    vx, vy, vz, wx, wy, wz = V[m, 0], V[m, 1], V[m, 2], V[m, 3], V[m, 4], V[m, 5]
+    ax, ay, az, px, py, pz = A[m, 0], A[m, 1], A[m, 2], A[m, 3], A[m, 4], A[m, 5]
     for k in range(sys.prim_start[i], sys.prim_start[i + 1]):
         j, turn, travel = sys.prim_eta[k], sys.prim_turn[k], sys.prim_travel[k]
-        wx, wy, wz = v[i, 3], v[i, 4], v[i, 5]
         if sys.prim_axis[k] < 0:
             x = y = z = bx = by = bz = 0.0
             for c in range(3):
@@ -135,23 +184,15 @@ def joint_motion(sys, ws, i, vel, acc):
             if travel != 0.0:
                 s, s_dot, s_ddot = ws.e_travel[k], travel * rate, travel * rate_dot
                 # w x s e, and twice the sliding velocity for the Coriolis term
-                px, py, pz = wy * ez - wz * ey, wz * ex - wx * ez, wx * ey - wy * ex
-                tx, ty, tz = s * px + 2.0 * s_dot * ex, s * py + 2.0 * s_dot * ey, s * pz + 2.0 * s_dot * ez
-                ax, ay, az = a[i, 3], a[i, 4], a[i, 5]
-                v[i, 0] += s * px + s_dot * ex
-                v[i, 1] += s * py + s_dot * ey
-                v[i, 2] += s * pz + s_dot * ez
-                a[i, 0] += s * (ay * ez - az * ey) + wy * tz - wz * ty + s_ddot * ex
-                a[i, 1] += s * (az * ex - ax * ez) + wz * tx - wx * tz + s_ddot * ey
-                a[i, 2] += s * (ax * ey - ay * ex) + wx * ty - wy * tx + s_ddot * ez
-            if turn == 0.0:
-                continue
+                qx, qy, qz = wy * ez - wz * ey, wz * ex - wx * ez, wx * ey - wy * ex
+                tx, ty, tz = s * qx + 2.0 * s_dot * ex, s * qy + 2.0 * s_dot * ey, s * qz + 2.0 * s_dot * ez
+                vx, vy, vz = vx + s * qx + s_dot * ex, vy + s * qy + s_dot * ey, vz + s * qz + s_dot * ez
+                ax += s * (py * ez - pz * ey) + wy * tz - wz * ty + s_ddot * ex
+                ay += s * (pz * ex - px * ez) + wz * tx - wx * tz + s_ddot * ey
+                az += s * (px * ey - py * ex) + wx * ty - wy * tx + s_ddot * ez
             rate, rate_dot = turn * rate, turn * rate_dot
             x, y, z = rate * ex, rate * ey, rate * ez
             bx, by, bz = rate_dot * ex, rate_dot * ey, rate_dot * ez
-        a[i, 3] += wy * z - wz * y + bx
-        a[i, 4] += wz * x - wx * z + by
-        a[i, 5] += wx * y - wy * x + bz
-        v[i, 3] += x
-        v[i, 4] += y
-        v[i, 5] += z
+        px, py, pz = px + wy * z - wz * y + bx, py + wz * x - wx * z + by, pz + wx * y - wy * x + bz
+        wx, wy, wz = wx + x, wy + y, wz + z
+    return vx, vy, vz, wx, wy, wz, ax, ay, az, px, py, pz

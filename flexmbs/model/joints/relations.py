@@ -13,7 +13,7 @@ OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 
 STIFF = 8
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True, inner=True, apart=True)
 def relations(sys, ws):
     """Values, rates, second rates and forces of all relations (F19).
 
