@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import math
 import os
+import pickle
 import re
 import sys
 from collections.abc import Callable
@@ -28,6 +29,7 @@ import numba.extending
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
 from numba.core.registry import CPUDispatcher
 from numba.extending import get_cython_function_address, intrinsic
 
@@ -127,9 +129,26 @@ def _compile(
     numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))  # type: ignore[attr-defined]
     compiled = numba.njit(**options)(function)
     compiled.__class__ = _Apart if apart else _Linked
+    compiled._cache.__class__ = _Stored
     for signature in signatures:
         compiled.compile(signature)
     return compiled
+
+
+class _Stored(FunctionCache):  # type: ignore[misc]
+    """numba's cache; a hundred kernels that are loaded for one need its registries brought up to date once."""
+
+    depth = 0
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if _Stored.depth > 0:
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+        _Stored.depth += 1
+        try:
+            return super().load_overload(sig, target_context)
+        finally:
+            _Stored.depth -= 1
 
 
 class _Linked(CPUDispatcher):  # type: ignore[misc]
@@ -179,8 +198,10 @@ class _Load:
     symbol: str
 
     def __call__(self) -> None:
-        found = getattr(importlib.import_module(self.module), self.name)
-        found.compile(self.types)
+        module = sys.modules.get(self.module) or importlib.import_module(self.module)
+        found = getattr(module, self.name)
+        if self.types not in found.overloads:
+            found.compile(self.types)
         cres = found.overloads[self.types]
         # another process may have compiled it again, under another name
         own = cres.fndesc.llvm_func_name
@@ -274,6 +295,10 @@ class HandleType(numba.types.Type):  # type: ignore[misc]
         # a short name: numba writes it into the symbol of every function that takes one
         super().__init__(name=f"Handle{hashlib.sha256(text.encode()).hexdigest()[:16]}")
 
+    def __reduce__(self) -> Any:
+        # every stored kernel names its types: a process that has made a type takes it by its name
+        return _handle_named, (self.name, pickle.dumps(self.fields))
+
     def place(self, wanted: str) -> tuple[int, Any, tuple[int, ...]]:
         """Offset in words, type and known inner shape of a field."""
         offset = 0
@@ -282,6 +307,14 @@ class HandleType(numba.types.Type):  # type: ignore[misc]
                 return offset, kind, inner
             offset += _words(kind)
         raise AttributeError(wanted)
+
+
+_HANDLE_TYPES: dict[str, HandleType] = {}
+
+
+def _handle_named(name: str, fields: bytes) -> HandleType:
+    found = _HANDLE_TYPES.get(name)
+    return _HANDLE_TYPES.setdefault(name, HandleType(pickle.loads(fields))) if found is None else found
 
 
 def _words(kind: Any) -> int:
@@ -316,7 +349,8 @@ def _handle_type(value: Any) -> HandleType:
         else:
             kind = numba.types.float64 if isinstance(item, float) else numba.types.int64
         fields.append((name, kind, inner))
-    return HandleType(tuple(fields))
+    found = HandleType(tuple(fields))
+    return _HANDLE_TYPES.setdefault(found.name, found)
 
 
 def _pack(value: Any, words: list[int]) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from flexmbs.case.case import Case, Progress
 from flexmbs.dynamics.linearize import Linear, linearize
@@ -67,6 +66,8 @@ def _modes(case: Case) -> tuple[Linear, Floats]:
 
 def branches(models: list[Linear]) -> list[NDArray[np.int64]]:
     """For every model the branch of each eigenvalue: pairs that lie near in value and shape."""
+    from scipy.optimize import linear_sum_assignment  # 0.2 s, which other cases need not wait for
+
     order, count = [np.arange(len(models[0].eigenvalues))], len(models[0].eigenvalues)
     last: dict[int, tuple[int, int]] = {int(b): (0, k) for k, b in enumerate(order[0])}
     for number in range(1, len(models)):
