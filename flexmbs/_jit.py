@@ -136,7 +136,7 @@ def _compile(
 
 
 class _Stored(FunctionCache):  # type: ignore[misc]
-    """numba's cache; a hundred kernels that are loaded for one need its registries brought up to date once."""
+    """numba's cache; a hundred kernels that are loaded for one need its registries up to date once."""
 
     depth = 0
 
@@ -333,7 +333,8 @@ def _inner_shapes(owner: Any) -> dict[str, tuple[int, ...]]:
 def _handle_type(value: Any) -> HandleType:
     fields = []
     kind: Any
-    shapes = _inner_shapes(type(value))
+    owner: Any = type(value)
+    shapes = _inner_shapes(owner)
     for name, item in zip(value._fields, value, strict=True):
         inner = shapes.get(name, ())
         if isinstance(item, Handle):
