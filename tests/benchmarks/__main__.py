@@ -1,22 +1,22 @@
 """Measure everything side by side and write docs/benchmarks.md: `python -m tests.benchmarks [GROUP ...]`.
 
-Needs the peers: `pip install exudyn ngsolve pin gmsh`. Groups: stage1, dynamics. What a group measured is
-kept in results/benchmarks.json, so that one group can be repeated alone.
+Needs the peers: `pip install exudyn ngsolve pin gmsh`, and matplotlib. Groups: stage1, dynamics,
+scaling. What a group measured is kept in results/benchmarks.json, so that one group can be repeated alone.
 """
 
 import json
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from typing import Any
 
-from tests.benchmarks import dynamics, stage1
+from tests.benchmarks import motion, scaling, stage1
+from tests.benchmarks.runner import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "results" / "benchmarks.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
-GROUPS = {"stage1": stage1.rows, "dynamics": dynamics.rows}
-TITLES = {"stage1": "From mesh to modal data", "dynamics": "From case to motion"}
+GROUPS = {"stage1": stage1.rows, "dynamics": motion.rows, "scaling": scaling.curves}
+TITLES = {"stage1": "From mesh to modal data", "dynamics": "From case to motion", "scaling": "Time over size"}
 PROGRAMS = ["numpy", "scipy", "numba", "pymetis", "ngsolve", "exudyn", "pin"]
 
 
@@ -36,7 +36,7 @@ def table(rows: list[dict[str, str]]) -> list[str]:
     return lines + ["| " + " | ".join(row.get(name, "") for name in columns) + " |" for row in rows]
 
 
-def page(store: dict[str, list[dict[str, str]]]) -> str:
+def page(store: dict[str, Any]) -> str:
     lines = [
         "# Benchmarks",
         "",
@@ -48,7 +48,8 @@ def page(store: dict[str, list[dict[str, str]]]) -> str:
     ]
     for group in GROUPS:
         if group in store:
-            lines += ["", f"## {TITLES[group]}", "", *table(store[group])]
+            text = scaling.lines(store[group]) if group == "scaling" else table(store[group])
+            lines += ["", f"## {TITLES[group]}", "", *text]
     return "\n".join(lines) + "\n"
 
 
@@ -57,6 +58,8 @@ def main() -> None:
     for group in sys.argv[1:] or GROUPS:
         store[group] = GROUPS[group]()
         STORE.write_text(json.dumps(store, indent=1))
+    if "scaling" in store:
+        scaling.plot(store["scaling"])
     PAGE.write_text(page(store))
 
 

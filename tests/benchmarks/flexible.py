@@ -13,8 +13,8 @@ SPEED, RADIUS = 150.0, 0.15
 END_TIME = 0.05
 
 
-def crank_case(modes: int, folder: Path) -> dict[str, Any]:
-    """The case as a dictionary; the modal data are made once in `folder`."""
+def rod_data(modes: int, folder: Path) -> Path:
+    """Modal data of the rod with 6 + `modes` modes, made once in `folder`."""
     import flexmbs as fm
 
     path = folder / f"bench_rod_{modes}.modal.h5"
@@ -32,6 +32,38 @@ def crank_case(modes: int, folder: Path) -> dict[str, Any]:
             "interfaces": {"left": {"set": "x_min"}, "right": {"set": "x_max"}},
         }  # fmt: skip
         fm.reduce(recipe).save(path)
+    return path
+
+
+def deflection_rows(modes: int, folder: Path) -> np.ndarray:
+    """Deflection of the middle of the rod against its chord by the modal coordinates."""
+    from flexmbs.modaldata import load
+
+    data = load(rod_data(modes, folder))
+    middle, end = (
+        int(np.argmin(np.linalg.norm(data.mesh.points - [x, 0, 0], axis=1))) for x in (LENGTH / 2, LENGTH)
+    )
+    return np.array(data.Phi[:, middle, 1] - 0.5 * data.Phi[:, end, 1])
+
+
+def chain_case(n: int, modes: int, folder: Path) -> dict[str, Any]:
+    """n rods with `modes` modes each, hanging in a row on revolute joints from the ground, level at rest."""
+    path = rod_data(10 if modes <= 16 else modes - 6, folder)
+    rod = {"type": "flexible", "modal": str(path), "modes": {"count": modes}}
+    bodies, joints = {}, {}
+    for k in range(n):
+        bodies[f"rod{k}"] = rod
+        joints[f"j{k}"] = {
+            "type": "revolute", "from": f"rod{k - 1}.right" if k else "ground", "to": f"rod{k}.left",
+        }  # fmt: skip
+    return {
+        "gravity": [0.0, -9.81, 0.0], "bodies": bodies, "joints": joints, "analysis": {"t_end": END_TIME},
+    }  # fmt: skip
+
+
+def crank_case(modes: int, folder: Path) -> dict[str, Any]:
+    """The case as a dictionary; the modal data are made once in `folder`."""
+    path = rod_data(modes, folder)
     turn = {"position": 0.0, "velocity": SPEED}
     return {
         "bodies": {
@@ -87,8 +119,8 @@ def centred_weights(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     return weights + np.linalg.pinv(A) @ (np.array([1.0, 0.0, 0.0]) - A @ weights)
 
 
-def exudyn_body(modes: int, folder: Path) -> tuple[Any, list[np.ndarray], list[np.ndarray]]:
-    """Reduced rod, and few marker nodes with weights per face: the tuned form."""
+def exudyn_body(modes: int, folder: Path) -> tuple[Any, list[np.ndarray], list[np.ndarray], list[int]]:
+    """Reduced rod, few marker nodes with weights per face (the tuned form), nodes at its middle and end."""
     import ngsolve
     from exudyn.FEM import FEMinterface, HCBstaticModeSelection, ObjectFFRFreducedOrderInterface
 
@@ -111,67 +143,126 @@ def exudyn_body(modes: int, folder: Path) -> tuple[Any, list[np.ndarray], list[n
     for face in faces:
         far = np.argsort(-np.hypot(points[face, 1], points[face, 2]))[:4]
         few.append(face[np.sort(far)])
-    return ObjectFFRFreducedOrderInterface(fem), few, [centred_weights(points, nodes) for nodes in few]
+    middle = int(np.argmin(np.linalg.norm(points - [LENGTH / 2, 0, 0], axis=1)))
+    weights = [centred_weights(points, nodes) for nodes in few]
+    return ObjectFFRFreducedOrderInterface(fem), few, weights, [middle, int(faces[1][0])]
 
 
 def crank_exudyn(modes: int, step: float, folder: Path) -> dict[str, Any]:
     """CPU seconds per step of Exudyn's generalized-alpha with modified Newton, dense solver."""
+    parts = exudyn_body(modes, folder)
+    seconds = min(solved(slider_crank(parts), step, END_TIME)[0] for _ in range(2))
+    return {"seconds": seconds / round(END_TIME / step)}
+
+
+def deflection_exudyn(modes: int, step: float, folder: Path) -> tuple[float, np.ndarray]:
+    """CPU seconds of a run, and the deflection of the rod's middle against its chord every millisecond."""
+    parts = exudyn_body(modes, folder)
+    seconds = solved(slider_crank(parts), step, END_TIME)[0]
+    _, (_, mbs, sensors) = solved(slider_crank(parts, sensors=True), step, END_TIME)
+    middle, end = (mbs.GetSensorStoredData(number)[1:, 2] for number in sensors)
+    return seconds, middle - 0.5 * end
+
+
+def chain_exudyn(n: int, modes: int, step: float, folder: Path) -> dict[str, Any]:
+    """CPU seconds per step of Exudyn for a chain of n rods, sparse solver."""
+    import exudyn as exu
+    import exudyn.itemInterface as items
+
+    body, faces, weights, _ = exudyn_body(modes, folder)
+    container = exu.SystemContainer()
+    mbs = container.AddSystem()
+    ground = mbs.AddObject(items.ObjectGround())
+    before = mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=ground, localPosition=[0, 0, 0]))
+    for k in range(n):
+        rod = body.AddObjectFFRFreducedOrder(
+            mbs, positionRef=[k * LENGTH, 0, 0], initialVelocity=[0, 0, 0], initialAngularVelocity=[0, 0, 0],
+            gravity=[0, -9.81, 0],
+        )["oFFRFreducedOrder"]  # fmt: skip
+        first, last = face_markers(mbs, rod, faces, weights)
+        mbs.AddObject(
+            items.ObjectJointGeneric(markerNumbers=[before, first], constrainedAxes=[1, 1, 1, 1, 1, 0])
+        )
+        before = last
+    mbs.Assemble()
+    n_steps = 100 if n > 4 else 500
+    seconds, _ = solved((container, mbs, []), step, n_steps * step, sparse=True)
+    return {"seconds": seconds / n_steps}
+
+
+def face_markers(mbs: Any, rod: Any, faces: list[np.ndarray], weights: list[np.ndarray]) -> list[Any]:
+    import exudyn.itemInterface as items
+
+    return [
+        mbs.AddMarker(
+            items.MarkerSuperElementRigid(bodyNumber=rod, meshNodeNumbers=nodes, weightingFactors=w)
+        )
+        for nodes, w in zip(faces, weights, strict=True)
+    ]
+
+
+def slider_crank(parts: Any, sensors: bool = False) -> tuple[Any, Any, list[Any]]:
+    """The assembled mechanism, and sensors of the rod's middle and end."""
     import exudyn as exu
     import exudyn.itemInterface as items
     from exudyn.rigidBodyUtilities import RigidBodyInertia
 
-    body, faces, weights = exudyn_body(modes, folder)
+    body, faces, weights, places = parts
+    container = exu.SystemContainer()
+    mbs = container.AddSystem()
+    ground = mbs.AddObject(items.ObjectGround())
 
-    def build() -> Any:
-        container = exu.SystemContainer()
-        mbs = container.AddSystem()
-        ground = mbs.AddObject(items.ObjectGround())
+    def marker(number: int, place: list[float]) -> Any:
+        return mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=number, localPosition=place))
 
-        def marker(number: int, place: list[float]) -> Any:
-            return mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=number, localPosition=place))
+    def joint(a: Any, b: Any, locked: list[int]) -> None:
+        mbs.AddObject(items.ObjectJointGeneric(markerNumbers=[a, b], constrainedAxes=locked))
 
-        def joint(a: Any, b: Any, locked: list[int]) -> None:
-            mbs.AddObject(items.ObjectJointGeneric(markerNumbers=[a, b], constrainedAxes=locked))
-
-        crank = mbs.CreateRigidBody(
-            inertia=RigidBodyInertia(mass=0.36, inertiaTensor=np.diag([1.0, 10.0, 10.0])),
-            referencePosition=[0, 0, 0], initialAngularVelocity=[0, 0, SPEED],
-        )  # fmt: skip
-        rod = body.AddObjectFFRFreducedOrder(
-            mbs, positionRef=[RADIUS, 0, 0], initialVelocity=[0, SPEED * RADIUS, 0],
-            initialAngularVelocity=[0, 0, -SPEED * RADIUS / LENGTH], gravity=[0, 0, 0],
-        )["oFFRFreducedOrder"]  # fmt: skip
-        ends = [
-            mbs.AddMarker(
-                items.MarkerSuperElementRigid(bodyNumber=rod, meshNodeNumbers=nodes, weightingFactors=w)
+    crank = mbs.CreateRigidBody(
+        inertia=RigidBodyInertia(mass=0.36, inertiaTensor=np.diag([1.0, 10.0, 10.0])),
+        referencePosition=[0, 0, 0], initialAngularVelocity=[0, 0, SPEED],
+    )  # fmt: skip
+    rod = body.AddObjectFFRFreducedOrder(
+        mbs, positionRef=[RADIUS, 0, 0], initialVelocity=[0, SPEED * RADIUS, 0],
+        initialAngularVelocity=[0, 0, -SPEED * RADIUS / LENGTH], gravity=[0, 0, 0],
+    )["oFFRFreducedOrder"]  # fmt: skip
+    ends = face_markers(mbs, rod, faces, weights)
+    slider = mbs.CreateRigidBody(
+        inertia=RigidBodyInertia(mass=0.075552, inertiaTensor=np.eye(3) * 1e-5),
+        referencePosition=[RADIUS + LENGTH, 0, 0],
+    )
+    joint(marker(ground, [0, 0, 0]), marker(crank, [0, 0, 0]), [1, 1, 1, 1, 1, 0])
+    joint(marker(crank, [RADIUS, 0, 0]), ends[0], [1, 1, 1, 1, 1, 0])
+    joint(marker(slider, [0, 0, 0]), ends[1], [1, 1, 1, 0, 0, 0])
+    joint(marker(ground, [RADIUS + LENGTH, 0, 0]), marker(slider, [0, 0, 0]), [0, 1, 1, 1, 1, 1])
+    kind = exu.OutputVariableType.DisplacementLocal
+    found = [
+        mbs.AddSensor(
+            items.SensorSuperElement(
+                bodyNumber=rod, meshNodeNumber=node, outputVariableType=kind, storeInternal=True
             )
-            for nodes, w in zip(faces, weights, strict=True)
-        ]
-        slider = mbs.CreateRigidBody(
-            inertia=RigidBodyInertia(mass=0.075552, inertiaTensor=np.eye(3) * 1e-5),
-            referencePosition=[RADIUS + LENGTH, 0, 0],
         )
-        joint(marker(ground, [0, 0, 0]), marker(crank, [0, 0, 0]), [1, 1, 1, 1, 1, 0])
-        joint(marker(crank, [RADIUS, 0, 0]), ends[0], [1, 1, 1, 1, 1, 0])
-        joint(marker(slider, [0, 0, 0]), ends[1], [1, 1, 1, 0, 0, 0])
-        joint(marker(ground, [RADIUS + LENGTH, 0, 0]), marker(slider, [0, 0, 0]), [0, 1, 1, 1, 1, 1])
-        mbs.Assemble()
-        return container, mbs
+        for node in (places if sensors else [])
+    ]
+    mbs.Assemble()
+    return container, mbs, found
+
+
+def solved(system: Any, step: float, t_end: float, sparse: bool = False) -> tuple[float, Any]:
+    """CPU seconds of a run, and the system after it."""
+    import exudyn as exu
 
     settings = exu.SimulationSettings()
-    settings.timeIntegration.numberOfSteps = round(END_TIME / step)
-    settings.timeIntegration.endTime = END_TIME
+    settings.timeIntegration.numberOfSteps = round(t_end / step)
+    settings.timeIntegration.endTime = t_end
     settings.timeIntegration.verboseMode = 0
     settings.timeIntegration.generalizedAlpha.spectralRadius = 0.8
     settings.timeIntegration.newton.useModifiedNewton = True
     settings.solutionSettings.writeSolutionToFile = False
+    settings.solutionSettings.sensorsWritePeriod = 1e-3
     settings.displayStatistics = False
-    settings.linearSolverType = exu.LinearSolverType.EXUdense
-    seconds = []
-    for _ in range(2):
-        container, mbs = build()
-        started = time.process_time()
-        mbs.SolveDynamic(settings)
-        seconds.append(time.process_time() - started)
-        del mbs, container
-    return {"seconds": min(seconds) / settings.timeIntegration.numberOfSteps}
+    kinds = exu.LinearSolverType
+    settings.linearSolverType = kinds.EigenSparse if sparse else kinds.EXUdense
+    started = time.process_time()
+    system[1].SolveDynamic(settings)
+    return time.process_time() - started, system

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 MEASUREMENTS: dict[str, Callable[..., dict[str, Any]]] = {}
+ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("FLEXMBS_BENCH_DATA", Path(tempfile.gettempdir()) / "flexmbs-benchmarks"))
 
 

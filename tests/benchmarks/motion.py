@@ -1,0 +1,128 @@
+"""Stage 2 beside its peers: the lines of the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.benchmarks.runner import best_of, row, run_alone, shown
+
+REDUNDANT = "all redundant rows kept, the projection of every step included"
+
+
+def single(work: str, answer: dict[str, Any], target: str, limit: float, note: str = "") -> dict[str, str]:
+    """A line without a peer; a missed target says by how much."""
+    if "seconds" not in answer:
+        return {"work": work, "note": f"failed: {answer.get('failed')}"}
+    seconds = answer["seconds"]
+    missed = f"{seconds / limit:.2f} x the target" if seconds > limit else ""
+    return {
+        "work": work, "flexmbs": shown(seconds, "seconds"), "target": target,
+        "note": "; ".join(item for item in (missed, note) if item),
+    }  # fmt: skip
+
+
+def aimed(line: dict[str, str], answer: dict[str, Any], limit: float, cause: str) -> dict[str, str]:
+    """The line with the distance from an absolute target [s], and its cause where it is missed."""
+    if "seconds" in answer and answer["seconds"] > limit:
+        missed = f"{answer['seconds'] / limit:.2f} x the target: {cause}"
+        line["note"] = "; ".join(item for item in (missed, line.get("note", "")) if item)
+    return line
+
+
+def rows() -> list[dict[str, str]]:
+    """All lines of this group; the programs take turns."""
+    return [*rigid_rows(), *loop_rows(), *flexible_rows(), *start_rows()]
+
+
+def rigid_rows() -> list[dict[str, str]]:
+    table = []
+    cause = "accelerations are carried with the velocities, and every stage leaves its results in memory"
+    for n in (5, 50, 400):
+        best = best_of(3, {"ours": ("chain_flexmbs", n), "peer": ("chain_pinocchio", n)})
+        line = row(
+            f"rigid chain of {n}, one evaluation", best["ours"], best["peer"], "Pinocchio",
+            target=f"{0.09 * n:.3g} us", note="Pinocchio called from Python",
+        )  # fmt: skip
+        table.append(aimed(line, best["ours"], 9e-8 * n, cause))
+    big = run_alone("chain_flexmbs", 5000)
+    table.append(single("rigid chain of 5000, one evaluation", big, "450 us", 4.5e-4, "beyond the caches"))
+    one, three = (run_alone("chain_flexmbs", 50, joint) for joint in ("revolute", "spherical"))
+    if "seconds" in one and "seconds" in three:
+        further = {"seconds": (three["seconds"] - one["seconds"]) / 100}
+        work = "one further freedom of a joint, from a chain of 50 spherical joints"
+        table.append(single(work, further, "35 ns", 3.5e-8, "with the exponential of the quaternions"))
+    return table
+
+
+def loop_rows() -> list[dict[str, str]]:
+    table = []
+    cause = "five rows a loop through all eliminations, of which three are redundant in the plane"
+    for n, limit in ((1, 1e-6), (10, 6e-6), (40, 25e-6)):
+        best = best_of(3, {"ours": ("loops_flexmbs", n), "peer": ("loops_pinocchio", n)})
+        line = row(
+            f"{n} four-bars, one evaluation", best["ours"], best["peer"], "Pinocchio",
+            target=f"{1e6 * limit:.0f} us", note=REDUNDANT,
+        )  # fmt: skip
+        table.append(aimed(line, best["ours"], limit, cause))
+    for n, target, programs in ((1, "2 and 100", 2), (40, "10 and 100", 2)):
+        calls = {
+            "ours": ("equal_error_flexmbs", n, 5),
+            "pinocchio": ("equal_error_pinocchio", n, 5),
+            "exudyn": ("equal_error_exudyn", n, 5),
+        }
+        best = best_of(programs, calls)
+        for peer, name, wanted in (
+            ("pinocchio", "Pinocchio + RK4", target.split(" and ")[0]),
+            ("exudyn", "Exudyn", target.split(" and ")[1]),
+        ):
+            errors = f"errors {best['ours'].get('error', 0):.1e} and {best[peer].get('error', 0):.1e} rad"
+            work = f"{n} four-bars, CPU s per simulated s at equal error"
+            table.append(row(work, best["ours"], best[peer], name, target=wanted, note=errors))
+    return table
+
+
+def flexible_rows() -> list[dict[str, str]]:
+    table = []
+    for modes, limit in ((10, 15e-6), (58, None)):
+        best = best_of(
+            2, {"ours": ("crank_flexmbs", modes, 1e-4), "peer": ("crank_exudyn_tuned", modes, 1e-4)}
+        )
+        note = f"with stiffening, {best['ours'].get('passes', 0):.1f} passes per step"
+        line = row(
+            f"flexible slider-crank, {6 + modes} modes, per step of 1e-4 s", best["ours"], best["peer"],
+            "Exudyn, tuned", target="15 us" if limit else "", note=note,
+        )  # fmt: skip
+        table.append(aimed(line, best["ours"], limit or 1.0, "passes"))
+    best = best_of(1, {"ours": ("equal_crank_flexmbs", 0.01), "peer": ("equal_crank_exudyn", 0.01)})
+    errors = (
+        f"errors {best['ours'].get('error', 0):.1e} and {best['peer'].get('error', 0):.1e} with steps of "
+        f"{best['ours'].get('step', 0):.1e} and {best['peer'].get('step', 0):.1e} s"
+    )
+    work = "flexible slider-crank, CPU s per simulated s, deflection within 1 %"
+    table.append(row(work, best["ours"], best["peer"], "Exudyn, tuned", target="13", note=errors))
+    for n, limit in ((1, 8e-6), (4, 24e-6), (16, 90e-6)):
+        best = best_of(2, {"ours": ("rods_flexmbs", n, 16, 1e-4), "peer": ("rods_exudyn", n, 16, 1e-4)})
+        note = f"with stiffening, {best['ours'].get('passes', 0):.1f} passes per step"
+        line = row(
+            f"{n} flexible rods of 16 modes in a chain, per step of 1e-4 s", best["ours"], best["peer"],
+            "Exudyn, tuned", target=f"{1e6 * limit:.0f} us", note=note,
+        )  # fmt: skip
+        table.append(
+            aimed(line, best["ours"], limit, "stiffening, and the passes that the tolerance asks for")
+        )
+    return table
+
+
+def start_rows() -> list[dict[str, str]]:
+    first = best_of(1, {"ours": ("first_result_flexmbs",), "peer": ("first_result_exudyn",)})
+    line = row("import and first result, warm", first["ours"], first["peer"], "Exudyn", target="0.6 s")
+    return [
+        aimed(
+            line, first["ours"], 0.6, "the compiler alone takes 0.2 s to import, its stored kernels 0.25 s"
+        ),
+        single("`flexmbs run` of a pendulum, warm, all in all", run_alone("small_run_flexmbs"), "1 s", 1.0),
+        single("`flexmbs --help`", run_alone("help_flexmbs"), "0.25 s", 0.25),
+        single(
+            "compilation of everything that a run needs, once", run_alone("cold_run_flexmbs"), "45 s", 45.0
+        ),
+    ]

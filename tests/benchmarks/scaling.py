@@ -1,0 +1,87 @@
+"""Time over size: tables with the slopes of the logarithms, and one plot in docs/benchmarks.svg."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.runner import ROOT, run_alone
+
+PLOT = ROOT / "docs" / "benchmarks.svg"
+#: name of a curve -> what is counted, measurement, its arguments for a size, sizes, sizes of the slope
+CURVES: dict[str, tuple[str, str, Any, tuple[int, ...], tuple[int, int]]] = {
+    "rigid chain, one evaluation": (
+        "bodies", "chain_flexmbs", lambda n: (n,), (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000),
+        (50, 5000),
+    ),
+    "four-bars, one evaluation": (
+        "loops", "loops_flexmbs", lambda n: (n,), (1, 2, 5, 10, 20, 40, 80, 160, 320, 640), (10, 640),
+    ),
+    "flexible rods of 16 modes, one implicit step": (
+        "bodies", "rods_flexmbs", lambda n: (n, 16, 1e-4), (1, 4, 16, 64, 256), (4, 256),
+    ),
+    "one flexible rod, one implicit step": (
+        "modes", "rods_flexmbs", lambda n: (1, n, 1e-4), (4, 8, 16, 32, 64, 128), (16, 128),
+    ),
+}  # fmt: skip
+
+
+def curves() -> list[dict[str, Any]]:
+    """All measurements, with slopes."""
+    found = []
+    for title, (unit, name, arguments, sizes, (low, high)) in CURVES.items():
+        answers = {n: run_alone(name, *arguments(n)) for n in sizes}
+        points = {n: answer["seconds"] for n, answer in answers.items() if "seconds" in answer}
+        failures = [f"{n}: {answer['failed']}" for n, answer in answers.items() if "failed" in answer]
+        used = [n for n in points if low <= n <= high]
+        slope = np.nan
+        if len(used) > 1:
+            slope = float(np.polyfit(np.log(used), np.log([points[n] for n in used]), 1)[0])
+        passes = {n: answer["passes"] for n, answer in answers.items() if "passes" in answer}
+        found.append(
+            {"title": title, "unit": unit, "sizes": list(points), "seconds": list(points.values()),
+             "slope": slope, "range": [low, high], "passes": list(passes.values()), "failures": failures}
+        )  # fmt: skip
+    return found
+
+
+def lines(found: list[dict[str, Any]]) -> list[str]:
+    """Tables of the page."""
+    text = ["![time over size](benchmarks.svg)", ""]
+    for curve in found:
+        low, high = curve["range"]
+        each = [s / n for n, s in zip(curve["sizes"], curve["seconds"], strict=True)]
+        rows = {
+            curve["unit"]: [str(n) for n in curve["sizes"]],
+            "time, us": [f"{1e6 * s:.3g}" for s in curve["seconds"]],
+            f"per {curve['unit'][:-1]}, us": [f"{1e6 * s:.3g}" for s in each],
+        }
+        if curve["passes"]:
+            rows["passes per step"] = [f"{p:.1f}" for p in curve["passes"]]
+        slope = f"slope of the logarithms from {low} to {high} {curve['unit']}: {curve['slope']:.2f}"
+        text += [f"**{curve['title'].capitalize()}**; {slope}", ""]
+        for k, (name, values) in enumerate(rows.items()):
+            text.append("| " + " | ".join([name, *values]) + " |")
+            if k == 0:
+                text.append("| --- " * (len(values) + 1) + "|")
+        text += ["", *(f"Failed at {item}" for item in curve["failures"])]
+    return text
+
+
+def plot(found: list[dict[str, Any]]) -> None:
+    """All curves in one figure with logarithmic axes."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "benchmarks", "font.size": 9})
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for curve, mark in zip(found, "os^v", strict=True):
+        label = f"{curve['title']}, over {curve['unit']}: slope {curve['slope']:.2f}"
+        axes.loglog(curve["sizes"], 1e6 * np.array(curve["seconds"]), marker=mark, markersize=4, label=label)
+    axes.set_xlabel("bodies, loops or modes")
+    axes.set_ylabel("time [us]")
+    axes.grid(True, which="major", color="#dddddd")
+    axes.legend(frameon=False, fontsize=8)
+    figure.savefig(PLOT, metadata={"Date": None})
