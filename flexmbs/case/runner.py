@@ -147,6 +147,7 @@ def settings(case: Case) -> RunSettings:
         step=0.0 if analysis.step == "auto" else float(analysis.step),
         rho_inf=float(analysis.rho_inf),
         formulation=analysis.formulation,
+        stabilisation=analysis.stabilisation,
         start=start,
         about=analysis.about,
         inputs=tuple(analysis.inputs),

@@ -186,14 +186,15 @@ class Descriptor:
         drive_row = self.tables.drive_row
         self.ws.effort[:] = self.ws.row_force[drive_row] if len(drive_row) else 0.0
 
-    def accelerations(self, state: State) -> Array:
-        """The accelerations alone, (n_vel,)."""
+    def accelerations(self, state: State, pull: float = 0.0) -> Array:
+        """The accelerations alone, (n_vel,); g and its rate are pulled to zero at a rate (Baumgarte)."""
         if len(self.system.laws.tables.press_law):
             return self.observe(state)  # friction follows from reactions
         here = self.place(state)
         evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
         force = self.force(here, self.ws.tau_coord)
-        z_ddot, left = self.solve(here, force, -here.gamma, ACCURATE, self.rounding(here))
+        c = -here.gamma - 2.0 * pull * here.g_dot - pull * pull * here.g
+        z_ddot, left = self.solve(here, force, c, ACCURATE, self.rounding(here))
         self._check(state, left)
         self._report(self.lam)
         return self.at.to_speeds(z_ddot, here.H)

@@ -52,10 +52,26 @@ def check_formulation(settings: RunSettings) -> None:
     if settings.type not in FORMULATIONS[name] or (name != "recursive" and settings.start == "equilibrium"):
         what = f'{settings.type} from start = "{settings.start}" is not offered with formulation = "{name}"'
         raise UsageError(Diagnostic(where, where, what, 'choose "recursive"'))
+    _check_stabilisation(settings)
     if name != "recursive" and settings.method not in METHODS:
         what = f'method "{settings.method}" is not offered with formulation = "{name}"'
         remedy = f"choose one of: {', '.join(METHODS)}"
         raise UsageError(Diagnostic("analysis.method", "analysis.method", what, remedy))
+
+
+def _check_stabilisation(settings: RunSettings) -> None:
+    """Drift is a matter of the descriptor form; index 2 has a method of its own."""
+    where, word = "analysis.stabilisation", settings.stabilisation
+    if word == "projection":
+        return
+    if settings.formulation != "descriptor":
+        what = f'"{word}" belongs to formulation = "descriptor", not to "{settings.formulation}"'
+        raise UsageError(
+            Diagnostic(where, where, what, "the other formulations keep loops closed by themselves")
+        )
+    if word == "ggl" and settings.method != "auto":
+        what = f'method "{settings.method}" is not offered with stabilisation = "ggl"'
+        raise UsageError(Diagnostic("analysis.method", "analysis.method", what, 'choose "auto"'))
 
 
 def from_result(system: Any, state: State, path: Path) -> State:

@@ -19,6 +19,7 @@ from flexmbs.integrate.radau import Radau
 from flexmbs.model.state import State
 from flexmbs.simulate.choose import Choice
 from flexmbs.simulate.equations import given_rates_of_aux, problem, state_vector
+from flexmbs.simulate.half_explicit import HalfExplicit
 from flexmbs.simulate.sampling import Sampler
 from flexmbs.simulate.settings import RunSettings
 
@@ -27,6 +28,8 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-13
 #: step times highest angular frequency that explicit methods stand, and steps beyond which they are too slow
 STABLE, STIFF = 5.0, 1e5
+#: rate of Baumgarte's terms, times the duration
+PULL = 100.0
 
 
 class FormulationRun(Radau):
@@ -37,6 +40,7 @@ class FormulationRun(Radau):
     """
 
     formulation = ""
+    open_limit = 1e-6  # closure, over a length of the model, beyond which a joint is open
 
     def __init__(
         self, system: Any, state: State, evaluator: Any, sampler: Sampler, chosen: Settings, times: Floats,
@@ -132,7 +136,7 @@ class FormulationRun(Radau):
     def _closed(self, state: State, tolerance: float) -> tuple[float, float, int]:
         """`close`, or an error that names the joint that stays open."""
         found = self.close(state, tolerance)
-        if not found[0] <= 1e-6 * self.length:
+        if not found[0] <= self.open_limit * self.length:
             g = np.abs(self.evaluator.ws.g)
             worst = int(np.argmax(np.where(np.isfinite(g), g, np.inf))) if len(g) else -1
             name = row_names(self.system)[worst] if worst >= 0 else "a joint"
@@ -143,7 +147,7 @@ class FormulationRun(Radau):
 
 
 class DependentRun(FormulationRun):
-    """The descriptor form."""
+    """The descriptor form, its drift held by projection (F33)."""
 
     formulation = "descriptor"
 
@@ -177,6 +181,44 @@ class DependentRun(FormulationRun):
         return self.descriptor.project(state, tolerance)
 
 
+class BaumgarteRun(DependentRun):
+    """Constraints on acceleration level with terms that pull g and its rate to zero; nothing is projected.
+
+    Their rate is a hundredth of the duration. Samples are brought back; what is reported as closure is what
+    was left before.
+    """
+
+    open_limit = 1e-2
+
+    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any) -> None:
+        super().__init__(system, state, evaluator, *rest)
+        self.stage_tolerance = np.inf
+        self.pull = PULL / max(self.t_end - self.t, 1e-300)
+
+    def accelerations(self, state: State) -> Floats:
+        return self.descriptor.accelerations(state, self.pull)
+
+    def close(self, state: State, tolerance: float) -> tuple[float, float, int]:
+        here = self.descriptor.place(state)
+        left = [float(np.abs(x).max(initial=0.0)) for x in (here.g, here.g_dot)]
+        if not left[0] <= self.open_limit * self.length:
+            return left[0], left[1], 0
+        return left[0], left[1], self.descriptor.project(state, tolerance)[2]
+
+
+class IndexTwoRun(DependentRun):
+    """Both constraints kept by multipliers of their own, by a half-explicit method."""
+
+    def solver(self) -> Any:
+        return lambda rates, *args, **options: HalfExplicit(self, *args, **options)
+
+
+#: how the descriptor form holds drift, by `analysis.stabilisation`
+STABILISED: dict[str, type[DependentRun]] = {
+    "projection": DependentRun, "baumgarte": BaumgarteRun, "ggl": IndexTwoRun
+}  # fmt: skip
+
+
 def explicit_steps(system: Any, duration: float) -> float:
     """Steps to which the highest mode holds an explicit method."""
     from scipy.linalg import eigh
@@ -199,6 +241,9 @@ def formulated(
         choice = Choice("dop853", f"formulation = {kind.formulation}")
         if steps > STIFF:
             choice = Choice("radau", f"modes would hold an explicit method to {steps:.0e} steps")
+    if settings.stabilisation == "ggl":
+        choice = Choice("half-explicit", "index 2")
+    kind = STABILISED[settings.stabilisation] if kind is DependentRun else kind
     until = len(system.laws.tables.switch_expr) if "until" in system.laws.free else -1
     chosen = Settings(
         method=choice.method, rtol=settings.rtol, atol=settings.atol, step=settings.step, until=until

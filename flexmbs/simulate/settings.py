@@ -30,6 +30,7 @@ class RunSettings:
     step: float = 0.0
     rho_inf: float = 0.8
     formulation: str = "recursive"
+    stabilisation: str = "projection"
     start: str = "assembled"
     about: str = "assembled"
     inputs: tuple[str, ...] = ()

@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 
 from flexmbs.case import Case
-from flexmbs.case.runner import execute
+from flexmbs.case.runner import execute, prepare, settings
+from flexmbs.dynamics.dependent_matrices import rate_matrices
+from flexmbs.dynamics.descriptor import Descriptor
+from flexmbs.dynamics.descriptor_stiffness import jacobian
+from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import UsageError
 from flexmbs.resources import resource
+from flexmbs.simulate.dependent import DependentRun, explicit_steps, formulated
+from flexmbs.simulate.equations import equations
+from flexmbs.simulate.half_explicit import HalfExplicit
+from flexmbs.simulate.history import History
+from tests.dynamics.mechanisms import random_mechanism
+from tests.dynamics.test_minimal_runs import FOUR_BAR
 
 
 def runs(name, tmp_path, **values):
@@ -46,3 +56,93 @@ def test_methods_that_are_not_offered_are_named(tmp_path):
     with pytest.raises(UsageError, match="dop853, radau"):
         execute(case, tmp_path / "a.h5")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def four_bar(tmp_path):
+    path = tmp_path / "four-bar.toml"
+    path.write_text(FOUR_BAR)
+    return path
+
+
+def run_stabilised(path, word, out, **values):
+    settings = {"formulation": "descriptor", "stabilisation": word, "rtol": 1e-8, "t_end": 0.2} | values
+    case = Case.load(path, **{f"analysis.{key}": value for key, value in settings.items()})
+    out.mkdir(exist_ok=True)
+    return execute(case, out / f"{word}.h5")
+
+
+def test_drift_is_held_in_three_ways_with_one_motion_F33(four_bar, tmp_path):
+    done = {word: run_stabilised(four_bar, word, tmp_path) for word in ("projection", "baumgarte", "ggl")}
+    known = np.asarray(done["projection"].result.joints["a"].position)
+    for run in done.values():
+        found = np.asarray(run.result.joints["a"].position)
+        np.testing.assert_allclose(found, known, rtol=0, atol=1e-6)  # rtol of the runs
+    left = {word: run.summary.statistics["largest_closure"] for word, run in done.items()}
+    assert left["projection"] < 1e-12
+    assert left["ggl"] < 1e-9  # of the samples between steps, which a cubic gives
+    coarse = run_stabilised(four_bar, "baumgarte", tmp_path / "coarse", rtol=1e-3, atol=1e-6)
+    assert 1e-12 < coarse.summary.statistics["largest_closure"] < 1e-3  # what the terms leave
+
+
+def test_the_index_2_method_is_of_order_4_F33(four_bar):
+    case = Case.load(four_bar, **{"analysis.formulation": "descriptor", "analysis.stabilisation": "ggl"})
+    system = prepare(case)
+    state, evaluator = system.initial_state(), system.evaluator()
+    sampler = History(system, equations(system, evaluator)).sampler
+    _, run = formulated(DependentRun, system, state, evaluator, sampler, settings(case))
+
+    def end(n, T=0.1):
+        method = HalfExplicit(run, 0.0, run.y[: run.size].copy(), T, rtol=1e-6, atol=1e-9)
+        for _ in range(n):
+            method.y, method.f, _ = method._attempt(T / n)
+            method.t += T / n
+        return method.y[: system.n_pos + system.n_vel]
+
+    truth = end(64)
+    coarse, fine = (np.abs(end(n) - truth).max() for n in (8, 16))
+    assert 11.0 < coarse / fine < 22.0
+
+
+def test_stabilisation_belongs_to_the_descriptor_form(four_bar, tmp_path):
+    with pytest.raises(UsageError, match='belongs to formulation = "descriptor"'):
+        run_stabilised(four_bar, "baumgarte", tmp_path, formulation="minimal")
+    with pytest.raises(UsageError, match='not offered with stabilisation = "ggl"'):
+        run_stabilised(four_bar, "ggl", tmp_path, method="radau")
+
+
+def test_the_stiff_part_of_the_jacobian_is_that_of_the_rates_F32():
+    """Of a state at rest without gravity nothing else is there: differences of the rates give all of it."""
+    model = random_mechanism(5, n_bodies=3, flexible=1.0)
+    model.gravity = np.zeros(3)
+    for body in model.bodies.values():
+        body.q, body.q_dot = 0.0 * np.asarray(body.q), 0.0 * np.asarray(body.q_dot)
+    system = build(model, formulation="descriptor")
+    state, form = system.initial_state(), Descriptor(system)
+    state.vel[:] = 0.0
+    found = jacobian(form, state)
+    n, size, h = system.n_pos, system.n_pos + system.n_vel, 1e-6
+
+    def rates(x):
+        there = state.copy()
+        there.pos[:], there.vel[:] = x[:n], x[n:]
+        form.project(there, 1e-14)
+        H = rate_matrices(there.pos[form.at.e_of])
+        return np.concatenate([form.at.to_rates(there.vel, H), form.accelerations(there)])
+
+    x = np.concatenate([state.pos, state.vel])
+    known = np.array([(rates(x + h * e) - rates(x - h * e)) / (2 * h) for e in np.eye(size)]).T
+    modes = np.concatenate([q for _, q, _ in form.at.modes] + [n + q for _, _, q in form.at.modes])
+    scale = np.abs(known[:, modes]).max()
+    np.testing.assert_allclose(found[:, modes], known[:, modes], rtol=0, atol=1e-4 * scale)
+
+
+def test_stiff_modes_take_the_implicit_method():
+    class Stiff:
+        m_ff, K_ff = np.eye(2), np.diag([1.0, 1e14])
+
+    class System:
+        class numbers:
+            integrals = [None, Stiff]
+
+    assert explicit_steps(System, 1.0) == pytest.approx(1e7 / 5.0)

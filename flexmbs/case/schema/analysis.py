@@ -88,7 +88,7 @@ class Analysis(Table):
     redundant: Literal["least-norm", "error"] = "least-norm"
     about: Literal["assembled", "equilibrium"] = "assembled"
     motion: str | None = None
-    projection: Literal["projection", "baumgarte", "ggl"] = "projection"
+    stabilisation: Literal["projection", "baumgarte", "ggl"] = "projection"
     inputs: list[str] = Field(default=[])
     outputs: list[str] = Field(default=[])
     frequencies: Annotated[Frequencies, BeforeValidator(_as_range)] | None = None

@@ -1,0 +1,135 @@
+"""The index-2 form of Gear, Gupta and Leimkuhler, by a half-explicit Runge-Kutta method (F32, F33).
+
+    z_dot = v + M^-1 Phi^T mu,   M v_dot = p1 + Phi^T lam,   g(z, t) = 0,   Phi v + g_t = 0
+
+Positions and speeds have multipliers of their own: those of a stage are such that the next one keeps both
+constraints. The tableau is that of Brasey and Hairer (1993), order 4 for positions, speeds and the index 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import SolverError
+
+if TYPE_CHECKING:
+    from flexmbs.simulate.dependent import DependentRun
+
+Floats = NDArray[np.float64]
+
+R6 = 6.0**0.5
+#: stages after the first, then the end of the step
+ROWS = (
+    (0.3,),
+    ((1 + R6) / 30, (11 - 4 * R6) / 30),
+    ((-79 - 31 * R6) / 150, (-1 - 4 * R6) / 30, (24 + 11 * R6) / 25),
+    ((14 + 5 * R6) / 6, (-8 + 7 * R6) / 6, (-9 - 7 * R6) / 4, (9 - R6) / 4),
+    (0.0, 0.0, (16 - R6) / 36, (16 + R6) / 36, 1 / 9),
+)
+#: rates of the stages and of the end: this sum of them vanishes up to order 3, and estimates the error
+ERROR = np.array([-1 / 13, 0.0, 0.1198521695942205, -0.06857011831218029, -38 / 39, 1.0]) / 20
+ORDER, SAFETY, SMALLEST, LARGEST = 4, 0.9, 0.2, 5.0
+NEWTON, CLOSED = 25, 1e-12
+
+
+class HalfExplicit:
+    """Steps with the interface of SciPy's solvers."""
+
+    def __init__(
+        self, run: DependentRun, t: float, y: Floats, t_end: float, *, rtol: float, atol: float
+    ) -> None:
+        self.run, self.form = run, run.descriptor
+        self.t, self.y, self.t_end, self.t_old = t, y.copy(), t_end, t
+        self.rtol, self.atol, self.status = rtol, atol, "running"
+        self.y_old, self.f = self.y, self._rates(t, self.y)
+        self.f_old = self.f
+        scale = self.atol + self.rtol * np.abs(self.y)
+        size, slope = (float(np.linalg.norm(item / scale)) for item in (self.y, self.f))
+        self.h = (t_end - t) * (1e-3 if size * slope == 0.0 else min(1.0, 0.01 * size / slope / (t_end - t)))
+
+    def _rates(self, t: float, x: Floats) -> Floats:
+        """Rates without the multipliers of the positions, those of the speeds on acceleration level."""
+        y = np.concatenate([x, self.run.y[self.run.size :]])
+        y_dot = np.zeros_like(y)
+        self.run.count["evaluations"] += 1
+        self.run._rates(None, t, y, y_dot)
+        return y_dot[: self.run.size]
+
+    def step(self) -> str | None:
+        """One step that meets the tolerance; a message when there is none."""
+        while True:
+            h = min(self.h, self.t_end - self.t)
+            if h <= 1e-14 * max(abs(self.t), abs(self.t_end)):
+                self.status = "failed"
+                return "the step shrinks to nothing"
+            try:
+                y, f, miss = self._attempt(h)
+                scale = self.atol + self.rtol * np.maximum(np.abs(self.y), np.abs(y))
+                error = float(np.nan_to_num(np.sqrt(np.mean((miss / scale) ** 2)), nan=np.inf))
+            except SolverError as failure:
+                self.run.failure, error = failure, np.inf
+            factor = SAFETY * error ** (-1.0 / ORDER) if error > 0.0 else LARGEST
+            self.h = h * float(np.clip(factor, SMALLEST, LARGEST))
+            if error <= 1.0:
+                break
+            self.run.count["rejected"] += 1
+        self.t_old, self.y_old, self.f_old = self.t, self.y, self.f
+        self.t = self.t_end if h >= self.t_end - self.t else self.t + h
+        self.y, self.f, self.run.failure = y, f, None
+        if self.t >= self.t_end:
+            self.status = "finished"
+        return None
+
+    def _attempt(self, h: float) -> tuple[Floats, Floats, Any]:
+        """State and rates at the end, and the estimate of the error."""
+        rates, x = [self.f.copy()], self.y
+        nodes = [sum(row) for row in ROWS]
+        state = self.run._state(self.t, np.concatenate([self.y, self.run.y[self.run.size :]]))
+        here = self.form.place(state)
+        for k, row in enumerate(ROWS):
+            t = self.t + h * nodes[k]
+            x = self.y + h * sum(a * f for a, f in zip(row, rates, strict=True))
+            rates[-1] += self._close(t, x, here) / (h * row[-1])
+            rates.append(self._rates(t, x))
+            here = self.form.place(self.run._state(t, np.concatenate([x, self.run.y[self.run.size :]])))
+        return x, rates[-1], h * sum(e * f for e, f in zip(ERROR, rates, strict=True))
+
+    def _close(self, t: float, x: Floats, before: Any) -> Floats:
+        """Bring x onto both constraints by multipliers of the stage before; returns the change."""
+        start, form, size = x.copy(), self.form, self.run.length
+        state = self.run._state(t, np.concatenate([x, self.run.y[self.run.size :]]))
+        nothing = np.zeros(form.at.n)
+        for _ in range(NEWTON):
+            here = form.place(state)
+            if not np.abs(here.g).max(initial=0.0) > CLOSED * size:
+                break
+            state.pos += form.solve(before, nothing, -here.g, 1e-5)[0]
+        left = here.g_dot
+        for _ in range(NEWTON):
+            if not np.abs(left).max(initial=0.0) > CLOSED * size * max(
+                1.0, np.abs(state.vel).max(initial=0.0)
+            ):
+                break
+            change = form.at.to_speeds(form.solve(before, nothing, -left, 1e-5)[0], before.H)
+            state.vel += change
+            left = left + here.Phi @ form.at.to_rates(change, here.H)
+        n, m = len(state.pos), len(state.pos) + len(state.vel)
+        x[:n], x[n:m] = state.pos, state.vel
+        return np.asarray(x - start)
+
+    def dense_output(self) -> Callable[[float], Floats]:
+        """Cubic through both ends and their slopes."""
+        t0, h, a, b = self.t_old, self.t - self.t_old, self.y_old, self.y
+        fa, fb = self.f_old, self.f
+
+        def inside(t: float) -> Floats:
+            s = (t - t0) / h
+            rise = b - a
+            bend = (1.0 - 2.0 * s) * rise + (s - 1.0) * h * fa + s * h * fb
+            return np.asarray((1.0 - s) * a + s * b + s * (s - 1.0) * bend)
+
+        return inside
