@@ -2,9 +2,13 @@
 
 import json
 import random
+import shlex
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.templates import names
 from flexmbs.cli.main import main
@@ -84,6 +88,23 @@ def test_templates_build(template, tmp_path, capsys):
     assert "README.md" in data["files"]
     assert main(["check", str(tmp_path / "x" / data["case"]), "--quiet"]) == 0
     assert main(["new", template, str(tmp_path / "x")]) == 3  # it is not empty any more
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("template", names())
+def test_templates_run_as_written(template, tmp_path, monkeypatch):
+    """Every command of the README of a template, in order, and a run whose energy balances."""
+    assert main(["new", template, str(tmp_path / "x"), "--quiet"]) == 0
+    monkeypatch.chdir(tmp_path / "x")
+    lines = Path("README.md").read_text().splitlines()
+    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("    flexmbs ")]
+    assert any(words[1] == "run" for words in commands)
+    for words in commands:
+        assert main([*words[1:], "--quiet"]) == 0, words
+    (path,) = [path for path in Path().glob("*.h5") if not path.name.endswith(".modal.h5")]
+    result = fm.Result.load(path)
+    energy = result["energy/balance_error"], result["energy/kinetic"]
+    assert result.status == "complete" and np.abs(energy[0]).max() < 1e-3 * np.abs(energy[1]).max()
 
 
 def test_unknown_template_names_the_nearest(capsys):
