@@ -155,14 +155,15 @@ def test_every_type_is_described(page: str, registry: Iterable[str]) -> None:
 
 @pytest.mark.parametrize("page", ["joints.md", "couplings.md", "forces.md"])
 def test_every_type_has_sketch_equations_and_a_case(page: str) -> None:
-    """A sketch (a block of indented text), an equation of the formulation, and a case that runs."""
+    """A sketch, an equation of the formulation, and a case that runs."""
     kinds = {*JOINTS, *COUPLINGS, *FORCES}
     sections = re.split(r"^## ", (DOCS / page).read_text("utf-8"), flags=re.M)[1:]
     described = [part for part in sections if kinds & set(re.findall(r"\w+", part.splitlines()[0]))]
     assert described
     for part in described:
         title, prose = part.splitlines()[0], re.sub(r"^```.*?^```", "", part, flags=re.M | re.S)
-        assert re.search(r"^    \S", prose, re.M), f"{page}, {title}: no sketch"
+        sketch = re.search(r"^!\[.*\]\((sketches/\w+\.svg)\)", prose, re.M)
+        assert sketch and (DOCS / sketch[1]).is_file(), f"{page}, {title}: no sketch"
         assert re.search(r"\(F\d+", prose), f"{page}, {title}: no equation"
         assert re.search(r"^```toml\n# [\w-]+\.toml", part, re.M), f"{page}, {title}: no case"
 
