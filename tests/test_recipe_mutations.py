@@ -21,7 +21,11 @@ BASES = [
         },
         "sets": {"top": {"plane": {"point": [0, 0, 0.03], "normal": [0, 0, 1]}, "tolerance": 1e-6}},
         "point_masses": [{"node": 3, "mass": 0.2, "inertia": [0, 0, 0]}, {"interface": "left", "mass": 1}],
-        "loads": {"q": {"set": "top", "force": [0, 0, 1]}, "g": {"acceleration": [0, 0, -9.81]}},
+        "loads": {
+            "q": {"set": "top", "force": [0, 0, 1]},
+            "g": {"acceleration": [0, 0, -9.81]},
+            "w": {"angular_velocity": [0, 0, "900 rpm"]},
+        },
         "parameters": {"a": 1, "b": "=2*a"},
     },
     {

@@ -61,6 +61,15 @@ def make_recipe(
     return recipe
 
 
+#: what a load of a recipe may be
+LOADS = {
+    "force": units.FORCE,
+    "acceleration": units.ACCELERATION,
+    "angular_acceleration": units.ANGULAR_ACCELERATION,
+    "angular_velocity": units.ANGULAR_VELOCITY,
+}
+
+
 class RecipeReader(BodyReader):
     """Reads the keys of a recipe one group at a time."""
 
@@ -237,23 +246,18 @@ class RecipeReader(BodyReader):
         v, result = self.v, []
         for name, value in v.table(("loads",), self.data.get("loads", {})).items():
             key: Key = ("loads", name)
-            table = v.table(key, value, ("set", "node", "force", "acceleration"))
-            if ("force" in table) == ("acceleration" in table):
-                v.error(key, "needs either force (on a set or node) or acceleration", code="recipe.load")
+            table = v.table(key, value, ("set", "node", *LOADS))
+            if len([kind for kind in LOADS if kind in table]) != 1:
+                what = f"needs one of {', '.join(LOADS)}, a force on a set or node"
+                v.error(key, what, code="recipe.load")
                 continue
             if "force" in table and ("set" in table) == ("node" in table):
                 v.error(key, "a force needs either set or node", code="recipe.load")
                 continue
-            force = (
-                v.numbers((*key, "force"), table["force"], (3,), units.FORCE) if "force" in table else None
-            )
-            acceleration = (
-                v.numbers((*key, "acceleration"), table["acceleration"], (3,), units.ACCELERATION)
-                if "acceleration" in table
-                else None
-            )
             node = v.whole((*key, "node"), table["node"]) if "node" in table else None
-            result.append(LoadSpec(name, str(table.get("set", "")), node, force, acceleration))
+            kind, unit = next((kind, unit) for kind, unit in LOADS.items() if kind in table)
+            values = {kind: v.numbers((*key, kind), table[kind], (3,), unit)}
+            result.append(LoadSpec(name, str(table.get("set", "")), node, **values))
         return tuple(result)
 
     def given(self) -> Given | None:

@@ -15,7 +15,6 @@ from flexmbs.fe import stress
 from flexmbs.fe.materials import Material
 from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
-from flexmbs.modal.areas import nodal_areas, set_faces
 from flexmbs.modal.basis import Basis, Columns
 from flexmbs.modal.eigen import Modes
 from flexmbs.modal.frame import support_of
@@ -25,7 +24,7 @@ from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel, nodal_marker_rows, tie
 from flexmbs.modal.unit_loads import body_loads, missed_shapes, unit_responses, wrench_loads
 from flexmbs.modaldata import InterfaceData, StaticStress
-from flexmbs.reduce.recipe import LoadSpec, Recipe
+from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.source import Source
 
 if TYPE_CHECKING:
@@ -127,36 +126,6 @@ class Candidates:
         return Columns.join(
             [Columns(U, self.static.names), Columns(self.dynamic.U[:, :n], self.dynamic.names[:n])]
         )
-
-
-def load_columns(recipe: Recipe, source: Source, statics: Statics) -> Columns:
-    """Static responses to the loads of the recipe, with the interfaces held (Craig-Bampton) or free."""
-    if not recipe.loads:
-        return Columns(np.zeros((statics.model.n, 0)), ())
-    F = np.stack([_nodal_load(load, source) for load in recipe.loads], axis=1)
-    held = statics.holding(statics.model.boundary if recipe.method == "craig-bampton" else None)
-    U = held.respond(np.asarray(statics.model.G.T @ F))
-    return Columns(U, tuple(f"load {load.name}" for load in recipe.loads))
-
-
-def _nodal_load(load: LoadSpec, source: Source) -> Floats:
-    """Nodal forces (n_dof,) of a load: an acceleration field, or a resultant spread over a set by area."""
-    fe, mesh = source.fe, source.mesh
-    F = np.zeros((mesh.n_nodes, fe.n_per_node))
-    if load.acceleration is not None:
-        F[:, :3] = load.acceleration
-        return np.asarray(fe.M_fe @ F.ravel())
-    assert load.force is not None
-    if load.node is not None:
-        F[mesh.node_indices(load.node, f"loads.{load.name}"), :3] = load.force
-        return F.ravel()
-    mesh.require_set(load.set, f"loads.{load.name}")
-    nodes = mesh.node_set_of(load.set)
-    faces = set_faces(mesh, load.set, nodes)
-    area = nodal_areas(mesh, faces)[nodes] if faces else np.ones(len(nodes))
-    area = area if area.sum() > 0 else np.ones(len(nodes))
-    F[nodes, :3] = (area / area.sum())[:, None] * load.force
-    return F.ravel()
 
 
 @dataclass(frozen=True)

@@ -54,13 +54,18 @@ class PointMassSpec:
 
 @dataclass(frozen=True)
 class LoadSpec:
-    """A load whose static response joins the basis: on a set, its resultant; or an acceleration."""
+    """A load whose static response joins the basis: the resultant of forces on a set, or those of inertia.
+
+    acceleration, angular_acceleration, angular_velocity : (3,) of the body, the latter two about its origin
+    """
 
     name: str
     set: str = ""
     node: int | None = None
     force: Floats | None = None
     acceleration: Floats | None = None
+    angular_acceleration: Floats | None = None
+    angular_velocity: Floats | None = None
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel, held_directions, tie
 from flexmbs.modaldata import ModalData
 from flexmbs.reduce import parts
+from flexmbs.reduce.loads import load_columns
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.source import Source, read_source
 
@@ -107,7 +108,7 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progre
         return Reduction(source, model, recipe.method, frame, basis, np.zeros((source.fe.n_dof, 0)))
     statics = Statics(model, partial(factorise, solver=recipe.solver))
     chosen = parts.choose(
-        METHODS[recipe.method], statics, recipe, parts.load_columns(recipe, source, statics), progress
+        METHODS[recipe.method], statics, recipe, load_columns(recipe, source, statics), progress
     )
     if chosen.basis is not None and not frame.startswith("tangent"):
         basis = chosen.basis

@@ -126,3 +126,19 @@ def test_the_file_keeps_it_and_files_without_it_are_read(tmp_path):
     old.save(tmp_path / "old.modal.h5")
     found = recover(record, "blade", modal={"blade": tmp_path / "old.modal.h5"})
     assert found.q.shape[1] == modal.nf and "modes_alone" not in summary(found, [], None, False)
+
+
+def test_loads_of_rotation_make_the_basis_complete_for_it(tmp_path):
+    """With the static responses to spin and to the acceleration that goes with it, nothing is missed."""
+    text = RECIPE.format(modes=2, frame="mean-axis")
+    spin = "spin = { angular_velocity = [0, 0, 2] }\n"
+    along = "x = { acceleration = [1, 0, 0] }\ny = { acceleration = [0, 1, 0] }\n"
+    missed = []
+    for number, more in enumerate(("", f"[loads]\n{spin}{along}")):
+        (tmp_path / f"{number}.toml").write_text(text.replace("[mesh]", more + "[mesh]"))
+        modal = fm.reduce(tmp_path / f"{number}.toml")
+        static, c = modal.static_stress, modal.integrals.loads.index("w.zz")
+        rest = np.tensordot(static.share[:, c], static.stress, 1)
+        carried = np.tensordot(static.q[:, c], modal.stress, 1)
+        missed.append(np.abs(rest).max() / np.abs(rest + carried).max())
+    assert missed[0] > 0.05 and missed[1] < 1e-4, missed

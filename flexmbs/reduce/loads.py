@@ -1,0 +1,55 @@
+"""Loads of a recipe, whose static responses join the basis."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.modal.areas import nodal_areas, set_faces
+from flexmbs.modal.basis import Columns
+from flexmbs.modal.statics import Statics
+from flexmbs.reduce.recipe import LoadSpec, Recipe
+from flexmbs.reduce.source import Source
+
+Floats = NDArray[np.float64]
+
+
+def load_columns(recipe: Recipe, source: Source, statics: Statics) -> Columns:
+    """Static responses to the loads of the recipe, with the interfaces held (Craig-Bampton) or free."""
+    if not recipe.loads:
+        return Columns(np.zeros((statics.model.n, 0)), ())
+    F = np.stack([_nodal_load(load, source) for load in recipe.loads], axis=1)
+    held = statics.holding(statics.model.boundary if recipe.method == "craig-bampton" else None)
+    U = held.respond(np.asarray(statics.model.G.T @ F))
+    return Columns(U, tuple(f"load {load.name}" for load in recipe.loads))
+
+
+def _nodal_load(load: LoadSpec, source: Source) -> Floats:
+    """Nodal forces (n_dof,) of a load: of an acceleration field, or a resultant spread over a set by area."""
+    fe, mesh = source.fe, source.mesh
+    F = np.zeros((mesh.n_nodes, fe.n_per_node))
+    if load.force is None:
+        return np.asarray(fe.M_fe @ _acceleration(load, mesh.points, F).ravel())
+    if load.node is not None:
+        F[mesh.node_indices(load.node, f"loads.{load.name}"), :3] = load.force
+        return F.ravel()
+    mesh.require_set(load.set, f"loads.{load.name}")
+    nodes = mesh.node_set_of(load.set)
+    faces = set_faces(mesh, load.set, nodes)
+    area = nodal_areas(mesh, faces)[nodes] if faces else np.ones(len(nodes))
+    area = area if area.sum() > 0 else np.ones(len(nodes))
+    F[nodes, :3] = (area / area.sum())[:, None] * load.force
+    return F.ravel()
+
+
+def _acceleration(load: LoadSpec, points: Floats, field: Floats) -> Floats:
+    """Nodal accelerations: as given, `alpha x u0`, or `w x (w x u0)`. Writes: field (node, 3 or 6)"""
+    if load.acceleration is not None:
+        field[:, :3] = load.acceleration
+    elif load.angular_acceleration is not None:
+        field[:, :3] = np.cross(load.angular_acceleration, points)
+        field[:, 3:] = load.angular_acceleration[: field.shape[1] - 3]
+    else:
+        w = np.asarray(load.angular_velocity)
+        field[:, :3] = np.cross(w, np.cross(w, points))
+    return field
