@@ -99,6 +99,7 @@ class Scene:
     joints: list[SceneJoint] = field(default_factory=list)
     up: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     notes: list[str] = field(default_factory=list)
+    at_rest: bool = False  # a body without a run, whose modes are the thing to see
 
     def outermost(self, samples: int = 60) -> Floats:
         """Points (n, 3) of all bodies at all times that lie furthest out, in many directions."""
@@ -198,7 +199,7 @@ def modal_scene(modal: ModalData, title: str, limit: int = MAX_VERTICES) -> Scen
     skin = skin_of(modal, limit)
     rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, modal.nf))
     body = SceneBody(title, "flexible", skin.mesh, *rest, COLOURS[0], skin, modal)
-    return Scene(title, np.zeros(1), [body], notes=skin_notes(title, skin))
+    return Scene(title, np.zeros(1), [body], notes=skin_notes(title, skin), at_rest=True)
 
 
 def body_colour(record: Record, name: str, default: tuple[float, float, float]) -> tuple[float, float, float]:

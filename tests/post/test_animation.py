@@ -11,7 +11,7 @@ from flexmbs.cli.main import main
 from flexmbs.errors import InputError, UsageError
 from flexmbs.fe.mesh import Mesh
 from flexmbs.post.animation import animate
-from flexmbs.post.animation.frames import View, camera_of
+from flexmbs.post.animation.frames import View, camera_of, frames_of
 from flexmbs.post.animation.page import inline_json, script, web_file
 from flexmbs.post.places import up_axis
 from flexmbs.post.record import Record
@@ -325,3 +325,17 @@ def test_pictures_and_pages_open_as_told(result_path, tmp_path):
         images.append(out.read_bytes())
     assert images[0] != images[1]
     assert main(["animate", str(result_path), "-o", str(page), "--view", "below", "--quiet"]) == 2
+
+
+def test_a_single_state_is_shown_as_it_is(tmp_path):
+    """A static result was shown as a mode of its first body."""
+    path = write_result(tmp_path / "static.h5", n=1)
+    record = Record.load(path)
+    (frame,) = frames_of(result_scene(record), View(), single=True)
+    np.testing.assert_array_equal(frame.q[1], record.require("bodies/rod/q")[0])
+    assert frame.text == "t = 0 s"
+    animate(path, tmp_path / "a.html")
+    assert '"modes_first":false' in (tmp_path / "a.html").read_text()
+    rod_modal().save(tmp_path / "rod.modal.h5")
+    animate(tmp_path / "rod.modal.h5", tmp_path / "b.html")
+    assert '"modes_first":true' in (tmp_path / "b.html").read_text()

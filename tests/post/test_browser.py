@@ -5,6 +5,8 @@ import pytest
 
 from flexmbs.post.animation import animate
 from flexmbs.post.record import Record
+from flexmbs.post.scene import result_scene
+from flexmbs.post.stress import von_mises
 from flexmbs.spatial import quat_to_matrix
 from tests.post.chromium import Page
 from tests.post.synthetic import box_mesh, mode_fields, rod_modal, write_result
@@ -194,6 +196,14 @@ def test_modes_of_a_linearised_system_move_its_bodies(tmp_path):
         assert page.run("flexmbs.transform('crank').quaternion[3]") == pytest.approx(0.0, abs=1e-6)
         at = page.run("flexmbs.viewer.phase = -Math.PI / 2, flexmbs.transform('crank').quaternion[3]")
         assert at == pytest.approx(np.sin(0.5 * amplitude), rel=1e-4)
+        page.run("flexmbs.viewer.phase = 0, flexmbs.set({ scale: 1 })")
+        q0 = Record.load(path).require("bodies/rod/q")[0]
+        stress = result_scene(Record.load(path)).bodies[1].skin.stress
+        tops = [
+            von_mises(np.tensordot(q, stress, 1)).max() for q in (q0, q0 + 0.5 * amplitude * np.eye(4)[0])
+        ]
+        assert page.run("flexmbs.viewer.show.level_max[1]") == pytest.approx(max(tops), rel=1e-4)
+        assert page.run("flexmbs.viewer.scene.suggested_scale") == 1.0
         assert page.console == []
 
 

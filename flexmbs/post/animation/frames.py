@@ -97,8 +97,8 @@ class Frame:
 
 def frames_of(scene: Scene, view: View, single: bool) -> Iterator[Frame]:
     """The pictures of a run, or of one swing of a mode of a body at rest."""
-    if len(scene.time) > 1:
-        if single:
+    if not scene.at_rest:
+        if single or len(scene.time) < 2:
             t = scene.time[-1] if view.time is None else view.time
             chosen = np.array([np.argmin(np.abs(scene.time - t))])
         else:

@@ -130,17 +130,21 @@ def animation_page(
             "view": known_view(view),
             "time": view.time,
         },
+        "modes_first": scene.at_rest or (len(thin.time) < 2 and bool(system_modes)),
         "system_modes": [_system_mode(mode, arrays) for mode in system_modes],
         "palette": [list(colour) for colour in PALETTE],
         "theme": THEME,
         "notes": thin.notes,
-        **_largest(thin, radius),
+        **_largest(thin, radius, swinging=scene.at_rest or bool(system_modes)),
     }
     return assemble(scene.title, tree, arrays)
 
 
-def _largest(scene: Scene, radius: float) -> dict[str, float]:
-    """Ends of the colour scales, and a good deformation scale: displacements are then 5 % of the scene."""
+def _largest(scene: Scene, radius: float, swinging: bool) -> dict[str, float]:
+    """Ends of the colour scales, and a good deformation scale: displacements are then 5 % of the scene.
+
+    Modes are drawn at a good size as they are.
+    """
     stress = displacement = 0.0
     for body in scene.bodies:
         if body.skin is None or not body.q.shape[1]:
@@ -151,7 +155,7 @@ def _largest(scene: Scene, radius: float) -> dict[str, float]:
         flat = body.skin.Phi.reshape(len(body.skin.Phi), -1)
         for q in chosen:
             displacement = max(displacement, float(np.linalg.norm((q @ flat).reshape(-1, 3), axis=1).max()))
-    wanted = 0.05 * radius / displacement if displacement > 0.0 else 1.0
+    wanted = 0.05 * radius / displacement if displacement > 0.0 and not swinging else 1.0
     power = 10.0 ** np.floor(np.log10(max(wanted, 1.0)))
     nice = power * max(step for step in (1.0, 2.0, 5.0) if step * power <= max(wanted, 1.0))
     return {"stress_max": stress, "displacement_max": displacement, "suggested_scale": float(nice)}

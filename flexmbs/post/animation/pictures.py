@@ -105,12 +105,16 @@ def write_pictures(
     pillow = _pillow(path)
     if path.suffix == ".gif":  # mailed and put into documents: smaller
         view = replace(view, size=(800, 450), fps=15)
-    relative = len(scene.time) < 2  # a mode has no size of its own, and its stresses have none
-    if relative and modes:
+    swing = len(scene.time) < 2 and bool(modes)
+    relative = scene.at_rest or swing  # a mode has no size of its own, and its stresses have none
+    if swing:
         scene, frames = system_frames(scene, modes, view, single)
     else:
         frames = list(frames_of(scene, view, single))
-    camera, top = camera_of(scene.at(frames[0].k) if single else scene, view), stress_top(scene, frames)
+    camera, top = (
+        camera_of(scene.at(frames[0].k) if single else scene, view),
+        stress_top(scene, frames, relative),
+    )
     pictures = []
     for number, frame in enumerate(frames):
         image = render(scene, frame, view, camera, top)
@@ -130,13 +134,12 @@ def write_pictures(
     return path.stat().st_size
 
 
-def stress_top(scene: Scene, frames: list[Frame]) -> float:
+def stress_top(scene: Scene, frames: list[Frame], relative: bool) -> float:
     """Upper end of the colours, the same in all pictures."""
     top = 0.0
     for number, body in enumerate(scene.bodies):
         if body.stress is not None and body.q.shape[1]:
-            swinging = len(scene.time) < 2
-            q = np.array([frame.q[number] for frame in frames]) if swinging else body.stress_q
+            q = np.array([frame.q[number] for frame in frames]) if relative else body.stress_q
             top = max(top, largest_von_mises(q, body.stress))
     return top
 

@@ -31,13 +31,18 @@ def system_modes(record: Record, scene: Scene) -> list[dict[str, Any]]:
         largest = max(_reach(body, shape) for body, shape in zip(scene.bodies, shapes, strict=True))
         modes.append(
             {
-                "text": "" if damping is None else f"{100.0 * float(damping[k]):.3g} % damped",
+                "text": "" if damping is None else _damped(float(damping[k])),
                 "frequency_hz": float(hertz),
                 "amplitude": SHARE * scene.radius() / largest if largest > 0.0 else 0.0,
                 "bodies": shapes,
             }
         )
     return modes
+
+
+def _damped(ratio: float) -> str:
+    """The damping in words; rounding is none."""
+    return "undamped" if abs(ratio) < 1e-9 else f"{100.0 * ratio:.3g} % damped"
 
 
 def mode_title(modes: list[dict[str, Any]], k: int) -> str:

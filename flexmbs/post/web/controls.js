@@ -71,8 +71,9 @@ export function build_modes(viewer, parent) {
         parent.append(list(body.modes.map((mode, a) =>
             mode_button(viewer, `mode ${a + 1} ${mode.kind || ""}`, mode.frequency_hz, { body: b, mode: a }))));
     });
-    if (scene.time.length > 1 && parent.childElementCount) {
-        const back = element("button", { type: "button", textContent: "back to the motion", id: "back" });
+    if (!scene.modes_first && parent.childElementCount) {
+        const text = scene.time.length > 1 ? "back to the motion" : "back to the state of the run";
+        const back = element("button", { type: "button", textContent: text, id: "back" });
         back.addEventListener("click", () => viewer.play_mode(null));
         viewer.on_change.push(() => { back.hidden = !viewer.mode; });
         parent.append(back);

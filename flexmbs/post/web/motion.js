@@ -1,5 +1,5 @@
 // Where everything is: from samples of the run, from one mode of a body, or from a mode of the system.
-import { add, multiply_quaternions, multiply_rotations, norm, pose_matrix, quaternion_of_vector, rotate, rotation,
+import { add, multiply_quaternions, multiply_rotations, pose_matrix, quaternion_of_vector, rotate, rotation,
          times } from "./matrix.js";
 import { locate, quaternion_row, row } from "./data.js";
 
@@ -67,19 +67,23 @@ export function skin_point(body, pose, vertex, scale) {
     return add(pose.position, rotate(pose.R, u));
 }
 
-// Largest von Mises stress of one mode at its amplitude of display.
-export function mode_stress(body, a) {
+// Largest von Mises stress over the skin for given coordinates.
+export function largest_stress(body, q) {
     const stress = body.mesh.stress;
     if (!stress) return 0;
     const n = 6 * (body.mesh.points.length / 3);
     let largest = 0;
-    for (let k = a * n; k < (a + 1) * n; k += 6) {
-        const [xx, yy, zz] = stress.subarray(k, k + 3);
-        const shear = norm(stress.subarray(k + 3, k + 6));
-        const vm2 = 0.5 * ((xx - yy) ** 2 + (yy - zz) ** 2 + (zz - xx) ** 2) + 3 * shear * shear;
-        largest = Math.max(largest, vm2);
+    const s = new Float64Array(6);
+    for (let k = 0; k < n; k += 6) {
+        s.fill(0);
+        for (let a = 0; a < body.n_modes; ++a) {
+            if (q[a] !== 0) for (let i = 0; i < 6; ++i) s[i] += q[a] * stress[a * n + k + i];
+        }
+        const shear = s[3] * s[3] + s[4] * s[4] + s[5] * s[5];
+        const direct = (s[0] - s[1]) ** 2 + (s[1] - s[2]) ** 2 + (s[2] - s[0]) ** 2;
+        largest = Math.max(largest, 0.5 * direct + 3 * shear);
     }
-    return Math.sqrt(largest) * mode_amplitude(body, a);
+    return Math.sqrt(largest);
 }
 
 // Largest displacement over the skin for given coordinates, unscaled.

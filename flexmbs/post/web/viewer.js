@@ -1,7 +1,7 @@
 // The viewer: holds the state of the page, draws a frame when something changed, answers `window.flexmbs`.
 import { Camera } from "./camera.js";
 import { locate, read_page_data, row } from "./data.js";
-import { body_mode_at, largest_displacement, mode_amplitude, mode_stress, motion_at, skin_point, system_mode_at } from "./motion.js";
+import { body_mode_at, largest_displacement, largest_stress, motion_at, skin_point, system_mode_at } from "./motion.js";
 import { number_text, Plot } from "./plot.js";
 import { Renderer } from "./renderer.js";
 import { Stage } from "./stage.js";
@@ -33,6 +33,8 @@ export class Viewer {
         this.build_controls();
         if (scene.time.length < 2) {
             document.getElementById("app").classList.add("still");
+        }
+        if (scene.modes_first) {
             const first = scene.system_modes && scene.system_modes.length ? { system: 0 }
                 : { body: scene.bodies.findIndex((body) => body.n_modes), mode: 0 };
             if (first.body !== -1) this.play_mode(first);
@@ -163,9 +165,12 @@ export class Viewer {
     }
 
     poses() {
-        if (!this.mode) return motion_at(this.scene, this.t);
-        if ("system" in this.mode) return system_mode_at(this.scene, this.mode.system, this.phase, this.show.scale);
-        return body_mode_at(this.scene, this.t, this.mode.body, this.mode.mode, this.phase);
+        return this.mode ? this.swing(this.phase) : motion_at(this.scene, this.t);
+    }
+
+    swing(phase) {
+        if ("system" in this.mode) return system_mode_at(this.scene, this.mode.system, phase, this.show.scale);
+        return body_mode_at(this.scene, this.t, this.mode.body, this.mode.mode, phase);
     }
 
     pick(x, y) {
@@ -215,12 +220,12 @@ export class Viewer {
     // Upper end of the colours: one for all bodies of a run, so that colours compare; that of the mode for a mode.
     levels() {
         const { scene, show, mode } = this;
-        if (mode && "body" in mode) {
-            const body = scene.bodies[mode.body];
-            const key = `${mode.body} ${mode.mode} ${show.field}`;
+        if (mode) {
+            const key = JSON.stringify([mode, show.field, "system" in mode ? show.scale : 1]);
             if (this.level_key !== key) {
-                const q = body.modes.map((_, k) => (k === mode.mode ? mode_amplitude(body, k) : 0));
-                this.level_value = show.field === 1 ? mode_stress(body, mode.mode) : largest_displacement(body, q);
+                const largest = show.field === 1 ? largest_stress : largest_displacement;
+                const swings = [0, Math.PI / 2].map((phase) => this.swing(phase));
+                this.level_value = Math.max(...swings.flatMap((poses) => scene.bodies.map((body, k) => largest(body, poses[k].q))));
                 this.level_key = key;
             }
             return scene.bodies.map(() => this.level_value);
