@@ -500,3 +500,28 @@ def test_two_mean_interfaces_at_the_same_nodes():
     modal = fm.reduce(recipe, modes=4, interfaces=spec, **LEAN)
     assert modal.interfaces["one"].dofs == "x y z rx ry rz" and modal.interfaces["two"].dofs == ""
     np.testing.assert_allclose(modal.interfaces["one"].Phi, modal.interfaces["two"].Phi, rtol=1e-9)
+
+
+def test_the_band_of_the_error():
+    """With modes or tol fmax is its end; modes up to fmax are meant for half of it."""
+    recipe = box_recipe("hex8", (6, 2, 1), (0.3, 0.04, 0.03))
+    ends = ["x_min", "x_max"]
+    limit = fm.reduce(recipe, fmax=20e3, interfaces=ends, **LEAN)
+    assert limit.quality["reduction_band_hz"] == 10e3
+    fixed = limit.nf - 6  # twelve constraint modes less the rigid ones come on top
+    assert fm.reduce(recipe, modes=3, interfaces=ends, **LEAN).quality["reduction_band_hz"] < 10e3
+    number = fm.reduce(recipe, modes=fixed, fmax=10e3, interfaces=ends, **LEAN)
+    assert number.quality["reduction_band_hz"] == 10e3
+    assert number.quality["reduction_error"] == pytest.approx(limit.quality["reduction_error"], rel=1e-6)
+    assert fm.reduce(recipe, tol=0.2, fmax=10e3, interfaces=ends, **LEAN).quality["reduction_band_hz"] == 10e3
+
+
+def test_modes_far_above_the_band_are_tried_for_a_small_error():
+    """The first fixed mode lies above 24 times the band; the static shapes alone do not reach the error."""
+    recipe = box_recipe("hex8", (8, 2, 2), (0.3, 0.1, 0.1))
+    ends = ["x_min", "x_max"]
+    static = fm.reduce(recipe, modes=0, fmax=200.0, interfaces=ends, **LEAN)
+    tol = 0.3 * static.quality["reduction_error"]
+    modal = fm.reduce(recipe, tol=tol, fmax=200.0, interfaces=ends, **LEAN)
+    assert modal.nf > 6 and modal.quality["reduction_error"] <= tol
+    assert modal.frequency_hz[0] > 24 * 200.0

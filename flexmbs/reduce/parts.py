@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: with --tol: modes are computed up to these multiples of the band, one after the other
-REACH = (1.5, 3.0, 6.0, 12.0, 24.0)
-MAX_FOR_TOL = 400
+#: with --tol: modes are computed up to this multiple of the band, then twice as many, and so on
+REACH = 1.5
+FEW, MAX_FOR_TOL = 8, 400
+#: a basis with all modes up to a limit is meant for this part of it
+LIMIT_TO_BAND = 0.5
 
 
 @dataclass
@@ -64,28 +66,30 @@ def choose(
     columns = Candidates(statics.model, static, extra, dynamic).first(dynamic.U.shape[1])
     choice = Choice(columns, modes)
     if statics.model.boundary.shape[0] and columns.U.shape[1]:
-        top = recipe.fmax or _own_band(statics, columns, modes)
-        full = FullResponse(statics, columns, top)
+        full = FullResponse(statics, columns, _band_end(recipe, statics, columns, modes))
         choice.basis, choice.band = full.basis, full.error_of_basis(full.basis)
     return choice
 
 
-def _own_band(statics: Statics, columns: Columns, modes: Modes) -> float:
-    """Without --fmax the band that the basis is meant for: half of its highest fixed or free mode.
+def _band_end(recipe: Recipe, statics: Statics, columns: Columns, modes: Modes) -> float:
+    """End of the band of the error: fmax with a number of modes, else half of the limit of the modes.
 
-    Without such modes, half of the lowest frequency of the static shapes.
+    Without a limit that is the highest fixed or free mode, or the lowest frequency of static shapes alone.
     """
+    if recipe.fmax is not None:
+        return recipe.fmax if recipe.modes is not None else LIMIT_TO_BAND * recipe.fmax
     if len(modes.omega2):
-        return 0.5 * float(modes.frequency_hz[-1])
+        return LIMIT_TO_BAND * float(modes.frequency_hz[-1])
     basis = reduced(columns, statics.model)
-    return 0.5 * float(basis.frequency_hz[0]) if len(basis.omega2) else 1.0
+    return LIMIT_TO_BAND * float(basis.frequency_hz[0]) if len(basis.omega2) else 1.0
 
 
 def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, extra: Columns) -> Choice:
     """The fewest modes whose error up to fmax is below tol; halving the number that is known to do."""
     assert recipe.fmax is not None and recipe.tol is not None
-    for reach in REACH:
-        static, dynamic, modes = method(statics, None, reach * recipe.fmax)
+    n = None
+    while True:
+        static, dynamic, modes = method(statics, n, REACH * recipe.fmax if n is None else None)
         candidates = Candidates(statics.model, static, extra, dynamic)
         full = FullResponse(statics, candidates.first(dynamic.U.shape[1]), recipe.fmax)
 
@@ -93,7 +97,8 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
             return full.error_of_basis(reduced(candidates.first(n), statics.model))
 
         count = dynamic.U.shape[1]
-        if error(count).error > recipe.tol and count < MAX_FOR_TOL and reach != REACH[-1]:
+        if error(count).error > recipe.tol and count < MAX_FOR_TOL and (n is None or count == n):
+            n = min(max(2 * count, FEW), MAX_FOR_TOL)
             continue
         low, high = -1, count  # error(high) is below, error(low) is not
         while high - low > 1:
@@ -106,7 +111,6 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
                 Diagnostic("recipe.tol", "tol", what, "raise tol, lower fmax, or refine the mesh")
             )
         return choice
-    raise AssertionError("unreachable")
 
 
 class Candidates:
