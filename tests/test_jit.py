@@ -43,7 +43,8 @@ def package_with_jit(folder: Path) -> Path:
     package = folder / "flexmbs"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "_jit.py").write_text(Path(_jit.__file__).read_text())
+    for name in ("_jit.py", "_handles.py"):
+        (package / name).write_text((Path(_jit.__file__).parent / name).read_text())
     return package
 
 

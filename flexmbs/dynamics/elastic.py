@@ -6,7 +6,7 @@ columns: six for every body outboard, twelve for a joint on moving material. Wit
     F = S (1 + Q X Q^T),   (1 + X)(1 + X)^T = 1 + R C R^T
 
 which is Woodbury's identity as a factor: everything else sees only products with F^-1, and costs O(k nf).
-Elsewhere F is the Cholesky factor. The piece of ws.N of a body holds S, Q by columns, and (1 + X)^-1 - 1.
+Elsewhere F is the Cholesky factor. The piece of ws.N of a body holds S^-1, Q by columns, and (1 + X)^-1 - 1.
 """
 
 import math
@@ -65,7 +65,7 @@ def low_rank_columns(sys, ws, i):
         for row in range(6):
             q = n0 + nf * (1 + j + row)
             for a in range(nf):
-                ws.N[q + a] = ws.B[sys.o_B[child] + 6 * a + row] / ws.N[n0 + a]
+                ws.N[q + a] = ws.B[sys.o_B[child] + 6 * a + row] * ws.N[n0 + a]
             for col in range(row, 6):
                 C[j + row, j + col] = C[j + col, j + row] = ws.M[child, row, col]
         j += 6
@@ -75,8 +75,8 @@ def low_rank_columns(sys, ws, i):
     for row in range(6):
         q = n0 + nf * (1 + j + row)
         for a in range(nf):
-            ws.N[q + a] = ws.H[sys.o_qd[i] + a, row] / ws.N[n0 + a]
-            ws.N[q + 6 * nf + a] = ws.M_f[sys.o_E[i] + 6 * a + row] / ws.N[n0 + a]
+            ws.N[q + a] = ws.H[sys.o_qd[i] + a, row] * ws.N[n0 + a]
+            ws.N[q + 6 * nf + a] = ws.M_f[sys.o_E[i] + 6 * a + row] * ws.N[n0 + a]
         for col in range(6):
             C[j + row, j + col] = ws.M[i, row, col]
         C[j + row, j + 6 + row] = 1.0
@@ -85,7 +85,7 @@ def low_rank_columns(sys, ws, i):
 
 @kernel(lean=True, inner=True, apart=True, reassociate=True)
 def factor_low_rank(sys, ws, i, gh, bh):
-    """S, Q and (1 + X)^-1 - 1 of N_ff = S (1 + Q R C R^T Q^T) S (F24a). False when not positive definite."""
+    """S^-1, Q, (1 + X)^-1 - 1 of N_ff = S (1 + Q R C R^T Q^T) S (F24a). False when not positive definite."""
     nf, n0, k, o = sys.nf[i], sys.o_N[i], sys.low_rank[i], sys.o_K[i]
     N, R, C, K = ws.N, ws.low_R, ws.low_C, ws.low_K
     for a in range(nf):
@@ -93,7 +93,7 @@ def factor_low_rank(sys, ws, i, gh, bh):
         s = sys.K_data[d] + bh * sys.K_data[d + nf * nf] + gh * sys.K_data[d + 2 * nf * nf]
         if not s > 0.0:
             return False
-        N[n0 + a] = math.sqrt(s)
+        N[n0 + a] = 1.0 / math.sqrt(s)
     low_rank_columns(sys, ws, i)
     # modified Gram-Schmidt; a column that the others hold is dropped
     for j in range(k):
@@ -169,7 +169,7 @@ def solve_factor(sys, ws, i, x, first, step):
             x[first + a * step] = s / N[n0 + a * nf + a]
         return
     for a in range(nf):
-        x[first + a * step] /= N[n0 + a]
+        x[first + a * step] *= N[n0 + a]
     for j in range(k):
         s = 0.0
         for a in range(nf):
@@ -182,6 +182,40 @@ def solve_factor(sys, ws, i, x, first, step):
             s += N[X + k * j + c] * p[c]
         for a in range(nf):
             x[first + a * step] += s * N[n0 + nf * (1 + j) + a]
+
+
+@kernel(lean=True, inner=True, apart=True, reassociate=True)
+def solve_six(sys, ws, i, x, first):
+    """x <- F^-1 x for six columns at once, six numbers per mode from `first`; low rank only.
+
+    Writes: x, low_p.
+    """
+    nf, n0, k, N, p = sys.nf[i], sys.o_N[i], sys.low_rank[i], ws.N, ws.low_p
+    for c in range(6 * k):
+        p[c] = 0.0
+    for a in range(nf):
+        s, o = N[n0 + a], first + 6 * a
+        for r in range(6):
+            x[o + r] *= s
+        for j in range(k):
+            q = N[n0 + nf * (1 + j) + a]
+            for r in range(6):
+                p[6 * j + r] += q * x[o + r]
+    X = n0 + nf * (1 + k)
+    for j in range(k - 1, -1, -1):  # row j needs those before it as they were
+        s = N[X + k * j + j]
+        for r in range(6):
+            p[6 * j + r] *= s
+        for c in range(j):
+            s = N[X + k * j + c]
+            for r in range(6):
+                p[6 * j + r] += s * p[6 * c + r]
+    for a in range(nf):
+        o = first + 6 * a
+        for j in range(k):
+            q = N[n0 + nf * (1 + j) + a]
+            for r in range(6):
+                x[o + r] += q * p[6 * j + r]
 
 
 @kernel(lean=True, inner=True, apart=True, reassociate=True)
@@ -208,7 +242,7 @@ def solve_transposed(sys, ws, i, x, first):
         for a in range(nf):
             x[first + a] += s * N[n0 + nf * (1 + c) + a]
     for a in range(nf):
-        x[first + a] /= N[n0 + a]
+        x[first + a] *= N[n0 + a]
 
 
 @kernel(inline=True)
@@ -247,19 +281,17 @@ def eliminate_modes(sys, ws, i, gh, bh):
         good = factor_dense(sys, ws, i)
     if not good:
         return False
-    for row in range(6):
-        solve_factor(sys, ws, i, ws.G, o + row, 6)
+    if sys.low_rank[i] >= 0:
+        solve_six(sys, ws, i, ws.G, o)
+    else:
+        for row in range(6):
+            solve_factor(sys, ws, i, ws.G, o + row, 6)
     solve_factor(sys, ws, i, ws.u, k0, 1)
-    for row in range(6):
-        s = 0.0
-        for a in range(nf):
-            s += ws.G[o + 6 * a + row] * ws.u[k0 + a]
-        f[row] -= s
-        for col in range(row + 1):
-            s = 0.0
-            for a in range(nf):
-                s += ws.G[o + 6 * a + row] * ws.G[o + 6 * a + col]
-            M[row, col] -= s
-            if col != row:
-                M[col, row] -= s
+    for a in range(nf):
+        G, u = ws.G[o + 6 * a : o + 6 * a + 6], ws.u[k0 + a]
+        for row in range(6):
+            g = G[row]
+            f[row] -= g * u
+            for col in range(6):
+                M[row, col] -= g * G[col]
     return True

@@ -167,18 +167,21 @@ def respond(sys, ws, residual):
 
 
 @kernel(lean=True, apart=True)
-def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most):
+def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, known):
     """Bring positions, then speeds, onto the constraints, in place, in the metric of M + Sh (F44).
 
-    Stops when every |g| and |g_dot| is below `tolerance`, or after `most` iterations on each level. `acc` is
-    scratch. Writes: pos, vel; beta_ref. Returns largest |g|, largest |g_dot| left, number of iterations.
+    Stops when every |g| and |g_dot| is below `tolerance`, or after `most` iterations on each level. The
+    factors of one iteration serve the next ones while those reduce the error well. `known`: the state is the
+    last one that was evaluated. `acc` is scratch. Writes: pos, vel; beta_ref. Returns largest |g|, largest
+    |g_dot| left, number of iterations.
     """
-    count, worst, worst_dot, known = 0, 0.0, 0.0, False
+    count, worst, worst_dot, ready = 0, 0.0, 0.0, False
     if ws.g.shape[0] + sys.ent_kind.shape[0] + laws.drive_expr.shape[0] == 0:
         return worst, worst_dot, count
     for k in range(acc.shape[0]):
         acc[k] = 0.0
     for level in range(2):
+        last = math.inf
         for k in range(most + 1):
             if not known:
                 kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
@@ -190,9 +193,12 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most):
                 worst_dot = error
             if error <= tolerance or k == most or not error < 1e300:
                 break
-            forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
-            if eliminate(sys, ws, laws, lw, gh, bh) != 0:
-                return math.inf, math.inf, count
+            if not ready or error > 0.1 * last:
+                forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+                if eliminate(sys, ws, laws, lw, gh, bh) != 0:
+                    return math.inf, math.inf, count
+                ready = True
+            last = error
             count += 1
             known = False
             if level == 0:

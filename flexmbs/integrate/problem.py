@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Function = Callable[..., int]
-#: What a caller of `project` writes into out[2] when only held values are to change.
-HOLD = -1.0
+#: What a caller of `project` may write into out[2]: only held values are to change; the rates of this very
+#: state were the last evaluation
+HOLD, SEEN = -1.0, -2.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Problem:
     project(data, t, y, bh, gh, out)
         Positions and speeds of y onto the constraints, in place, in the metric of M + Sh; held values are
         brought up to date. out = [largest closure of positions, of speeds, 1 if y was changed], after it.
-        With out[2] = HOLD before it, positions and speeds stay: only held values are brought up to date.
+        With out[2] = HOLD before it, positions and speeds stay: only held values are brought up to date; SEEN
+        spares an evaluation where `rates` has just been called for this state.
     switches(data, t, y, s)
         Switching functions; their zeros are located.
 

@@ -8,7 +8,7 @@ from flexmbs._jit import kernel
 from flexmbs.integrate.control import error_norm, set_scales
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients, implicit_error, implicit_step
 from flexmbs.integrate.memory import DENSE, H_STEP, T
-from flexmbs.integrate.problem import HOLD
+from flexmbs.integrate.problem import HOLD, SEEN
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
 #: part of the speeds by which the stages of a fixed step on a loop may disagree
@@ -66,6 +66,8 @@ def is_thrown(opt, tab, mem, scr, h):
 @kernel(inline=True)
 def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
     """End of an explicit step onto the constraints, and the rates there. Writes: scr.y1, scr.f_end."""
+    if tab.end_rate == 1:
+        scr.closure[2] = SEEN
     status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
     if status == 0 and opt.step > 0.0 and scr.closure[2] > 0.0 and is_thrown(opt, tab, mem, scr, h):
         status = NO_CONVERGENCE

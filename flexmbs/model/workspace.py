@@ -42,7 +42,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         tau_coord=np.zeros(n_coord), K_coord=np.zeros(n_coord), D_coord=np.zeros(n_coord),
         K_tau=nan(n_vel), D_tau=nan(n_vel),
         M=nan(bodies, 6, 6), f=nan(bodies, 6), M_f=nan(6 * modes), N=nan(int((t.nf * t.nf).sum())),
-        low_C=nan(k_low, k_low), low_R=nan(k_low, k_low), low_K=nan(k_low, k_low), low_p=nan(k_low),
+        low_C=nan(k_low, k_low), low_R=nan(k_low, k_low), low_K=nan(k_low, k_low), low_p=nan(6 * k_low),
         G=nan(6 * modes), U=nan(n_vel, 6), D=nan(n_vel), u=nan(n_vel), da=nan(bodies, 6), delta=nan(n_vel),
         f_p=nan(bodies, 6),
         ent=nan(n_ent, 10), rowent_c=nan(len(t.rowent)), rowdof_c=nan(len(t.rowdof_coord)),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle, kernel
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.reactions import reactions
-from flexmbs.integrate.problem import HOLD, Problem
+from flexmbs.integrate.problem import HOLD, SEEN, Problem
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import free_expressions, state_rates
 from flexmbs.model.forces.channels import switches as law_switches
@@ -140,12 +140,13 @@ def increment(data, y, delta, y_new):
 def project(data, t, y, bh, gh, out):
     """Positions and speeds onto the constraints (F44); turn counters brought up to date. Writes: y, out."""
     n, m = data.size[0], data.size[0] + data.size[1]
-    tolerance, most = data.tolerance[0], 12
+    tolerance, most, known = data.tolerance[0], 12, out[2] == SEEN
     if out[2] == HOLD:
         tolerance, most = 1e300, 0
     take_held(data, y)
     worst, worst_dot, count = evaluate.project(
         data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, gh, bh, tolerance, most,
+        known,
     )  # fmt: skip
     first = m + data.size[2] + 2
     for k in range(data.size[3]):

@@ -36,6 +36,16 @@ def table(rows: list[dict[str, str]]) -> list[str]:
     return lines + ["| " + " | ".join(row.get(name, "") for name in columns) + " |" for row in rows]
 
 
+def section(heading: str) -> list[str]:
+    """Lines of a section of the page as it is."""
+    known = PAGE.read_text().splitlines() if PAGE.exists() else []
+    if heading not in known:
+        return []
+    first = known.index(heading)
+    last = next((k for k in range(first + 1, len(known)) if known[k].startswith("## ")), len(known))
+    return ["", *"\n".join(known[first:last]).rstrip().splitlines()]
+
+
 def page(store: dict[str, Any]) -> str:
     lines = [
         "# Benchmarks",
@@ -47,9 +57,12 @@ def page(store: dict[str, Any]) -> str:
         f"Python {platform.python_version()}, {versions()}.",
     ]
     for group in GROUPS:
+        heading = f"## {TITLES[group]}"
         if group in store:
             text = scaling.lines(store[group]) if group == "scaling" else table(store[group])
-            lines += ["", f"## {TITLES[group]}", "", *text]
+            lines += ["", heading, "", *text]
+        else:  # as it was measured before, elsewhere
+            lines += section(heading)
     return "\n".join(lines) + "\n"
 
 
