@@ -188,7 +188,8 @@ def histories(t):
 
 def layout_of(fields):
     """Layout of the fields with the axes they use."""
-    axes = (*COMMON_AXES, Axis("bodies/rod/mode", 4), Axis("joints/main/coordinate", 1, ("angle",)))
+    n_modes = fields["bodies/rod/q"][2].shape[1] if "bodies/rod/q" in fields else 4
+    axes = (*COMMON_AXES, Axis("bodies/rod/mode", n_modes), Axis("joints/main/coordinate", 1, ("angle",)))
     return Layout(axes, tuple(Field(name, item[0], item[1]) for name, item in fields.items()))
 
 
@@ -207,13 +208,16 @@ def write_unfinished(path, n=11, t_end=0.1):
     return path
 
 
-def write_result(path, n=201, t_end=0.1, case_data=None, without=(), items=True, linear=None, said=None):
-    """Result file at `path`, and beside it `rod.modal.h5`."""
+def write_result(
+    path, n=201, t_end=0.1, case_data=None, without=(), items=True, linear=None, said=None, more=None
+):
+    """Result file at `path`, and beside it `rod.modal.h5`; `more(t)` are fields to add or to replace."""
     path = Path(path)
     if not (path.parent / "rod.modal.h5").exists():
         rod_modal().save(path.parent / "rod.modal.h5")
     t = np.linspace(0.0, t_end, max(n, 2))
-    fields = {name: (item[0], item[1], item[2][:n]) for name, item in histories(t).items()}
+    given = histories(t) | (more(t) if more else {})
+    fields = {name: (item[0], item[1], item[2][:n]) for name, item in given.items()}
     fields = {name: item for name, item in fields.items() if name not in without}
     t = t[:n]
     layout = layout_of(fields)

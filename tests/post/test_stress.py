@@ -2,7 +2,6 @@
 
 import json
 import resource
-import time
 
 import numpy as np
 import pytest
@@ -137,15 +136,16 @@ def test_messages_name_the_choices(result_path, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_large_body_is_recovered_in_time_and_memory():
-    """100 000 points, 1000 samples, 30 modes: below 60 s and 2 GB (of which the data are 0.14)."""
+def test_a_large_body_is_recovered_in_pieces():
+    """100 000 points, 1000 samples, 30 modes: the histories never stand in memory as a whole (4.8 GB).
+
+    How long the command takes is measured by `python -m tests.benchmarks.recovery`.
+    """
     rng = np.random.default_rng(1)
     stress = rng.normal(size=(30, 100_000, 6))
     q = rng.normal(size=(1000, 30))
     envelope(q[:2], stress[:, :10])  # compile
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
     found = envelope(q, stress)
-    assert time.perf_counter() - started < 60.0
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kB, above the data
     assert np.isfinite(found.value).all()
