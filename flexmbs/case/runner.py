@@ -150,6 +150,7 @@ def settings(case: Case) -> RunSettings:
         stabilisation=analysis.stabilisation,
         start=start,
         about=analysis.about,
+        elastic=analysis.elastic,
         inputs=tuple(analysis.inputs),
         outputs=tuple(analysis.outputs),
         frequencies=analysis.frequencies.values if analysis.frequencies is not None else (),

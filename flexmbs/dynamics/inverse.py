@@ -1,7 +1,8 @@
 """Kinematics and inverse dynamics: the motion is prescribed, the forces that it takes follow (F35, F36).
 
 Drives prescribe joint coordinates; measured motion becomes drives (`measured_drive`). Freedoms that nothing
-determines take the least velocity and acceleration; elastic coordinates stay as given.
+determines take the least velocity and acceleration; elastic coordinates stay as given, or take at every time
+the shape in which they are in balance at rest (quasi-static).
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RANK_TOLERANCE = 1e-9
+SETTLING, SETTLED = 60, 1e-10  # rounds of bending, and the change of q that ends them, of its size
+SMALLEST = 1e-12  # of a position
+ROUNDING = 1e-13  # of stiffness and constraints together
 
 
 @dataclass
@@ -34,11 +38,13 @@ class Follower:
     """Follows a prescribed motion in time; call `at` with times that rise by little.
 
     After `at`, everything that is reported stands in `evaluator.ws`, as after `Evaluator.observe`. `idle` is
-    the number of freedoms that neither drives nor loops determine.
+    the number of freedoms that neither drives nor loops determine. `quasi_static`: bodies bend under the
+    loads of each time as if these stayed; else q is as given.
     """
 
     evaluator: Evaluator
     state: State
+    quasi_static: bool = False
     idle: int = 0
 
     @property
@@ -55,29 +61,84 @@ class Follower:
 
     def at(self, time: float) -> Array:
         """Positions, speeds and accelerations at a time, and the forces that they take; returns `acc`."""
-        state, free, ev = self.state, self._free(), self.evaluator
+        state = self.state
         ahead = state.vel * (time - state.t)
-        add_increment(ev.tables, state.pos.copy(), np.where(np.isfinite(ahead), ahead, 0.0), state.pos)
+        add_increment(
+            self.evaluator.tables, state.pos.copy(), np.where(np.isfinite(ahead), ahead, 0.0), state.pos
+        )
         state.t = float(time)
-        self._close(free)
+        for _ in range(SETTLING):
+            acc = self._motion()
+            if not self.quasi_static or not self._bend(acc):
+                self._forces(acc)
+                return acc
+        what = "the elastic bodies find no shape in balance with their loads"
+        remedy = 'take elastic = "dynamic"'
+        raise SolverError(Diagnostic("kinematics.bending", f"t = {time:.6g} s", what, remedy))
+
+    def _bend(self, acc: Array) -> bool:
+        """Take the elastic bodies into balance with the loads of the motion; whether that moved anything."""
+        state, ev = self.state, self.evaluator
+        G = ev.jacobian(state)
+        gap = ev.ws.g.copy()
+        change, _ = self._solve(G, ev.tree_forces(state, acc), gap)
+        add_increment(ev.tables, state.pos.copy(), change, state.pos)
+        return bool(np.abs(change).max(initial=0.0) > SETTLED * max(float(np.abs(state.pos).max()), SMALLEST))
+
+    def _solve(self, G: Array, load: Array, gap: Array) -> tuple[Array, Array]:
+        """Change of the positions (or speeds, or rates) that closes `gap`, and multipliers that bear `load`.
+
+        Joint coordinates follow at least change. Elastic ones, where they are quasi-static, obey
+        K dq - G^T lam = load, so that they share what redundant rows ask by their stiffness.
+        """
+        change, free = np.zeros(self.system.n_vel), self._free()
+        if not self.quasi_static:
+            change[free] = -_least(G[:, free], gap)
+            return change, -_least(G[:, free].T, load[free])
+        moving, K = self._moving(free)
+        n = len(moving)
+        whole = np.block([[K, -G[:, moving].T], [G[:, moving], np.zeros((len(G), len(G)))]])
+        k0 = float(np.abs(K).max(initial=0.0)) or 1.0  # stiffness and multipliers in its unit
+        whole[:n, :n] /= k0
+        x = _least(whole, np.concatenate([load[moving] / k0, -gap]), ROUNDING)
+        change[moving] = x[:n]
+        return change, x[n:] * k0
+
+    def _moving(self, free: Ints) -> tuple[Ints, Array]:
+        """Free joint speeds and all elastic ones, with their stiffness (zero for joints)."""
+        t = self.system.tables
+        elastic = [k for i in range(1, len(t.parent)) for k in range(t.o_qd[i], t.o_qd[i] + t.nf[i])]
+        moving = np.concatenate([free, np.array(elastic, dtype=np.int64)])
+        K, place = np.zeros((len(moving), len(moving))), len(free)
+        for i in range(1, len(t.parent)):
+            nf = int(t.nf[i])
+            block = t.K_data[t.o_K[i] + nf * nf : t.o_K[i] + 2 * nf * nf].reshape(nf, nf)
+            K[place : place + nf, place : place + nf] = block
+            place += nf
+        return moving, K
+
+    def _motion(self) -> Array:
+        """Positions, speeds and accelerations that keep the constraints; returns the latter."""
+        state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
+        self._close()
         state.vel[:] = 0.0
         G = ev.jacobian(state)
-        state.vel[free] = -_least(G[:, free], ev.ws.g_dot)
-        self._check(G, free)
+        state.vel += self._solve(G, nothing, ev.ws.g_dot.copy())[0]
+        self._check(G)
         acc = np.zeros(self.system.n_vel)
         ev.kinematics(state, acc)
-        acc[free] = -_least(G[:, free], ev.ws.g_ddot)
+        change = self._solve(G, nothing, ev.ws.g_ddot.copy())[0]
+        acc += np.where(self.system.tables.driven < 0, change, 0.0)
         state.turns[:] = ev.ws.ent[:, 0]
-        self._forces(G, free, acc)
         return acc
 
-    def _close(self, free: Ints) -> None:
+    def _close(self) -> None:
         """Positions that meet the constraints, nearest to those predicted."""
-        state, ev, change = self.state, self.evaluator, np.zeros(self.system.n_vel)
+        state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
         for _ in range(40):
             G = ev.jacobian(state)
             g = ev.ws.g.copy()
-            change[free] = -_least(G[:, free], g)
+            change, _ = self._solve(G, nothing, g)
             if np.abs(g).max(initial=0.0) < 1e-13 and np.abs(change).max(initial=0.0) < 1e-13:
                 return
             before = state.pos.copy()
@@ -87,9 +148,9 @@ class Follower:
         if np.abs(g).max() > 1e-9:
             self._fail("positions", g)
 
-    def _check(self, G: Array, free: Ints) -> None:
+    def _check(self, G: Array) -> None:
         """Speeds must keep the constraints; count the freedoms that are left."""
-        ev = self.evaluator
+        ev, free = self.evaluator, self._free()
         s = np.linalg.svd(G[:, free], compute_uv=False) if len(G) else np.zeros(0)
         rank = int(np.sum(s > RANK_TOLERANCE * s[0])) if len(s) and s[0] > 0.0 else 0
         self.idle = len(free) - rank
@@ -110,11 +171,11 @@ class Follower:
             )
         )
 
-    def _forces(self, G: Array, free: Ints, acc: Array) -> None:
+    def _forces(self, acc: Array) -> None:
         """Multipliers that hold the joint coordinates in this motion, then reactions and efforts (F36)."""
         ev, state, ws = self.evaluator, self.state, self.evaluator.ws
-        missing = ev.tree_forces(state, acc)
-        lam = -_least(G[:, free].T, missing[free])
+        G = ev.jacobian(state)
+        _, lam = self._solve(G, ev.tree_forces(state, acc), np.zeros(len(G)))
         args = ev._args(state, acc)
         evaluate.kinematics(*args)
         evaluate.forces(*args)
@@ -129,11 +190,11 @@ class Follower:
             share_forces(ev.tables, ws, ev.tables.length[0])
 
 
-def _least(G: Array, g: Array) -> Array:
+def _least(G: Array, g: Array, tolerance: float = RANK_TOLERANCE) -> Array:
     """Least-norm least-squares solution of G x = g, small singular values left out."""
     if not G.size:
         return np.zeros(G.shape[1])
-    return np.asarray(np.linalg.lstsq(G, g, rcond=RANK_TOLERANCE)[0], dtype=np.float64)
+    return np.asarray(np.linalg.lstsq(G, g, rcond=tolerance)[0], dtype=np.float64)
 
 
 def measured_drive(

@@ -13,7 +13,7 @@ from flexmbs.errors import Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Result, ResultWriter
-from flexmbs.simulate.analyses import FOLLOWED, SINGLE, start_state
+from flexmbs.simulate.analyses import SINGLE, is_followed, start_state
 from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated
 from flexmbs.simulate.equations import equations, problem, state_vector
@@ -70,7 +70,7 @@ def simulate(
     counts = counts_of(system, state)
     if counts is not None and counts.redundant:
         choose_branch(system, state, settings.type)
-    if settings.type == "dynamics":
+    if settings.type not in SINGLE and not is_followed(system, settings):
         system.forward_dynamics(state)  # what cannot start says why, by name
     evaluator = system.evaluator()
     if settings.formulation in OTHERS:
@@ -91,7 +91,7 @@ def simulate(
         if settings.formulation in OTHERS:
             kind = OTHERS[settings.formulation]
             choice, motion = formulated(kind, system, state, evaluator, history.sampler, settings)
-        elif settings.type in FOLLOWED:
+        elif is_followed(system, settings):
             choice, motion = _followed(system, state, evaluator, history, settings, say)
         else:
             choice, motion = _integrated(system, state, settings, say)
@@ -121,7 +121,9 @@ def _followed(
 ) -> tuple[Choice, Any]:
     """Motion that drives prescribe (F35, F36)."""
     times = settings.output_times(state.t)
-    motion = KinematicRun(system, state, evaluator, history.sampler, times)
+    motion = KinematicRun(
+        system, state, evaluator, history.sampler, times, settings.elastic == "quasi-static"
+    )
     if motion.idle:
         say(f"warning: {motion.idle} freedoms that no drive determines take the least velocity")
     return Choice(settings.type, "the drives determine the motion"), motion

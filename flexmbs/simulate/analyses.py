@@ -23,6 +23,12 @@ FORMULATIONS = {"recursive": TYPES, "descriptor": OTHERS, "minimal": OTHERS}
 METHODS = ("auto", "dop853", "radau")  # of the formulations beside the recursion
 
 
+def is_followed(system: Any, settings: RunSettings) -> bool:
+    """Whether the drives alone give the motion: not where elastic coordinates stay dynamic (F36)."""
+    bends = bool(np.any(system.tables.nf > 0)) and settings.elastic == "dynamic"
+    return settings.type in FOLLOWED and not (settings.type == "inverse_dynamics" and bends)
+
+
 def start_state(system: Any, settings: RunSettings) -> State:
     """The state at the start of a run, or the one state that is asked for."""
     if settings.type not in TYPES:

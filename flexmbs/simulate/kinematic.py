@@ -27,9 +27,17 @@ class KinematicRun:
     `evaluator` and `sampler` share their workspace.
     """
 
-    def __init__(self, system: Any, state: Any, evaluator: Any, sampler: Sampler, times: Floats) -> None:
+    def __init__(
+        self,
+        system: Any,
+        state: Any,
+        evaluator: Any,
+        sampler: Sampler,
+        times: Floats,
+        quasi_static: bool = False,
+    ) -> None:
         self.system, self.state, self.sampler, self.times = system, state, sampler, times
-        self.follower = Follower(evaluator, state)
+        self.follower = Follower(evaluator, state, quasi_static)
         self.evaluator = evaluator
         self.quad = np.zeros(N_QUAD)
         self.count = {"steps": 0, "rejected": 0, "evaluations": 0}

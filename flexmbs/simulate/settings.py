@@ -33,6 +33,7 @@ class RunSettings:
     stabilisation: str = "projection"
     start: str = "assembled"
     about: str = "assembled"
+    elastic: str = "dynamic"
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     frequencies: tuple[float, ...] = ()

@@ -193,3 +193,57 @@ def test_a_crank_driven_past_its_dead_point_is_an_error_with_time_and_joint():
     with pytest.raises(SolverError, match=r"t = 0\.\d+ s .* cannot follow the drives"):
         for time in np.linspace(0.0, 0.3, 61):
             follower.at(time)
+
+
+def bending_arm(stiffness=1.0):
+    """A flexible arm on a hinge, turned by a drive."""
+    from types import SimpleNamespace
+
+    from flexmbs.model.bodies import FlexibleBody
+
+    B = cloud(np.random.default_rng(4), 3)
+    B = type(B)(**{**B.__dict__, "K_ff": stiffness * np.asarray(B.K_ff)})
+    modal = SimpleNamespace(integrals=B, interfaces={}, frequency_hz=np.zeros(3))
+    model = Model(gravity=(0, -9.81, 0))
+    model.add(FlexibleBody(name="arm", modal=modal, D_ff=np.zeros((3, 3))))
+    model.add(JOINTS["revolute"](name="hinge", from_frame="ground", to_frame="arm"))
+    model.add(Drive(name="motor", joint="hinge", position=parse("=0.4*t + 1.5*t**2")))
+    return B, build(model)
+
+
+def test_quasi_static_modes_are_in_balance_with_the_loads_of_the_motion_F36():
+    from flexmbs.ffrf.mass import mass_matrix, quadratic_velocity_forces
+
+    B, system = bending_arm(20.0)
+    follower = Follower(system.evaluator(), system.initial_state(), quasi_static=True)
+    rest = Follower(system.evaluator(), system.initial_state())
+    for time in (0.0, 0.3, 0.8):
+        follower.at(time)
+        rest.at(time)
+        state, ws = follower.state, follower.evaluator.ws
+        q, R = state.pos[-3:], ws.R[1]
+        a_hat = np.concatenate([R.T @ (ws.a[1, :3] - system.tables.grav), R.T @ ws.a[1, 3:], np.zeros(3)])
+        left = quadratic_velocity_forces(B, q, np.zeros(3), R.T @ ws.v[1, 3:]) - mass_matrix(B, q) @ a_hat
+        np.testing.assert_allclose(left[6:], B.K_ff @ q, rtol=0, atol=1e-8 * np.abs(left).max())
+        assert np.abs(q).max() > 1e-3 and np.abs(rest.state.pos[-3:]).max() == 0.0
+        assert ws.effort[0] != pytest.approx(rest.evaluator.ws.effort[0], rel=1e-4)
+
+
+def test_dynamic_modes_swing_about_the_quasi_static_ones_F36(tmp_path):
+    """A body of hundred times the stiffness: its modes hardly swing, so both agree in the mean."""
+    from flexmbs.simulate import RunSettings, simulate
+
+    _, system = bending_arm(1e4)
+    found = {}
+    for elastic in ("dynamic", "quasi-static"):
+        settings = RunSettings(
+            type="inverse_dynamics", t_end=0.5, elastic=elastic, start="equilibrium", every=0.001
+        )
+        found[elastic] = simulate(system, settings, tmp_path / f"{elastic}.h5").result
+    swinging, still = (found[name]["bodies/arm/q"] for name in found)
+    size = np.abs(still).max()
+    assert np.abs(swinging - still).max() > 1e-6 * size  # they do swing
+    np.testing.assert_allclose(swinging[100:].mean(axis=0), still[100:].mean(axis=0), atol=0.02 * size)
+    assert np.abs(found["quasi-static"]["bodies/arm/q_dot"]).max() == 0.0
+    for result in found.values():
+        np.testing.assert_allclose(result["joints/hinge/position"][-1, 0], 0.4 * 0.5 + 1.5 * 0.25, rtol=1e-9)

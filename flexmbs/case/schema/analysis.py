@@ -89,6 +89,7 @@ class Analysis(Table):
     about: Literal["assembled", "equilibrium"] = "assembled"
     motion: str | None = None
     stabilisation: Literal["projection", "baumgarte", "ggl"] = "projection"
+    elastic: Literal["dynamic", "quasi-static"] = "dynamic"
     inputs: list[str] = Field(default=[])
     outputs: list[str] = Field(default=[])
     frequencies: Annotated[Frequencies, BeforeValidator(_as_range)] | None = None
@@ -100,6 +101,8 @@ class Analysis(Table):
             raise fail(f'an analysis of type "{self.type}" needs "t_end"')
         if self.type == "inverse_dynamics" and self.motion is None:
             raise fail('an analysis of type "inverse_dynamics" needs "motion"')
+        if self.elastic != "dynamic" and self.type != "inverse_dynamics":
+            raise fail('"elastic" belongs to an analysis of type "inverse_dynamics"')
         for key in ("inputs", "outputs", "frequencies", "campbell"):
             if getattr(self, key) and self.type != "linearize":
                 raise fail(f'"{key}" belongs to an analysis of type "linearize"')
