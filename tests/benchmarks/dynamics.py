@@ -174,12 +174,15 @@ def equal_error_flexmbs(n: str, t_end: str) -> dict[str, Any]:
 
     exact, answer = exact_angle(int(n), float(t_end)), {}
     for rtol in (1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
-        _, run = stepper(four_bars(int(n)), "dopri5", 0.0, float(t_end), rtol=rtol, atol=1e-2 * rtol)
-        started = time.process_time()
-        y = [chunk.y for chunk in iter(lambda run=run: None if run.finished else run.advance(), None)][-1]
-        seconds = time.process_time() - started
+        best = np.inf
+        for _ in range(5):
+            _, run = stepper(four_bars(int(n)), "dopri5", 0.0, float(t_end), rtol=rtol, atol=1e-2 * rtol)
+            started = time.process_time()
+            while not run.finished:
+                y = run.advance().y
+            best = min(best, time.process_time() - started)
         error = abs((y[-1, 0] - exact + np.pi) % (2 * np.pi) - np.pi)
-        answer = {"seconds": seconds / float(t_end), "error": float(error), "rtol": rtol}
+        answer = {"seconds": best / float(t_end), "error": float(error), "rtol": rtol}
         if error < 1.5e-5:
             break
     return answer

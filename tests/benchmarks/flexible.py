@@ -37,7 +37,7 @@ def rod_data(modes: int, folder: Path) -> Path:
 
 def deflection_rows(modes: int, folder: Path) -> np.ndarray:
     """Deflection of the middle of the rod against its chord by the modal coordinates."""
-    from flexmbs.modaldata import load
+    from flexmbs.modaldata.store import load
 
     data = load(rod_data(modes, folder))
     middle, end = (

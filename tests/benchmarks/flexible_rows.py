@@ -58,8 +58,10 @@ def history(step: float) -> np.ndarray:
     rows = deflection_rows(10, DATA)
     system, run = stepper(data, "generalized-alpha", step, END_TIME, rho_inf=0.8, times=times)
     q = int(system.tables.o_q[int(np.argmax(system.tables.nf))])
-    states = np.vstack(list(iter(lambda: None if run.finished else run.advance().y, None)))
-    return np.array(states[:, q : q + len(rows)] @ rows)
+    pieces = []
+    while not run.finished:
+        pieces.append(run.advance().y)
+    return np.array(np.vstack(pieces)[:, q : q + len(rows)] @ rows)
 
 
 @measurement
