@@ -12,6 +12,7 @@ from flexmbs.errors import UsageError
 from flexmbs.resources import resource
 from flexmbs.verify import PROBLEMS, verify
 from flexmbs.verify import reference as reference_module
+from flexmbs.verify.mechanisms import BEGIN, begin
 from flexmbs.verify.numbers import TABLES
 from flexmbs.verify.omitted import NOT_COMPARED
 from flexmbs.verify.reference import names, read
@@ -116,6 +117,21 @@ def test_a_forged_reference_is_a_miss(monkeypatch, capsys):
     data = json.loads(capsys.readouterr().out)
     misses = [line["quantity"] for line in data["lines"] if not line["passed"]]
     assert misses == ["joints.output.position = table_b_ratio_dratio_da/*/0 (worst of 6)"]
+
+
+def test_the_begin_of_a_case_keeps_the_samples_of_its_lines():
+    whole = Case.load(resource("cases") / "flexible-slider-crank-linear.toml")
+    part = begin(whole, 0.011)
+    assert list(part.spec.expected) == ["bodies.rod.q[0][1]", "bodies.rod.q[1][1]"]
+    assert [float(t) for t in part.spec.output.times] == pytest.approx([np.pi / 300])
+    assert all((resource("cases") / f"{name}.toml").is_file() for name in BEGIN)
+
+
+def test_several_processes_give_the_lines_of_one():
+    names_of_two = ["fe-rigid-integrals-box", "joint-gear-pair"]
+    one, two = (verify(names_of_two, quick=True, jobs=jobs) for jobs in (1, 2))
+    assert [line.quantity for line in one.lines] == [line.quantity for line in two.lines]
+    assert [line.obtained for line in one.lines] == [line.obtained for line in two.lines]
 
 
 def test_stated_tolerances_are_read_from_the_text():
