@@ -525,3 +525,26 @@ def test_modes_far_above_the_band_are_tried_for_a_small_error():
     modal = fm.reduce(recipe, tol=tol, fmax=200.0, interfaces=ends, **LEAN)
     assert modal.nf > 6 and modal.quality["reduction_error"] <= tol
     assert modal.frequency_hz[0] > 24 * 200.0
+
+
+@pytest.mark.parametrize(
+    ("material", "says"),
+    [
+        ({"young": 210e9, "poisson": 0.3, "density": 7.85}, "sound travels at 1.64e+05 m/s"),
+        ({"young": 210e3, "poisson": 0.3, "density": 7850}, "sound travels at 5.17 m/s"),
+    ],
+)
+def test_a_material_in_other_units_is_noticed(material, says):
+    modal = fm.reduce(box_recipe("hex8", (2, 1, 1)), material=material, modes=1, **LEAN)
+    assert [text for text in modal.quality["warnings"] if says in text and "kg/m^3" in text]
+    steel = fm.reduce(box_recipe("hex8", (2, 1, 1)), modes=1, **LEAN)
+    assert not [text for text in steel.quality["warnings"] if "sound" in text]
+
+
+def test_warnings_about_the_mesh_come_with_the_error_of_a_later_step():
+    """Millimetres read as metres make the modes dense, for example; the error alone would not tell why."""
+    recipe = box_recipe("hex8", (4, 1, 1), (300.0, 40.0, 30.0), fix={"x_max": "x y z"})
+    with pytest.raises(fm.errors.InputError) as problem:
+        fm.reduce(recipe, modes=1, interfaces=["x_max"], **LEAN)
+    codes = [(item.code, item.severity) for item in problem.value.diagnostics]
+    assert codes == [("recipe.fixed_interface", "error"), ("mesh.units", "warn")]

@@ -222,6 +222,9 @@ def sanity(
             )
         if item.E is not None and not 1e5 <= item.E <= 2e12:
             found.warn("units.young", where, f"Young's modulus of {label} is {item.E:g} Pa", "is it in Pa?")
+        if item.E is not None and item.rho > 0 and not 10.0 <= np.sqrt(item.E / item.rho) <= 2e4:
+            what = f"sound travels at {np.sqrt(item.E / item.rho):.3g} m/s in {label}"
+            found.warn("units.sound", where, what, "are E in Pa and the density in kg/m^3?")
         linear = [kind for kind in modal.mesh.cells if ELEMENTS[kind].order == 1 and ELEMENTS[kind].faces]
         if item.nu is not None and item.nu > 0.45 and linear:
             what = f"{label} is nearly incompressible (Poisson's ratio {item.nu:g}) in {', '.join(linear)}"

@@ -63,7 +63,7 @@ def mesh_cad(
     source, target = Path(source), Path(target)
     job = _job(source, target, size, element, order, unit)
     if importlib.util.find_spec("gmsh") is None:
-        raise missing_component("flexmbs mesh", "gmsh, which makes meshes from CAD files,", "cad")
+        raise missing_component("flexmbs mesh", "gmsh (it makes meshes from CAD files)", "cad")
     if progress is not None:
         progress(0.05, f"meshing {source.name}")
     with tempfile.TemporaryDirectory(prefix="flexmbs-mesh-") as folder:

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from flexmbs import __version__
 from flexmbs.certificate import certify
-from flexmbs.errors import Diagnostic, InputError
+from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.solvers import factorise
 from flexmbs.ffrf.integrals import shape_integrals
@@ -72,6 +72,16 @@ def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
     tell = progress or (lambda fraction, text: None)
     tell(0.0, "reading the mesh")
     source = read_source(recipe, mesh, _part(tell, 0.05, 0.2))
+    try:
+        modal = _reduce(recipe, source, tell)
+    except FlexmbsError as problem:  # what the mesh check had to say may be the cause
+        raise type(problem)(*problem.diagnostics, *source.warnings) from problem
+    logger.info("%s: %d modes in %.2f s", recipe.name, modal.nf, time.perf_counter() - started)
+    tell(1.0, "done")
+    return modal
+
+
+def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None]) -> ModalData:
     model = tie(
         source.fe.K_fe,
         source.fe.M_fe,
@@ -89,10 +99,7 @@ def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
     tell(0.7, "integrating")
     modal = _modal_data(recipe, reduction)
     tell(0.9, "checking")
-    modal = certify(reduction, modal, recipe.name, recipe.materials, recipe.tol)
-    logger.info("%s: %d modes in %.2f s", recipe.name, modal.nf, time.perf_counter() - started)
-    tell(1.0, "done")
-    return modal
+    return certify(reduction, modal, recipe.name, recipe.materials, recipe.tol)
 
 
 def _part(tell: Callable[[float, str], None], low: float, high: float) -> Callable[[float, str], None]:
