@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.initial import row_names
+from flexmbs.dynamics.minimal_loops import closed_forms
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 from flexmbs.model.system import System
@@ -18,6 +20,8 @@ Ints = NDArray[np.int64]
 
 RANK_TOLERANCE = 1e-8
 ROUNDING = 1e-12
+#: iterations that close a loop, and the change that is rounding
+ITERATIONS, ROUNDED = 30, 1e-13
 #: Elastic columns count this much in the choice, so that joint speeds become the dependent ones.
 ELASTIC_SHARE = 1e-3
 
@@ -74,6 +78,8 @@ class Minimal:
     def __init__(self, evaluator: Evaluator, state: State) -> None:
         self.evaluator, self.system = evaluator, evaluator.system
         self.split = choose(self.system, evaluator.jacobian(state), evaluator.row_sizes())
+        self.forms = closed_forms(self.system, evaluator, self.split.dep)
+        self.iterations = 0
 
     def loop_jacobian(self, state: State) -> Array:
         """J_loop (n_vel, n_min): all speeds from the independent ones, driven ones at rest (F29)."""
@@ -85,26 +91,37 @@ class Minimal:
         return J
 
     def close_positions(self, state: State) -> None:
-        """Dependent coordinates from g = 0 by Newton; the independent ones stay. Changes state.pos."""
+        """Dependent coordinates from g = 0: in closed form where a loop has one, the others by Newton (F29).
+
+        The independent ones stay. Changes state.pos.
+        """
         s, change = self.split, np.zeros(self.system.n_vel)
-        if not len(s.dep):
+        self.evaluator.kinematics(state)
+        for form in self.forms:
+            form.close(self.evaluator, state)
             self.evaluator.kinematics(state)
+        if not len(s.dep):
             return
-        for _ in range(30):
+        for _ in range(ITERATIONS):
             G = self.evaluator.jacobian(state)
-            g = self.evaluator.ws.g[s.rows]
-            change[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], g)
-            if np.abs(change).max() < 1e-14:
+            change[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g[s.rows])
+            size = np.abs(change).max()
+            if size < ROUNDED:
                 return
+            self.iterations += 1
             add_increment(self.evaluator.tables, state.pos.copy(), change, state.pos)
-            if np.abs(change).max() < 1e-9:  # quadratic: the next change is rounding
+            if size < 1e-9:  # quadratic: the next change is rounding
                 self.evaluator.kinematics(state)
                 return
-        raise SolverError(
-            Diagnostic(
-                "minimal.open", "model", "the loops cannot be closed", "the mechanism is near a change point"
-            )
-        )
+        self._open(state)
+
+    def _open(self, state: State) -> None:
+        g = np.abs(self.evaluator.ws.g)
+        worst = int(np.argmax(np.where(np.isfinite(g), g, np.inf)))
+        name = row_names(self.system)[worst]
+        what = f"{name} cannot be closed: {g[worst]:.3g} is left after {ITERATIONS} iterations"
+        remedy = "the mechanism is at the end of its motion, locks here, or is near a change point"
+        raise SolverError(Diagnostic("minimal.open", name.partition(" ")[0], what, remedy))
 
     def close_speeds(self, state: State) -> None:
         """Dependent speeds from the independent and driven ones (F29). Changes state.vel."""

@@ -32,7 +32,7 @@ def equilibrium(system: System, start: State) -> State:
     force = _residual(minimal, state)
     first = float(np.abs(force).max(initial=0.0))
     for _ in range(ITERATIONS if n else 0):
-        minimal.split = Minimal(evaluator, state).split
+        minimal = Minimal(evaluator, state)
         force = _residual(minimal, state)
         K, M = -_slope(minimal, state), _mass(minimal, state)
         change = np.linalg.lstsq(K + _shift(K, M, force) * M, force, rcond=1e-13)[0]
