@@ -13,6 +13,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -284,6 +285,16 @@ def _check_dataset(root: Group, path: str, node: Dataset) -> None:
         raise _refused(root, path, f"claims {node.size * node.dtype.itemsize / 2**30:.0f} GiB")
 
 
+def _unreadable(path: Path, said: str, formats: Sequence[str]) -> InputError:
+    """Why a file does not open; of one that was cut off, how much is there."""
+    sizes = re.search(r"truncated file: eof = (\d+),.* stored_eof = (\d+)", said)
+    if sizes is not None:
+        what = f"is cut off: {sizes[1]} of {sizes[2]} bytes are there"
+        return InputError(Diagnostic("file.format", path.name, what, "copy it or make it again"))
+    what = "is a folder" if path.is_dir() else f"is not a readable HDF5 file ({said})"
+    return InputError(Diagnostic("file.format", path.name, what, f"expected {' or '.join(formats)}"))
+
+
 @contextlib.contextmanager
 def open_checked(
     path: str | Path, *, format: str | Sequence[str], max_version: int, verify: bool = True
@@ -296,12 +307,7 @@ def open_checked(
     except FileNotFoundError:
         raise InputError(Diagnostic("file.missing", str(path), "there is no such file")) from None
     except OSError as error:
-        what = (
-            "is a folder" if path.is_dir() else f"is not a readable HDF5 file ({str(error).splitlines()[0]})"
-        )
-        raise InputError(
-            Diagnostic("file.format", path.name, what, f"expected {' or '.join(formats)}")
-        ) from None
+        raise _unreadable(path, str(error).splitlines()[0], formats) from None
     with file:
         try:
             _check_file(file, path, formats, max_version, verify)

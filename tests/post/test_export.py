@@ -149,3 +149,15 @@ def test_damaged_results_are_refused(result_path, tmp_path, ending):
     (tmp_path / "bad.h5").write_bytes(raw)
     assert main(["export", str(tmp_path / "bad.h5"), "-o", str(tmp_path / f"a.{ending}"), "--quiet"]) == 3
     assert not (tmp_path / f"a.{ending}").exists()
+
+
+@pytest.mark.parametrize("line", [["info"], ["plot", "rod.q"], ["stress", "rod"], ["report"], ["animate"]])
+def test_results_that_were_cut_off_say_how_much_is_there(line, result_path, tmp_path, capsys):
+    whole = result_path.read_bytes()
+    cut = tmp_path / "cut.h5"
+    cut.write_bytes(whole[:20000])
+    command, *rest = line
+    out = {"plot": ["-o", str(tmp_path / "a.svg")], "report": ["-o", str(tmp_path / "a.html")]}
+    out["animate"] = out["report"]
+    assert main([command, str(cut), *rest, *out.get(command, []), "--quiet"]) == 3
+    assert f"is cut off: 20000 of {len(whole)} bytes are there" in capsys.readouterr().err
