@@ -1,7 +1,7 @@
 """The loop matrix in its envelope: assembly, factors that find redundant rows, solution (F26, F28).
 
-Rows are taken in a fixed order; the matrix is semidefinite, so a vanishing pivot is a row that those before
-it imply. Cost is that of the envelope: linear for a chain of loops.
+Groups are taken in a fixed order, the rows of a group by their pivots; the matrix is semidefinite, so a
+vanishing pivot is a row that those before it imply. Cost is that of the envelope: linear in a chain of loops.
 """
 
 from flexmbs._jit import kernel
@@ -10,6 +10,8 @@ from flexmbs._jit import kernel
 TOLERANCE = 1e-10
 #: Nor is one below this part of the largest diagonal, over the natural sizes of both rows: rounding squared.
 ROUNDING = 1e-24
+#: rows of a group change places when a pivot, over its natural size, is below this part of the largest one
+EXCHANGE = 0.01
 
 
 @kernel(lean=True, apart=True)
@@ -88,61 +90,137 @@ def compare_rows(sys, ws):
 def factorise(sys, ws):
     """L D L^T of the loop matrix in its envelope; vanishing pivots mark redundant rows (F28).
 
-    Redundant rows are left out of all sums: `used` lists the others. Writes: S (L, with D on the diagonal),
-    S_inv, redundant, used, used_before; rhs (scratch). Returns 2 when a motion without inertia is not held by
-    any row, else 0.
+    Rows of a group are exchanged where the next pivot is much smaller than another, so that small pivots say
+    that constraints lose rank: `order` is the row at a place. A group takes no more independent rows than it
+    has where constraints hold (ws.cap): off them, rows of an overconstrained loop differ by the square of the
+    distance, which is no constraint. Redundant rows are left out of all sums: `used` lists the places of the
+    others. Writes: S (by places, D on the diagonal), S_inv, order, redundant, used, used_before; near
+    (lowered); rhs, swap (scratch). Returns 2 when a motion without inertia is not held by any row, else 0.
     """
-    S, start, low, used, before = ws.S, sys.env_start, sys.env_first, ws.used, ws.used_before
-    largest, m = compare_rows(sys, ws), 0
-    for r in range(ws.S_diag.shape[0]):
+    S, start, low = ws.S, sys.env_start, sys.env_first
+    largest, m, exchanged = compare_rows(sys, ws), 0, False
+    for g in range(sys.group_start.shape[0] - 1):
+        first, end, found = sys.group_start[g], sys.group_start[g + 1], m
+        earlier_columns(sys, ws, first, end, m, exchanged)
+        for j in range(first, end):
+            r = ws.order[j]
+            if S[start[j + 1] - 1] < EXCHANGE * largest * ws.rhs[r] and best_row(sys, ws, j, end):
+                exchanged, r = True, ws.order[j]
+            d, natural = S[start[j + 1] - 1], largest * ws.rhs[r]
+            if sys.row_massless[r] >= 0:
+                # its pivot is what the other rows give it: negative
+                if not -d > TOLERANCE * ws.S_diag[r]:
+                    return 2
+            elif m - found >= ws.cap[g] or not (d > TOLERANCE * ws.S_diag[r] and d > ROUNDING * natural):
+                ws.redundant[r] = 1
+                continue
+            elif ws.soft[r] == 0.0 and d < ws.near[0] * natural:
+                ws.near[0], ws.near[1] = d / natural, g
+            ws.redundant[r] = 0
+            ws.S_inv[j], ws.used[m] = 1.0 / d, j
+            m += 1
+            take_out(sys, ws, j, end)
+        if m - found < ws.cap[g] and sys.group_soft[g] == 0:
+            ws.near[0], ws.near[1] = 0.0, g
+    ws.used_before[ws.S_diag.shape[0]] = m
+    return 0
+
+
+@kernel(lean=True, inner=True)
+def earlier_columns(sys, ws, first, end, m, exchanged):
+    """Rows first ... end - 1 with the columns of earlier groups eliminated. Writes: S, order, used_before."""
+    S, low, start, used, before = ws.S, sys.env_first, sys.env_start, ws.used, ws.used_before
+    for r in range(first, end):
         row = start[r] - low[r]
-        before[r] = m
-        first = before[low[r]]
-        for i in range(first, m):
+        ws.order[r], before[r] = r, m
+        if exchanged:
+            for c in range(low[r], first):
+                ws.swap[c] = S[row + c]
+            for c in range(low[r], first):
+                S[row + c] = ws.swap[ws.order[c]]
+        begin = before[low[r]]
+        for i in range(begin, m):
             c = used[i]
             col, s = start[c] - low[c], S[row + c]
-            for j in range(max(first, before[low[c]]), i):
+            for j in range(max(begin, before[low[c]]), i):
                 k = used[j]
                 s -= S[row + k] * S[col + k]
             S[row + c] = s
+        for b in range(first, r):  # rows that are divided already
+            other, s = start[b] - low[b], S[row + b]
+            for i in range(begin, m):
+                s -= S[row + used[i]] * S[other + used[i]]
+            S[row + b] = s
         d = S[row + r]
-        for i in range(first, m):
+        for i in range(begin, m):
             c = used[i]
             w = S[row + c]
             S[row + c] = w * ws.S_inv[c]
             d -= w * S[row + c]
-        if sys.row_massless[r] >= 0:
-            # its pivot is what the other rows give it: negative
-            if not -d > TOLERANCE * ws.S_diag[r]:
-                return 2
-        elif not (d > TOLERANCE * ws.S_diag[r] and d > ROUNDING * largest * ws.rhs[r]):
-            ws.redundant[r] = 1
-            continue
-        ws.redundant[r] = 0
-        S[row + r], ws.S_inv[r] = d, 1.0 / d
-        used[m] = r
-        m += 1
-    before[ws.S_diag.shape[0]] = m
-    return 0
+        S[row + r] = d
+
+
+@kernel(lean=True, inner=True)
+def best_row(sys, ws, j, end):
+    """Exchange the row at place j of a group with the one of the largest pivot, if its own is far smaller.
+
+    Writes: S, order. Returns whether rows were exchanged.
+    """
+    S, start, low = ws.S, sys.env_start, sys.env_first
+    best, p = 0.0, j
+    for r in range(j, end):
+        size = ws.rhs[ws.order[r]]
+        if sys.row_massless[ws.order[r]] < 0 and size > 0.0 and S[start[r + 1] - 1] > best * size:
+            best, p = S[start[r + 1] - 1] / size, r
+    if p == j or sys.row_massless[ws.order[j]] >= 0:
+        return False
+    if S[start[j + 1] - 1] > EXCHANGE * best * ws.rhs[ws.order[j]]:
+        return False
+    row, other = start[j] - low[j], start[p] - low[p]
+    for c in range(low[j], j):
+        S[row + c], S[other + c] = S[other + c], S[row + c]
+    S[row + j], S[other + p] = S[other + p], S[row + j]
+    for k in range(j + 1, end):
+        at = start[k] - low[k]
+        if k < p:
+            S[at + j], S[other + k] = S[other + k], S[at + j]
+        elif k > p:
+            S[at + j], S[at + p] = S[at + p], S[at + j]
+    ws.order[j], ws.order[p] = ws.order[p], ws.order[j]
+    return True
+
+
+@kernel(lean=True, inner=True)
+def take_out(sys, ws, j, end):
+    """Eliminate the row at place j from those behind it in its group. Writes: S."""
+    S, start, low, inverse = ws.S, sys.env_start, sys.env_first, ws.S_inv[j]
+    for r in range(j + 1, end):
+        row = start[r] - low[r]
+        w = S[row + j]
+        S[row + j] = w * inverse
+        for b in range(j + 1, r):
+            S[row + b] -= w * S[start[b] - low[b] + j]  # divided already
+        S[row + r] -= w * S[row + j]
 
 
 @kernel(lean=True, apart=True)
 def solve_rows(sys, ws):
-    """Multipliers from the right-hand side (F26). Needs factorise. Writes: lam."""
-    S, start, low, used, before, lam = ws.S, sys.env_start, sys.env_first, ws.used, ws.used_before, ws.lam
+    """Multipliers from the right-hand side (F26). Needs factorise. Writes: lam; swap."""
+    S, start, low, used, before, x = ws.S, sys.env_start, sys.env_first, ws.used, ws.used_before, ws.swap
     n = ws.S_diag.shape[0]
     for r in range(n):
-        lam[r] = 0.0
+        ws.lam[r] = 0.0
     for i in range(before[n]):
         r = used[i]
-        s, row = ws.rhs[r], start[r] - low[r]
+        s, row = ws.rhs[ws.order[r]], start[r] - low[r]
         for j in range(before[low[r]], i):
-            s -= S[row + used[j]] * lam[used[j]]
-        lam[r] = s
+            s -= S[row + used[j]] * x[used[j]]
+        x[r] = s
     for i in range(before[n]):
-        lam[used[i]] *= ws.S_inv[used[i]]
+        x[used[i]] *= ws.S_inv[used[i]]
     for i in range(before[n] - 1, -1, -1):
         r = used[i]
-        row, s = start[r] - low[r], lam[r]
+        row, s = start[r] - low[r], x[r]
+        ws.lam[ws.order[r]] = s
         for j in range(before[low[r]], i):
-            lam[used[j]] -= S[row + used[j]] * s
+            x[used[j]] -= S[row + used[j]] * s

@@ -164,18 +164,21 @@ def stress_wrenches(sys, ws, stress, out):
 @kernel(lean=True, inner=True)
 def null_vector(sys, ws, r, out):
     """The combination of rows that vanishes, with redundant row r (F28). Writes: out."""
-    S, start, low = ws.S, sys.env_start, sys.env_first
+    S, start, low, order = ws.S, sys.env_start, sys.env_first, ws.order
     for n in range(out.shape[0]):
         out[n] = 0.0
     out[r] = 1.0
-    row = start[r] - low[r]
-    for c in range(low[r], r):
-        if ws.redundant[c] == 0:
-            out[c] = -S[row + c]
-    for c in range(r - 1, -1, -1):
-        if out[c] == 0.0:
+    p = sys.group_start[sys.group_of_row[r]]
+    while order[p] != r:
+        p += 1
+    row = start[p] - low[p]
+    for c in range(low[p], p):
+        if ws.redundant[order[c]] == 0:
+            out[order[c]] = -S[row + c]
+    for c in range(p - 1, -1, -1):
+        if out[order[c]] == 0.0:
             continue
         row = start[c] - low[c]
         for n in range(low[c], c):
-            if ws.redundant[n] == 0:
-                out[n] -= S[row + n] * out[c]
+            if ws.redundant[order[n]] == 0:
+                out[order[n]] -= S[row + n] * out[order[c]]

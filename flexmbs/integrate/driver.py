@@ -122,6 +122,7 @@ class Integrator:
             declare(p.increment, p.data, y, y, y),
             declare(p.project, p.data, t, y, t, t, y),
             declare(p.switches, p.data, t, y, y),
+            declare(p.nearness, p.data, y),
         )
         return prepare(run, *functions, *self._rest(0, 0.0))
 
@@ -152,7 +153,13 @@ class Integrator:
         begun = time.perf_counter()
         steps = self._steps if n_steps is None else n_steps
         status = self._run(
-            p.rates, p.shifted, p.increment, p.project, p.switches, *self._rest(steps, float(t_pause))
+            p.rates,
+            p.shifted,
+            p.increment,
+            p.project,
+            p.switches,
+            p.nearness,
+            *self._rest(steps, float(t_pause)),
         )
         spent = time.perf_counter() - begun
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from flexmbs._jit import kernel
+from flexmbs.integrate.change import find_change
 from flexmbs.integrate.control import next_step
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients
 from flexmbs.integrate.locate import locate, pass_event, update_sides
@@ -16,7 +15,6 @@ from flexmbs.integrate.memory import (
     DENSE,
     DONE,
     ENDED,
-    ERR_OLD,
     EVENT,
     FAILURE,
     FULL,
@@ -37,12 +35,12 @@ from flexmbs.integrate.memory import (
     H,
     T,
 )  # fmt: skip
-from flexmbs.integrate.step import attempt, first_size, inside
+from flexmbs.integrate.step import attempt, first_size, inside, restart
 
 
 @kernel(lean=True, apart=True)
 def run(
-    rates, shifted, increment, project, switches,
+    rates, shifted, increment, project, switches, nearness,
     data, opt, tab, mem, scr, times, out, events, n_steps, t_pause,
 ):  # fmt: skip
     """Integrate on from the memory until the end, `t_pause`, `n_steps` more steps, or a full buffer.
@@ -65,9 +63,11 @@ def run(
             continue  # outputs that fall on the end of the step
         if mem.real[T] >= opt.t_end or mem.count[ENDED] == 1:
             return DONE
-        if steps >= n_steps or mem.real[T] >= t_pause or events.count[0] + mem.sign.size > events.t.size:
+        if steps >= n_steps or mem.real[T] >= t_pause or events.count[0] + 1 + mem.sign.size > events.t.size:
             return PAUSED
-        status = accepted_step(rates, shifted, increment, project, switches, data, opt, tab, mem, scr)
+        status = accepted_step(
+            rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr, events
+        )
         if status != 0:
             return status
         steps += 1
@@ -86,26 +86,6 @@ def start(rates, project, switches, data, opt, tab, mem, scr):
     if opt.step == 0.0 and opt.t_end > mem.real[T]:
         mem.real[H] = first_size(rates, data, opt, tab, mem, scr)
     mem.count[STARTED] = 1
-    return status
-
-
-@kernel(lean=True, apart=True)
-def restart(rates, project, data, opt, mem, scr, h):
-    """Begin anew at the state of the memory: projected (F44), a from the equations. Writes: mem."""
-    bh = gh = 0.0
-    if opt.explicit == 0 and h > 0.0:
-        _, _, _, _, bh, gh = coefficients(opt.rho_inf, h)
-    status = project(data, mem.real[T], mem.y, bh, gh, scr.closure)
-    if status != 0:
-        return status
-    status = rates(data, mem.real[T], mem.y, mem.f)
-    for j in range(opt.n_vel):
-        mem.a[j] = mem.f[opt.n_pos + j]
-        mem.acc[j] = mem.a[j]
-    mem.count[HISTORY] = 0
-    mem.real[ERR_OLD] = 0.0
-    if status == 0 and not np.isfinite(mem.f.sum()):
-        status = NOT_EVALUATED
     return status
 
 
@@ -131,7 +111,9 @@ def proposed(opt, mem):
 
 
 @kernel(lean=True, apart=True)
-def accepted_step(rates, shifted, increment, project, switches, data, opt, tab, mem, scr):
+def accepted_step(
+    rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr, events
+):  # fmt: skip
     """Try steps until one is accepted, and shorten it to the first event in it. Writes: mem, scr.y1 ..."""
     while True:
         h, t_step = proposed(opt, mem)
@@ -151,9 +133,14 @@ def accepted_step(rates, shifted, increment, project, switches, data, opt, tab, 
     mem.count[EVENT] = 0
     mem.count[PENDING] = 1
     mem.real[T_STEP], mem.real[H_STEP] = t_step, h
+    nearness(data, scr.closure)
+    near = scr.closure[0]
+    status = 0
     if opt.n_switch > 0:
-        return locate(rates, shifted, increment, project, switches, data, opt, tab, mem, scr)
-    return 0
+        status = locate(rates, shifted, increment, project, switches, data, opt, tab, mem, scr)
+    if status == 0:
+        find_change(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, events, near)
+    return status
 
 
 @kernel(lean=True, apart=True)

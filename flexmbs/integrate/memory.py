@@ -15,9 +15,10 @@ Ints = NDArray[np.int64]
 
 # places in Memory.real
 T, H, H_LAST, ERR_OLD, T_STEP, H_STEP, CLOSURE_POS, CLOSURE_VEL, T_EVENT = range(9)
+NEARNESS, LAST_NEARNESS, T_LAST = range(9, 12)  # of constraints to a change point, at the last two steps
 # places in Memory.count
 STARTED, PENDING, OUT, STEPS, REJECTED, EVALUATIONS, HISTORY, GRID, STEP_PASSES, AFTER_REJECT = range(10)
-ENDED, EVENT, DENSE, FAILURE, NO_FILTER = range(10, 15)
+ENDED, EVENT, DENSE, FAILURE, NO_FILTER, CHANGED = range(10, 16)
 
 # what the loop returns
 DONE, PAUSED, FULL = 0, 1, 2
@@ -114,7 +115,8 @@ def memory(problem: Problem, t: float, y: Floats) -> Memory:
     """Memory at the start of a run."""
     n_vel, n_switch = problem.n_vel, problem.n_switch
     real = np.zeros(16)
-    real[T] = t
+    real[T] = real[T_LAST] = t
+    real[NEARNESS] = real[LAST_NEARNESS] = np.inf
     return Memory(
         real, np.zeros(16, dtype=np.int64), np.array(y, dtype=float), np.zeros(problem.size),
         np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel),

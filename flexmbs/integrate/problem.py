@@ -1,4 +1,4 @@
-"""What an integrator sees of a system: a state vector and five functions."""
+"""What an integrator sees of a system: a state vector and six functions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs._jit import kernel
+
 Array = NDArray[np.float64]
 Function = Callable[..., int]
 #: What a caller of `project` may write into out[2]: only held values are to change; the rates of this very
 #: state were the last evaluation
 HOLD, SEEN = -1.0, -2.0
+
+
+@kernel(lean=True)
+def regular(data, out):
+    """Nearness of equations whose constraints keep their rank everywhere. Writes: out."""
+    out[0], out[1] = 1e300, 0.0
+    return 0
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,9 @@ class Problem:
         spares an evaluation where `rates` has just been called for this state.
     switches(data, t, y, s)
         Switching functions; their zeros are located.
+    nearness(data, out)
+        out = [distance of the state that was evaluated last from a change point, about 1 far away; group of
+        constraints concerned].
 
     `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
     values that stay as they are during a step and are brought up to date by `project` (turn counters).
@@ -57,6 +69,7 @@ class Problem:
     increment: Function
     project: Function
     switches: Function
+    nearness: Function = regular
     n_held: int = 0
     n_free: int = 0
     n_switch: int = 0

@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, SolverError, UsageError
+from flexmbs.integrate.change import FIRST_CHANGE, ZERO
 from flexmbs.integrate.driver import SLICE_SECONDS, Chunk, Settings
 from flexmbs.integrate.memory import INFO
 from flexmbs.integrate.problem import Problem
 
 Floats = NDArray[np.float64]
+
+SEEN = 0.5  # evaluations nearer to a change point than this are kept, to find it
 
 
 class ReferenceRun:
@@ -46,6 +49,7 @@ class ReferenceRun:
         self.finished = False
         self.between_steps = True
         self._done = self._skip = 0
+        self._seen: list[tuple[float, float, Any]] = []
         self._project(self.t, self.y)
         self._states = self.states()
 
@@ -62,7 +66,53 @@ class ReferenceRun:
         self.count["evaluations"] += 1
         if self.problem.rates(self.problem.data, t, y, y_dot) != 0:
             y_dot[:] = np.nan
+        near = float(self.nearness()[0])
+        self._seen.append((t, near, (y, y_dot.copy()) if near < SEEN else None))
         return y_dot[: self.size]
+
+    def nearness(self) -> Floats:
+        """Distance from a change point, and the group concerned, of the state evaluated last."""
+        out = np.zeros(3)
+        self.problem.nearness(self.problem.data, out)
+        return out
+
+    def _changes(self) -> list[tuple[float, int]]:
+        """Change points among what was evaluated up to the last output: time and group (F28)."""
+        seen = sorted(self._seen, key=lambda item: item[0])
+        found, dip, kept = [], [], 0
+        for k, item in enumerate(seen):
+            if item[0] > self.t:
+                break
+            if item[2] is not None:
+                dip.append(item)
+                continue
+            if len(dip) > 1 and (place := self._least(dip[0], dip[-1])) is not None:
+                found.append(place)
+            dip, kept = [], k
+        if self.finished and len(dip) > 1 and (place := self._least(dip[0], dip[-1])) is not None:
+            found.append(place)
+        self._seen = seen[kept:]
+        return found
+
+    def _least(self, first: Any, last: Any) -> tuple[float, int] | None:
+        """Where nearness is zero on the cubic through two evaluated states, and the group; or None."""
+        from scipy.interpolate import CubicHermiteSpline
+        from scipy.optimize import minimize_scalar
+
+        (a, _, (y_a, f_a)), (b, _, (y_b, f_b)) = first, last
+        if not b > a:
+            return None
+        p, path = self.problem, CubicHermiteSpline([a, b], [y_a, y_b], [f_a, f_b])
+
+        def near(t: float) -> float:
+            y = path(t)
+            p.project(p.data, t, y, 0.0, 0.0, np.zeros(3))
+            p.rates(p.data, t, y, np.zeros_like(y))
+            return float(self.nearness()[0])
+
+        found = minimize_scalar(near, bounds=(a, b), method="bounded", options={"xatol": 1e-6 * (b - a)})
+        least, group = near(float(found.x)), int(self.nearness()[1])
+        return (float(found.x), group) if least < ZERO else None
 
     def until(self, t: float, x: Floats) -> float:
         """Value of the switching function that ends the run; -1 when there is none."""
@@ -99,8 +149,11 @@ class ReferenceRun:
         info = np.zeros((len(t), INFO))
         info[:, 2:] = [self.count["rejected"], *self.closure[:2]]
         states = np.array(y).reshape(len(t), self.problem.size)
-        none = np.zeros(0)
-        return Chunk(np.array(t), states, info, none, none.astype(np.int64), none)
+        changes = self._changes()
+        return Chunk(
+            np.array(t), states, info, np.array([time for time, _ in changes]),
+            np.array([FIRST_CHANGE - group for _, group in changes], dtype=np.int64), np.ones(len(changes)),
+        )  # fmt: skip
 
     def fail(self, message: str) -> SolverError:
         what = f"{self.name} stopped: {message}"

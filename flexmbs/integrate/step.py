@@ -7,12 +7,14 @@ import numpy as np
 from flexmbs._jit import kernel
 from flexmbs.integrate.control import error_norm, set_scales
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients, implicit_error, implicit_step
-from flexmbs.integrate.memory import DENSE, H_STEP, T
+from flexmbs.integrate.memory import DENSE, ERR_OLD, H_LAST, H_STEP, HISTORY, NEARNESS, NOT_EVALUATED, T
 from flexmbs.integrate.problem import HOLD, SEEN
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
 #: part of the speeds by which the stages of a fixed step on a loop may disagree
 THROWN = 0.5
+#: nearness to a change point below which an implicit step may fail by it
+CLOSE = 0.05
 
 
 @kernel(lean=True, apart=True)
@@ -29,6 +31,8 @@ def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
             status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
         return status, err
     status = implicit_step(shifted, increment, data, opt, mem, scr, t, h, scr.y1, scr.a1)
+    if status == NO_CONVERGENCE and mem.real[NEARNESS] < CLOSE:
+        return over_change(rates, project, data, opt, tab, mem, scr, h)
     if status != 0:
         return status, np.nan
     for j in range(opt.n_vel):
@@ -47,6 +51,47 @@ def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
     if opt.n_held > 0 and err <= 1.0:
         status = refresh_held(project, data, scr, t + h)
     return status, err
+
+
+@kernel(lean=True, apart=True)
+def over_change(rates, project, data, opt, tab, mem, scr, h):
+    """A step close to a change point, where (F43) does not settle, by the tableau: rates are smooth there.
+
+    Begins anew and ends consistent. Only under error control: modes that it cannot follow must not grow.
+    Writes: mem, scr.y1, f_end, a_end, acc_end. Returns (status, error norm).
+    """
+    t = mem.real[T]
+    status = restart(rates, project, data, opt, mem, scr, mem.real[H_LAST])
+    if status != 0:
+        return status, np.nan
+    status, err = explicit_step(rates, data, opt, tab, mem, scr, t, h)
+    if status == 0 and not err <= 1.0:
+        status = NO_CONVERGENCE
+    if status == 0:
+        status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
+    for j in range(opt.n_vel):
+        scr.a_end[j] = scr.acc_end[j] = scr.f_end[opt.n_pos + j]
+    return status, err
+
+
+@kernel(lean=True, apart=True)
+def restart(rates, project, data, opt, mem, scr, h):
+    """Begin anew at the state of the memory: projected (F44), a from the equations. Writes: mem."""
+    bh = gh = 0.0
+    if opt.explicit == 0 and h > 0.0:
+        _, _, _, _, bh, gh = coefficients(opt.rho_inf, h)
+    status = project(data, mem.real[T], mem.y, bh, gh, scr.closure)
+    if status != 0:
+        return status
+    status = rates(data, mem.real[T], mem.y, mem.f)
+    for j in range(opt.n_vel):
+        mem.a[j] = mem.f[opt.n_pos + j]
+        mem.acc[j] = mem.a[j]
+    mem.count[HISTORY] = 0
+    mem.real[ERR_OLD] = 0.0
+    if status == 0 and not np.isfinite(mem.f.sum()):
+        status = NOT_EVALUATED
+    return status
 
 
 @kernel(inline=True)

@@ -222,8 +222,12 @@ class Workspace(NamedTuple):
     S_diag: Floats  # its diagonal before the factorisation
     S_inv: Floats  # (n_rows,) reciprocals of the pivots
     redundant: Ints  # (n_rows,) 1 where the row was found redundant
-    used: Ints  # the other rows, one after another
-    used_before: Ints  # (n_rows + 1,) how many of them come before a row
+    used: Ints  # places of the other rows, one after another
+    used_before: Ints  # (n_rows + 1,) how many of them come before the group of a place
+    order: Ints  # (n_rows,) row at every place of S: rows of a group may have changed places
+    swap: Floats  # (n_rows,) scratch by place
+    cap: Ints  # (n_groups,) most independent rows that a group may have
+    near: Floats  # (2,) least pivot over its natural size since it was set, and its group (F28)
     soft: Floats  # (n_rows,) compliance 1/kh of a row, 0 of a constraint, negative: the row is off (F45)
     rhs: Floats
     lam: Floats

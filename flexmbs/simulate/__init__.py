@@ -14,6 +14,7 @@ from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Result, ResultWriter
 from flexmbs.simulate.analyses import SINGLE, is_followed, start_state
+from flexmbs.simulate.branch import watch
 from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated
 from flexmbs.simulate.equations import equations, problem, state_vector
@@ -95,6 +96,7 @@ def simulate(
             choice, motion = _followed(system, state, evaluator, history, settings, say)
         else:
             choice, motion = _integrated(system, state, settings, say)
+            history.sampler.same_branch(motion.problem.data)
         if writer.resumed is not None:
             _go_on(writer, motion, history, watch, say)
         try:
@@ -133,6 +135,7 @@ def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tup
     """Motion by time integration; a single state is a run of no length."""
     equations_of_motion = problem(system)
     y0, t_start = state_vector(system, state), state.t
+    watch(equations_of_motion, t_start, y0, settings.t_end)
     until = equations_of_motion.n_switch - 1 if len(equations_of_motion.data.free) else -1
     chosen = Settings(
         method=settings.method if settings.method != "auto" else "dopri5",

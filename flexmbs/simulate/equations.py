@@ -9,23 +9,24 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import handle, kernel
 from flexmbs.dynamics import evaluate
-from flexmbs.dynamics.reactions import reactions
 from flexmbs.integrate.problem import HOLD, SEEN, Problem
 from flexmbs.model.forces.applied import applied_forces
-from flexmbs.model.forces.channels import free_expressions, state_rates
+from flexmbs.model.forces.channels import free_expressions
 from flexmbs.model.forces.channels import switches as law_switches
 from flexmbs.model.forces.tables import Laws, LawWork
 from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
-from flexmbs.simulate.rheonomic import follows_time, rheonomic_power
+from flexmbs.simulate.branch import Branch, along, branch, follow, is_near
+from flexmbs.simulate.powers import N_QUAD, efforts, given_rates_of_aux, rates_of_aux, take_held
+from flexmbs.simulate.rheonomic import follows_time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Local error of a step, rotations in rad, that keeps well on its branch of a loop
 BRANCH = 0.02
-N_QUAD = 2  # integrals at the end of aux: work, dissipated energy
+__all__ = ["N_QUAD", "given_rates_of_aux", "take_held"]
 
 
 class Equations(NamedTuple):
@@ -41,14 +42,7 @@ class Equations(NamedTuple):
     free: Ints  # free expressions that are switching functions
     damped: Ints  # bodies whose modes are damped
     values: Floats  # values of all free expressions
-
-
-@kernel(lean=True, inner=True)
-def take_held(data, y):
-    """Turn counters of the state into the workspace. Writes: ws.beta_ref."""
-    first = data.size[0] + data.size[1] + data.size[2] + 2
-    for k in range(data.size[3]):
-        data.ws.beta_ref[k] = y[first + k]
+    branch: Branch
 
 
 @kernel(lean=True, apart=True)
@@ -60,49 +54,29 @@ def rates(data, t, y, y_dot):
     take_held(data, y)
     for k in range(acc.shape[0]):
         acc[k] = 0.0
+    data.ws.near[0] = 1e300
     status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
     if data.size[4] == 1 and status == 0:  # its work needs the forces of drives and joints
         efforts(data, t, pos, vel, aux, acc)
     evaluate.position_rates(data.sys, pos, vel, y_dot[:n])
     rates_of_aux(data, vel, aux, y_dot[m:])
+    if is_near(data):
+        status = smooth_rates(data, t, y, y_dot, status)
     return status
 
 
-@kernel(lean=True, inner=True, apart=True)
-def rates_of_aux(data, vel, aux, aux_dot):
-    """Rates of own states, then powers of work and dissipation (F14); held values stay. Writes: aux_dot."""
-    n = data.size[2]
-    state_rates(data.laws, data.lw, aux, aux_dot)
-    work, dissipated = data.lw.power[0], data.lw.power[1]
-    if data.size[4] == 1:
-        for d in range(data.ws.effort.shape[0]):
-            work += data.ws.effort[d] * data.ws.drive_v[d]
-        work += rheonomic_power(data.sys, data.ws, vel)
-    for k in range(data.damped.shape[0]):
-        dissipated += modal_loss(data.sys, data.damped[k], vel)
-    aux_dot[n] = work
-    aux_dot[n + 1] = dissipated
-    for k in range(n + 2, aux_dot.shape[0]):
-        aux_dot[k] = 0.0
-
-
 @kernel(lean=True, apart=True)
-def given_rates_of_aux(data, vel, aux, aux_dot):
-    """The same at a state that has been evaluated already. Writes: aux_dot."""
-    rates_of_aux(data, vel, aux, aux_dot)
-
-
-@kernel(lean=True, inner=True)
-def modal_loss(sys, i, vel):
-    """Power that the damping of the modes of body i takes: q_dot^T D_ff q_dot (F14)."""
-    nf, first = sys.nf[i], sys.o_qd[i]
-    D, total = sys.o_K[i] + 2 * nf * nf, 0.0
-    for a in range(nf):
-        row = 0.0
-        for b in range(nf):
-            row += sys.K_data[D + nf * a + b] * vel[first + b]
-        total += row * vel[first + a]
-    return total
+def smooth_rates(data, t, y, y_dot, status):
+    """Rates close to a change point, from both sides; `status` where there is no way (F28). Writes: y_dot."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    near = data.ws.near[0]
+    if along(data, t, y[:n], y[n:m], y[m:], 0.0, 0.0, 1) == 0:
+        mean, own = data.branch.mean, data.branch.aux_dot.shape[0]
+        for k in range(m - n + own):
+            y_dot[n + k] = mean[m + k]
+        status = 0
+    data.ws.near[0] = near
+    return status
 
 
 @kernel(lean=True, apart=True)
@@ -111,6 +85,7 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     n, m = data.size[0], data.size[0] + data.size[1]
     pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
+    data.ws.near[0] = 1e300
     status = evaluate.shifted(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, a, gh, bh, a_new)
     if data.size[4] == 1 and status == 0:
         efforts(data, t, pos, vel, aux, a_new)
@@ -118,14 +93,13 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     return status
 
 
-@kernel(lean=True, inner=True, apart=True)
-def efforts(data, t, pos, vel, aux, acc):
-    """Efforts of drives at the accelerations that a pass has found. Writes: ws.effort."""
-    for r in range(data.ws.lam.shape[0]):
-        data.ws.row_force[r] = data.ws.lam[r]
-    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
-    evaluate.forces(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
-    reactions(data.sys, data.ws)
+@kernel(lean=True, apart=True)
+def nearness(data, out):
+    """How far the state that was evaluated last is from a change point (F28). Writes: out."""
+    least = data.branch.least[0]
+    out[0] = (data.ws.near[0] / least) ** 0.5 if least > 0.0 else 1e300
+    out[1] = data.ws.near[1]
+    return 0
 
 
 @kernel(lean=True, apart=True)
@@ -140,14 +114,29 @@ def increment(data, y, delta, y_new):
 def project(data, t, y, bh, gh, out):
     """Positions and speeds onto the constraints (F44); turn counters brought up to date. Writes: y, out."""
     n, m = data.size[0], data.size[0] + data.size[1]
-    tolerance, most, known = data.tolerance[0], 12, out[2] == SEEN
+    tolerance, most, known = data.tolerance[0], 12, out[2] == SEEN and not is_near(data)
     if out[2] == HOLD:
         tolerance, most = 1e300, 0
+    copy = data.branch.copy
+    for k in range(m):
+        copy[k] = y[k]
     take_held(data, y)
+    near = data.ws.near[0]
+    data.ws.near[0] = 1e300
     worst, worst_dot, count = evaluate.project(
         data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, gh, bh, tolerance, most,
         known,
     )  # fmt: skip
+    if count > 0 and is_near(data):
+        take_held(data, y)
+        if follow(data, t, copy[:n], copy[n:m], y[m:], gh, bh) == 0:
+            for k in range(m):
+                y[k] = copy[k]
+        evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc)
+        evaluate.follow_turns(data.sys, data.ws)
+        worst, worst_dot = evaluate.largest(data.ws.g), evaluate.largest(data.ws.g_dot)
+    if count == 0:
+        data.ws.near[0] = near
     first = m + data.size[2] + 2
     for k in range(data.size[3]):
         y[first + k] = data.ws.beta_ref[k]
@@ -195,6 +184,7 @@ def equations(system: System, evaluator: Any = None) -> Any:
             free=integers(*until),
             damped=integers(*damped_bodies(tables)),
             values=np.zeros(len(laws.free)),
+            branch=branch(system, system.n_aux + N_QUAD, displacements(system)),
         )
     )
 
@@ -233,23 +223,25 @@ def problem(system: System) -> Problem:
         increment=increment,
         project=project,
         switches=switches,
+        nearness=nearness,
         group=groups(system),
         twin=twins(system),
         bound=bounds(system),
     )
 
 
+def displacements(system: System) -> Floats:
+    """A unit displacement of every speed: 1 for rotations, a length for travels, infinite for modes."""
+    tables = system.tables
+    size = np.full(system.n_vel, np.inf)
+    for axis, turn, eta in zip(tables.prim_axis, tables.prim_turn, tables.prim_eta, strict=True):
+        size[eta : eta + (3 if axis < 0 else 1)] = 1.0 if axis < 0 or turn != 0.0 else tables.length[0]
+    return size
+
+
 def bounds(system: System) -> Floats | None:
     """Largest local error of a step in joint coordinates where loops are closed: rotations, travels (F44)."""
-    if system.n_rows == 0:
-        return None
-    tables = system.tables
-    bound = np.full(system.n_vel, np.inf)
-    length = float(tables.length[0])
-    for axis, turn, eta in zip(tables.prim_axis, tables.prim_turn, tables.prim_eta, strict=True):
-        size = BRANCH if axis < 0 or turn != 0.0 else BRANCH * length
-        bound[eta : eta + (3 if axis < 0 else 1)] = size
-    return bound
+    return BRANCH * displacements(system) if system.n_rows else None
 
 
 def twins(system: System) -> Ints:

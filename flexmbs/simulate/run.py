@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, Interrupted, SolverError
 from flexmbs.integrate import Chunk
+from flexmbs.integrate.change import FIRST_CHANGE
 from flexmbs.model.forces.tables import COORD_STOP
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
@@ -80,6 +81,10 @@ class Recorder:
 def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
     """Kind and text of an event of switching function `index`."""
     laws = system.laws.tables
+    if index <= FIRST_CHANGE:
+        group = system.groups[FIRST_CHANGE - index]
+        where = f"{'couplings' if group.kind == 'coupling' else 'joints'}.{group.name}"
+        return "change_point", f"the constraints of {where} lose rank; passed on the branch of the velocity"
     if index < 0:
         return "coordinates", "independent coordinates are chosen anew"
     if index >= len(laws.switch_expr):

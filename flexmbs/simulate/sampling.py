@@ -20,7 +20,8 @@ from flexmbs.model.forces.channels import (
 from flexmbs.model.forces.tables import N_OUT, REL_W
 from flexmbs.model.measure import SensorTables, measure
 from flexmbs.model.system import System
-from flexmbs.simulate.equations import take_held
+from flexmbs.simulate.branch import NEAR, WEIGHTS, beside, time_to_reach
+from flexmbs.simulate.powers import take_held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -213,11 +214,42 @@ class Sampler:
         """Samples of the states y (n, size) at the times t."""
         rows = np.full((len(t), self.width), np.nan)
         for k in range(len(t)):
-            if self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k]) != 0:
+            self.data.ws.near[0] = 1e300
+            status = self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k])
+            if self.data.ws.near[0] < NEAR * self.data.branch.least[0]:
+                status = self._between(float(t[k]), y[k], rows[k], status)
+            if status != 0:
                 what = "accelerations and reactions cannot be found at this output"
                 remedy = "check masses, forces and joints near this position"
                 raise SolverError(Diagnostic("solver.not_evaluated", f"t = {t[k]:.6g} s", what, remedy))
         return rows
+
+    def _between(self, t: float, y: Floats, row: Floats, status: int) -> int:
+        """Sample close to a change point, from samples on both sides of it (F28). Writes: row; a status."""
+        data, n, m = self.data, self.data.size[0], self.data.size[0] + self.data.size[1]
+        tau = time_to_reach(data.branch.scale, y[n:m])
+        if tau == 0.0:
+            return status
+        mean, one, place = np.zeros(self.width), np.full(self.width, np.nan), y.copy()
+        for k, weight in enumerate(WEIGHTS):
+            for side in ((k + 1) * tau, -(k + 1) * tau):
+                data.ws.beta_ref[:] = y[y.size - data.size[3] :]
+                if beside(data, t, y[:n], y[n:m], y[m:], side, 0.0, 0.0) != 0:
+                    return status
+                place[:n], place[n:m] = data.branch.pos, data.branch.vel
+                time = t + side if data.size[4] == 1 else t
+                if self._sample(data, self.more, time, place, one) != 0:
+                    return status
+                mean += weight * one
+        row[:] = mean
+        first = self.places["pos"]
+        row[first : first + y.size] = y
+        return 0
+
+    def same_branch(self, data: Any) -> None:
+        """Take over what is known of the constraints of the same system."""
+        self.data.ws.cap[:] = data.ws.cap
+        self.data.branch.least[:] = data.branch.least
 
     def row(self, t: float, y: Floats, acc: Floats) -> Floats:
         """Sample of a state that has been evaluated with given accelerations (F35)."""

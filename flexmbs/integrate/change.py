@@ -1,0 +1,88 @@
+"""Kernel that finds change points, positions where constraints lose rank, to report them (F28)."""
+
+from __future__ import annotations
+
+from flexmbs._jit import kernel
+from flexmbs.integrate.memory import (
+    CHANGED,
+    EVALUATIONS,
+    H_STEP,
+    LAST_NEARNESS,
+    NEARNESS,
+    STEP_PASSES,
+    T_LAST,
+    T,
+)
+from flexmbs.integrate.step import inside
+
+GOLDEN = 0.6180339887498949
+#: a least nearness below this part of that at the ends of the step is zero
+ZERO = 1e-3
+#: nearness that shows that a change point lies behind
+AWAY = 0.1
+#: events of change points are numbered downwards from here, by group of constraints
+FIRST_CHANGE = -2
+
+
+@kernel(lean=True, apart=True)
+def find_change(
+    rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, events, new
+):  # fmt: skip
+    """Record the change point in the pending step, when there is one (F28). Writes: mem, events.
+
+    Nearness goes to zero along a line and rises again behind the point. It is followed inside a step only
+    where the line of the last step ends before, or soon after, the end of this one. `new` is the nearness at
+    the end of the step.
+    """
+    t, h, now, old = mem.real[T], mem.real[H_STEP], mem.real[NEARNESS], mem.real[LAST_NEARNESS]
+    slope = (old - now) / (t - mem.real[T_LAST]) if t > mem.real[T_LAST] else 0.0
+    mem.real[LAST_NEARNESS], mem.real[NEARNESS], mem.real[T_LAST] = now, new, t
+    if mem.count[CHANGED] == 1 and new > AWAY:
+        mem.count[CHANGED] = 0
+        return 0
+    if mem.count[CHANGED] == 1 or not (1.5 * slope * h > now and now < 1e300 and old < 1e300):
+        return 0
+    counted, passes = mem.count[EVALUATIONS], mem.count[STEP_PASSES]
+    low, high = 0.0, 1.0
+    x, y = 1.0 - GOLDEN, GOLDEN
+    f = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, x)
+    g = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, y)
+    for _ in range(40):
+        if f < g:
+            high, y, g = y, x, f
+            x = high - GOLDEN * (high - low)
+            f = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, x)
+        else:
+            low, x, f = x, y, g
+            y = low + GOLDEN * (high - low)
+            g = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, y)
+    mem.count[EVALUATIONS], mem.count[STEP_PASSES] = counted, passes
+    if min(f, g) < ZERO * max(now, new) and low > 0.0 and high < 1.0:
+        n = events.count[0]
+        events.t[n], events.index[n] = t + 0.5 * (low + high) * h, FIRST_CHANGE - int(scr.closure[1])
+        events.direction[n], mem.count[CHANGED] = 1.0, 1
+        events.count[0] += 1
+    return 0
+
+
+@kernel(lean=True, apart=True)
+def at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, part):
+    """Nearness at a fraction of the pending step. Writes: scr.y_out, scr.closure.
+
+    In implicit steps along the chord of the speeds: a step of its own would not settle so close to the point.
+    """
+    n, h = opt.n_pos, mem.real[H_STEP]
+    t = mem.real[T] + part * h
+    if opt.explicit == 1:
+        status = inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t)
+    else:
+        for i in range(mem.y.size):
+            scr.y_out[i] = mem.y[i] + part * (scr.y1[i] - mem.y[i])
+        for j in range(opt.n_vel):
+            scr.delta[j] = 0.5 * part * h * (mem.y[n + j] + scr.y_out[n + j])
+        increment(data, mem.y, scr.delta, scr.y_out)
+        status = project(data, t, scr.y_out, 0.0, 0.0, scr.closure)
+    if status == 0:
+        status = rates(data, t, scr.y_out, scr.y_half)
+    nearness(data, scr.closure)
+    return scr.closure[0] if status == 0 else 1e300

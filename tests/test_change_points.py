@@ -1,0 +1,100 @@
+"""Positions where constraints lose rank: the motion keeps the branch of its velocity, and says so (F28)."""
+
+import os
+
+import numpy as np
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.case.runner import execute
+from flexmbs.integrate import Settings, integrator
+from flexmbs.simulate.branch import watch
+from flexmbs.simulate.equations import problem, state_vector
+
+pytestmark = pytest.mark.slow
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SUNDIALS = pytest.mark.needs("sksundae")
+METHODS = [
+    ("dopri5", 0.0), ("dop853", 0.0), ("rk4", 0.0), ("generalized-alpha", 0.0), ("radau", 0.0),
+    ("dopri5", 0.02), ("rk4", 0.02), ("generalized-alpha", 0.01),
+    pytest.param("cvode", 0.0, marks=SUNDIALS), pytest.param("ida", 0.0, marks=SUNDIALS),
+]  # fmt: skip
+
+
+def load(name, **values):
+    return Case.load(os.path.join(ROOT, "cases", name), **values)
+
+
+def equal_links(theta, speed):
+    given = {"joints.main.initial.velocity": speed, "joints.bigend.initial.velocity": -2.0 * speed}
+    return load("slider-crank-equal-links.toml", theta=theta, **given).system()
+
+
+def integrate(system, t_end, method, times, **settings):
+    p, y0 = problem(system), state_vector(system, system.initial_state())
+    watch(p, 0.0, y0, t_end)
+    run = integrator(p, Settings(method=method, **settings), 0.0, y0, np.linspace(0.0, t_end, times), t_end)
+    chunks = []
+    while not run.finished:
+        chunks.append(run.advance())
+    events = np.concatenate([chunk.event_t[chunk.event_index <= -2] for chunk in chunks])
+    return np.concatenate([chunk.t for chunk in chunks]), np.concatenate([c.y for c in chunks]), events
+
+
+@pytest.mark.parametrize(("method", "step"), METHODS)
+def test_every_method_keeps_the_branch_of_the_velocity(method, step):
+    """The rod turns back against the crank; on the other branch both would turn as one body."""
+    rng = np.random.default_rng(len(method))
+    for _ in range(6):
+        theta, speed = rng.uniform(0.1, 1.3), rng.uniform(0.5, 20.0) * rng.choice([-1, 1])
+        rtol = 10 ** rng.uniform(-9, -5)
+        settings = {"rtol": rtol, "atol": 1e-2 * rtol, "step": step / abs(speed)}
+        t, y, events = integrate(
+            equal_links(theta, speed), 14.0 / abs(speed), method, int(rng.integers(3, 400)), **settings
+        )
+        assert np.abs(y[:, 1] + 2.0 * y[:, 0]).max() < 0.02
+        passed = abs(np.floor(y[-1, 0] / np.pi - 0.5) - np.floor(y[0, 0] / np.pi - 0.5))
+        assert len(events) == passed
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "radau"])
+def test_speed_and_energy_go_on_through_a_change_point(method, tmp_path):
+    """Kinetic energy is constant; outputs stand on, before and behind the position."""
+    times = [0.84, 0.840292, 0.840292085343345, 0.8402921, 0.8405]
+    values = {"analysis.method": method, "output.times": times, "analysis.t_end": 1.0}
+    case = load("slider-crank-equal-links.toml", **values)
+    result = execute(case, tmp_path / "a.h5").result
+    energy = np.asarray(result.energy.kinetic)
+    assert np.abs(energy / energy[0] - 1.0).max() < 1e-6
+    closure = np.asarray(result["solver/constraint_position"])
+    assert closure.max() < 1e-10  # links of 1 m
+    acceleration = np.asarray(result["joints/main/acceleration"])[1:-1, 0]
+    assert np.ptp(acceleration) < 0.05 * np.abs(acceleration).max() + 0.1  # smooth, not thrown about
+
+
+def test_change_points_are_events_of_the_result(tmp_path):
+    result = execute(load("parallelogram.toml", **{"output.every": 0.005}), tmp_path / "a.h5").result
+    kinds, times = list(result["events/kind"]), np.asarray(result["events/time"])
+    assert [str(kind) for kind in kinds] == ["change_point", "change_point"]
+    assert "joints." in str(result["events/text"][0])
+    angle = np.interp(times, result.time, np.asarray(result.joints.a.position)[:, 0])
+    assert np.abs(np.sin(angle)).max() < 1e-3  # interpolated between samples
+
+
+def test_rows_that_change_their_pivots_are_no_change_point(tmp_path):
+    """Bennett's linkage, flat: other rows of the overconstrained loop take over; the rank stays."""
+    for method in ("dopri5", "dop853", "rk4"):
+        done = execute(load("bennett.toml", **{"analysis.method": method}), tmp_path / f"{method}.h5")
+        assert done.passed and not len(done.result["events/time"])
+        assert done.summary.statistics["steps"] < 300
+
+
+def test_a_start_on_a_change_point_learns_the_rank_around_it():
+    """Folded flat at the start, both cranks moving alike: the parallelogram stays one."""
+    case = load("parallelogram.toml", theta=0.0, **{"joints.a.initial.velocity": -6.0})
+    system = case.system()
+    state = system.initial_state()
+    t, y, _ = integrate(system, 0.3, "dop853", 11, rtol=1e-9, atol=1e-11)
+    assert state.pos[0] == 0.0
+    assert np.abs(np.sin(y[:, 0] + y[:, 1])).max() < 1e-6 or np.abs(y[:, 0] - y[:, 1]).max() < 1e-6
