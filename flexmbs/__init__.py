@@ -15,6 +15,7 @@ _PUBLIC = {
     "ModalData": "flexmbs.modaldata",
     "Case": "flexmbs.case",
     "run": "flexmbs.case",
+    "simulation": "flexmbs.case",
     "Result": "flexmbs.results",
     "FlexmbsError": "flexmbs.errors",
     "InputError": "flexmbs.errors",

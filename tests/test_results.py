@@ -115,6 +115,22 @@ def test_result_opens_in_xarray_and_pandas(result):
     assert table["bodies.rod.position.y"].iloc[-1] == 4.0 and table.index.name == "time"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["ncdump", "-v", "bodies/rod/q,time"], marks=pytest.mark.needs("ncdump")),
+        pytest.param(["h5dump", "-d", "/bodies/rod/q"], marks=pytest.mark.needs("h5dump")),
+    ],
+    ids=["ncdump", "h5dump"],
+)
+def test_result_opens_in_programs_of_others(result, command):
+    """Whole, and one dataset by name; neither complains about an attribute or a dimension."""
+    for line in ([command[0], "-h"] if command[0] == "ncdump" else [command[0], "-H"], command):
+        done = subprocess.run([*line, str(result)], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and not done.stderr
+    assert "m kg^0.5" in done.stdout if command[0] == "ncdump" else "DATASET" in done.stdout
+
+
 def test_every_dataset_has_units_and_scales(result):
     with hdf5.open_checked(result, format="flexmbs-result", max_version=1) as file:
         for path, node in hdf5.walk(file):

@@ -454,3 +454,20 @@ def test_a_balance_that_is_off_is_a_warning(tmp_path):
     rough = {"t_end": 2.4, "method": "rk4", "step": 0.2}
     done = run(pendulum(rough), tmp_path / "rough.h5", overwrite=True)
     assert any("energy balance" in text for text in done.summary.warnings)
+
+
+def test_log_of_the_run_is_in_its_provenance(tmp_path):
+    said = []
+    done = run(pendulum({"t_end": 0.1}), tmp_path / "a.h5", say=said.append)
+    log = str(done.result["provenance/log"])
+    assert log.startswith("flexmbs ") and all(text in log for text in said)
+    assert "steps with" in log and "case_resolved" in "".join(done.result.paths)
+
+
+@pytest.mark.parametrize("kind", ["assembly", "statics", "linearize", "kinematics"])
+def test_summary_counts_steps_only_where_there_are_some(tmp_path, kind):
+    drive = {"motor": {"joint": "pin", "position": "=t"}, "hand": {"joint": "knee", "position": "=0.1*t"}}
+    more = {"drives": drive} if kind == "kinematics" else {}
+    text = run(pendulum({"type": kind, "t_end": 0.1}, **more), tmp_path / "a.h5").summary.text
+    assert "steps" not in text and kind in text
+    assert "largest closure" in text

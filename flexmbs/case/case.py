@@ -54,11 +54,17 @@ class Case:
 
     def with_values(self, **overrides: Any) -> Case:
         """The same case with other parameters or keys."""
-        changed = Source(
-            self.source.name, self.source.folder, _copied(self.source.data), dict(self.source.owners),
-            self.source.files,
-        )  # fmt: skip
-        return _checked(changed, overrides, self.allow_python)
+        return _checked(self._copy(), overrides, self.allow_python)
+
+    def with_tables(self, change: Callable[[dict[str, Any]], None]) -> Case:
+        """The same case with its tables changed in place by a function."""
+        changed = self._copy()
+        change(changed.data)
+        return _checked(changed, {}, self.allow_python)
+
+    def _copy(self) -> Source:
+        source = self.source
+        return Source(source.name, source.folder, _copied(source.data), dict(source.owners), source.files)
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, ExpressionError, constant
 from flexmbs.results import Item, Result
 from flexmbs.simulate import RunSettings, Summary, simulate
+from flexmbs.simulate.stepping import Simulation
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,18 @@ def run(case: Case | str | Path, path: str | Path | None = None, **parameters: A
     elif parameters:
         case = case.with_values(**parameters)
     return execute(case, path, **options).result
+
+
+def simulation(case: Case | str | Path, **parameters: Any) -> Simulation:
+    """A case to be stepped by the caller: `sim.step(dt, inputs)`, `sim["main.position"]`, `sim.t`.
+
+    `parameters` override values, as in `Case.load`; method, tolerances and step are those of [analysis].
+    """
+    if not isinstance(case, Case):
+        case = Case.load(case, **parameters)
+    elif parameters:
+        case = case.with_values(**parameters)
+    return Simulation(prepare(case), settings(case))
 
 
 _OPTIONS = ("overwrite", "resume", "progress", "announce", "say", "allow_python")

@@ -14,10 +14,6 @@ from typing import Any
 from flexmbs.cli.output import Output, Progress
 from flexmbs.errors import Diagnostic, ExitCode, UsageError
 
-LATER = {
-    "verify_solution": "compare two runs of different rtol with: flexmbs compare A.h5 B.h5",
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("case", metavar="CASE.toml")
@@ -29,15 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verify", action="store_true", help="run the other formulation too; exit 6 when they differ"
     )
     parser.add_argument("--live", action="store_true", help="serve a page that follows the run")
-    parser.add_argument("--verify-solution", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--verify-solution", action="store_true", help="estimate errors by finer steps and more modes"
+    )
     parser.add_argument("--allow-python", action="store_true", help="let the case call its Python functions")
 
 
 def run(args: argparse.Namespace) -> Output:
-    for option, remedy in LATER.items():
-        if getattr(args, option):
-            name = "--" + option.replace("_", "-")
-            raise UsageError(Diagnostic("usage.option", "run", f"{name} is not offered", remedy))
     from flexmbs.case import Case
     from flexmbs.case.runner import execute
     from flexmbs.case.source import parse_settings
@@ -52,7 +46,8 @@ def run(args: argparse.Namespace) -> Output:
             say=lambda text: _tell(text, args.quiet),
         )  # fmt: skip
         opinions = _opinions(case, done, other, args) if other else []
-    return _output(done, opinions)
+        errors = _errors(case, done, args) if args.verify_solution else []
+    return _output(done, opinions, errors)
 
 
 def _second(case: Any, args: argparse.Namespace) -> str | None:
@@ -75,6 +70,14 @@ def _opinions(case: Any, done: Any, other: str, args: argparse.Namespace) -> lis
     return second_opinion(case, done.result, other, progress=Progress("verify", quiet=args.quiet))
 
 
+def _errors(case: Any, done: Any, args: argparse.Namespace) -> list[Any]:
+    """Estimated errors of sensors and metrics."""
+    from flexmbs.case.solution import verify_solution
+
+    progress = Progress("verify", quiet=args.quiet)
+    return verify_solution(case, done, progress=progress, say=lambda text: _tell(text, args.quiet))
+
+
 def _live_page(case: Any, args: argparse.Namespace) -> Any:
     """The server of the page that follows the run; its address is said whatever --quiet says."""
     from flexmbs.case.runner import result_path, settings
@@ -90,10 +93,14 @@ def _tell(text: str, quiet: bool) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _output(done: Any, opinions: list[Any]) -> Output:
-    """Closing summary, every line of [expected], and the second opinion."""
+def _output(done: Any, opinions: list[Any], errors: list[Any]) -> Output:
+    """Closing summary, every line of [expected], the second opinion, and estimated errors."""
     checks = [*done.comparisons, *opinions]
     lines = [str(done.result.path), done.summary.text, *(str(item) for item in checks)]
+    if errors:
+        from flexmbs.case.solution import HEADER
+
+        lines += [HEADER, *(str(item) for item in errors)]
     data = {
         "result": str(done.result.path),
         "status": done.result.status,
@@ -103,6 +110,7 @@ def _output(done: Any, opinions: list[Any]) -> Output:
         "warnings": done.summary.warnings,
         "expected": [vars(item) | {"passed": item.passed} for item in done.comparisons],
         "verified": [vars(item) | {"passed": item.passed} for item in opinions],
+        "solution": [item.data() for item in errors],
     }
     code = ExitCode.DONE if all(item.passed for item in checks) else ExitCode.DIFFERENT
     return Output("\n".join(line for line in lines if line), data, code)

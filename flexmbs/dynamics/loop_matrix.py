@@ -97,7 +97,7 @@ def factorise(sys, ws):
     others. Writes: S (by places, D on the diagonal), S_inv, order, redundant, used, used_before; near
     (lowered); rhs, swap (scratch). Returns 2 when a motion without inertia is not held by any row, else 0.
     """
-    S, start, low = ws.S, sys.env_start, sys.env_first
+    S, start = ws.S, sys.env_start
     largest, m, exchanged = compare_rows(sys, ws), 0, False
     for g in range(sys.group_start.shape[0] - 1):
         first, end, found = sys.group_start[g], sys.group_start[g + 1], m

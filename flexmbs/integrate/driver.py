@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import declare, handle, prepare
 from flexmbs.errors import Diagnostic, SolverError, UsageError
 from flexmbs.integrate import memory as mem
+from flexmbs.integrate.implicit_step import NO_CONVERGENCE
 from flexmbs.integrate.loop import run
 from flexmbs.integrate.memory import Memory, Options
 from flexmbs.integrate.methods import method
@@ -35,6 +36,11 @@ REASONS = {
         "not_evaluated",
         "the equations cannot be solved at this state",
         "check masses, forces and joints near this position",
+    ),
+    NO_CONVERGENCE: (
+        "no_convergence",
+        "the iteration of the implicit step does not settle, however short the step",
+        'take a smaller step, method = "dopri5", or softer springs',
     ),
     mem.CANNOT_START: (
         "cannot_start",
@@ -186,6 +192,8 @@ class Integrator:
         )
 
     def _raise(self, status: int) -> None:
+        if status == mem.NOT_EVALUATED and self.memory.count[mem.FAILURE] == NO_CONVERGENCE:
+            status = NO_CONVERGENCE
         code, what, remedy = REASONS[status]
         raise SolverError(Diagnostic(f"solver.{code}", f"t = {self.t:.6g} s", what, remedy))
 

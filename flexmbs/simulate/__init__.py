@@ -12,11 +12,12 @@ from flexmbs.dynamics.change_point import choose_branch
 from flexmbs.errors import Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
-from flexmbs.results import Result, ResultWriter
+from flexmbs.results import Item, Result, ResultWriter
 from flexmbs.simulate.analyses import SINGLE, is_followed, start_state
-from flexmbs.simulate.branch import watch
+from flexmbs.simulate.branch import watch as watch_branch
 from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated
+from flexmbs.simulate.diagnose import explained
 from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
 from flexmbs.simulate.independent import MinimalRun, check_offered
@@ -26,7 +27,7 @@ from flexmbs.simulate.linear import linear_items
 from flexmbs.simulate.run import Progress, Recorder, record
 from flexmbs.simulate.sampling import sample
 from flexmbs.simulate.settings import RunSettings
-from flexmbs.simulate.summary import Summary, Watch
+from flexmbs.simulate.summary import RunLog, Summary, Watch
 
 __all__ = ["Outcome", "RunSettings", "Summary", "simulate"]
 
@@ -62,7 +63,7 @@ def simulate(
     returns further items (metrics). `announce(t)` is called after each durable segment, `say` with what the
     user should know. Raises `SolverError` or `Interrupted`, and keeps what was computed.
     """
-    say = say or (lambda text: None)
+    say = log = RunLog(say)
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes a minute or two")
     state = start_state(system, settings)
@@ -103,13 +104,19 @@ def simulate(
             record(motion, Recorder(system, writer, history, watch), settings, progress)
         except (SolverError, Interrupted) as error:
             status = "interrupted" if isinstance(error, Interrupted) else "failed"
+            if isinstance(error, SolverError):
+                error = explained(error, system, motion)
             writer.mark(status, error.diagnostics[0].what)
-            raise
+            raise error from None
         summary = _summary(choice, motion, watch, settings)
         if counts is not None and counts.redundant:
             rows = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
             summary.warnings.insert(0, rows + "; forces shared by least squares")
-        whole = {"summary": {"text": summary.text or " "}} | dict(_finish(writer, finish))
+        for line in summary.text.splitlines():
+            log.note(line)
+        provenance = {**writer.items.get("provenance", {}), "log": Item(log.text)}
+        whole = {"summary": {"text": summary.text or " "}, "provenance": provenance}
+        whole |= dict(_finish(writer, finish))
         writer.finish("complete", items=whole)
     return Outcome(Result.load(path), summary)
 
@@ -128,14 +135,14 @@ def _followed(
     )
     if motion.idle:
         say(f"warning: {motion.idle} freedoms that no drive determines take the least velocity")
-    return Choice(settings.type, "the drives determine the motion"), motion
+    return Choice(settings.type, f"{len(times)} times, the drives determine the motion"), motion
 
 
 def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tuple[Choice, Any]:
     """Motion by time integration; a single state is a run of no length."""
     equations_of_motion = problem(system)
     y0, t_start = state_vector(system, state), state.t
-    watch(equations_of_motion, t_start, y0, settings.t_end)
+    watch_branch(equations_of_motion, t_start, y0, settings.t_end)
     until = equations_of_motion.n_switch - 1 if len(equations_of_motion.data.free) else -1
     chosen = Settings(
         method=settings.method if settings.method != "auto" else "dopri5",
@@ -169,10 +176,13 @@ def _go_on(writer: ResultWriter, run: Any, history: History, watch: Watch, say: 
 
 def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings) -> Summary:
     statistics = run.statistics()
+    if settings.type != "dynamics":  # samples, not steps of time
+        statistics |= {"steps": 0, "rejected": 0}
     every = settings.every or settings.t_end / 1000.0
     warnings = watch.warnings(every) if settings.t_end > 0.0 else []
     if statistics.get("chattering"):
         warnings.append(
             f"{statistics['chattering']} switching functions chatter; their zeros were located no more"
         )
-    return Summary(choice.method, choice.reason, statistics, watch.balance, watch.energy, warnings)
+    reason = choice.reason if settings.type == "dynamics" else f"{settings.type}: {choice.reason}"
+    return Summary(choice.method, reason, statistics, watch.balance, watch.energy, warnings)

@@ -93,6 +93,7 @@ def beside(data, t, pos, vel, aux, tau, gh, bh):
         bh,
         data.tolerance[0],
         12,
+        False,
     )
     return 0 if worst <= data.tolerance[1] and worst_dot < 1e300 else 1
 

@@ -91,12 +91,18 @@ def body_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         if isinstance(system.model.bodies[name], FlexibleBody) or nf:
             mode = fields.axis(path + "mode", nf, first=1)
             q, k = at["pos"] + int(tables.o_q[i]), int(tables.o_qd[i])
-            fields.add(path + "q", slice(q, q + nf), (mode,), "m kg^0.5", equation="F1")
-            for dot, base, units in (("q_dot", "vel", "m kg^0.5/s"), ("q_ddot", "acc", "m kg^0.5/s^2")):
-                fields.add(path + dot, slice(at[base] + k, at[base] + k + nf), (mode,), units)
+            unit = unit_of_q(system.integrals(name).m_ff)
+            fields.add(path + "q", slice(q, q + nf), (mode,), unit, equation="F1")
+            for dot, base, per in (("q_dot", "vel", "s"), ("q_ddot", "acc", "s^2")):
+                fields.add(path + dot, slice(at[base] + k, at[base] + k + nf), (mode,), f"{unit}/{per}")
             term = fields.axis(path + "term", len(LEDGER_TERMS), LEDGER_TERMS)
             columns = (part(3, 4), part(7, 6), slice(q, q + nf), slice(at["vel"] + k, at["vel"] + k + nf))
             fields.add(path + "ledger", ledger_of(system, name, columns), (term,), "J", equation="F12")
+
+
+def unit_of_q(m_ff: Floats) -> str:
+    """Unit of elastic coordinates: of modes of unit mass (F51), or of given shapes, which have no unit."""
+    return "m kg^0.5" if np.allclose(m_ff, np.eye(len(m_ff)), atol=1e-6) else "m"
 
 
 def ledger_of(system: System, name: str, columns: tuple[slice, ...]) -> Take:

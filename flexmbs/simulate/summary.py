@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs import __version__
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.system import System
+from flexmbs.simulate.diagnose import REMEDY, without_inertia
 
 Floats = NDArray[np.float64]
 SLOPE_LIMIT = 0.1  # rad, of elastic rotation
@@ -33,16 +37,39 @@ class Summary:
     def text(self) -> str:
         s = self.statistics
         lines = []
-        if s:
-            per_step = s["evaluations"] / max(s["steps"], 1)
+        if s and s["steps"]:
+            per_step = s["evaluations"] / (s["steps"] + s["rejected"])
             counts = f"{per_step:.1f} passes per step, {s['rejected']} rejected"
             lines.append(f"{s['steps']} steps with {self.method}, {counts}")
+        elif s:
+            lines.append(self.reason)
+        if s:
             lines.append(f"largest closure {s['largest_closure']:.1e}")
         if self.largest_energy > 0.0:
             relative = self.largest_balance_error / self.largest_energy
             share = f"{relative:.1e} of the largest energy"
             lines.append(f"energy balance within {self.largest_balance_error:.2e} J ({share})")
         return "\n".join(lines + [f"warning: {text}" for text in self.warnings])
+
+
+class RunLog:
+    """What is said during a run, with seconds of wall time, for the provenance; passed on to a listener."""
+
+    def __init__(self, say: Callable[[str], None] | None) -> None:
+        self._say, self._started, self._lines = say, time.monotonic(), [f"flexmbs {__version__}"]
+
+    def __call__(self, text: str) -> None:
+        self.note(text)
+        if self._say is not None:
+            self._say(text)
+
+    def note(self, text: str) -> None:
+        """A line of the log that is not said."""
+        self._lines.append(f"{time.monotonic() - self._started:10.3f} s  {text}")
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines)
 
 
 @dataclass
@@ -54,6 +81,7 @@ class Watch:
     spin: dict[str, float] = field(default_factory=dict)
     balance: float = 0.0
     energy: float = 0.0
+    doubtful: list[str] = field(default_factory=list)
 
     def see(self, samples: dict[str, Floats]) -> None:
         """Take in the samples of a segment."""
@@ -63,11 +91,19 @@ class Watch:
             spin = np.linalg.norm(samples[f"bodies/{name}/angular_velocity"], axis=1)
             self.spin[name] = max(self.spin.get(name, 0.0), float(np.max(spin)))
             if isinstance(body, FlexibleBody):
+                self._see_inertia(name, samples[f"bodies/{name}/q"])
                 q = np.abs(samples[f"bodies/{name}/q"]).max(axis=0, initial=0.0)
                 self.q[name] = np.maximum(self.q.get(name, 0.0 * q), q)
         self.balance = max(self.balance, float(np.abs(samples["energy/balance_error"]).max()))
         for term in ("kinetic", "strain", "spring", "work", "dissipated"):
             self.energy = max(self.energy, float(np.abs(samples[f"energy/{term}"]).max()))
+
+    def _see_inertia(self, name: str, q: Floats) -> None:
+        """Whether the body has inertia in all directions at its largest deflection among the samples."""
+        K_ff = self.system.integrals(name).K_ff
+        if q.shape[1] and name not in self.doubtful:
+            largest = q[int(np.argmax(np.einsum("ta,ab,tb->t", q, K_ff, q)))]
+            self.doubtful += without_inertia(self.system, {name: largest})
 
     def warnings(self, every: float) -> list[str]:
         """Warnings with physics (reliability of the model)."""
@@ -92,6 +128,11 @@ class Watch:
         modes = slice(None) if body.modes is None else np.asarray(body.modes)
         frequency = np.asarray(modal.frequency_hz, dtype=float)[modes]
         frequency = frequency[np.isfinite(frequency) & (frequency > 0.0)]
+        if name in self.doubtful:
+            found.append(
+                f"bodies.{name}: its deflections are too large for its geometric stiffening, its kinetic "
+                f"energy is not positive for all motions; {REMEDY}"
+            )
         slope = self._largest_slope(body, modes, name)
         if slope > SLOPE_LIMIT:
             found.append(
@@ -121,9 +162,11 @@ class Watch:
             "energy": self.energy,
             "spin": {name: np.array(value) for name, value in self.spin.items()},
             "q": dict(self.q),
+            "doubtful": {name: np.array(1.0) for name in self.doubtful},
         }
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         self.balance, self.energy = float(checkpoint["balance"]), float(checkpoint["energy"])
+        self.doubtful = list(checkpoint.get("doubtful", {}))
         self.spin = {name: float(value) for name, value in checkpoint.get("spin", {}).items()}
         self.q = {name: np.asarray(value) for name, value in checkpoint.get("q", {}).items()}

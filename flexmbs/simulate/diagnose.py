@@ -1,0 +1,55 @@
+"""Why a run failed, or why its motion is doubtful: what the deflections do to the inertia of a body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.ffrf.mass import mass_matrix
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.system import System
+
+Floats = NDArray[np.float64]
+REMEDY = 'reduce the body with frame = "mean-axis", divide it, or set geometric_stiffening = false'
+
+
+def least_inertia(system: System, name: str, q: Floats) -> float:
+    """Least eigenvalue of M of a body at q, rows over the roots of its diagonal at rest (F12, F17a)."""
+    body: Any = system.model.bodies[name]
+    integrals, stiff = system.integrals(name), body.geometric_stiffening is not False
+    M = mass_matrix(integrals, q, inertia_terms=body.inertia_terms, stiffening=stiff)
+    scale = np.diag(mass_matrix(integrals, 0.0 * q, inertia_terms=body.inertia_terms)) ** -0.5
+    return float(np.linalg.eigvalsh(scale[:, None] * M * scale)[0])
+
+
+def without_inertia(system: System, q: dict[str, Floats]) -> list[str]:
+    """Bodies whose kinetic energy is negative for some motion at their elastic coordinates.
+
+    Terms of second order (F17a) are good for small deflections only; in a tangent frame with many modes the
+    frame has little inertia of its own, and they outweigh it early.
+    """
+    return [
+        name
+        for name, body in system.model.bodies.items()
+        if isinstance(body, FlexibleBody) and name in q and least_inertia(system, name, q[name]) < -1e-9
+    ]
+
+
+def explained(error: SolverError, system: System, run: Any) -> SolverError:
+    """The same error with its cause, where the state that was reached shows one."""
+    pos = getattr(getattr(run, "memory", None), "y", None)
+    if pos is None:
+        return error
+    t, q = system.tables, {}
+    for i, name in enumerate(system.bodies):
+        if t.nf[i]:
+            q[name] = np.array(pos[t.o_q[i] : t.o_q[i] + t.nf[i]])
+    bad = without_inertia(system, q)
+    if not bad:
+        return error
+    first = error.diagnostics[0]
+    what = f"{first.what}: the deflections of bodies.{bad[0]} are too large for its geometric stiffening"
+    return SolverError(Diagnostic(first.code, first.where, what, REMEDY))

@@ -1,0 +1,46 @@
+"""A crank with a rod of many modes: fixed steps of the implicit method, and what stiffening can bear."""
+
+import numpy as np
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.case.runner import execute
+from flexmbs.errors import SolverError
+from tests.benchmarks.flexible import crank_case
+
+pytestmark = pytest.mark.slow
+
+FIXED = {"type": "dynamics", "method": "generalized-alpha", "step": 1e-4, "t_end": 0.02}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("modes")
+
+
+def crank(folder, modes, frame, **analysis):
+    data = crank_case(modes, folder, frame=frame)
+    return Case.from_dict(data | {"analysis": FIXED | analysis, "output": {"every": 0.001}})
+
+
+@pytest.mark.parametrize("modes", [58, 128])
+def test_high_modes_neither_stop_nor_slow_the_implicit_step(folder, tmp_path, modes):
+    few = execute(crank(folder, 10, "mean-axis"), tmp_path / "few.h5").result
+    done = execute(crank(folder, modes, "mean-axis"), tmp_path / "many.h5")
+    statistics = done.summary.statistics
+    assert statistics["rejected"] == 0 and statistics["evaluations"] < 3.0 * statistics["steps"]
+    a, b = (np.asarray(r["joints/guide/position"]) for r in (few, done.result))
+    np.testing.assert_allclose(a, b, atol=1e-4)  # what the modes beyond ten do
+    assert done.summary.largest_balance_error < 1e-3 * done.summary.largest_energy
+    assert not any("geometric stiffening" in text for text in done.summary.warnings)
+
+
+def test_deflections_beyond_second_order_are_named(folder, tmp_path):
+    """With many modes a tangent frame has no inertia of its own left, and that of second order shows."""
+    with pytest.raises(SolverError, match=r"bodies.rod are too large for its geometric stiffening") as caught:
+        execute(crank(folder, 58, "tangent:left"), tmp_path / "a.h5")
+    assert "mean-axis" in str(caught.value)
+    linear = crank_case(58, folder, frame="tangent:left")
+    linear["bodies"]["rod"]["geometric_stiffening"] = False
+    done = execute(Case.from_dict(linear | {"analysis": FIXED | {"t_end": 0.005}}), tmp_path / "b.h5")
+    assert done.result.status == "complete"
