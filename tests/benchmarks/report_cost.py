@@ -1,4 +1,4 @@
-"""Cost of the report of rank and uniqueness in a run of N four-bars: `python -m tests.benchmarks.report_cost`."""
+"""Cost of the report of rank and uniqueness: `python -m tests.benchmarks.report_cost`."""
 
 import tempfile
 import time
