@@ -25,6 +25,7 @@ CURVES: dict[str, tuple[str, str, Any, tuple[int, ...], tuple[int, int]]] = {
         "modes", "rods_flexmbs", lambda n: (1, n, 1e-4), (4, 8, 16, 32, 64, 128), (16, 128),
     ),
 }  # fmt: skip
+ONE = {"bodies": "body", "loops": "loop", "modes": "mode"}
 
 
 def curves() -> list[dict[str, Any]]:
@@ -55,7 +56,7 @@ def lines(found: list[dict[str, Any]]) -> list[str]:
         rows = {
             curve["unit"]: [str(n) for n in curve["sizes"]],
             "time, us": [f"{1e6 * s:.3g}" for s in curve["seconds"]],
-            f"per {curve['unit'][:-1]}, us": [f"{1e6 * s:.3g}" for s in each],
+            f"per {ONE[curve['unit']]}, us": [f"{1e6 * s:.3g}" for s in each],
         }
         if curve["passes"]:
             rows["passes per step"] = [f"{p:.1f}" for p in curve["passes"]]
