@@ -7,7 +7,7 @@ from flexmbs.dynamics.descriptor import Descriptor
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.minimal import Minimal
 from flexmbs.expressions import parse
-from flexmbs.model.bodies import GROUND, Frame, RigidBody
+from flexmbs.model.bodies import GROUND, Frame, Particle, RigidBody
 from flexmbs.model.couplings import COUPLINGS
 from flexmbs.model.forces.joint_force import JointForce
 from flexmbs.model.joints import JOINTS
@@ -250,3 +250,31 @@ def test_a_planar_mechanism_has_three_coordinates_per_body_F32():
         assert np.count_nonzero(M - np.diag(np.diag(M))) == 0  # about the mass centres
     spatial = build(random_mechanism(3), formulation="descriptor")
     assert spatial.topology.plane is None
+
+
+def test_mass_points_on_rods_by_the_equations_of_the_holonomic_notes_F32():
+    """lam = -Q^-1 (G M^-1 F + gamma), Q = G M^-1 G^T, by hand, against all three formulations."""
+    masses, grav = np.array([2.0, 3.0]), np.array([0.3, -0.2, -9.81])
+    r = np.array([[0.6, 0.0, -0.8], [1.2, 0.3, -1.5]])
+    lengths = [1.0, float(np.linalg.norm(r[1] - r[0]))]
+    model = Model(gravity=grav)
+    for k in range(2):
+        model.add(Particle(name=f"p{k}", mass=masses[k], pose_pos=r[k], pose_given=True))
+        ends = {"from_frame": f"p{k - 1}" if k else GROUND, "to_frame": f"p{k}"}
+        model.add(JOINTS["distance"](name=f"rod{k}", length=lengths[k], **ends))
+    tree = build(model)
+    state = moving_state(tree, 5)[1]
+    found = motions(model, lambda tree: state)
+    v = np.array([found[0].bodies[f"p{k}"].velocity for k in range(2)])
+    d = np.array([r[0], r[1] - r[0]]) / np.array(lengths)[:, None]
+    G = np.block([[d[0], np.zeros(3)], [-d[1], d[1]]])
+    gamma = np.array([v[0] @ v[0], (v[1] - v[0]) @ (v[1] - v[0])]) / lengths
+    W = np.repeat(1.0 / masses, 3)
+    F = np.concatenate([m * grav for m in masses])
+    lam = -np.linalg.solve(G @ (W[:, None] * G.T), G @ (W * F) + gamma)
+    a = (W * (F + G.T @ lam)).reshape(2, 3)
+    for motion in found:
+        for k in range(2):
+            np.testing.assert_allclose(motion.bodies[f"p{k}"].acceleration, a[k], rtol=0, atol=1e-10)
+            force = motion.joints[f"rod{k}"].reaction_force
+            np.testing.assert_allclose(force, lam[k] * d[k], rtol=0, atol=1e-10)
