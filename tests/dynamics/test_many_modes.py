@@ -6,6 +6,7 @@ import pytest
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.errors import SolverError
+from tests.benchmarks import flexible
 from tests.benchmarks.flexible import crank_case
 
 pytestmark = pytest.mark.slow
@@ -34,6 +35,24 @@ def test_high_modes_neither_stop_nor_slow_the_implicit_step(folder, tmp_path, mo
         np.testing.assert_allclose(a, b, rtol=0.0, atol=3e-6)
     assert done.summary.largest_balance_error < 1e-3 * done.summary.largest_energy
     assert not any("geometric stiffening" in text for text in done.summary.warnings)
+
+
+def test_frames_differ_by_less_than_small_deflections_leave(folder, tmp_path, monkeypatch):
+    """As parts of what elasticity does to the angle at the crank pin; they fall with the deflection."""
+    part = []
+    for speed in (75.0, 37.5):
+        monkeypatch.setattr(flexible, "SPEED", speed)
+        found = []
+        for frame in ("mean-axis", "tangent:left"):
+            case = crank(folder, 10, frame, method="dopri5", step="auto", rtol=1e-9, atol=1e-12, t_end=0.005)
+            result = execute(case, tmp_path / f"{speed}{len(found)}.h5").result
+            found.append(
+                [np.asarray(result[f"joints/{name}/position"]).ravel() for name in ("main", "bigend")]
+            )
+        (turn, pin), (_, other) = found
+        rigid = -np.arcsin(flexible.RADIUS / flexible.LENGTH * np.sin(turn)) - turn
+        part.append(np.abs(pin - other).max() / np.abs(pin - rigid).max())
+    assert part[1] < 0.002 and part[1] < 0.4 * part[0]
 
 
 def test_deflections_beyond_second_order_are_named(folder, tmp_path):
