@@ -15,6 +15,7 @@ from flexmbs.errors import FlexmbsError, UsageError
 from flexmbs.results import Result, segments
 from flexmbs.results.compare import compare
 from flexmbs.simulate import RunSettings
+from flexmbs.simulate.fields import unit_of_q
 
 pytestmark = pytest.mark.slow
 
@@ -471,3 +472,9 @@ def test_summary_counts_steps_only_where_there_are_some(tmp_path, kind):
     text = run(pendulum({"type": kind, "t_end": 0.1}, **more), tmp_path / "a.h5").summary.text
     assert "steps" not in text and kind in text
     assert "largest closure" in text
+
+
+def test_unit_of_elastic_coordinates_follows_from_their_mass():
+    """Modes of unit mass carry the root of a mass; shapes as they were given are displacements."""
+    assert unit_of_q(np.eye(2)) == "m kg^0.5"
+    assert unit_of_q(np.diag([1.0, 0.4])) == "m"
