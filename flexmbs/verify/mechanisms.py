@@ -51,7 +51,7 @@ class Runs:
     refused: set[tuple[str, str]] = field(default_factory=set)
 
     def lines(self, name: str, not_for: Mapping[str, str]) -> Iterator[Line]:
-        """Every line of [expected]: by every method but those in `not_for`, and in every formulation.
+        """Every line of [expected]: by every method and in every formulation but those in `not_for`.
 
         Formulations besides that of the case run by the first method that they offer.
         """
@@ -61,7 +61,8 @@ class Runs:
         methods: list[str] = [analysis.method]
         if analysis.type == "dynamics" and analysis.t_end and not self.quick:
             methods += [word for word in choices("method") if word != "auto" and word not in not_for]
-        for formulation in [analysis.formulation] if self.quick else choices("formulation"):
+        formulations = [word for word in choices("formulation") if word not in not_for]
+        for formulation in [analysis.formulation] if self.quick else formulations:
             seen: set[str] = set()
             for method in methods:
                 if method not in seen:
