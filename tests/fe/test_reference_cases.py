@@ -119,7 +119,10 @@ def test_nafems_fv32(element):
     ("n", "keys"), [(8, ["m=1,n=1", "m=1,n=2", "m=2,n=2"]), (12, ["m=1,n=3", "m=2,n=3"])]
 )
 def test_thick_plate(element, n, keys):
-    """8 x 8 x 2 cells for waves of half a side; three half waves on a side take 12."""
+    """8 x 8 x 2 cells for waves of half a side; three half waves on a side take 12.
+
+    On 8 cells they are 0.733 % high with hex20, here and in CalculiX: the mesh, not the element.
+    """
     p, expected = case("thick-plate-exact3d")
     mesh = box([p["a"], p["a"], p["h"]], [n, n, 2], corner=[0, 0, 0], element=element)
     model = assemble(mesh, isotropic("m", p["E"], p["nu"], p["rho"]))
