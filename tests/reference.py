@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexmbs.ffrf.integrals import BODY_LOADS
 from flexmbs.model.bodies import GROUND, FlexibleBody, Particle
 from flexmbs.model.markers import integrals_of
-from flexmbs.spatial import LEVI_CIVITA, skew
+from flexmbs.spatial import skew
+from tests.ffrf.reference import mass_matrix, velocity_forces
 
 
 @dataclass
@@ -105,29 +107,13 @@ def relation_jet(kind, a, b, value, P, Q):
 
 
 def mass_and_forces(body, q, q_dot, w):
-    """M and Q_v of one body straight from its integrals (F10-F13)."""
+    """M and Q_v of one body straight from its integrals, elastic forces in Q_v (F10-F14, F17a)."""
     B = integrals_of(body)
-    nf, eye = B.nf, np.eye(3)
-    S_t = B.S_O + B.S_f @ q
-    C = B.I_kl + np.einsum("a,klab->klb", q, B.S_kl)
-    P = (
-        B.Theta_kl
-        + np.einsum("kla,a->kl", B.I_kl, q)
-        + np.einsum("lka,a->kl", B.I_kl, q)
-        + np.einsum("klab,a,b->kl", B.S_kl, q, q)
-    )
-    Theta = np.trace(P) * eye - P
-    M = np.zeros((6 + nf, 6 + nf))
-    M[:3, :3], M[:3, 3:6], M[3:6, :3], M[3:6, 3:6] = B.mass * eye, -skew(S_t), skew(S_t), Theta
-    M[:3, 6:], M[3:6, 6:], M[6:, 6:] = B.S_f, np.einsum("ijk,jka->ia", LEVI_CIVITA, C), B.m_ff
-    M[6:, :6] = M[:6, 6:].T
-    E = np.einsum("klb,b->kl", C, q_dot)
-    W = skew(w)
-    Q_T = -(W @ W @ S_t + 2.0 * W @ B.S_f @ q_dot)
-    Q_R = -W @ Theta @ w - 2.0 * (np.trace(E) * w - E.T @ w)
-    Q_f = -(np.einsum("k,l,kla->a", w, w, C) - w @ w * np.einsum("kka->a", C))
-    Q_f = Q_f - 2.0 * np.einsum("lmk,m,lkab,b->a", LEVI_CIVITA, w, B.S_kl, q_dot)
-    return M, np.concatenate([Q_T, Q_R, Q_f - B.K_ff @ q - B.D_ff @ q_dot])
+    loads = B.load_matrices(BODY_LOADS) if B.nf else None
+    geo = None if getattr(body, "geometric_stiffening", None) is False else loads
+    Q = velocity_forces(B, q, q_dot, w, geo)
+    Q[6:] -= B.K_ff @ q + B.D_ff @ q_dot
+    return mass_matrix(B, q, geo), Q
 
 
 @dataclass

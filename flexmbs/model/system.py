@@ -147,7 +147,7 @@ def build_system(
     entries = entries_of(groups, coordinates)
     finish_sensors = collect_sensors(model, markers)
     found = markers.finish()
-    length = model_length(found, joints)
+    length = model_length([joints[name] for name in model.joints], numbers)
     in_out = _tree_markers(numbers, joints, found)
     travels = tuple(
         tuple(x if isinstance(x, Expression) else constant(float(x)) for x in m.travel)
@@ -229,11 +229,21 @@ def _scales(numbers: BodyNumbers, size: float, massless: Sequence[int]) -> dict[
     return {"massless": added, "mass_scale": np.array([mass, mass * size * size])}
 
 
-def model_length(markers: list[Marker], joints: dict[str, JointPlace]) -> float:
-    """Mean lever of the markers in their bodies, bases left out; 1 m where all stand at the origins."""
-    bases = {id(m) for place in joints.values() if place.joint.ends is not None for m in (place.P, place.Q)}
-    levers = [float(np.linalg.norm(m.u0)) for m in markers if np.any(m.u0) and id(m) not in bases]
-    return float(np.mean(levers)) if levers else 1.0
+def model_length(joints: list[JointPlace], numbers: BodyNumbers) -> float:
+    """Mean (of squares) lever of the joints about the mass centres of their bodies; 1 m where there is none.
+
+    It knows neither ground nor body frames, neither forces nor sensors: forces that equilibrium leaves open
+    are shared by it (F28), wherever the origins are and whatever is measured.
+    """
+    ends = {id(m): m for place in joints for m in (place.P, place.Q)}
+    levers, sizes = [0.0], [0.0]
+    for m in ends.values():
+        found = numbers.integrals[numbers.index[m.body]]
+        if found is not None and m.travel is None:
+            levers.append(float(np.sum((m.u0 - found.com) ** 2)))
+            sizes.append(float(np.sum(m.u0**2) + np.sum(found.com**2)))
+    square = sum(levers) / max(len(levers) - 1, 1)
+    return float(np.sqrt(square)) if square > 1e-18 * max(sizes) else 1.0  # else rounding of the places
 
 
 def _tree_markers(numbers: BodyNumbers, joints: dict[str, JointPlace], found: list[Marker]) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 from scipy.linalg import eigh
 
 from flexmbs.dynamics import evaluate
-from flexmbs.ffrf.integrals import ShapeIntegrals
+from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
 from flexmbs.model.bodies import GROUND, FlexibleBody, Frame, Particle, RigidBody
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
@@ -71,6 +72,13 @@ def orthonormal(B):
     )
 
 
+def stiffened(rng, B, n_interfaces=8):
+    """The same with random second-order matrices of all unit loads, also of interfaces i0, i1, ... (F17a)."""
+    loads = BODY_LOADS + sum((interface_loads(f"i{k}") for k in range(n_interfaces)), ())
+    K = 0.1 * rng.normal(size=(len(loads), B.nf, B.nf))
+    return replace(B, K_geo=K + K.transpose(0, 2, 1), loads=loads)
+
+
 def rotation(rng, size=1.0):
     return exp_so3(rng.normal(size=3) * size)
 
@@ -127,8 +135,11 @@ def place_marker(rng, model, body, x, R):
         if nf > 9 and rng.random() < 0.5:
             Phi, Psi = 0.0 * Phi, 0.0 * Psi  # the interface of a tangent frame
         q = np.asarray(part.q)
+        K_P = part.modal.integrals.load_matrices(interface_loads(name))
+        second = 0.0 if K_P is None else -0.5 * np.einsum("a,cab,b->c", q, K_P, q)
+        move = np.concatenate([Phi @ q, Psi @ q]) + second
         part.modal.interfaces[name] = SimpleNamespace(
-            position=u - Phi @ q, rotation=exp_so3(Psi @ q).T @ R_P, Phi=Phi, Psi=Psi
+            position=u - move[:3], rotation=exp_so3(move[3:]).T @ R_P, Phi=Phi, Psi=Psi
         )
     else:
         name = f"f{len(part.frames)}"
@@ -155,12 +166,14 @@ def _near(rng, model, body):
     return centre + rng.normal(size=3) * 0.5
 
 
-def add_body(rng, model, name, kind, still=False, modes=0):
+def add_body(rng, model, name, kind, still=False, modes=0, stiff=False):
     pose = {"pose_pos": rng.normal(size=3), "pose_rot": rotation(rng, 2.0), "pose_given": True}
     if kind == "flexible":
         nf = modes or int(rng.integers(1, 4))
         integrals = cloud(rng, nf, 12 + 2 * nf)
-        modal = SimpleNamespace(integrals=orthonormal(integrals) if modes else integrals, interfaces={})
+        integrals = orthonormal(integrals) if modes else integrals
+        integrals = stiffened(rng, integrals) if stiff else integrals
+        modal = SimpleNamespace(integrals=integrals, interfaces={})
         q, q_dot = rng.normal(size=nf) * 0.3, rng.normal(size=nf) * (not still)
         model.add(FlexibleBody(name=name, modal=modal, q=q, q_dot=q_dot, **pose))
     elif kind == "particle":
@@ -172,23 +185,31 @@ def add_body(rng, model, name, kind, still=False, modes=0):
         model.add(RigidBody(name=name, mass=rng.uniform(0.5, 2.0), com=com, inertia=R @ J @ R.T, **pose))
 
 
-def random_mechanism(seed, *, n_bodies=5, n_loops=0, flexible=0.4, loop_kinds=None, cuts=(), modes=0):
-    """A tree of random joints with random closing joints; at most as many constraints as freedoms."""
+def random_mechanism(
+    seed, *, n_bodies=5, n_loops=0, flexible=0.4, loop_kinds=None, cuts=(), modes=0, stiff=False, afloat=False
+):
+    """A tree of random joints with random closing joints; at most as many constraints as freedoms.
+
+    `stiff`: flexible bodies with random geometric stiffening; `afloat`: nothing touches the ground.
+    """
     rng = np.random.default_rng(seed)
     model = Model(gravity=rng.normal(size=3) * 5.0)
     names = [f"b{k}" for k in range(n_bodies)]
     still = n_loops > 0  # given elastic speeds need not be possible where loops leave little freedom
     freedoms = 0
     for k, name in enumerate(names):
-        add_body(rng, model, name, "flexible" if rng.random() < flexible else "rigid", still, modes)
-        other = GROUND if k == 0 else str(rng.choice([GROUND, *names[:k]]))
+        add_body(rng, model, name, "flexible" if rng.random() < flexible else "rigid", still, modes, stiff)
+        if afloat and k == 0:
+            freedoms += 6
+            continue
+        other = GROUND if k == 0 else str(rng.choice([*([] if afloat else [GROUND]), *names[:k]]))
         kind = str(rng.choice(IN_TREE))
         ends = (other, name) if rng.random() < 0.5 else (name, other)
         add_joint(rng, model, f"j{k}", kind, *ends, cut=f"j{k}" in cuts)
         freedoms += model.joints[f"j{k}"].n_eta
     for k in range(n_loops):
         kind = str(rng.choice(loop_kinds or [*IN_TREE[1:-1], *ONLY_CUT]))
-        a, b = rng.choice([GROUND, *names], size=2, replace=False)
+        a, b = rng.choice(names if afloat else [GROUND, *names], size=2, replace=False)
         rows = len(JOINTS[kind](name="x", from_frame="", to_frame="", **_keys(kind)).locked)
         if rows < freedoms:
             add_joint(rng, model, f"loop{k}", kind, str(a), str(b), cut=f"loop{k}" in cuts)
