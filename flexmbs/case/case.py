@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,16 @@ class Case:
         """The numbered system: `initial_state`, `forward_dynamics`, `mass_matrix`."""
         from flexmbs.dynamics.mechanism import build
 
-        return build(self.model(progress))
+        with self.placed():
+            return build(self.model(progress))
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """Findings about parts of the model, within this block, get their places in the file."""
+        try:
+            yield
+        except InputError as error:
+            raise InputError(*(self.source.placed(item) for item in error.diagnostics)) from None
 
 
 def _copied(data: Any) -> Any:

@@ -123,7 +123,9 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
         model.drives |= {drive.name: drive for drive in measured_drives(build(model), path)}
     analysis = case.spec.analysis
     formulation = analysis.formulation if analysis is not None else "recursive"
-    return build(model, free | ({"until": until} if until is not None else {}), formulation=formulation)
+    free |= {"until": until} if until is not None else {}
+    with case.placed():
+        return build(model, free, formulation=formulation)
 
 
 def _until(case: Case) -> Expression | None:

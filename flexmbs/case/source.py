@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,14 @@ class Source:
         if offset is None:
             return owner.where(path, key=key)
         return owner.where(path, key=key, offset=offset + 1 if _is_plain_string(owner, path) else 0)
+
+    def placed(self, item: Diagnostic) -> Diagnostic:
+        """A finding about a part, `forces.wind.set`, with the place of that part in the file."""
+        path = tuple(item.where.split("."))
+        known = path if path in self.owners else path[:2]
+        if known not in self.owners:
+            return item
+        return replace(item, where=self.where(known, key=len(known) < 3), what=f"{item.where}: {item.what}")
 
     def folder_of(self, path: Path_) -> Path:
         """Folder to which file names at `path` are relative: that of the file where they stand."""

@@ -87,7 +87,7 @@ def _values(report: Report, path: Path_, joint: Joint, values: list[float], n: i
     for k, value in enumerate(values):
         item = (*path, k) if isinstance(_raw(report, path), list) else path
         if k < len(turns):
-            check_coordinate(report, item, value, turns[k], rate)
+            check_unit(report, item, value, RATES[rate], turns[k])
     if rate == 0 and n - len(joint.coordinates) == 4 and not np.linalg.norm(values[-4:]) > 1e-6:
         report.fail(path, "the quaternion is zero")
     return [float(value) for value in values]
@@ -105,17 +105,34 @@ def turning(joint: Joint) -> list[bool]:
     return [item.turn != 0.0 for item in joint.motion or () if item.axis >= 0]
 
 
-def check_coordinate(report: Report, path: Path_, value: Any, turns: bool, rate: int) -> None:
-    """The unit of a joint coordinate, or of its first or second derivative, fits its kind."""
-    expected = [
-        (units.LENGTH, units.ANGLE),
-        (units.VELOCITY, units.ANGULAR_VELOCITY),
-        (units.ACCELERATION, units.ANGULAR_ACCELERATION),
-    ][rate][int(turns)]
+#: what a coordinate, its rates, and what acts on it are measured in: travels, angles
+COORDINATE = (units.LENGTH, units.ANGLE)
+RATES = (
+    COORDINATE,
+    (units.VELOCITY, units.ANGULAR_VELOCITY),
+    (units.ACCELERATION, units.ANGULAR_ACCELERATION),
+)
+EFFORT = (units.FORCE, units.TORQUE)
+STIFFNESS = (units.STIFFNESS, units.TORSION_STIFFNESS)
+DAMPING = (units.DAMPING, units.TORSION_DAMPING)
+#: numbers in the tables of springs, dampers, friction and stops
+_MEASURED = {
+    "spring": {"stiffness": STIFFNESS, "free": COORDINATE, "force": EFFORT},
+    "damper": {"damping": DAMPING, "force": EFFORT},
+    "friction": {"effort": EFFORT, "coefficient": (units.NONE,) * 2, "stiction_velocity": RATES[1]},
+    "stop": {"lower": COORDINATE, "upper": COORDINATE, "stiffness": STIFFNESS, "damping": DAMPING},
+}
+
+
+Pair = tuple[units.Dimension, units.Dimension]
+
+
+def check_unit(report: Report, path: Path_, value: Any, expected: Pair, turns: bool | None) -> None:
+    """The unit of a number or constant law is one of the two that a travel and an angle ask for."""
     dimension = getattr(value, "dimension", None)
-    if dimension is not None:
+    if dimension is not None and turns is not None:
         try:
-            units.check_dimension(units.Quantity(float(value), dimension), expected)
+            units.check_dimension(units.Quantity(0.0, dimension), expected[turns])
         except units.UnitError as error:
             report.fail(path, f"the unit {error}")
 
@@ -134,18 +151,42 @@ def coordinate_of(report: Report, path: Path_, joint: Joint, name: str | None, n
     return name
 
 
+def turns_about(joint: Joint, name: str | None) -> bool | None:
+    """Whether a coordinate of a joint is an angle; None where no coordinate is meant."""
+    names = [name] if name is not None else joint.coordinates
+    if len(names) != 1 or names[0] not in joint.coordinates:
+        return None
+    return turning(joint)[joint.coordinates.index(names[0])]
+
+
 def _laws(report: Report, path: Path_, joint: Joint, table: JointTable) -> None:
     """Springs, dampers, friction and stops of the coordinates, as plain mappings."""
-    for kind in ("spring", "damper", "friction", "stop"):
+    for kind, measured in _MEASURED.items():
         items = getattr(table, kind)
         if items is None:
             continue
         rows = []
-        for item in items:
+        for k, item in enumerate(items):
+            here = (*path, kind, k) if isinstance(_raw(report, (*path, kind)), list) else (*path, kind)
             coordinate_of(report, (*path, kind), joint, item.coordinate, f"which one has the {kind}?")
             row = {key: getattr(item, key) for key in type(item).model_fields}
+            turns = turns_about(joint, item.coordinate)
+            for key, expected in measured.items():
+                check_unit(report, (*here, key), row[key], expected, turns)
+            if kind == "friction" and turns is not None:
+                _check_radius(report, here, row, turns)
             rows.append({key: _plain(value) for key, value in row.items() if value is not None})
         setattr(joint, kind, rows)
+
+
+def _check_radius(report: Report, path: Path_, row: dict[str, Any], turns: bool) -> None:
+    """A coefficient acts at a radius on coordinates that turn, and there only."""
+    needed = turns and row["coefficient"] is not None
+    if needed and row["radius"] is None:
+        what = "friction by a coefficient in a coordinate that turns needs a radius"
+        report.fail((*path, "coefficient"), what, 'add radius = "..." of the bearing')
+    if not needed and row["radius"] is not None:
+        report.fail((*path, "radius"), "a radius goes with a coefficient in a coordinate that turns")
 
 
 def _plain(value: Any) -> Any:

@@ -6,8 +6,17 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from flexmbs import units
 from flexmbs.case.build.frames import flexible_frame, rigid_place
-from flexmbs.case.build.joints import check_coordinate, coordinate_of, turning
+from flexmbs.case.build.joints import (
+    DAMPING,
+    EFFORT,
+    RATES,
+    STIFFNESS,
+    check_unit,
+    coordinate_of,
+    turns_about,
+)
 from flexmbs.case.build.python_laws import load_function
 from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
@@ -95,13 +104,29 @@ class LawBuilder:
             if joint is None:
                 return None
             coordinate_of(self.report, path, joint, table.coordinate, "which one does the force drive?")
+            turns = turns_about(joint, table.coordinate)
+            check_unit(self.report, (*path, "value"), fields["value"], EFFORT, turns)
+        for key, expected in (("stiffness", STIFFNESS), ("damping", DAMPING)):
+            for k, item in enumerate(fields.get(key, ()) if table.type == "bushing" else ()):
+                check_unit(self.report, (*path, key, k), item, expected, k > 2)
         if table.type == "distributed" and not isinstance(self.model.bodies.get(table.on), FlexibleBody):
             self.report.fail(
                 (*path, "on"), f'"{table.on}" is no flexible body', "distributed loads act on meshes"
             )
             return None
+        if table.type == "distributed":
+            self._check_density(path, table.set, fields)
         cls: type[Any] = FORCES[table.type]
         return cls(name=name, **fields)
+
+    def _check_density(self, path: Path_, name: str, fields: dict[str, Any]) -> None:
+        """The unit of a distributed force is that of its set: per length, area or volume."""
+        mesh = self.model.bodies[fields["on"]].modal.mesh  # type: ignore[attr-defined]
+        expected = units.PRESSURE if name in mesh.face_sets else units.FORCE_PER_VOLUME
+        if name not in mesh.face_sets and "beam2" in mesh.cell_sets.get(name, ()):
+            expected = units.FORCE_PER_LENGTH
+        for k, item in enumerate(fields.get("force") or ()):
+            check_unit(self.report, (*path, "force", k), item, (expected, expected), False)
 
     def coupling(self, name: str, table: Any) -> Any:
         path: Path_ = ("couplings", name)
@@ -157,9 +182,9 @@ class LawBuilder:
             if isinstance(fields.get(key), Expression):
                 with self.report.at((*path, key)):
                     _only(fields[key], lambda label: label == "t", "t and parameters")
-            elif key in fields and joint.coordinates:
-                k = joint.coordinates.index(table.coordinate) if table.coordinate in joint.coordinates else 0
-                check_coordinate(self.report, (*path, key), fields[key], turning(joint)[k], rate)
+            elif key in fields:
+                turns = turns_about(joint, table.coordinate)
+                check_unit(self.report, (*path, key), fields[key], RATES[rate], turns)
         return Drive(name=name, **fields)
 
     def state(self, name: str, table: Any) -> OwnState:
