@@ -10,6 +10,7 @@ from flexmbs.case.runner import execute
 from flexmbs.integrate import Settings, integrator
 from flexmbs.simulate.branch import watch
 from flexmbs.simulate.equations import problem, state_vector
+from tests.dynamics.test_awkward import PASSED
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +35,8 @@ def equal_links(theta, speed):
 def integrate(system, t_end, method, times, **settings):
     p, y0 = problem(system), state_vector(system, system.initial_state())
     watch(p, 0.0, y0, t_end)
-    run = integrator(p, Settings(method=method, **settings), 0.0, y0, np.linspace(0.0, t_end, times), t_end)
+    grid = np.linspace(0.0, t_end, times) if np.isscalar(times) else times
+    run = integrator(p, Settings(method=method, **settings), 0.0, y0, grid, t_end)
     chunks = []
     while not run.finished:
         chunks.append(run.advance())
@@ -71,6 +73,57 @@ def test_speed_and_energy_go_on_through_a_change_point(method, tmp_path):
     assert closure.max() < 1e-10  # links of 1 m
     acceleration = np.asarray(result["joints/main/acceleration"])[1:-1, 0]
     assert np.ptp(acceleration) < 0.05 * np.abs(acceleration).max() + 0.1  # smooth, not thrown about
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-8, 1e-10, 1e-12])
+@pytest.mark.parametrize("name", PASSED)
+def test_the_implicit_method_agrees_with_the_others_at_change_points(name, rtol):
+    """Samples down to 1e-12 s from the change point; the errors are those of a method of order 2."""
+    system = Case.from_dict(PASSED[name]).system()
+    t_end = PASSED[name]["analysis"]["t_end"]
+    fine = {"rtol": 1e-12, "atol": 1e-14}
+    _, _, (event,) = integrate(system, t_end, "dop853", 2, **fine)
+    beside = 10.0 ** np.arange(-12.0, -1.9, 0.5)
+    times = np.unique(np.r_[0.0, event - beside, event, event + beside, t_end])
+    t, exact, _ = integrate(system, t_end, "dop853", times, **fine)
+    _, found, events = integrate(system, t_end, "generalized-alpha", times, rtol=rtol, atol=1e-2 * rtol)
+    size, n = 1.5 * rtol ** (2 / 3) + 1e-8, system.n_pos  # steps of order 2, about a second of them
+    speeds = slice(n, n + system.n_vel)
+    assert len(events) == 1 and events[0] == pytest.approx(event, abs=size + 1e-5)
+    assert np.abs(found[:, :n] - exact[:, :n]).max() < size
+    assert np.abs(found[:, speeds] - exact[:, speeds]).max() < 10.0 * size
+
+
+@pytest.mark.parametrize("rtol", [1e-9, 1e-12])
+def test_rounding_of_the_closure_does_not_stop_the_implicit_method(rtol, tmp_path):
+    """What a pass changes is rounding over bh, times 1 / pivot: it does not fall with the step."""
+    values = {"analysis.method": "generalized-alpha", "analysis.rtol": rtol, "analysis.atol": 1e-2 * rtol}
+    fine = {"analysis.method": "dop853", "analysis.rtol": 1e-12, "analysis.atol": 1e-14}
+    case = "parallelogram.toml" if rtol == 1e-12 else "flexible-slider-crank-linear.toml"
+    end = {"analysis.t_end": 0.5 if rtol == 1e-12 else 0.011, "output.every": 1e-4, "output.times": []}
+    found, exact = (
+        execute(load(case, **end, **v), tmp_path / f"{k}.h5").result for k, v in enumerate((values, fine))
+    )
+    for body in exact.bodies:
+        off = np.abs(found.bodies[body].position - exact.bodies[body].position).max()
+        assert off < 3.0 * rtol ** (2 / 3)
+    assert found["solver/constraint_position"].max() < 1e-10
+
+
+def test_nearness_of_a_change_point_is_no_matter_of_the_step():
+    """Compliant rows of the step go to infinity with short ones (F45); the hard rows stay what they are."""
+    system = load("double-wishbone.toml").system()
+    p, y = problem(system), state_vector(system, system.initial_state())
+    watch(p, 0.0, y, 1.0)
+    y_dot, out, n = np.zeros_like(y), np.zeros(3), system.n_pos
+    p.rates(p.data, 0.0, y, y_dot)
+    p.nearness(p.data, out)
+    near, a = out[0], y_dot[n : n + system.n_vel].copy()
+    assert 0.5 < near < 2.0
+    for h in (1e-2, 1e-4, 1e-6):
+        p.shifted(p.data, 0.0, y, a, 0.3 * h * h, 0.5 * h, np.zeros_like(a), np.zeros(p.n_aux))
+        p.nearness(p.data, out)
+        assert out[0] == pytest.approx(near, rel=0.1)  # M + Sh in place of M
 
 
 def test_change_points_are_events_of_the_result(tmp_path):

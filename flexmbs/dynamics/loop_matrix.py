@@ -72,7 +72,10 @@ def natural_size(sys, ws, r, by_mass, by_turning):
 
 @kernel(lean=True, inner=True)
 def compare_rows(sys, ws):
-    """Natural sizes of all rows, and the largest diagonal over them. Writes: rhs (scratch)."""
+    """Natural sizes of all rows, and the largest diagonal over them of a hard one. Writes: rhs (scratch).
+
+    The compliance of a soft row (F45) goes to infinity with shorter steps: it is no measure for the others.
+    """
     # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale;
     # rows are compared by their natural sizes, so that neither units nor factors of a row decide
     mass, largest = sys.mass_scale[0], 1.0
@@ -81,7 +84,7 @@ def compare_rows(sys, ws):
         by_mass, by_turning = 1.0 / mass, 1.0 / sys.mass_scale[1]
     for r in range(ws.S_diag.shape[0]):
         ws.rhs[r] = natural_size(sys, ws, r, by_mass, by_turning)
-        if ws.rhs[r] > 0.0 and ws.S_diag[r] > largest * ws.rhs[r] and ws.soft[r] >= 0.0:
+        if ws.rhs[r] > 0.0 and ws.S_diag[r] > largest * ws.rhs[r] and ws.soft[r] == 0.0:
             largest = ws.S_diag[r] / ws.rhs[r]
     return largest
 

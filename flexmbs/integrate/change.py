@@ -9,11 +9,12 @@ from flexmbs.integrate.memory import (
     H_STEP,
     LAST_NEARNESS,
     NEARNESS,
+    OVER,
     STEP_PASSES,
     T_LAST,
     T,
 )
-from flexmbs.integrate.step import inside
+from flexmbs.integrate.step import inside, is_ahead
 
 GOLDEN = 0.6180339887498949
 #: a least nearness below this part of that at the ends of the step is zero
@@ -34,13 +35,13 @@ def find_change(
     where the line of the last step ends before, or soon after, the end of this one. `new` is the nearness at
     the end of the step.
     """
-    t, h, now, old = mem.real[T], mem.real[H_STEP], mem.real[NEARNESS], mem.real[LAST_NEARNESS]
-    slope = (old - now) / (t - mem.real[T_LAST]) if t > mem.real[T_LAST] else 0.0
+    t, h, now = mem.real[T], mem.real[H_STEP], mem.real[NEARNESS]
+    ahead = is_ahead(mem, h)
     mem.real[LAST_NEARNESS], mem.real[NEARNESS], mem.real[T_LAST] = now, new, t
     if mem.count[CHANGED] == 1 and new > AWAY:
         mem.count[CHANGED] = 0
         return 0
-    if mem.count[CHANGED] == 1 or not (1.5 * slope * h > now and now < 1e300 and old < 1e300):
+    if mem.count[CHANGED] == 1 or not ahead:
         return 0
     counted, passes = mem.count[EVALUATIONS], mem.count[STEP_PASSES]
     low, high = 0.0, 1.0
@@ -73,8 +74,8 @@ def at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, p
     """
     n, h = opt.n_pos, mem.real[H_STEP]
     t = mem.real[T] + part * h
-    if opt.explicit == 1:
-        status = inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t)
+    if opt.explicit == 1 or mem.count[OVER] == 1:
+        status = inside(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t)
     else:
         for i in range(mem.y.size):
             scr.y_out[i] = mem.y[i] + part * (scr.y1[i] - mem.y[i])

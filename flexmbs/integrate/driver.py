@@ -195,6 +195,8 @@ class Integrator:
         if status == mem.NOT_EVALUATED and self.memory.count[mem.FAILURE] == NO_CONVERGENCE:
             status = NO_CONVERGENCE
         code, what, remedy = REASONS[status]
+        if status == mem.TOO_SMALL and not self.options.explicit:
+            remedy = "try larger tolerances"
         raise SolverError(Diagnostic(f"solver.{code}", f"t = {self.t:.6g} s", what, remedy))
 
     def statistics(self) -> dict[str, float]:

@@ -11,6 +11,8 @@ from flexmbs.integrate.memory import EVALUATIONS, H_LAST, HISTORY, MAX_PASSES, N
 #: a method of order 2 takes many steps, over which local errors add up: a smaller local tolerance
 TIGHTER = 30.0
 NO_CONVERGENCE = 99  # status: the iteration (F43) does not settle with this step
+#: a displacement of this part of its bound or size is rounding; passes repeat themselves to a few times that
+ROUNDING, REPEATS = (1e-13, 2e-15), 4.0
 
 
 @kernel(inline=True)
@@ -60,19 +62,55 @@ def place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1):
     return increment(data, mem.y, scr.delta, y1)
 
 
+@kernel(inline=True)
+def change_norm(opt, scr, h, bh, gh):
+    """Size of scr.delta, a change of the new accelerations: 1 is what may be left of it in a step."""
+    change = 300.0 * motion_norm(opt, scr, scr.delta, bh)
+    if opt.step == 0.0:
+        change = max(change, 10.0 * speed_norm(opt, scr, scr.delta, gh, 1e-14 / h))
+    return change
+
+
+@kernel(lean=True, apart=True)
+def rounding_of_pass(shifted, increment, data, opt, mem, scr, t, h, bh, gh, y1, a1):
+    """How far one pass can repeat itself: its answer to displacements of the size of rounding.
+
+    Constraints on position level divide the rounding of g by bh, and close to a change point by a small
+    pivot too: below that the changes of a do not fall. Needs scr.a_new of the pass. Writes: scr.delta.
+    """
+    for j in range(opt.n_vel):
+        twin, bound = scr.twin[j], scr.bound[j]
+        size = scr.scale[scr.group[twin]] if twin >= 0 else 1.0
+        small = ROUNDING[0] * bound if bound < 1e300 else ROUNDING[1] * size
+        scr.delta[j] = small * (2.0 * ((j + 1) * 0.6180339887498949 % 1.0) - 1.0)  # no direction of its own
+    for i in range(mem.y.size):
+        scr.y_try[i] = y1[i]
+    increment(data, y1, scr.delta, scr.y_try)
+    moved = scr.y_half[: opt.n_vel]
+    status = shifted(data, t + h, scr.y_try, a1, bh, gh, moved, scr.err[: opt.n_aux])
+    mem.count[EVALUATIONS] += 1
+    mem.count[STEP_PASSES] += 1
+    if status != 0:
+        return 0.0
+    for j in range(opt.n_vel):
+        scr.delta[j] = moved[j] - scr.a_new[j]
+    return REPEATS * change_norm(opt, scr, h, bh, gh)
+
+
 @kernel(lean=True, apart=True)
 def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
     """Solve one step of size h from the memory (F43, F44). Writes: y1, a1, scr.acc0, scr.acc1, scr.aux_dot.
 
     Iterates until the change of bh a is below 1/300 of the tolerance; with error control also that of
-    gh a below a tenth of it, or iteration errors would add up in the speeds. Returns a status.
+    gh a below a tenth of it, or iteration errors would add up in the speeds. Changes that do not fall are
+    settled where they are rounding. Returns a status.
     """
     am, af, gamma, beta, bh, gh = coefficients(opt.rho_inf, h)
     start_guess(opt, mem, scr, h, am, af, a1)
     for k in range(opt.n_aux):
         scr.aux_dot[k] = mem.f[opt.n_pos + opt.n_vel + k]
     mem.count[STEP_PASSES] = 0
-    last = np.inf
+    last, rounding = np.inf, -1.0
     for iteration in range(MAX_PASSES):
         status = place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1)
         if status == 0:
@@ -85,12 +123,17 @@ def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
             set_scales(opt, scr, mem.y, y1, mem.f, h)
         for j in range(opt.n_vel):
             scr.delta[j] = scr.a_new[j] - a1[j]
-            a1[j] = scr.a_new[j]
-        change = 300.0 * motion_norm(opt, scr, scr.delta, bh)
-        if opt.step == 0.0:
-            change = max(change, 10.0 * speed_norm(opt, scr, scr.delta, gh, 1e-14 / h))
+        change = change_norm(opt, scr, h, bh, gh)
         ratio = change / last if last > 0.0 else 0.0
         settled = change <= 1.0 or (iteration > 0 and ratio < 0.5 and change * ratio / (1.0 - ratio) <= 1.0)
+        if not settled and iteration > 0 and ratio >= 0.5 and change < 1e300:
+            if rounding < 0.0:
+                rounding = rounding_of_pass(
+                    shifted, increment, data, opt, mem, scr, t, h, bh, gh, y1, a1
+                )  # fmt: skip
+            settled = change <= rounding
+        for j in range(opt.n_vel):
+            a1[j] = scr.a_new[j]
         if settled:
             return place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1)
         if not change < 1e300 or (iteration > 2 and ratio > 0.9):

@@ -31,7 +31,7 @@ def update_sides(mem, scr):
 
 
 @kernel(lean=True, apart=True)
-def locate(rates, shifted, increment, project, switches, data, opt, tab, mem, scr):
+def locate(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr):
     """Shorten the accepted step to just before the first zero in it. Writes: mem, scr.y1 and its companions.
 
     Every trial is a true step, so that the state before the zero has the accuracy of the method and no stage
@@ -53,7 +53,9 @@ def locate(rates, shifted, increment, project, switches, data, opt, tab, mem, sc
         if iteration % 4 != 3 and f_low * f_high < 0.0:
             h = low + (high - low) * f_low / (f_low - f_high)
         h = min(max(h, low + 0.4 * tolerance), high - 0.4 * tolerance)
-        status, _ = attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h)
+        status, _ = attempt(
+            rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h
+        )  # fmt: skip
         if status == 0:
             status = switches(data, t + h, scr.y1, scr.s2)
         found = crossing(opt, mem, scr.s0, scr.s2) if status == 0 else k
@@ -71,7 +73,9 @@ def locate(rates, shifted, increment, project, switches, data, opt, tab, mem, sc
     mem.real[T_EVENT] = t + high
     mem.real[T_STEP], mem.real[H_STEP] = t + low, low
     if low > 0.0:
-        status, _ = attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, low)
+        status, _ = attempt(
+            rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, low
+        )  # fmt: skip
         return NOT_EVALUATED if status != 0 else 0
     return 0
 

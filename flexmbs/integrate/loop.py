@@ -22,6 +22,7 @@ from flexmbs.integrate.memory import (
     H_LAST,
     H_STEP,
     HISTORY,
+    NEARNESS,
     NOT_EVALUATED,
     OUT,
     PAUSED,
@@ -49,11 +50,11 @@ def run(
     a negative reason.
     """
     if mem.count[STARTED] == 0:
-        if start(rates, project, switches, data, opt, tab, mem, scr) != 0:
+        if start(rates, project, switches, nearness, data, opt, tab, mem, scr) != 0:
             return CANNOT_START
     steps = 0
     while True:
-        status = flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, out)
+        status = flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, times, out)
         if status != 0:
             return status
         if mem.count[PENDING] == 1:
@@ -74,11 +75,13 @@ def run(
 
 
 @kernel(lean=True, apart=True)
-def start(rates, project, switches, data, opt, tab, mem, scr):
+def start(rates, project, switches, nearness, data, opt, tab, mem, scr):
     """Consistent start, first step, sides of the switching functions. Writes: mem."""
     status = restart(rates, project, data, opt, mem, scr, 0.0)
     if status != 0:
         return status
+    nearness(data, scr.closure)
+    mem.real[NEARNESS] = scr.closure[0]
     if opt.n_switch > 0:
         status = switches(data, mem.real[T], mem.y, scr.s1)
         update_sides(mem, scr)
@@ -119,7 +122,9 @@ def accepted_step(
         h, t_step = proposed(opt, mem)
         if h < 1e-15 * abs(mem.real[T]) or h < 1e-16 * (opt.t_end - opt.t_start):
             return NOT_EVALUATED if mem.count[FAILURE] != 0 else TOO_SMALL
-        status, err = attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h)
+        status, err = attempt(
+            rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h
+        )  # fmt: skip
         mem.count[FAILURE] = status
         if status == 0 and err <= 1.0:
             break
@@ -137,7 +142,9 @@ def accepted_step(
     near = scr.closure[0]
     status = 0
     if opt.n_switch > 0:
-        status = locate(rates, shifted, increment, project, switches, data, opt, tab, mem, scr)
+        status = locate(
+            rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr
+        )  # fmt: skip
     if status == 0:
         find_change(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, events, near)
     return status
@@ -158,7 +165,7 @@ def reject(opt, tab, mem, h, status, err):
 
 
 @kernel(lean=True, apart=True)
-def flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, out):
+def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, times, out):
     """Samples at the requested times that have been reached. Writes: out, mem. Returns a status."""
     pending = mem.count[PENDING] == 1
     passes = mem.count[STEP_PASSES]
@@ -170,7 +177,9 @@ def flush(rates, shifted, increment, project, data, opt, tab, mem, scr, times, o
         if n >= out.t.size:
             return FULL
         if pending and t_out > mem.real[T]:
-            status = inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out)
+            status = inside(
+                rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t_out
+            )  # fmt: skip
         else:
             status = standing(project, data, opt, mem, scr)
         if status != 0 and pending and t_out > mem.real[T]:

@@ -18,7 +18,7 @@ T, H, H_LAST, ERR_OLD, T_STEP, H_STEP, CLOSURE_POS, CLOSURE_VEL, T_EVENT = range
 NEARNESS, LAST_NEARNESS, T_LAST = range(9, 12)  # of constraints to a change point, at the last two steps
 # places in Memory.count
 STARTED, PENDING, OUT, STEPS, REJECTED, EVALUATIONS, HISTORY, GRID, STEP_PASSES, AFTER_REJECT = range(10)
-ENDED, EVENT, DENSE, FAILURE, NO_FILTER, CHANGED = range(10, 16)
+ENDED, EVENT, DENSE, FAILURE, NO_FILTER, CHANGED, OVER = range(10, 17)
 
 # what the loop returns
 DONE, PAUSED, FULL = 0, 1, 2
@@ -118,7 +118,7 @@ def memory(problem: Problem, t: float, y: Floats) -> Memory:
     real[T] = real[T_LAST] = t
     real[NEARNESS] = real[LAST_NEARNESS] = np.inf
     return Memory(
-        real, np.zeros(16, dtype=np.int64), np.array(y, dtype=float), np.zeros(problem.size),
+        real, np.zeros(24, dtype=np.int64), np.array(y, dtype=float), np.zeros(problem.size),
         np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel),
         np.zeros(n_switch), np.zeros(n_switch), np.full(n_switch, -np.inf),
     )  # fmt: skip

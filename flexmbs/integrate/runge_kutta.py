@@ -42,7 +42,7 @@ def stages(rates, data, tab, t, h, y, f, K, y_try, y1):
 def explicit_step(rates, data, opt, tab, mem, scr, t, h):
     """A step of size h from the memory, and its error norm. Writes: scr.K, scr.y1.
 
-    Returns (status, error); in fixed steps the error is 0.
+    Returns (status, error); in fixed steps of an explicit method the error is 0.
     """
     y, f = mem.y, mem.f
     size = y.size
@@ -59,7 +59,7 @@ def explicit_step(rates, data, opt, tab, mem, scr, t, h):
         status = rates(data, t + h, scr.y1, scr.K[n])
         if status != 0:
             return status, np.nan
-    if opt.step > 0.0:
+    if opt.step > 0.0 and opt.explicit == 1:
         return 0, 0.0 * scr.y1.sum()
     for i in range(size):
         scr.err[i] = 0.0

@@ -7,31 +7,63 @@ import numpy as np
 from flexmbs._jit import kernel
 from flexmbs.integrate.control import error_norm, set_scales
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients, implicit_error, implicit_step
-from flexmbs.integrate.memory import DENSE, ERR_OLD, H_LAST, H_STEP, HISTORY, NEARNESS, NOT_EVALUATED, T
+from flexmbs.integrate.memory import (
+    DENSE,
+    ERR_OLD,
+    H_LAST,
+    H_STEP,
+    HISTORY,
+    LAST_NEARNESS,
+    NEARNESS,
+    NOT_EVALUATED,
+    OVER,
+    T_LAST,
+    T,
+)
 from flexmbs.integrate.problem import HOLD, SEEN
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
 #: part of the speeds by which the stages of a fixed step on a loop may disagree
 THROWN = 0.5
-#: nearness to a change point below which an implicit step may fail by it
+#: nearness to a change point below which no implicit step goes: there (F43) may settle on another branch
 CLOSE = 0.05
+#: nor below this one, where rounding of positions, BLUR over the square of nearness, is more than rtol
+CLEAR, BLUR = 0.35, 1e-13
+
+
+@kernel(inline=True)
+def is_close(opt, nearness):
+    """Whether a state is so close to a change point that no implicit step may begin or end there."""
+    return nearness < CLOSE or (nearness < CLEAR and nearness * nearness * opt.rtol < BLUR)
+
+
+@kernel(inline=True)
+def is_ahead(mem, h):
+    """Whether nearness, on the line of the last step, goes to zero in a step of size h or soon after."""
+    t, t_last, now, old = mem.real[T], mem.real[T_LAST], mem.real[NEARNESS], mem.real[LAST_NEARNESS]
+    if not (t > t_last and now < 1e300 and old < 1e300):
+        return False
+    return 1.5 * (old - now) / (t - t_last) * h > now
 
 
 @kernel(lean=True, apart=True)
-def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
+def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h):
     """A step of size h with its end made consistent. Writes: scr.y1, scr.f_end, scr.a_end, scr.acc_end.
 
     Returns (status, error norm).
     """
     t = mem.real[T]
-    mem.count[DENSE] = 0
+    mem.count[DENSE] = mem.count[OVER] = 0
     if opt.explicit == 1:
         status, err = explicit_step(rates, data, opt, tab, mem, scr, t, h)
         if status == 0 and err <= 1.0:
             status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
         return status, err
+    if is_close(opt, mem.real[NEARNESS]) or is_ahead(mem, h):
+        return over_change(rates, project, data, opt, tab, mem, scr, h)
     status = implicit_step(shifted, increment, data, opt, mem, scr, t, h, scr.y1, scr.a1)
-    if status == NO_CONVERGENCE and mem.real[NEARNESS] < CLOSE:
+    nearness(data, scr.closure)
+    if is_close(opt, scr.closure[0]):
         return over_change(rates, project, data, opt, tab, mem, scr, h)
     if status != 0:
         return status, np.nan
@@ -55,22 +87,25 @@ def attempt(rates, shifted, increment, project, data, opt, tab, mem, scr, h):
 
 @kernel(lean=True, apart=True)
 def over_change(rates, project, data, opt, tab, mem, scr, h):
-    """A step close to a change point, where (F43) does not settle, by the tableau: rates are smooth there.
+    """A step that begins, ends or passes close to a change point, by the tableau: rates are smooth there.
 
-    Begins anew and ends consistent. Only under error control: modes that it cannot follow must not grow.
+    Begins anew and ends consistent. Always under error control: modes that it cannot follow must not grow.
     Writes: mem, scr.y1, f_end, a_end, acc_end. Returns (status, error norm).
     """
     t = mem.real[T]
+    mem.count[OVER] = 1
+    for i in range(mem.y.size):
+        scr.y_half[i] = mem.y[i]
     status = restart(rates, project, data, opt, mem, scr, mem.real[H_LAST])
     if status != 0:
+        for i in range(mem.y.size):
+            mem.y[i] = scr.y_half[i]
         return status, np.nan
     status, err = explicit_step(rates, data, opt, tab, mem, scr, t, h)
-    if status == 0 and not err <= 1.0:
-        status = NO_CONVERGENCE
-    if status == 0:
+    if status == 0 and err <= 1.0:
         status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
-    for j in range(opt.n_vel):
-        scr.a_end[j] = scr.acc_end[j] = scr.f_end[opt.n_pos + j]
+        for j in range(opt.n_vel):
+            scr.a_end[j] = scr.acc_end[j] = scr.f_end[opt.n_pos + j]
     return status, err
 
 
@@ -133,16 +168,16 @@ def refresh_held(project, data, scr, t):
 
 
 @kernel(lean=True, apart=True)
-def inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out):
+def inside(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t_out):
     """Consistent state at t_out inside the accepted step. Writes: scr.y_out, scr.closure.
 
-    Explicit methods: dense output brought back onto the constraints. The implicit method takes a step of its
-    own from the start of the accepted one, which nothing goes on from: interpolating would kick the modes
-    that the step does not resolve. Neither depends on other output times.
+    Explicit steps: dense output brought back onto the constraints. An implicit step is taken again, shorter,
+    from the start of the accepted one, and nothing goes on from it: interpolating would kick the modes that
+    the step does not resolve; close to a change point there is none. Neither depends on other output times.
     """
     t, h = mem.real[T], mem.real[H_STEP]
     bh = gh = 0.0
-    if opt.explicit == 1:
+    if opt.explicit == 1 or mem.count[OVER] == 1:
         if mem.count[DENSE] == 0:
             status = explicit_dense(rates, data, tab, mem, scr, t, h, scr.f_end)
             if status != 0:
@@ -154,6 +189,9 @@ def inside(rates, shifted, increment, project, data, opt, tab, mem, scr, t_out):
     else:
         part = max(t_out - t, 1e-12 * h)
         status = implicit_step(shifted, increment, data, opt, mem, scr, t, part, scr.y_out, scr.a1)
+        nearness(data, scr.closure)
+        if status == 0 and is_close(opt, scr.closure[0]):
+            status = NO_CONVERGENCE
         if status != 0:
             return status
         _, _, _, _, bh, gh = coefficients(opt.rho_inf, part)

@@ -16,7 +16,7 @@ from flexmbs.model.state import State
 Floats = NDArray[np.float64]
 
 #: findings that do not say where
-SILENT = ("solver.step_too_small", "solver.not_evaluated")
+SILENT = ("solver.step_too_small", "solver.not_evaluated", "solver.no_convergence")
 PERMANENT, WEAK = (
     1e-9,
     0.03,

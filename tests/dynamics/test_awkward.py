@@ -302,6 +302,19 @@ def test_lock_ups_name_time_joint_and_keep_what_was_computed(name, tmp_path):
     assert np.abs(kept["solver/constraint_position"]).max() < 1e-6  # where a run is given up
 
 
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize("name", ["slider pulled beyond reach", "rocker turned beyond its dead point"])
+def test_the_implicit_method_names_the_joints_of_a_lock_up(name, rtol, tmp_path):
+    data, time, place, _ = STUCK[name]
+    own = {"method": "generalized-alpha", "rtol": rtol, "atol": 1e-2 * rtol}
+    with pytest.raises(SolverError) as error:
+        fm.run(Case.from_dict(data | {"analysis": data["analysis"] | own}), tmp_path / "r.h5")
+    found = error.value.diagnostics[0]
+    assert float(found.where.removeprefix("t = ").removesuffix(" s")) == pytest.approx(time, abs=1e-4)
+    assert place in found.what and "lock-up or change point near" in found.what
+    assert "generalized-alpha" not in found.remedy
+
+
 def test_more_drives_than_freedoms_are_a_warning():
     data = driven(parallelogram(), "kinematics", a="=1 + t", d="=1 + t")
     assert any(
