@@ -200,12 +200,13 @@ class Integrator:
         raise SolverError(Diagnostic(f"solver.{code}", f"t = {self.t:.6g} s", what, remedy))
 
     def statistics(self) -> dict[str, float]:
-        """Totals so far: steps, rejected, passes (evaluations), largest closure."""
+        """Totals so far: steps, rejected, passes (evaluations) of steps and of samples, largest closure."""
         count, real = self.memory.count, self.memory.real
         return {
             "steps": int(count[mem.STEPS]),
             "rejected": int(count[mem.REJECTED]),
             "evaluations": int(count[mem.EVALUATIONS]),
+            "sampling": int(count[mem.SAMPLING]),
             "largest_closure": float(real[mem.CLOSURE_POS]),
             "largest_closure_velocity": float(real[mem.CLOSURE_VEL]),
             "chattering": int(np.count_nonzero(self.memory.mute >= mem.CHATTER)),

@@ -6,7 +6,15 @@ import numpy as np
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.control import motion_norm, set_scales, speed_norm
-from flexmbs.integrate.memory import EVALUATIONS, H_LAST, HISTORY, MAX_PASSES, NO_FILTER, STEP_PASSES
+from flexmbs.integrate.memory import (
+    BLURRED,
+    EVALUATIONS,
+    H_LAST,
+    HISTORY,
+    MAX_PASSES,
+    NO_FILTER,
+    STEP_PASSES,
+)
 
 #: a method of order 2 takes many steps, over which local errors add up: a smaller local tolerance
 TIGHTER = 30.0
@@ -76,7 +84,7 @@ def rounding_of_pass(shifted, increment, data, opt, mem, scr, t, h, bh, gh, y1, 
     """How far one pass can repeat itself: its answer to displacements of the size of rounding.
 
     Constraints on position level divide the rounding of g by bh, and close to a change point by a small
-    pivot too: below that the changes of a do not fall. Needs scr.a_new of the pass. Writes: scr.delta.
+    pivot too: below that the changes of a do not fall. Needs scr.a_new of the pass. Writes: scr.delta, mem.
     """
     for j in range(opt.n_vel):
         twin, bound = scr.twin[j], scr.bound[j]
@@ -94,6 +102,7 @@ def rounding_of_pass(shifted, increment, data, opt, mem, scr, t, h, bh, gh, y1, 
         return 0.0
     for j in range(opt.n_vel):
         scr.delta[j] = moved[j] - scr.a_new[j]
+    mem.real[BLURRED] = REPEATS * motion_norm(opt, scr, scr.delta, bh)
     return REPEATS * change_norm(opt, scr, h, bh, gh)
 
 
@@ -109,7 +118,7 @@ def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
     start_guess(opt, mem, scr, h, am, af, a1)
     for k in range(opt.n_aux):
         scr.aux_dot[k] = mem.f[opt.n_pos + opt.n_vel + k]
-    mem.count[STEP_PASSES] = 0
+    mem.count[STEP_PASSES], mem.real[BLURRED] = 0, 0.0
     last, rounding = np.inf, -1.0
     for iteration in range(MAX_PASSES):
         status = place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1)
@@ -158,13 +167,15 @@ def implicit_error(shifted, data, opt, mem, scr, t, h):
     With acc(t) = a(t + d h), d = am - af, Taylor's series leaves e = h^3 a' (1/6 - d/2 - beta_N). Modes that
     the step does not resolve make that far too large. Where it matters, e goes through
     (M + Sh)^-1 M, which leaves slow motion as it is and no more than the amplitude of fast modes: since
-    (F43) is linear in its argument a, that is e less the change of its solution by e. Writes: scr.delta.
+    (F43) is linear in its argument a, that is e less the change of its solution by e. What is rounding in a
+    is no error of the step. Writes: scr.delta.
     """
     am, af, _, beta, bh, gh = coefficients(opt.rho_inf, h)
-    factor = TIGHTER * h * h * (1.0 / 6.0 - 0.5 * (am - af) - beta)
+    part = TIGHTER * (1.0 / 6.0 - 0.5 * (am - af) - beta)
+    factor, rounding = h * h * part, 2.0 * abs(part) / beta * mem.real[BLURRED]
     for j in range(opt.n_vel):
         scr.delta[j] = scr.acc1[j] - scr.acc0[j]
-    err = motion_norm(opt, scr, scr.delta, factor)
+    err = motion_norm(opt, scr, scr.delta, factor) - rounding
     if not err > 0.3:
         return err
     bound = bound_norm(opt, scr, factor / TIGHTER)
@@ -180,7 +191,7 @@ def implicit_error(shifted, data, opt, mem, scr, t, h):
         return err
     for j in range(opt.n_vel):
         scr.delta[j] -= scr.a_new[j] - scr.a1[j]
-    filtered = motion_norm(opt, scr, scr.delta, factor)
+    filtered = motion_norm(opt, scr, scr.delta, factor) - rounding
     if filtered > 0.5 * err:
         mem.count[NO_FILTER] = 20  # nothing stiff: spare the pass for a while
     return max(min(err, filtered), bound)

@@ -15,6 +15,7 @@ from flexmbs.integrate.memory import (
     DENSE,
     DONE,
     ENDED,
+    EVALUATIONS,
     EVENT,
     FAILURE,
     FULL,
@@ -28,6 +29,7 @@ from flexmbs.integrate.memory import (
     PAUSED,
     PENDING,
     REJECTED,
+    SAMPLING,
     STARTED,
     STEP_PASSES,
     STEPS,
@@ -168,7 +170,7 @@ def reject(opt, tab, mem, h, status, err):
 def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, times, out):
     """Samples at the requested times that have been reached. Writes: out, mem. Returns a status."""
     pending = mem.count[PENDING] == 1
-    passes = mem.count[STEP_PASSES]
+    passes, counted = mem.count[STEP_PASSES], mem.count[EVALUATIONS]
     while mem.count[OUT] < times.size and mem.count[ENDED] == 0:
         t_out = times[mem.count[OUT]]
         if t_out > (mem.real[T_STEP] if pending else mem.real[T]) or pending and t_out >= mem.real[T_STEP]:
@@ -180,6 +182,8 @@ def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr
             status = inside(
                 rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t_out
             )  # fmt: skip
+            mem.count[SAMPLING] += mem.count[EVALUATIONS] - counted
+            mem.count[STEP_PASSES], mem.count[EVALUATIONS] = passes, counted
         else:
             status = standing(project, data, opt, mem, scr)
         if status != 0 and pending and t_out > mem.real[T]:
@@ -199,7 +203,6 @@ def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr
         mem.real[CLOSURE_VEL] = max(mem.real[CLOSURE_VEL], scr.closure[1])
         mem.count[OUT] += 1
         out.count[0] += 1
-    mem.count[STEP_PASSES] = passes
     return 0
 
 

@@ -16,9 +16,10 @@ Ints = NDArray[np.int64]
 # places in Memory.real
 T, H, H_LAST, ERR_OLD, T_STEP, H_STEP, CLOSURE_POS, CLOSURE_VEL, T_EVENT = range(9)
 NEARNESS, LAST_NEARNESS, T_LAST = range(9, 12)  # of constraints to a change point, at the last two steps
+BLURRED = 12  # rounding in the accelerations of the implicit step, in terms of its change, where it was met
 # places in Memory.count
 STARTED, PENDING, OUT, STEPS, REJECTED, EVALUATIONS, HISTORY, GRID, STEP_PASSES, AFTER_REJECT = range(10)
-ENDED, EVENT, DENSE, FAILURE, NO_FILTER, CHANGED, OVER = range(10, 17)
+ENDED, EVENT, DENSE, FAILURE, NO_FILTER, CHANGED, OVER, SAMPLING = range(10, 18)
 
 # what the loop returns
 DONE, PAUSED, FULL = 0, 1, 2

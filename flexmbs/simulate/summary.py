@@ -39,7 +39,8 @@ class Summary:
         lines = []
         if s and s["steps"]:
             per_step = s["evaluations"] / (s["steps"] + s["rejected"])
-            counts = f"{per_step:.1f} passes per step, {s['rejected']} rejected"
+            more = f" and {s['sampling']} for samples between steps" if s.get("sampling") else ""
+            counts = f"{per_step:.1f} passes per step{more}, {s['rejected']} rejected"
             lines.append(f"{s['steps']} steps with {self.method}, {counts}")
         elif s:
             lines.append(self.reason)

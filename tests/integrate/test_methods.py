@@ -124,6 +124,15 @@ def test_numbers_depend_neither_on_chunks_nor_on_the_output(name):
     assert np.array_equal(whole[1], finer[1][::2])
 
 
+def test_passes_of_samples_are_no_passes_of_steps():
+    """A sample between steps is a step of its own; the work of the motion is the same without it."""
+    few, many = (
+        integrate(oscillators(1.0), [1, 0, 0], 1.0, "generalized-alpha", times=n)[2].statistics()
+        for n in (2, 5000)
+    )
+    assert many["evaluations"] == few["evaluations"] and few["sampling"] == 0 < 4000 < many["sampling"]
+
+
 @pytest.mark.parametrize("name", COMPILED)
 def test_restored_run_ends_with_the_same_bits(name):
     problem, y0, times = ball(1e4, 0.0, 0.5), np.array([1.0, 0.0]), np.linspace(0, 1.5, 50)
