@@ -303,7 +303,7 @@ def open_checked(
     path = Path(path)
     formats = [format] if isinstance(format, str) else list(format)
     try:
-        file = h5py.File(path, "r", locking=False)
+        file = h5py.File(path, "r", locking="best-effort")
     except FileNotFoundError:
         raise InputError(Diagnostic("file.missing", str(path), "there is no such file")) from None
     except OSError as error:
@@ -338,7 +338,7 @@ def _check_file(file: h5py.File, path: Path, formats: list[str], max_version: in
 def file_format(path: str | Path) -> str:
     """The `format` attribute of an HDF5 file, or "" when the file is none of ours."""
     try:
-        with h5py.File(path, "r", locking=False) as file:
+        with h5py.File(path, "r", locking="best-effort") as file:
             return text(file.attrs["format"]) if "format" in file.attrs else ""
     except OSError:
         return ""

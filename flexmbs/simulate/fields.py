@@ -143,7 +143,8 @@ def joint_columns(system: System, sampler: Sampler, place: JointPlace, ball: int
     return np.array(x, dtype=int), np.array(v, dtype=int), np.array(a, dtype=int)
 
 
-def _units_of(place: JointPlace, suffix: str) -> str:
+def units_of(place: JointPlace, suffix: str) -> str:
+    """Units of the coordinates of a joint, or with `/s` behind of its speeds."""
     units = []
     for item in place.joint.motion or ():
         angle = item.turn != 0.0
@@ -174,9 +175,9 @@ def joint_fields(fields: Fields, system: System, sampler: Sampler, indeterminate
             if len(v) != len(x):
                 eta = fields.axis(path + "speed", len(v), tuple(speeds))
                 fields.quaternions.append(path + "position")
-            fields.add(path + "position", x, (beta,), _units_of(place, ""))
-            fields.add(path + "velocity", v, (eta,), _units_of(place, "/s"))
-            fields.add(path + "acceleration", a, (eta,), _units_of(place, "/s^2"))
+            fields.add(path + "position", x, (beta,), units_of(place, ""))
+            fields.add(path + "velocity", v, (eta,), units_of(place, "/s"))
+            fields.add(path + "acceleration", a, (eta,), units_of(place, "/s^2"))
         first = sampler.places["reaction"] + 6 * j
         known = {"determinate": False} if name in indeterminate else {}
         fields.add(path + "reaction_force", slice(first, first + 3), ("xyz",), "N", equation="F21", **known)

@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.model.measure import UNITS, stress_rows
 from flexmbs.model.system import System
-from flexmbs.simulate.fields import Fields, balls_of, joint_columns
+from flexmbs.simulate.fields import Fields, balls_of, joint_columns, units_of
 from flexmbs.simulate.sampling import BODY, Sampler
 
 STRESS = ("xx", "yy", "zz", "xy", "yz", "zx")
@@ -70,11 +70,23 @@ def _reaction(fields: Fields, system: System, sampler: Sampler, path: str, senso
 
 
 def _joint_position(fields: Fields, system: System, sampler: Sampler, path: str, sensor: Any) -> None:
+    """Coordinates of a joint; their axis is one of the root, as programs look for axes in groups above."""
     place = _joint(system, path, sensor)
     balls = [name for name, _ in balls_of(system)]
     ball = balls.index(sensor.joint) if sensor.joint in balls else 0
-    x, _, _ = joint_columns(system, sampler, place, ball)
-    fields.add(path, x, (f"joints/{sensor.joint}/coordinate",), "rad, m")
+    x, v, _ = joint_columns(system, sampler, place, ball)
+    if not len(x):
+        what = f"{place.joint.type_name} joint {sensor.joint} has no coordinates"
+        raise InputError(
+            Diagnostic(
+                "sensor.joint", path.replace("/", "."), what, 'a sensor of type "reaction" shows its force'
+            )
+        )
+    if len(x) != len(v):
+        fields.quaternions.append(path)
+    own = next(axis for axis in fields.axes if axis.path == f"joints/{sensor.joint}/coordinate")
+    axis = _axis(fields, f"{sensor.joint}_coordinate", own.labels)
+    fields.add(path, x, (axis,), units_of(place, ""))
 
 
 def _energy(fields: Fields, system: System, sampler: Sampler, path: str, sensor: Any) -> None:
