@@ -478,3 +478,23 @@ def test_unit_of_elastic_coordinates_follows_from_their_mass():
     """Modes of unit mass carry the root of a mass; shapes as they were given are displacements."""
     assert unit_of_q(np.eye(2)) == "m kg^0.5"
     assert unit_of_q(np.diag([1.0, 0.4])) == "m"
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "generalized-alpha"])
+def test_own_states_are_in_error_control(tmp_path, method):
+    """They may change faster than anything else does; and where the method is implicit, be stiff."""
+    data = pendulum({"t_end": 0.1, "rtol": 1e-6, "atol": 1e-8, "method": method}, output={"every": 0.01})
+    data["states"] = {"fast": {"rate": "=1000*cos(1000*t)"}, "lag": {"rate": "=-2000*(lag - sin(30*t))"}}
+    result = run(data, tmp_path / "a.h5").result
+    t, lam, w = result.time, 2000.0, 30.0
+    np.testing.assert_allclose(result.states.fast, np.sin(1000 * t), atol=5e-5)
+    lag = lam * (lam * np.sin(w * t) - w * (np.cos(w * t) - np.exp(-lam * t))) / (lam**2 + w**2)
+    np.testing.assert_allclose(result.states.lag, lag, atol=5e-5)
+
+
+def test_an_own_state_without_a_value_ends_the_run(tmp_path):
+    data = pendulum({"t_end": 1.0, "method": "generalized-alpha"})
+    data["states"] = {"s": {"rate": "=sqrt(0.5 - t)"}}
+    with pytest.raises(FlexmbsError, match="t = 0.(49|5)"):
+        run(data, tmp_path / "a.h5")
+    assert np.all(np.isfinite(Result.load(tmp_path / "a.h5").states.s))

@@ -233,13 +233,15 @@ def standing(project, data, opt, mem, scr):
 def move_on(rates, project, switches, data, opt, mem, scr, events):
     """The end of the accepted step becomes the state; an event there is passed. Writes: mem, events."""
     if mem.real[H_STEP] > 0.0:
+        for k in range(opt.n_aux):
+            mem.aux_prev[k] = mem.f[opt.n_pos + opt.n_vel + k]
         for i in range(mem.y.size):
             mem.y[i] = scr.y1[i]
             mem.f[i] = scr.f_end[i]
         if opt.explicit == 0:
             for j in range(opt.n_vel):
                 mem.a_prev[j], mem.a[j] = mem.a[j], scr.a_end[j]
-                mem.acc_prev[j], mem.acc[j] = mem.acc[j], scr.acc_end[j]
+                mem.acc[j] = scr.acc_end[j]
         mem.real[T] = mem.real[T_STEP]
         mem.real[H_LAST] = mem.real[H_STEP]
         mem.count[HISTORY] += 1

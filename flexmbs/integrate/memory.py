@@ -59,7 +59,7 @@ class Memory(NamedTuple):
     a: Floats  # accelerations of the last two steps, and the auxiliary ones (F43)
     a_prev: Floats
     acc: Floats
-    acc_prev: Floats
+    aux_prev: Floats  # rates of aux at the step before
     sign: Floats  # side of every switching function
     mute: Floats  # events in quick succession; at CHATTER the function is no longer located
     last: Floats  # time of the last event of every function
@@ -120,7 +120,7 @@ def memory(problem: Problem, t: float, y: Floats) -> Memory:
     real[NEARNESS] = real[LAST_NEARNESS] = np.inf
     return Memory(
         real, np.zeros(24, dtype=np.int64), np.array(y, dtype=float), np.zeros(problem.size),
-        np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel),
+        np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel), np.zeros(problem.n_aux),
         np.zeros(n_switch), np.zeros(n_switch), np.full(n_switch, -np.inf),
     )  # fmt: skip
 

@@ -6,7 +6,13 @@ import numpy as np
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.control import error_norm, set_scales
-from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients, implicit_error, implicit_step
+from flexmbs.integrate.implicit_step import (
+    NO_CONVERGENCE,
+    coefficients,
+    implicit_error,
+    implicit_step,
+    own_error,
+)
 from flexmbs.integrate.memory import (
     DENSE,
     ERR_OLD,
@@ -79,7 +85,12 @@ def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, s
         scr.f_end[offset + opt.n_aux + k] = 0.0
     for k in range(opt.n_aux):
         scr.f_end[offset + k] = scr.aux_dot[k]
-    err = 0.0 * scr.y1.sum() if opt.step > 0.0 else implicit_error(shifted, data, opt, mem, scr, t, h)
+    err = 0.0 * scr.y1.sum()
+    if opt.step == 0.0:
+        err = implicit_error(shifted, data, opt, mem, scr, t, h)
+        own = own_error(opt, mem, scr, h)
+        if not own <= err:  # NaN goes through
+            err = own
     if opt.n_held > 0 and err <= 1.0:
         status = refresh_held(project, data, scr, t + h)
     return status, err
