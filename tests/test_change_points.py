@@ -94,6 +94,18 @@ def test_the_implicit_method_agrees_with_the_others_at_change_points(name, rtol)
     assert np.abs(found[:, speeds] - exact[:, speeds]).max() < 10.0 * size
 
 
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "rk4"])
+@pytest.mark.parametrize("name", PASSED)
+def test_long_steps_do_not_hide_a_change_point(name, method):
+    """A few steps in all: the stages of a step say that nearness falls and rises in it."""
+    system = Case.from_dict(PASSED[name]).system()
+    t_end = PASSED[name]["analysis"]["t_end"]
+    _, _, (event,) = integrate(system, t_end, "dopri5", 2, rtol=1e-10, atol=1e-12)
+    for rtol in 10.0 ** np.arange(-8.0, -3.9, 0.25):
+        _, _, events = integrate(system, t_end, method, 2, rtol=rtol, atol=1e-2 * rtol)
+        assert len(events) == 1 and events[0] == pytest.approx(event, abs=10.0 * rtol ** (2 / 3))
+
+
 @pytest.mark.parametrize("rtol", [1e-9, 1e-12])
 def test_rounding_of_the_closure_does_not_stop_the_implicit_method(rtol, tmp_path):
     """What a pass changes is rounding over bh, times 1 / pivot: it does not fall with the step."""

@@ -32,11 +32,13 @@ def find_change(
     """Record the change point in the pending step, when there is one (F28). Writes: mem, events.
 
     Nearness goes to zero along a line and rises again behind the point. It is followed inside a step only
-    where the line of the last step ends before, or soon after, the end of this one. `new` is the nearness at
-    the end of the step.
+    where the line of the last step ends before, or soon after, the end of this one, or where the stages of
+    an explicit step say so. `new` is the nearness at the end of the step.
     """
     t, h, now = mem.real[T], mem.real[H_STEP], mem.real[NEARNESS]
     ahead = is_ahead(mem, h)
+    if opt.explicit == 1 or mem.count[OVER] == 1:
+        ahead = ahead or dips(tab, scr.near, now, new)
     mem.real[LAST_NEARNESS], mem.real[NEARNESS], mem.real[T_LAST] = now, new, t
     if mem.count[CHANGED] == 1 and new > AWAY:
         mem.count[CHANGED] = 0
@@ -64,6 +66,23 @@ def find_change(
         events.direction[n], mem.count[CHANGED] = 1.0, 1
         events.count[0] += 1
     return 0
+
+
+@kernel(lean=True, apart=True)
+def dips(tab, near, now, new):
+    """Whether nearness falls at the begin of a step and rises at its end, or runs to zero soon behind it."""
+    first, last, least = near[1], 1, 1e300
+    for s in range(1, tab.n_stages):
+        for part in range(3):  # halves are NaN where there are none
+            here = near[part * tab.A.shape[0] + s]
+            least = here if here < least else least
+        if tab.C[last] < tab.C[s] < 1.0:
+            last = s
+    if not new < 1e300:
+        return False
+    if (first < now and near[last] < new) or least < min(now, new):
+        return True
+    return new < (near[last] - new) / (1.0 - tab.C[last])
 
 
 @kernel(lean=True, apart=True)

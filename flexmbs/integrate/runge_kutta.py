@@ -10,8 +10,11 @@ from flexmbs.integrate.memory import EVALUATIONS, STEP_PASSES
 
 
 @kernel(lean=True, apart=True)
-def stages(rates, data, tab, t, h, y, f, K, y_try, y1):
-    """All stages of one step from (y, f = rates there). Writes: K, y_try, y1. Returns a status."""
+def stages(rates, nearness, data, tab, t, h, y, f, K, y_try, y1, out, near):
+    """All stages of one step from (y, f = rates there), and how near they are to a change point.
+
+    Writes: K, y_try, y1, out, near. Returns a status.
+    """
     size = y.size
     for i in range(size):
         K[0, i] = f[i]
@@ -28,6 +31,8 @@ def stages(rates, data, tab, t, h, y, f, K, y_try, y1):
         status = rates(data, t + tab.C[s] * h, y_try, K[s])
         if status != 0:
             return status
+        nearness(data, out)
+        near[s] = out[0]
     for i in range(size):
         y1[i] = 0.0
     for j in range(tab.n_stages):
@@ -39,8 +44,8 @@ def stages(rates, data, tab, t, h, y, f, K, y_try, y1):
 
 
 @kernel(lean=True, apart=True)
-def explicit_step(rates, data, opt, tab, mem, scr, t, h):
-    """A step of size h from the memory, and its error norm. Writes: scr.K, scr.y1.
+def explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h):
+    """A step of size h from the memory, and its error norm. Writes: scr.K, scr.y1, scr.near.
 
     Returns (status, error); in fixed steps of an explicit method the error is 0.
     """
@@ -48,13 +53,14 @@ def explicit_step(rates, data, opt, tab, mem, scr, t, h):
     size = y.size
     n = tab.n_stages
     halves = opt.step == 0.0 and not tab.E[0].any()
-    status = stages(rates, data, tab, t, h, y, f, scr.K, scr.y_try, scr.y1)
+    out, near = scr.closure, scr.near
+    status = stages(rates, nearness, data, tab, t, h, y, f, scr.K, scr.y_try, scr.y1, out, near)
     mem.count[EVALUATIONS] += n
     mem.count[STEP_PASSES] = n
     if status != 0:
         return status, np.nan
     if halves:
-        return two_halves(rates, data, opt, tab, mem, scr, t, h)
+        return two_halves(rates, nearness, data, opt, tab, mem, scr, t, h)
     if tab.end_rate == 1:
         status = rates(data, t + h, scr.y1, scr.K[n])
         if status != 0:
@@ -77,17 +83,33 @@ def explicit_step(rates, data, opt, tab, mem, scr, t, h):
 
 
 @kernel(lean=True, apart=True)
-def two_halves(rates, data, opt, tab, mem, scr, t, h):
+def two_halves(rates, nearness, data, opt, tab, mem, scr, t, h):
     """Error of a step without error weights, from two half steps, which are kept. Writes: scr.y1, scr.K."""
     y, f = mem.y, mem.f
     for i in range(y.size):
         scr.err[i] = scr.y1[i]
-    status = stages(rates, data, tab, t, 0.5 * h, y, f, scr.K, scr.y_try, scr.y_half)
+    out, n = scr.closure, tab.A.shape[0]
+    near, behind = scr.near[n:], scr.near[2 * n :]
+    status = stages(
+        rates, nearness, data, tab, t, 0.5 * h, y, f, scr.K, scr.y_try, scr.y_half, out, near
+    )  # fmt: skip
     if status == 0:
         status = rates(data, t + 0.5 * h, scr.y_half, scr.y_out)
     if status == 0:
         status = stages(
-            rates, data, tab, t + 0.5 * h, 0.5 * h, scr.y_half, scr.y_out, scr.K, scr.y_try, scr.y1
+            rates,
+            nearness,
+            data,
+            tab,
+            t + 0.5 * h,
+            0.5 * h,
+            scr.y_half,
+            scr.y_out,
+            scr.K,
+            scr.y_try,
+            scr.y1,
+            out,
+            behind,
         )
     mem.count[EVALUATIONS] += 2 * tab.n_stages
     mem.count[STEP_PASSES] = 3 * tab.n_stages

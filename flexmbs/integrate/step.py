@@ -61,16 +61,16 @@ def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, s
     t = mem.real[T]
     mem.count[DENSE] = mem.count[OVER] = 0
     if opt.explicit == 1:
-        status, err = explicit_step(rates, data, opt, tab, mem, scr, t, h)
+        status, err = explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h)
         if status == 0 and err <= 1.0:
             status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
         return status, err
     if is_close(opt, mem.real[NEARNESS]) or is_ahead(mem, h):
-        return over_change(rates, project, data, opt, tab, mem, scr, h)
+        return over_change(rates, project, nearness, data, opt, tab, mem, scr, h)
     status = implicit_step(shifted, increment, data, opt, mem, scr, t, h, scr.y1, scr.a1)
     nearness(data, scr.closure)
     if is_close(opt, scr.closure[0]):
-        return over_change(rates, project, data, opt, tab, mem, scr, h)
+        return over_change(rates, project, nearness, data, opt, tab, mem, scr, h)
     if status != 0:
         return status, np.nan
     for j in range(opt.n_vel):
@@ -97,7 +97,7 @@ def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, s
 
 
 @kernel(lean=True, apart=True)
-def over_change(rates, project, data, opt, tab, mem, scr, h):
+def over_change(rates, project, nearness, data, opt, tab, mem, scr, h):
     """A step that begins, ends or passes close to a change point, by the tableau: rates are smooth there.
 
     Begins anew and ends consistent. Always under error control: modes that it cannot follow must not grow.
@@ -112,7 +112,7 @@ def over_change(rates, project, data, opt, tab, mem, scr, h):
         for i in range(mem.y.size):
             mem.y[i] = scr.y_half[i]
         return status, np.nan
-    status, err = explicit_step(rates, data, opt, tab, mem, scr, t, h)
+    status, err = explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h)
     if status == 0 and err <= 1.0:
         status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
         for j in range(opt.n_vel):
