@@ -1,34 +1,31 @@
-"""`@kernel`, its cache on disk, and calls by address; with `_handles.py` the only importer of numba.
+"""`@kernel`, its cache on disk, and calls by address.
 
-numba's cache does not notice a change in a *called* kernel. So every kernel is cached in a folder named
-by the hash of its own module, of all flexmbs modules that it imports (directly or not), and of the
-versions of numba and numpy: a change anywhere below a kernel gives it a new folder.
+numba is imported here, in `_dispatch`, `_handles` and `_simd`, and nowhere else. Its cache does not notice a
+change in a *called* kernel. So every kernel is cached in a folder named by the hash of its own module, of all
+flexmbs modules that it imports (directly or not), and of the versions of numba and numpy: a change anywhere
+below a kernel gives it a new folder.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import importlib
 import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
 import numba
 import numba.extending
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
-from numba.core.caching import FunctionCache
-from numba.core.registry import CPUDispatcher
 from numba.extending import get_cython_function_address, intrinsic
 
+from flexmbs._dispatch import Apart, Linked, Stored
 from flexmbs._handles import DISABLED, Handle, handle
 
 __all__ = [
@@ -96,7 +93,6 @@ def kernel(
     inline: bool = False,
     reassociate: bool = False,
     lean: bool = False,
-    inner: bool = False,
     apart: bool = False,
 ) -> Any:
     """Compile a function of arrays and numbers, cached on disk.
@@ -105,14 +101,11 @@ def kernel(
     `inline`: put the body into its callers at the level of machine code (small functions).
     `reassociate`: allow sums to be reordered, for plain contraction loops; no other fast-math.
     `lean`: do not count references to arrays (10 ns per array and call); such a kernel cannot allocate.
-    `inner`: only other kernels call it; saves a second of compilation where arguments are wide tuples.
     `apart`: callers jump to it instead of containing a copy: it is compiled once, however many call it.
     """
     options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
     if lean:
         options["_nrt"] = False
-    if inner:
-        options["no_cpython_wrapper"] = options["no_cfunc_wrapper"] = True
     if inline:
         options["forceinline"] = True
     if reassociate:
@@ -130,85 +123,11 @@ def _compile(
     source = Path(function.__code__.co_filename)
     numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))  # type: ignore[attr-defined]
     compiled = numba.njit(**options)(function)
-    compiled.__class__ = _Apart if apart else _Linked
-    compiled._cache.__class__ = _Stored
+    compiled.__class__ = Apart if apart else Linked
+    compiled._cache.__class__ = Stored
     for signature in signatures:
         compiled.compile(signature)
     return compiled
-
-
-class _Stored(FunctionCache):  # type: ignore[misc]
-    """numba's cache; a hundred kernels that are loaded for one need its registries up to date once."""
-
-    depth = 0
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        if _Stored.depth > 0:
-            with self._guard_against_spurious_io_errors():
-                return self._load_overload(sig, target_context)
-        _Stored.depth += 1
-        try:
-            return super().load_overload(sig, target_context)
-        finally:
-            _Stored.depth -= 1
-
-
-class _Linked(CPUDispatcher):  # type: ignore[misc]
-    """A kernel that callers contain; it remembers the kernels apart that it jumps to."""
-
-    def add_overload(self, cres: Any) -> None:
-        # numba keeps this list with what it stores, but forgets it when it loads a kernel into another
-        needs = [item for item in cres.reload_init or () if not isinstance(item, _Symbols)]
-        cres.library._reload_init.update(needs)
-        super().add_overload(cres)
-
-
-class _Apart(_Linked):
-    """A kernel of its own: what callers link is empty, and they find it by the name of its symbol."""
-
-    def add_overload(self, cres: Any) -> None:
-        library, symbol = cres.library, cres.fndesc.llvm_func_name
-        is_new = cres.metadata is not None  # compiled now, not loaded
-        if is_new:
-            names = tuple(item.name for item in library.get_defined_functions())
-            cres.reload_init.insert(0, _Symbols(names))
-        super().add_overload(cres)
-        llvmlite.binding.add_symbol(symbol, library.get_pointer_to_function(symbol))
-        library._shared_module = llvmlite.binding.parse_assembly("")
-        library._reload_init.add(
-            _Load(self.py_func.__module__, self.py_func.__name__, tuple(cres.signature.args), symbol)
-        )
-
-
-@dataclass(frozen=True)
-class _Symbols:
-    """Stored with a kernel apart and called before it is loaded: the symbols that its code defines."""
-
-    names: tuple[str, ...]
-
-    def __call__(self) -> None:
-        numba.core.registry.cpu_target.target_context.codegen()._engine._defined_symbols.update(self.names)
-
-
-@dataclass(frozen=True)
-class _Load:
-    """Stored with a compiled kernel and called before it is loaded: makes a kernel apart ready."""
-
-    module: str
-    name: str
-    types: tuple[Any, ...]
-    symbol: str
-
-    def __call__(self) -> None:
-        module = sys.modules.get(self.module) or importlib.import_module(self.module)
-        found = getattr(module, self.name)
-        if self.types not in found.overloads:
-            found.compile(self.types)
-        cres = found.overloads[self.types]
-        # another process may have compiled it again, under another name
-        own = cres.fndesc.llvm_func_name
-        if own != self.symbol:
-            llvmlite.binding.add_symbol(self.symbol, cres.library.get_pointer_to_function(own))
 
 
 def blas_address(name: str) -> int:

@@ -11,14 +11,14 @@ PACKAGE = ROOT / "flexmbs"
 
 # in this order; a room imports only from rooms listed above it (or from itself)
 ROOMS = [
-    "errors", "registry", "_handles", "_jit", "_simd", "resources", "hdf5", "toml_file", "units",
+    "errors", "registry", "_dispatch", "_handles", "_jit", "_simd", "resources", "hdf5", "toml_file", "units",
     "expressions", "spatial", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce",
     "model", "dynamics", "integrate", "results", "simulate", "case",
     "post", "verify", "demo", "cli",
 ]  # fmt: skip
 
 ONLY_IMPORTER = {
-    "numba": {"_handles", "_jit", "_simd"},
+    "numba": {"_dispatch", "_handles", "_jit", "_simd"},
     "h5py": {"hdf5"},
     "meshio": {"fe"},
     "skfem": {"fe"},

@@ -24,7 +24,7 @@ LOW = (
 )
 TOP = (
     "from flexmbs._jit import kernel\nfrom flexmbs.zz_low import low\n\n\n"
-    "@kernel(lean=True, inner=True)\ndef middle(x):\n    return low(x, 2.0) + low(x, 3)\n\n\n"
+    "@kernel(lean=True)\ndef middle(x):\n    return low(x, 2.0) + low(x, 3)\n\n\n"
     "@kernel(lean=True, apart=True)\ndef top(x):\n    return middle(x)\n\n\n"
     "@kernel(lean=True)\ndef other(x):\n    return top(x) + middle(x)\n"
 )
@@ -43,7 +43,7 @@ def package_with_jit(folder: Path) -> Path:
     package = folder / "flexmbs"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    for name in ("_jit.py", "_handles.py"):
+    for name in ("_jit.py", "_handles.py", "_dispatch.py"):
         (package / name).write_text((Path(_jit.__file__).parent / name).read_text())
     return package
 
@@ -75,6 +75,58 @@ def test_a_kernel_apart_is_found_by_callers_that_were_loaded(tmp_path):
     first = "import numpy as np; from flexmbs import zz_top; zz_top.middle(np.zeros(1)); "
     assert run_with(tmp_path, cache, first.replace("middle", "other") + "print(1)") == "1"
     assert run_with(tmp_path, cache, code.format("top")) == "5.0"
+
+
+def test_a_kernel_that_only_kernels_call_has_no_entry_until_python_calls_it(tmp_path):
+    package, cache = package_with_jit(tmp_path), tmp_path / "cache"
+    (package / "zz_low.py").write_text(LOW)
+    (package / "zz_top.py").write_text(TOP)
+    code = (
+        "import gc, numpy as np; from flexmbs import _dispatch; from flexmbs.zz_top import {0}, middle; "
+        "x = np.zeros(1); {0}(x); had = [_dispatch._has_entry(c) for c in middle.overloads.values()]; "
+        "middle(x); print(x[0], had, len(middle.overloads), gc.isenabled())"
+    )
+    assert run_with(tmp_path, cache, code.format("other")) == "15.0 [False] 1 True"
+    # what Python has called is stored with an entry, and callers that are loaded take it as well
+    assert run_with(tmp_path, cache, code.format("other")) == "15.0 [] 1 True"
+    assert run_with(tmp_path, cache, code.format("middle")) == "10.0 [True] 1 True"
+    counted = "print(sum(middle.stats.cache_hits.values()), sum(middle.stats.cache_misses.values()))"
+    assert run_with(tmp_path, cache, code.format("middle") + "; " + counted).endswith("1 0")
+
+
+OPERATORS = (
+    "from flexmbs._jit import kernel\n\n\n"
+    "@kernel\ndef mean(a, b):\n    return (a + b) / 2 + max(a, b) - b\n\n\n"
+    "@kernel(reassociate=True)\ndef quick(a, b):\n    return a * b + max(a, b)\n\n\n"
+    "@kernel\ndef both(x, n):\n"
+    "    return mean(x[0], x[1]) + mean(n, 1) + (x[0] > n) + (n + 1) // 2 + x[n] * 2 + quick(x[0], x[1])\n"
+)
+
+
+def test_types_of_operators_are_those_of_their_arguments(tmp_path):
+    package = package_with_jit(tmp_path)
+    (package / "zz_above.py").write_text(OPERATORS)
+    code = (
+        "import numpy as np; from flexmbs.zz_above import both; "
+        "print(both(np.array([5.0, 2.5]), 1), both(np.array([5, 2]), 1), "
+        "both(np.array([5.0, 2.5], np.float32), 1), [str(s[0].dtype) for s in both.signatures])"
+    )
+    plain = "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'; " + code.split(", [str")[0] + ")"
+    found = run_with(tmp_path, tmp_path / "cache", code)
+    assert found == run_with(tmp_path, tmp_path / "cache", plain) + " ['float64', 'int64', 'float32']"
+
+
+def test_a_start_loads_no_tables_of_the_compiler_and_no_scipy_linalg():
+    code = (
+        "import sys; import flexmbs as fm; system = fm.Case.load('cases/pendulum.toml').system(); "
+        "system.forward_dynamics(system.initial_state()); "
+        "print({'numba.np.arraymath', 'numba.np.linalg', 'scipy.linalg'} & set(sys.modules))"
+    )
+    root = Path(_jit.__file__).parent.parent
+    done = [
+        subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True) for _ in "12"
+    ]
+    assert done[1].stdout.strip() == "set()", done[1].stderr  # the first may have compiled
 
 
 class Mixed(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import logging
@@ -179,6 +180,7 @@ def interrupt(signum: int, frame: Any) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit code and never raises, except with --traceback."""
     signal.signal(signal.SIGTERM, interrupt)
+    gc.set_threshold(100_000, 50, 50)  # what is imported stays: looking for garbage in it takes 0.15 s
     args = None
     try:
         args = build_parser().parse_args(argv)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import null_space
 
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.initial import row_names
@@ -120,6 +119,8 @@ class Position:
         joints = np.array([g.kind == "joint" for g in system.groups for _ in g.rows], dtype=bool)[self.rows]
         self.natural = np.where(joints, np.where(moment, 1.0, 1.0 / length), self.scale)
         _, self.null, _ = left_null_space(scaled / norms[:, None])
+        from scipy.linalg import null_space  # 0.1 s, which a start elsewhere need not wait for
+
         self.Z = null_space(scaled / norms[:, None], rcond=RANK_TOLERANCE)
 
     def gamma(self, velocity: Array) -> Array:

@@ -14,7 +14,7 @@ import math
 from flexmbs._jit import kernel
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def dense_block(sys, ws, i, gh, bh):
     """m_ff + Sh of (F43), to which children add (F22). Writes: N of body i."""
     nf, o = sys.nf[i], sys.o_K[i]
@@ -25,7 +25,7 @@ def dense_block(sys, ws, i, gh, bh):
         )
 
 
-@kernel(lean=True, inner=True, apart=True, reassociate=True)
+@kernel(lean=True, apart=True, reassociate=True)
 def factor_dense(sys, ws, i):
     """Cholesky factor of N_ff, in place, lower (F24a). Needs E in ws.G. False when not positive definite."""
     nf, k0, o, H = sys.nf[i], sys.o_qd[i], sys.o_E[i], ws.H
@@ -51,7 +51,7 @@ def factor_dense(sys, ws, i):
     return True
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def low_rank_columns(sys, ws, i):
     """Columns S^-1 V of body i into the place of Q, and C (F24a). Writes: N, low_C."""
     nf, n0, k = sys.nf[i], sys.o_N[i], sys.low_rank[i]
@@ -83,7 +83,7 @@ def low_rank_columns(sys, ws, i):
         C[j + 6 + row, j + row] = 1.0
 
 
-@kernel(lean=True, inner=True, apart=True, reassociate=True)
+@kernel(lean=True, apart=True, reassociate=True)
 def factor_low_rank(sys, ws, i, gh, bh):
     """S^-1, Q, (1 + X)^-1 - 1 of N_ff = S (1 + Q R C R^T Q^T) S (F24a). False when not positive definite."""
     nf, n0, k, o = sys.nf[i], sys.o_N[i], sys.low_rank[i], sys.o_K[i]
@@ -157,7 +157,7 @@ def factor_low_rank(sys, ws, i, gh, bh):
     return True
 
 
-@kernel(lean=True, inner=True, apart=True, reassociate=True)
+@kernel(lean=True, apart=True, reassociate=True)
 def solve_factor(sys, ws, i, x, first, step):
     """x <- F^-1 x for the entries x[first], x[first + step], ... of the modes of body i. Writes: x, low_p."""
     nf, n0, k, N, p = sys.nf[i], sys.o_N[i], sys.low_rank[i], ws.N, ws.low_p
@@ -184,7 +184,7 @@ def solve_factor(sys, ws, i, x, first, step):
             x[first + a * step] += s * N[n0 + nf * (1 + j) + a]
 
 
-@kernel(lean=True, inner=True, apart=True, reassociate=True)
+@kernel(lean=True, apart=True, reassociate=True)
 def solve_six(sys, ws, i, x, first):
     """x <- F^-1 x for six columns at once, six numbers per mode from `first`; low rank only.
 
@@ -218,7 +218,7 @@ def solve_six(sys, ws, i, x, first):
                 x[o + r] += q * p[6 * j + r]
 
 
-@kernel(lean=True, inner=True, apart=True, reassociate=True)
+@kernel(lean=True, apart=True, reassociate=True)
 def solve_transposed(sys, ws, i, x, first):
     """x <- F^-T x for the modes of body i, contiguous from `first`. Writes: x, low_p."""
     nf, n0, k, N, p = sys.nf[i], sys.o_N[i], sys.low_rank[i], ws.N, ws.low_p
@@ -253,7 +253,7 @@ def mirror(M):
             M[row, col] = M[col, row]
 
 
-@kernel(lean=True, inner=True, apart=True, reassociate=True)
+@kernel(lean=True, apart=True, reassociate=True)
 def eliminate_modes(sys, ws, i, gh, bh):
     """Take the elastic coordinates of body i out of M and f (F22, F24a).
 

@@ -102,7 +102,7 @@ def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     return NO_FRICTION
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Reactions at `acc` into the laws of friction that need them. Needs lam. Returns the relative change."""
     count = 0
@@ -118,7 +118,7 @@ def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
     return friction_loads(laws, lw, sys, ws)
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Accelerations for the friction as it is. Writes: acc, lam. Returns a status."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
@@ -241,7 +241,7 @@ def add_increment(sys, pos, delta, out):
         turn_quaternion(pos, b, delta[e], delta[e + 1], delta[e + 2], out)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def turn_quaternion(pos, b, x, y, z, out):
     """Quaternion at pos[b] times exp of the rotation vector (x, y, z) in its own axes. Writes: out."""
     t2 = x * x + y * y + z * z

@@ -49,7 +49,7 @@ def rests(sys, m):
     return sys.mark_travel[m] < 0 and sys.mark_row[m] < 0
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def marker_in_body(sys, ws, i, m, pos):
     """Place and axes of marker m in its body (F18). Writes: mark_u, mark_Rl, mark_theta, L in body axes."""
     t, data, row = sys.mark_travel[m], sys.mark_data, sys.mark_row[m]
@@ -68,7 +68,7 @@ def marker_in_body(sys, ws, i, m, pos):
             ws.mark_u[m, k] += ws.travel[t, 0, k]
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def body_from_outer_marker(sys, ws, i, pos, x, y, z, R):
     """Pose of body i from that of marker Q, its origin (x, y, z) and its axes (F20)."""
     m = sys.m_out[i]
@@ -84,7 +84,7 @@ def body_from_outer_marker(sys, ws, i, pos, x, y, z, R):
     ws.r[i, 2] = z - (a[6] * p + a[7] * q + a[8] * s)
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def place_markers(sys, ws, i, pos):
     """Poses of the markers of body i in ground, elastic rows turned to ground axes (F18)."""
     a, outer = nine(ws.R, i), sys.m_out[i]
@@ -102,7 +102,7 @@ def place_markers(sys, ws, i, pos):
             turn_rows(sys, ws, i, m)
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def turn_rows(sys, ws, i, m):
     """Elastic rows of marker m from the axes of body i to ground axes. Writes: L, mark_theta."""
     R, o = ws.R, sys.mark_L[m]
@@ -122,7 +122,7 @@ def rotate(R, i, x, o):
     x[o + 2] = R[i, 2, 0] * a + R[i, 2, 1] * b + R[i, 2, 2] * c
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def elastic_columns(sys, ws, i):
     """Elastic columns: Y_i of C_i, and those of B_i from the modes of the parent (F20).
 
@@ -178,7 +178,7 @@ def velocities(sys, ws, pos, vel, acc):
         move_markers(sys, ws, i, pos, vel, acc)
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def marker_relative(sys, ws, i, m, pos, vel, acc):
     """Motion of marker m within body i: velocities, and rates beside the terms in w (F18, F18a).
 
@@ -216,7 +216,7 @@ def put_motion(v, a, m, motion):
     a[m, 0], a[m, 1], a[m, 2], a[m, 3], a[m, 4], a[m, 5] = motion[6:]
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def body_from_outer_motion(sys, ws, i, pos, vel, acc, motion):
     """Motion of body i from that of marker Q: v, w, a, alpha (F20). Writes: v, a; mark_v, mark_a of Q."""
     m = sys.m_out[i]
@@ -255,7 +255,7 @@ def mark_lever(sys, ws, i, m):
     )
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def move_markers(sys, ws, i, pos, vel, acc):
     """Velocities and accelerations of the markers of body i (F18). Writes: mark_v, mark_a, mark_rel."""
     outer, v, a = sys.m_out[i], ws.v, ws.a

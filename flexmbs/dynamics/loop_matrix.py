@@ -55,7 +55,7 @@ def loop_matrix(sys, ws):
             S[k] -= sys.massless[sys.row_massless[r]]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def natural_size(sys, ws, r, by_mass, by_turning):
     """What the diagonal of row r would be if the row moved the whole model: all rows of a loop may vanish."""
     size = 0.0
@@ -70,7 +70,7 @@ def natural_size(sys, ws, r, by_mass, by_turning):
     return size
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def compare_rows(sys, ws):
     """Natural sizes of all rows, and the largest diagonal over them of a hard one. Writes: rhs (scratch).
 
@@ -129,7 +129,7 @@ def factorise(sys, ws):
     return 0
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def earlier_columns(sys, ws, first, end, m, exchanged):
     """Rows first ... end - 1 with the columns of earlier groups eliminated. Writes: S, order, used_before."""
     S, low, start, used, before = ws.S, sys.env_first, sys.env_start, ws.used, ws.used_before
@@ -163,7 +163,7 @@ def earlier_columns(sys, ws, first, end, m, exchanged):
         S[row + r] = d
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def best_row(sys, ws, j, end):
     """Exchange the row at place j of a group with the one of the largest pivot, if its own is far smaller.
 
@@ -193,7 +193,7 @@ def best_row(sys, ws, j, end):
     return True
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def take_out(sys, ws, j, end):
     """Eliminate the row at place j from those behind it in its group. Writes: S."""
     S, start, low, inverse = ws.S, sys.env_start, sys.env_first, ws.S_inv[j]

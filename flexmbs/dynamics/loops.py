@@ -48,7 +48,7 @@ def is_off(sys, ws, g, plain):
     return off or (plain and sys.group_soft[g] == 1)
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def load_row(sys, ws, row, r, n):
     """Forces of row `row`, the r-th of n in its group, on bodies and coordinates (F26)."""
     for k in range(sys.rowent_start[row], sys.rowent_start[row + 1]):
@@ -70,7 +70,7 @@ def load_row(sys, ws, row, r, n):
         ws.e[sys.path_e[j] + (v - sys.o_eta[i]) * n + r] += ws.rowdof_c[k]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def load_marker(sys, ws, j, m, q, ent, c, r, n):
     """Force of a relation, c times that on Q, acting at marker q's origin on the body of marker m."""
     i = sys.path_body[j]
@@ -106,7 +106,7 @@ def difference_x(ws, m, q):
     )
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def column_up(sys, ws, j, n):
     """Take columns of a group past body path_body[j] (F25). Writes: e, gcol of the parent."""
     i, jp, col = sys.path_body[j], sys.path_parent[j], sys.path_col[j]
@@ -128,7 +128,7 @@ def column_up(sys, ws, j, n):
             column_to_parent(sys, ws, i, jp, c, r, n, x, y, z)
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def modes_of_columns(sys, ws, j, n):
     """Take columns of a group past the modes of body path_body[j] (F25). Writes: e; gcol."""
     i = sys.path_body[j]
@@ -149,7 +149,7 @@ def modes_of_columns(sys, ws, j, n):
                 col[row] -= ws.G[o + 6 * a + row] * s
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def plain_column_up(sys, ws, j, n):
     """Rows of a group on the speeds of body path_body[j]: C_i^T times its columns (F27). Writes: e."""
     i = sys.path_body[j]
@@ -184,7 +184,7 @@ def column_to_parent(sys, ws, i, jp, col, r, n, x, y, z):
         ws.gcol_f[sys.path_mode[jp] + a * n + r] += dot_six(row, col)
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def response(sys, ws):
     """-G delta0 of the change without multipliers: - sum e D^-1 u (F26). Writes: rhs."""
     for g in range(sys.group_start.shape[0] - 1):
@@ -201,7 +201,7 @@ def response(sys, ws):
                     ws.rhs[r0 + r] -= ws.e[e + r] * s
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def add_multipliers(sys, ws):
     """Forces of the multipliers on all speeds: u += e lam (F25). Writes: u."""
     for g in range(sys.group_start.shape[0] - 1):

@@ -150,11 +150,11 @@ def left_null_space(G: Array) -> tuple[list[int], Array, float]:
 
     Pivoted QR of G^T: with `G^T P = Q [R1 R2]` the null vectors are `P [-R1^-1 R2; 1]`.
     """
-    from scipy.linalg import qr, solve_triangular
-
     n = len(G)
     if not n or not G.shape[1]:
         return [], np.eye(n), 1.0
+    from scipy.linalg import qr, solve_triangular  # 0.1 s, which trees need not wait for
+
     R, order = qr(G.T, mode="r", pivoting=True)
     size = np.abs(np.diag(R))
     rank = int(np.sum(size > RANK_TOLERANCE * max(float(size[0]), 1e-300))) if size[0] > 0.0 else 0

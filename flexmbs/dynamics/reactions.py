@@ -19,7 +19,7 @@ def reactions(sys, ws):
         drive_effort(sys, ws, d)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def wrenches(sys, ws, own):
     """Wrenches of all joints from the forces on the bodies (ws.f), multipliers, `own` times tau_coord."""
     for r in range(sys.row_law.shape[0]):
@@ -49,7 +49,7 @@ def wrenches(sys, ws, own):
         force_on_coordinates(sys, ws, r)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def push(sys, ws, m, e, c):
     """c times the wrench of relation e on the rigid rows of the body of marker m. Writes: f."""
     i, q, ent = sys.mark_body[m], sys.ent_q[e], ws.ent[e]
@@ -63,7 +63,7 @@ def push(sys, ws, m, e, c):
     ws.f[i, 5] += c * ent[8] + x * fy - y * fx
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def joint_reaction(sys, ws, j, own):
     """Force and moment of P's side on Q's side at the origin of Q. Writes: reaction[j]."""
     out, i, q = ws.reaction[j], sys.joint_body[j], sys.joint_q[j]
@@ -86,7 +86,7 @@ def joint_reaction(sys, ws, j, own):
             out[row] += own * ws.tau_coord[c] * ws.ent[sys.coord_entry[c], 3 + row]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def force_on_coordinates(sys, ws, r):
     """What drives and couplings put on the coordinates of cut joints passes through these joints.
 
@@ -101,7 +101,7 @@ def force_on_coordinates(sys, ws, r):
                 ws.reaction[j, row] += ws.row_force[r] * ws.rowent_c[k] * ws.ent[e, 3 + row]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def drive_effort(sys, ws, d):
     """Force of a drive: its column of H on the joint's wrench, less the joint's own springs (F19)."""
     c = sys.drive_coord[d]
@@ -120,7 +120,7 @@ def drive_effort(sys, ws, d):
     ws.effort[d] = s
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def row_of_dof(sys, n):
     """Row to which tree coordinate entry n belongs."""
     r = 0
@@ -161,7 +161,7 @@ def stress_wrenches(sys, ws, stress, out):
             out[6 * j + row] = ws.reaction[j, row]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def null_vector(sys, ws, r, out):
     """The combination of rows that vanishes, with redundant row r (F28). Writes: out."""
     S, start, low, order = ws.S, sys.env_start, sys.env_first, ws.order

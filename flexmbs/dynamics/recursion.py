@@ -103,7 +103,7 @@ def downdated(m, u, s):
     )  # fmt: skip
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def past_joint(sys, ws, i, gh, bh):
     """Take the free speeds of joint i out of M and f, and add what is left to the parent (F22).
 
@@ -186,7 +186,7 @@ def add_shifted(M, f, p, m, g, x, y, z):
     f[p, 5] += g[5] + x * g[1] - y * g[0]
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def to_modes_of_parent(sys, ws, i):
     """Add M and f of body i to the modes of its parent (F22). Needs all of M.
 
@@ -262,7 +262,7 @@ def forward(sys, ws, delta):
             modes_forward(sys, ws, i, ws.da[i], delta)
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def modes_forward(sys, ws, i, a, delta):
     """Elastic rates of body i from the acceleration `a` before its modes (F23). Writes: delta; a."""
     nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]

@@ -44,7 +44,7 @@ def residuals(sys, ws, pos, vel, acc):
             effort_on_cut(sys, ws, sys.ent_p[e], e, -ws.tau_coord[c])
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def effort_on_cut(sys, ws, m, e, tau):
     """Effort tau on the coordinate of a cut joint, as a wrench on marker m's body (F19). Writes: f, tau."""
     i, q, ent = sys.mark_body[m], sys.ent_q[e], ws.ent[e]
@@ -79,7 +79,7 @@ def effort_on_cut(sys, ws, m, e, tau):
         )  # fmt: skip
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def rigid_residual(sys, ws, i):
     """Rigid rows of body i: inertia turned to ground axes, residual force (F12).
 
@@ -120,7 +120,7 @@ def turn(R, x, y, z):
     return R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def elastic_residual(sys, ws, i, pos, vel, acc):
     """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
     R, f, a = ws.R, ws.f[i], ws.a[i]

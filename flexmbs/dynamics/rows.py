@@ -4,7 +4,7 @@ from flexmbs._jit import kernel
 from flexmbs.expressions import evaluate
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def coordinates(sys, ws, pos, vel):
     """Joint coordinates and their rates, of the tree and of cut joints. Writes: coord_x, coord_v."""
     for c in range(sys.coord_pos.shape[0]):
@@ -47,7 +47,7 @@ def rows(sys, ws, t, acc):
         ws.g[r], ws.g_dot[r], ws.g_ddot[r] = g, g_dot, g_ddot
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def expression_row(sys, ws, r, t):
     """Expression of row r: derivatives by its coordinates, then value and rates along the motion.
 
@@ -71,7 +71,7 @@ def expression_row(sys, ws, r, t):
     x[1, :] = 0.0
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def slope(sys, ws, k, c):
     """Derivative of row expression k by joint coordinate c."""
     x = ws.slots

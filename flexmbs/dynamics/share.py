@@ -44,7 +44,7 @@ def share_forces(sys, ws, length):
             ws.row_force[r] += y[a] * ws.null[a, r]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def least_energy(sys, ws, n, length):
     """From least squares to least energy; what the energy leaves open stays with the squares.
 
@@ -90,13 +90,13 @@ def least_energy(sys, ws, n, length):
         y[a] += d[a]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def inverse_root(x):
     """1 / sqrt(x); 0 of what loads no joint."""
     return 1.0 / math.sqrt(x) if x > 0.0 else 0.0
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def eigenvectors(B, V, n):
     """Eigenvalues of a symmetric matrix by Jacobi's rotations. Writes: B (its diagonal), V."""
     for a in range(n):
@@ -115,7 +115,7 @@ def eigenvectors(B, V, n):
             break
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def rotate(B, V, n, a, b):
     """One rotation that makes B[a, b] zero. Writes: B, V."""
     w = 0.5 * (B[b, b] - B[a, a]) / B[a, b]
@@ -134,7 +134,7 @@ def rotate(B, V, n, a, b):
         V[k, a], V[k, b] = c * x - s * z, s * x + c * z
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def gradient(sys, ws, n, level, length, A):
     """Squares or energy of the joint forces with null_y of self-stress. Writes: A, null_d, null_v."""
     d, v, y = ws.null_d, ws.null_v, ws.null_y
@@ -156,7 +156,7 @@ def gradient(sys, ws, n, level, length, A):
             A[a, b] = s
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def weigh(sys, ws, j, level, length, wrench, k, out):
     """Wrench of joint j, from place k on, in the metric of a level. Writes: its six numbers of out."""
     for row in range(6):
@@ -170,7 +170,7 @@ def weigh(sys, ws, j, level, length, wrench, k, out):
             out[6 * j + row] = math.sqrt(sys.joint_soft[j, row]) * s
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def solve_symmetric(A, y, n):
     """L D L^T solution with the lower triangle of A; what loads no joint gets nothing. Writes: A, y."""
     for a in range(n):

@@ -13,7 +13,7 @@ from flexmbs._jit import kernel
 from flexmbs.ffrf.marker import jacobian_coefficients, rotation_bias
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def path_rows(knots, first, last, coef, start, line, n, place, width, rows, o):
     """Rows of a travelling marker with two rates (F18a).
 
@@ -47,7 +47,7 @@ def path_rows(knots, first, last, coef, start, line, n, place, width, rows, o):
         rows[o + 2 * width + c] = slope * s2 + curve * s1 * s1
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def travelling_terms(m, nf, q, iq, q_dot, iv, theta, rows, o, R, i, out):
     """Add to `out` of `marker_velocity` what the changing rows do (F18a), save x_dot and x_ddot.
 

@@ -21,6 +21,15 @@ def set_scales(opt, scr, y, y1, f, h):
 
 
 @kernel(inline=True)
+def nought(x):
+    """0, or NaN when something in x is not finite."""
+    s = 0.0
+    for i in range(x.size):
+        s += 0.0 * x[i]
+    return s
+
+
+@kernel(inline=True)
 def error_norm(opt, scr, e):
     """Largest |e_i| / (atol + rtol scale_i); NaN when an error is NaN."""
     norm = 0.0

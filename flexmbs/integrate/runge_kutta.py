@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.control import error_norm, set_scales
+from flexmbs.integrate.control import error_norm, nought, set_scales
 from flexmbs.integrate.memory import EVALUATIONS, STEP_PASSES
 
 
@@ -43,6 +43,15 @@ def stages(rates, nearness, data, tab, t, h, y, f, K, y_try, y1, out, near):
     return 0
 
 
+@kernel(inline=True)
+def has_weights(tab):
+    """Whether the method estimates its error from its stages."""
+    for j in range(tab.E.shape[1]):
+        if tab.E[0, j] != 0.0:
+            return True
+    return False
+
+
 @kernel(lean=True, apart=True)
 def explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h):
     """A step of size h from the memory, and its error norm. Writes: scr.K, scr.y1, scr.near.
@@ -52,7 +61,7 @@ def explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h):
     y, f = mem.y, mem.f
     size = y.size
     n = tab.n_stages
-    halves = opt.step == 0.0 and not tab.E[0].any()
+    halves = opt.step == 0.0 and not has_weights(tab)
     out, near = scr.closure, scr.near
     status = stages(rates, nearness, data, tab, t, h, y, f, scr.K, scr.y_try, scr.y1, out, near)
     mem.count[EVALUATIONS] += n
@@ -66,7 +75,7 @@ def explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h):
         if status != 0:
             return status, np.nan
     if opt.step > 0.0 and opt.explicit == 1:
-        return 0, 0.0 * scr.y1.sum()
+        return 0, nought(scr.y1)
     for i in range(size):
         scr.err[i] = 0.0
         scr.y_half[i] = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.control import error_norm, set_scales
+from flexmbs.integrate.control import error_norm, nought, set_scales
 from flexmbs.integrate.implicit_step import (
     NO_CONVERGENCE,
     coefficients,
@@ -85,7 +85,7 @@ def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, s
         scr.f_end[offset + opt.n_aux + k] = 0.0
     for k in range(opt.n_aux):
         scr.f_end[offset + k] = scr.aux_dot[k]
-    err = 0.0 * scr.y1.sum()
+    err = nought(scr.y1)
     if opt.step == 0.0:
         err = implicit_error(shifted, data, opt, mem, scr, t, h)
         own = own_error(opt, mem, scr, h)
@@ -135,7 +135,7 @@ def restart(rates, project, data, opt, mem, scr, h):
         mem.acc[j] = mem.a[j]
     mem.count[HISTORY] = 0
     mem.real[ERR_OLD] = 0.0
-    if status == 0 and not np.isfinite(mem.f.sum()):
+    if status == 0 and np.isnan(nought(mem.f)):
         status = NOT_EVALUATED
     return status
 

@@ -8,7 +8,7 @@ from flexmbs._jit import kernel
 KINETIC, GRAVITY, STRAIN, DAMPING_POWER = range(4)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def energies(sys, ws, pos, vel, out):
     """Energies of all bodies. Needs the velocity stage and masses. Writes: out (n_bodies + 1, 4).
 
@@ -21,7 +21,7 @@ def energies(sys, ws, pos, vel, out):
         elastic_energies(sys, ws, i, pos, vel, out)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def rigid_energies(sys, ws, i, out):
     """Kinetic energy of the rigid rows, and gravity (F12, F15). Writes: kinetic, gravity of out[i]."""
     R, v, o, b = ws.R[i], ws.v[i], ws.body_out, 15 * i
@@ -45,7 +45,7 @@ def rigid_energies(sys, ws, i, out):
     out[i, 0], out[i, 1], out[i, 2], out[i, 3] = kinetic, gravity, 0.0, 0.0
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def elastic_energies(sys, ws, i, pos, vel, out):
     """What the modes add (F9, F12, F14). Writes: out[i]."""
     R, v, nf, o = ws.R[i], ws.v[i], sys.nf[i], sys.o_K[i]

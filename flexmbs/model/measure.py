@@ -41,7 +41,7 @@ class SensorTables(NamedTuple):
     ref: Ints
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def measure(sensors, sys, ws, out):
     """All sensors of places. Needs the velocity stage with the accelerations of the solution. Writes: out."""
     for s in range(sensors.kind.shape[0]):
@@ -57,7 +57,7 @@ def measure(sensors, sys, ws, out):
                 out[3 * s + c] = relative_component(ws, kind, a, b, c)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def relative_acceleration(ws, a, b, c):
     """Component c of the acceleration of marker a as seen in the axes of marker b, and resolved there."""
     x, y, z = (

@@ -52,7 +52,7 @@ def branch(system: Any, n_aux: int, scale: Floats) -> Branch:
     )  # fmt: skip
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def is_near(data):
     """Whether a factorisation since ws.near was set stood close to a change point."""
     return data.ws.near[0] < NEAR * data.branch.least[0]

@@ -9,7 +9,7 @@ from flexmbs.simulate.rheonomic import rheonomic_power
 N_QUAD = 2  # integrals at the end of aux: work, dissipated energy
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def take_held(data, y):
     """Turn counters of the state into the workspace. Writes: ws.beta_ref."""
     first = data.size[0] + data.size[1] + data.size[2] + 2
@@ -17,7 +17,7 @@ def take_held(data, y):
         data.ws.beta_ref[k] = y[first + k]
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def rates_of_aux(data, vel, aux, aux_dot):
     """Rates of own states, then powers of work and dissipation (F14); held values stay. Writes: aux_dot."""
     n = data.size[2]
@@ -41,7 +41,7 @@ def given_rates_of_aux(data, vel, aux, aux_dot):
     rates_of_aux(data, vel, aux, aux_dot)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def modal_loss(sys, i, vel):
     """Power that the damping of the modes of body i takes: q_dot^T D_ff q_dot (F14)."""
     nf, first = sys.nf[i], sys.o_qd[i]
@@ -54,7 +54,7 @@ def modal_loss(sys, i, vel):
     return total
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def efforts(data, t, pos, vel, aux, acc):
     """Efforts of drives at the accelerations that a pass has found. Writes: ws.effort."""
     for r in range(data.ws.lam.shape[0]):

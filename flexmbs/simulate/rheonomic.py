@@ -10,7 +10,7 @@ from flexmbs._jit import kernel
 from flexmbs.dynamics.rows import slope
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def rheonomic_power(sys, ws, vel):
     """Power of the time in rows, save that of drives, and in travelling frames: -lam^T gbar (F18a, F27).
 
@@ -35,7 +35,7 @@ def rheonomic_power(sys, ws, vel):
     return total
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def body_travel_power(sys, ws, vel, i, m):
     """Power of the joint wrench of body i on the way of marker m."""
     if m < 0 or sys.mark_travel[m] < 0:
@@ -47,7 +47,7 @@ def body_travel_power(sys, ws, vel, i, m):
     return f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + nx * w[0] + ny * w[1] + nz * w[2]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def travel_power(sys, ws, vel, m, q, f):
     """Power of a wrench at the origin of marker q on the way of marker m."""
     if sys.mark_travel[m] < 0:
@@ -62,7 +62,7 @@ def travel_power(sys, ws, vel, m, q, f):
     return f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + nx * w[0] + ny * w[1] + nz * w[2]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def way_rate(sys, ws, vel, m):
     """Velocity of a travelling marker against the material under it, ground axes (F18a)."""
     rel = ws.mark_rel[m]

@@ -92,7 +92,7 @@ def report(data, more, t, y, row):
             p = put(row, p, ws.mark_R[more.frames[k], c])
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def put(row, p, values):
     """Copy values into row from place p on; returns the place behind them. Writes: row."""
     for k in range(values.shape[0]):
@@ -100,7 +100,7 @@ def put(row, p, values):
     return p + values.shape[0]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def body_row(sys, ws, vel, energy, i, p, row):
     """Pose, twist, acceleration, energies and momenta of body i, ground axes. Writes: row."""
     w, x, y, z = relative_quaternion(ws.R, i, -1)
@@ -115,7 +115,7 @@ def body_row(sys, ws, vel, energy, i, p, row):
     momenta(sys, ws, vel, i, p + 23, row)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def momenta(sys, ws, vel, i, p, row):
     """Momentum, angular momentum about the origin of ground, m r_com: from M v_hat (F12). Writes: row."""
     R, v, o, b = ws.R[i], ws.v[i], ws.body_out, 15 * i
@@ -152,7 +152,7 @@ def momenta(sys, ws, vel, i, p, row):
     row[p + 5] += r[0] * row[p + 1] - r[1] * row[p]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def ball_row(ws, P, Q, p, row):
     """Rotation in a cut joint with a ball: quaternion, angular velocity in Q, its rate. Writes: row."""
     w, x, y, z = relative_quaternion(ws.mark_R, Q, P)

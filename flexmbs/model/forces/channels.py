@@ -30,13 +30,13 @@ from flexmbs.model.forces.tables import (
 )
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def set_time(laws, lw, t):
     """The time and its rates in their slot. Writes: x, x_dot, x_ddot of slot 0."""
     lw.x[SLOT_T], lw.x_dot[SLOT_T], lw.x_ddot[SLOT_T] = t, 1.0, 0.0
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def drives(laws, lw, ws, t, aux):
     """Prescribed coordinates and travelling markers at time t (F19). Writes: ws.drive_*, ws.travel."""
     set_time(laws, lw, t)
@@ -56,7 +56,7 @@ def drives(laws, lw, ws, t, aux):
                 ws.travel[m, k, c] = lw.result[k]
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def fill_slots(laws, lw, sys, ws, t, pos, vel, aux):
     """All channels that expressions use. Needs the velocity stage and coord_x, coord_v. Writes: x."""
     set_time(laws, lw, t)
@@ -94,7 +94,7 @@ def elastic_displacement(sys, ws, m, c):
     return ws.mark_u[m, c] - place
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def relative_component(ws, kind, a, b, c):
     """Component c of place, velocity or angular velocity of marker a seen from marker b, in axes of b.
 
@@ -171,7 +171,7 @@ def rotation_vector(w, x, y, z):
     return factor * x, factor * y, factor * z
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def turn_component(ws, kind, a, b, c):
     """Component of a quaternion (c = 0 ... 3) or of a rotation vector (c = 0 ... 2)."""
     w, x, y, z = relative_quaternion(ws.mark_R, a, -1 if kind == MARK_QUAT else b)
@@ -185,7 +185,7 @@ def turn_component(ws, kind, a, b, c):
     return y if c == 2 else z
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def fill_values(laws, lw):
     """Numbers that expressions and Python functions give. Needs the slots. Writes: value."""
     for k in range(laws.dyn_value.shape[0]):
@@ -201,7 +201,7 @@ def fill_values(laws, lw):
         lw.value[laws.py_value[k]] = lw.returned[0]
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def state_rates(laws, lw, aux, aux_dot):
     """Rates of the own states and of the integrals of drives. Needs the slots. Writes: aux_dot."""
     for k in range(laws.state_expr.shape[0]):
@@ -218,7 +218,7 @@ def state_rates(laws, lw, aux, aux_dot):
             aux_dot[k] = lw.result[0]
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def switches(laws, lw, out):
     """Functions whose zeros are where laws jump, or their slopes. Needs applied_forces. Writes: out."""
     for k in range(laws.switch_expr.shape[0]):
@@ -229,7 +229,7 @@ def switches(laws, lw, out):
         out[k] = lw.result[0]
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def friction_loads(laws, lw, sys, ws):
     """Forces that press on joints with friction by a coefficient, from ws.reaction. Writes: load_of.
 
@@ -250,7 +250,7 @@ def friction_loads(laws, lw, sys, ws):
     return change
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def free_expressions(laws, lw, out):
     """Expressions of sensors, `until` and switching functions. Needs the slots. Writes: out."""
     for k in range(laws.free_expr.shape[0]):

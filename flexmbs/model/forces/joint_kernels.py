@@ -17,7 +17,7 @@ from flexmbs.model.forces.tables import (
 )
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def local_law(laws, lw, k, x, v):
     """Local expression k at (x, v): value, slope by x, slope by v. Writes: slots x and v."""
     lw.x[SLOT_X], lw.x[SLOT_V] = x, v
@@ -51,7 +51,7 @@ def stop(depth, rate, stiffness, damping):
     return push, stiffness, damping
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def effort(laws, lw, k, x, v):
     """Effort of law k on its coordinate x with rate v.
 

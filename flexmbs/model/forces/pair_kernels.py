@@ -24,7 +24,7 @@ from flexmbs.model.forces.tables import (
 from flexmbs.model.forces.wrench import add_wrench
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def span(laws, lw, sys, ws, vel, k):
     """Spring and damper along the line from P to Q, or a tension by expression. Writes: f_app, out[k]."""
     p, q, o, n, out = laws.mark_p[k], laws.mark_q[k], lw.value, laws.first[k], lw.out[k]
@@ -80,7 +80,7 @@ def to_axes(R, m, x, y, z):
     )
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def deflection(ws, p, q, out):
     """Deflection of Q against P in axes of P and its rate. Writes: out = [d, phi, d_dot, phi_dot]."""
     x, y, z = (
@@ -106,7 +106,7 @@ def deflection(ws, p, q, out):
     out[11] = w - 0.5 * c + e * (x * b - y * a)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def bushing(laws, lw, sys, ws, vel, k):
     """Six springs and dampers on the deflection of Q against P. Writes: f_app, out[k], wrench."""
     p, q, o, n, out, d = laws.mark_p[k], laws.mark_q[k], lw.value, laws.first[k], lw.out[k], lw.wrench

@@ -22,7 +22,7 @@ OFF = -1.0
 DIRECTIONS = {SPAN: 1, SPAN_LAW: 1, BUSHING: 6}
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def stiff_rows(laws, lw, sys, ws, gh, bh):
     """Directions and compliances of all rows (F45). Needs applied_forces. Writes: ent of the rows, soft."""
     for s in range(laws.stiff_row.shape[0]):
@@ -39,7 +39,7 @@ def stiff_rows(laws, lw, sys, ws, gh, bh):
         direction(laws, lw, ws, k, c, ws.ent[laws.stiff_entry[s]])
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def direction(laws, lw, ws, k, c, ent):
     """Unit force and moment on Q of direction c of law k, ground axes. Writes: ent."""
     p, q = laws.mark_p[k], laws.mark_q[k]

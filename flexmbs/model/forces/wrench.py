@@ -5,7 +5,7 @@ from __future__ import annotations
 from flexmbs._jit import kernel
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def add_wrench(sys, ws, vel, m, fx, fy, fz, nx, ny, nz):
     """Add a force and a moment about the origin of marker m, ground axes, to its body (F16).
 
@@ -34,7 +34,7 @@ def add_wrench(sys, ws, vel, m, fx, fy, fz, nx, ny, nz):
     return power
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def add_modal_load(sys, ws, pos, vel, i, load, o, factor):
     """Add `factor` times a load that is fixed in body i: force, moment, moment by mode, modal (F16).
 

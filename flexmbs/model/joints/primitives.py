@@ -101,7 +101,7 @@ def ball_columns(a, sign, H, k):
         H[k + c, 3], H[k + c, 4], H[k + c, 5] = sign * x, sign * y, sign * z
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def joint_pose(sys, ws, i, pos):
     """Run the joint of body i from marker P to Q (F19).
 
@@ -134,7 +134,7 @@ def joint_pose(sys, ws, i, pos):
     return x, y, z, R
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def joint_columns(sys, ws, i):
     """Columns of C_i for the speeds of the joint, at the origin of body i (F20).
 
@@ -159,7 +159,7 @@ def joint_columns(sys, ws, i):
             H[v, 3], H[v, 4], H[v, 5] = turn * ex, turn * ey, turn * ez
 
 
-@kernel(lean=True, inner=True, inline=True)
+@kernel(lean=True, inline=True)
 def joint_motion(sys, ws, i, vel, acc):
     """Velocity and acceleration of the outer marker of joint i from those of the inner one (F20).
 

@@ -13,7 +13,7 @@ OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 
 STIFF = 8
 
 
-@kernel(lean=True, inner=True, apart=True)
+@kernel(lean=True, apart=True)
 def relations(sys, ws):
     """Values, rates, second rates and forces of all relations (F19).
 
@@ -100,7 +100,7 @@ def difference(x, p, q, o):
     return x[q, o] - x[p, o], x[q, o + 1] - x[p, o + 1], x[q, o + 2] - x[p, o + 2]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def offset(sys, ws, e, a):
     """Component a in P of the place of Q."""
     p, q, out = sys.ent_p[e], sys.ent_q[e], ws.ent[e]
@@ -117,7 +117,7 @@ def offset(sys, ws, e, a):
     out[5] += n[2]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def square(sys, ws, e, a, b, sign):
     """Cosine between axis a of P and axis b of Q, times a sign."""
     p, q, out = sys.ent_p[e], sys.ent_q[e], ws.ent[e]
@@ -134,7 +134,7 @@ def square(sys, ws, e, a, b, sign):
     out[8] += sign * m[2]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def distance(sys, ws, e, scale):
     """Half the square of the distance by a length: its multiplier is a force along the line."""
     p, q, out = sys.ent_p[e], sys.ent_q[e], ws.ent[e]
@@ -145,7 +145,7 @@ def distance(sys, ws, e, scale):
     out[3], out[4], out[5] = d[0] / scale, d[1] / scale, d[2] / scale
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def turning(sys, ws, e, k, of_p, factor):
     """Rate of turning about axis k of P (or of Q), times a factor; the angle itself comes from elsewhere."""
     p, q, out = sys.ent_p[e], sys.ent_q[e], ws.ent[e]

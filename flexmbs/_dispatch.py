@@ -1,0 +1,167 @@
+"""How kernels are compiled, kept and put together: numba's dispatcher, for hundreds of small kernels.
+
+Three things keep the first start below a minute and every other one below a second. A kernel that only
+kernels call gets no ways in from Python, a third of the cost of a small one. The types of operators are
+worked out once for all kernels that are compiled together, half of the rest. And what is loaded from disk
+does without numba's tables of types and operations, 0.15 s of a start.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding
+import numba
+from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.runtime import rtsys
+from numba.core.sigutils import normalize_signature
+
+__all__ = ["Apart", "Linked", "Stored"]
+
+
+def _has_entry(cres: Any) -> bool:
+    """Whether Python can call what was compiled."""
+    return bool(cres.library.get_pointer_to_function(cres.fndesc.llvm_cpython_wrapper_name))
+
+
+class Stored(FunctionCache):  # type: ignore[misc]
+    """numba's cache; to load needs the runtime alone, to compile brings the tables up to date itself."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)
+            return found if found is None or Linked.depth > 1 or _has_entry(found) else None
+
+
+@contextmanager
+def _remembered_types() -> Iterator[None]:
+    """Work out the type of an operator once for each set of arguments, not at every place where it stands.
+
+    Overloads of numba that are kernels themselves stay out: they depend on the options of the caller.
+    """
+    context = cpu_target.typing_context
+    resolve = context.resolve_function_type
+    known: dict[tuple[Any, Any], Any] = {}
+
+    def remembered(function: Any, args: Any, kws: Any) -> Any:
+        if kws or isinstance(function, str):  # constant subscripts are values, not types
+            return resolve(function, args, kws)
+        found = known.get((function, args))
+        if found is None:
+            found = resolve(function, args, kws)
+            kind = context._lookup_global(function) or function
+            is_builtin = found is not None and isinstance(kind, numba.types.Function)
+            if is_builtin and kind.get_impl_key(found) is kind.typing_key:
+                known[function, args] = found
+        return found
+
+    context.resolve_function_type = remembered
+    try:
+        yield
+    finally:
+        del context.resolve_function_type
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Do not look for garbage: the compiler makes millions of objects and hardly any, a tenth of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class Linked(CPUDispatcher):  # type: ignore[misc]
+    """A kernel that callers contain; it remembers the kernels apart that it jumps to."""
+
+    depth = 0  # of kernels that are compiled or loaded for one another; the first of them is for Python
+    without_entry: list[Any] = []  # compiled code that has been called stays
+
+    def compile(self, sig: Any) -> Any:
+        with global_compiler_lock:
+            if Linked.depth:
+                return self._compile_below(sig)
+            args = tuple(normalize_signature(sig)[0])
+            known = self.overloads.get(args)
+            if known is not None and not _has_entry(known):
+                Linked.without_entry.append(self.overloads.pop(args))
+            with _no_collections(), _remembered_types():
+                return self._compile_below(sig)
+
+    def _compile_below(self, sig: Any) -> Any:
+        options = self.targetoptions
+        options["no_cpython_wrapper"] = options["no_cfunc_wrapper"] = Linked.depth > 0
+        Linked.depth += 1
+        try:
+            return super().compile(sig)
+        finally:
+            Linked.depth -= 1
+
+    def add_overload(self, cres: Any) -> None:
+        # numba keeps this list with what it stores, but forgets it when it loads a kernel into another
+        needs = [item for item in cres.reload_init or () if not isinstance(item, _Symbols)]
+        cres.library._reload_init.update(needs)
+        if _has_entry(cres):
+            super().add_overload(cres)
+        else:  # a call from Python must not find it
+            self.overloads[tuple(cres.signature.args)] = cres
+
+
+class Apart(Linked):
+    """A kernel of its own: what callers link is empty, and they find it by the name of its symbol."""
+
+    def add_overload(self, cres: Any) -> None:
+        library, symbol = cres.library, cres.fndesc.llvm_func_name
+        is_new = cres.metadata is not None  # compiled now, not loaded
+        if is_new:
+            names = tuple(item.name for item in library.get_defined_functions())
+            cres.reload_init.insert(0, _Symbols(names))
+        super().add_overload(cres)
+        llvmlite.binding.add_symbol(symbol, library.get_pointer_to_function(symbol))
+        library._shared_module = llvmlite.binding.parse_assembly("")
+        library._reload_init.add(
+            _Load(self.py_func.__module__, self.py_func.__name__, tuple(cres.signature.args), symbol)
+        )
+
+
+@dataclass(frozen=True)
+class _Symbols:
+    """Stored with a kernel apart and called before it is loaded: the symbols that its code defines."""
+
+    names: tuple[str, ...]
+
+    def __call__(self) -> None:
+        cpu_target.target_context.codegen()._engine._defined_symbols.update(self.names)
+
+
+@dataclass(frozen=True)
+class _Load:
+    """Stored with a compiled kernel and called before it is loaded: makes a kernel apart ready."""
+
+    module: str
+    name: str
+    types: tuple[Any, ...]
+    symbol: str
+
+    def __call__(self) -> None:
+        module = sys.modules.get(self.module) or importlib.import_module(self.module)
+        found = getattr(module, self.name)
+        if self.types not in found.overloads:
+            found.compile(self.types)
+        cres = found.overloads[self.types]
+        # another process may have compiled it again, under another name
+        own = cres.fndesc.llvm_func_name
+        if own != self.symbol:
+            llvmlite.binding.add_symbol(self.symbol, cres.library.get_pointer_to_function(own))
