@@ -81,6 +81,9 @@ def check(case: Case, progress: Progress | None = None) -> Check:
     _warn_redundancy(counts, case, len(system.model.drives), problems)
     _warn_start(case, system, state, problems)
     _warn_bodies(case, system, state, problems)
+    for name, part in system.model.couplings.items():
+        for text in part.warnings(system.model):
+            problems.warn("cam.pressure_angle", f"couplings.{name}", text)
     report.warnings = problems.items
     return report
 

@@ -151,6 +151,10 @@ def _check(case: Case, path: Any, law: Expression, paths: list[str], problems: D
 
 _BODY = "position velocity acceleration angular_velocity angular_acceleration quaternion applied"
 _JOINT = "position velocity acceleration reaction_force reaction_moment"
+_COUPLING = (
+    "force power tangential_force radial_force axial_force normal_force pressure_angle contact_force "
+    "contact_point"
+)
 _LINEAR = (
     "eigenvalues frequency_hz damping_ratio whirl shapes A B C D response.H "
     "campbell.frequency_hz campbell.damping_ratio campbell.whirl campbell.eigenvalues"
@@ -167,7 +171,7 @@ def result_paths(model: Model, case: Case) -> Iterator[str]:
     for name in model.joints:
         yield from (f"joints.{name}.{word}" for word in _JOINT.split())
     for name in model.couplings:
-        yield from (f"couplings.{name}.{word}" for word in ("force", "tangential_force"))
+        yield from (f"couplings.{name}.{word}" for word in _COUPLING.split())
     yield from (f"drives.{name}.effort" for name in model.drives)
     for name in model.forces:
         yield from (f"forces.{name}.{word}" for word in "force moment length rate value".split())

@@ -16,6 +16,7 @@ _FRAMES = [
     ("forces", "on"),
     ("forces", "from"),
     ("forces", "to"),
+    ("couplings", "at"),
     ("sensors", "on"),
     ("sensors", "relative_to"),
 ]

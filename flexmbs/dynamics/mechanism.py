@@ -25,6 +25,7 @@ from flexmbs.expressions import Expression
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
 from flexmbs.model.bodies import FlexibleBody, RigidBody
+from flexmbs.model.couplings.ends import load_of
 from flexmbs.model.model import Model
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System, build_system
@@ -220,6 +221,9 @@ def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:
         if name in system.model.joints:
             x, v, a = joint_coordinates(evaluator, state, acc, place)
             joints[name] = JointMotion(x, v, a, ws.reaction[j, :3].copy(), ws.reaction[j, 3:].copy())
+    for name, added in loads_of_touches(evaluator):
+        joints[name].reaction_force += added[:3]
+        joints[name].reaction_moment += added[3:]
     couplings = {
         g.name: float(ws.row_force[g.rows[0].number]) * g.rows[0].scale
         for g in system.groups
@@ -227,6 +231,28 @@ def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:
     }
     drives = {name: float(ws.effort[d]) for d, name in enumerate(system.model.drives)}
     return Motion(state.t, bodies, joints, couplings, drives, acc)
+
+
+def loads_of_touches(evaluator: Evaluator) -> list[tuple[str, Array]]:
+    """What teeth and cams put on the joints of their parts beyond the effort of the law, ground axes."""
+    system, ws, found = evaluator.system, evaluator.ws, []
+    for group in system.groups:
+        part = system.model.couplings.get(group.name) if group.kind == "coupling" else None
+        touching = None if part is None else part.touching(system.model)
+        if touching is None:
+            continue
+        y = np.zeros(1)
+        if touching.follows:
+            y = ws.coord_x[[system.joints[touching.follows].coordinates[0].number]]
+        touch, holder = (
+            touching.at(ws.row_force[[group.rows[0].number]], y),
+            system.bodies.index(touching.holder),
+        )
+        force, point = touch.force @ ws.R[holder].T, ws.r[holder] + touch.point @ ws.R[holder].T
+        for item in touching.path:
+            i = system.bodies.index(item.Q.body)
+            found.append((item.joint, load_of(item, force, point, ws.r[i] + ws.R[i] @ item.Q.pos)[0]))
+    return found
 
 
 def joint_coordinates(

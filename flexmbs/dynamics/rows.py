@@ -20,7 +20,7 @@ def rows(sys, ws, t, acc):
     """Constraint rows with their rates (F27). Needs relations and coordinates.
 
     g_ddot belongs to the accelerations `acc` of the velocity stage. Writes: g, g_dot, g_ddot, rowent_c,
-    rowdof_c.
+    rowdof_c, gap.
     """
     for r in range(sys.row_law.shape[0]):
         g, g_dot, g_ddot = -sys.row_const[r], 0.0, 0.0
@@ -44,6 +44,10 @@ def rows(sys, ws, t, acc):
                 ws.rowdof_c[k] = c
                 g, g_dot = g + c * ws.coord_x[j], g_dot + c * ws.coord_v[j]
             g_ddot += ws.rowdof_c[k] * acc[sys.coord_vel[j]]
+        if sys.row_side[r] != 0.0:
+            ws.gap[r] = sys.row_side[r] * g
+            if ws.soft[r] < 0.0:  # an open contact asks for nothing
+                g = g_dot = g_ddot = 0.0
         ws.g[r], ws.g_dot[r], ws.g_ddot[r] = g, g_dot, g_ddot
 
 

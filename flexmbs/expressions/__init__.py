@@ -8,7 +8,7 @@ Nothing is ever evaluated as Python. `evaluate` is the kernel: value and two tim
 """
 
 from flexmbs.expressions.channels import Channel, split_channel
-from flexmbs.expressions.files import confined, read_table, table_loader
+from flexmbs.expressions.files import confined, read_rows, read_table, table_loader
 from flexmbs.expressions.machine import evaluate
 from flexmbs.expressions.parser import FUNCTIONS, parse
 from flexmbs.expressions.switching import switching_functions
@@ -19,6 +19,8 @@ from flexmbs.expressions.tree import (
     Node,
     Spline,
     constant,
+    periodic_spline,
+    repeated,
     spline_through,
 )
 
@@ -36,7 +38,10 @@ __all__ = [
     "constant",
     "evaluate",
     "parse",
+    "periodic_spline",
+    "read_rows",
     "read_table",
+    "repeated",
     "spline_through",
     "split_channel",
     "switching_functions",

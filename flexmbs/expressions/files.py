@@ -35,6 +35,11 @@ def table_loader(folder: Path) -> Callable[[str], Spline]:
 
 def read_table(path: Path) -> Spline:
     """C2 spline through the first two columns of a CSV file; a first line with names is skipped."""
+    return _spline(path.name, read_rows(path))
+
+
+def read_rows(path: Path) -> np.ndarray:
+    """First two columns (n, 2) of a CSV file; a first line with names is skipped."""
     if path.stat().st_size > MAX_BYTES:
         raise ExpressionError(f'"{path.name}" is larger than {MAX_BYTES} bytes')
     try:
@@ -53,14 +58,15 @@ def read_table(path: Path) -> Spline:
             if rows or has_head:
                 raise ExpressionError(f'"{path.name}" line {number}: not two numbers') from None
             has_head = True
-    return _spline(path.name, np.array(rows).reshape(-1, 2))
+    found = np.array(rows, dtype=float).reshape(-1, 2)
+    if not np.isfinite(found).all():
+        raise ExpressionError(f'"{path.name}" holds numbers that are not finite')
+    return found
 
 
 def _spline(name: str, rows: np.ndarray) -> Spline:
     if len(rows) < 2:
         raise ExpressionError(f'"{name}" holds fewer than two points')
-    if not np.isfinite(rows).all():
-        raise ExpressionError(f'"{name}" holds numbers that are not finite')
     if not (np.diff(rows[:, 0]) > 0).all():
         first = int(np.argmax(np.diff(rows[:, 0]) <= 0))
         raise ExpressionError(f'"{name}": the first column must ascend; it does not after {rows[first, 0]:g}')

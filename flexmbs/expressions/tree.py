@@ -73,6 +73,24 @@ def spline_through(x: Array, y: Array) -> Spline:
     return Spline(np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(CubicSpline(x, y).c))
 
 
+def periodic_spline(x: Array, y: Array) -> Spline:
+    """Cubic spline of a function whose values, slopes and curvatures are the same at both ends."""
+    from scipy.interpolate import CubicSpline
+
+    y = np.append(y[:-1], y[0])
+    return Spline(
+        np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(CubicSpline(x, y, bc_type="periodic").c)
+    )
+
+
+def repeated(spline: Spline, name: str) -> Expression:
+    """A periodic spline as an expression of x, over all x."""
+    first, period = float(spline.x[0]), float(spline.x[-1] - spline.x[0])
+    start = Node("const", value=first)
+    turn = Node("mod", (Node("sub", (Node("name", text="x"), start)), Node("const", value=period)))
+    return Expression(name, Node("table", (Node("add", (turn, start)),), text=name), {name: spline})
+
+
 @dataclass(frozen=True)
 class Expression:
     """A checked expression. `tables` holds the splines of its `table(...)` calls by file name.

@@ -104,7 +104,7 @@ class Integrator:
         self.options = Options(
             int(chosen.tableau is not None), problem.n_pos, problem.n_vel, problem.n_aux, problem.n_held,
             control, problem.n_switch, float(settings.rtol), float(settings.atol), float(settings.step),
-            float(t_start), float(t_end), float(rho_inf), int(settings.until),
+            float(t_start), float(t_end), float(rho_inf), int(settings.until), problem.n_sided,
         )  # fmt: skip
         self.memory = mem.memory(problem, t_start, y0)
         self.scratch = mem.scratch(problem, self.tab)
@@ -129,6 +129,7 @@ class Integrator:
             declare(p.project, p.data, t, y, t, t, y),
             declare(p.switches, p.data, t, y, y),
             declare(p.nearness, p.data, y),
+            declare(p.turn, p.data, t, y, 0, y, y),
         )
         return prepare(run, *functions, *self._rest(0, 0.0))
 
@@ -165,6 +166,7 @@ class Integrator:
             p.project,
             p.switches,
             p.nearness,
+            p.turn,
             *self._rest(steps, float(t_pause)),
         )
         spent = time.perf_counter() - begun

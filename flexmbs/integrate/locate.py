@@ -21,9 +21,9 @@ def crossing(opt, mem, s_low, s):
 
 
 @kernel(inline=True)
-def update_sides(mem, scr):
+def update_sides(opt, mem, scr):
     """Sides of the switching functions after a step; zero keeps the side it came from. Writes: mem.sign."""
-    for k in range(mem.sign.size):
+    for k in range(mem.sign.size - opt.n_sided):
         if scr.s1[k] > 0.0:
             mem.sign[k] = 1.0
         elif scr.s1[k] < 0.0:
@@ -81,7 +81,7 @@ def locate(rates, shifted, increment, project, switches, nearness, data, opt, ta
 
 
 @kernel(lean=True, apart=True)
-def pass_event(rates, project, switches, data, opt, mem, scr, events):
+def pass_event(rates, project, switches, turn, data, opt, mem, scr, events):
     """Cross the located zero by an explicit step as short as the bracket. Writes: mem, events."""
     t, chosen = mem.real[T], mem.count[EVENT] - 1
     gap = mem.real[T_EVENT] - t
@@ -94,10 +94,13 @@ def pass_event(rates, project, switches, data, opt, mem, scr, events):
     status = project(data, mem.real[T], mem.y, 0.0, 0.0, scr.closure)
     if status == 0:
         status = switches(data, mem.real[T], mem.y, scr.s1)
+    if status == 0:
+        status = turn(data, mem.real[T], mem.y, chosen, scr.s1, scr.turned)
     if status != 0:
         return status
     quick = 1e-6 * (opt.t_end - opt.t_start)
-    for k in range(opt.n_switch):
+    record_turned(mem, scr, events)
+    for k in range(opt.n_switch - opt.n_sided):
         old = mem.sign[k]
         if k == chosen:
             mem.sign[k] = -old
@@ -113,3 +116,16 @@ def pass_event(rates, project, switches, data, opt, mem, scr, events):
                 mem.count[ENDED] = 1
     mem.count[EVENT] = 0
     return 0
+
+
+@kernel(inline=True)
+def record_turned(mem, scr, events):
+    """Events of the switching functions that changed the equations. Writes: events. Returns their number."""
+    count = 0
+    for k in range(scr.turned.size):
+        if scr.turned[k] != 0.0:
+            n = events.count[0]
+            events.t[n], events.index[n], events.direction[n] = mem.real[T], k, scr.turned[k]
+            events.count[0] += 1
+            count += 1
+    return count

@@ -6,7 +6,7 @@ from flexmbs._jit import kernel
 from flexmbs.integrate.change import find_change
 from flexmbs.integrate.control import next_step
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients
-from flexmbs.integrate.locate import locate, pass_event, update_sides
+from flexmbs.integrate.locate import locate, pass_event, record_turned, update_sides
 from flexmbs.integrate.memory import (
     AFTER_REJECT,
     CANNOT_START,
@@ -43,7 +43,7 @@ from flexmbs.integrate.step import attempt, first_size, inside, restart
 
 @kernel(lean=True, apart=True)
 def run(
-    rates, shifted, increment, project, switches, nearness,
+    rates, shifted, increment, project, switches, nearness, turn,
     data, opt, tab, mem, scr, times, out, events, n_steps, t_pause,
 ):  # fmt: skip
     """Integrate on from the memory until the end, `t_pause`, `n_steps` more steps, or a full buffer.
@@ -52,7 +52,7 @@ def run(
     a negative reason.
     """
     if mem.count[STARTED] == 0:
-        if start(rates, project, switches, nearness, data, opt, tab, mem, scr) != 0:
+        if start(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, events) != 0:
             return CANNOT_START
     steps = 0
     while True:
@@ -60,7 +60,7 @@ def run(
         if status != 0:
             return status
         if mem.count[PENDING] == 1:
-            status = move_on(rates, project, switches, data, opt, mem, scr, events)
+            status = move_on(rates, project, switches, turn, data, opt, mem, scr, events)
             if status != 0:
                 return status
             continue  # outputs that fall on the end of the step
@@ -77,8 +77,8 @@ def run(
 
 
 @kernel(lean=True, apart=True)
-def start(rates, project, switches, nearness, data, opt, tab, mem, scr):
-    """Consistent start, first step, sides of the switching functions. Writes: mem."""
+def start(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, events):
+    """Consistent start, first step, sides of the switching functions. Writes: mem, events."""
     status = restart(rates, project, data, opt, mem, scr, 0.0)
     if status != 0:
         return status
@@ -86,7 +86,13 @@ def start(rates, project, switches, nearness, data, opt, tab, mem, scr):
     mem.real[NEARNESS] = scr.closure[0]
     if opt.n_switch > 0:
         status = switches(data, mem.real[T], mem.y, scr.s1)
-        update_sides(mem, scr)
+        if status == 0:
+            status = turn(data, mem.real[T], mem.y, -1, scr.s1, scr.turned)
+        if status != 0:
+            return status
+        update_sides(opt, mem, scr)
+        if record_turned(mem, scr, events):
+            status = restart(rates, project, data, opt, mem, scr, 0.0)
     mem.real[H] = opt.step
     if opt.step == 0.0 and opt.t_end > mem.real[T]:
         mem.real[H] = first_size(rates, data, opt, tab, mem, scr)
@@ -230,7 +236,7 @@ def standing(project, data, opt, mem, scr):
 
 
 @kernel(lean=True, apart=True)
-def move_on(rates, project, switches, data, opt, mem, scr, events):
+def move_on(rates, project, switches, turn, data, opt, mem, scr, events):
     """The end of the accepted step becomes the state; an event there is passed. Writes: mem, events."""
     if mem.real[H_STEP] > 0.0:
         for k in range(opt.n_aux):
@@ -250,9 +256,9 @@ def move_on(rates, project, switches, data, opt, mem, scr, events):
     mem.count[DENSE] = 0
     if mem.count[EVENT] == 0:
         if opt.n_switch > 0:
-            update_sides(mem, scr)
+            update_sides(opt, mem, scr)
         return 0
-    status = pass_event(rates, project, switches, data, opt, mem, scr, events)
+    status = pass_event(rates, project, switches, turn, data, opt, mem, scr, events)
     if status == 0:
         status = restart(rates, project, data, opt, mem, scr, mem.real[H_LAST])
     return NOT_EVALUATED if status != 0 else 0

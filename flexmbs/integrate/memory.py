@@ -47,6 +47,7 @@ class Options(NamedTuple):
     t_end: float
     rho_inf: float
     until: int  # number of the switching function that ends the run, or -1
+    n_sided: int  # so many switching functions, the last ones, are positive on both sides of their zeros
 
 
 class Memory(NamedTuple):
@@ -93,6 +94,7 @@ class Scratch(NamedTuple):
     s0: Floats
     s1: Floats
     s2: Floats
+    turned: Floats
 
 
 class Samples(NamedTuple):
@@ -116,13 +118,14 @@ class Events(NamedTuple):
 def memory(problem: Problem, t: float, y: Floats) -> Memory:
     """Memory at the start of a run."""
     n_vel, n_switch = problem.n_vel, problem.n_switch
+    sign = np.where(np.arange(n_switch) < n_switch - problem.n_sided, 0.0, 1.0)
     real = np.zeros(16)
     real[T] = real[T_LAST] = t
     real[NEARNESS] = real[LAST_NEARNESS] = np.inf
     return Memory(
         real, np.zeros(24, dtype=np.int64), np.array(y, dtype=float), np.zeros(problem.size),
         np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel), np.zeros(problem.n_aux),
-        np.zeros(n_switch), np.zeros(n_switch), np.full(n_switch, -np.inf),
+        sign, np.zeros(n_switch), np.full(n_switch, -np.inf),
     )  # fmt: skip
 
 
@@ -141,7 +144,7 @@ def scratch(problem: Problem, tab: Tableau) -> Scratch:
         full(size), full(size), full(size), full(size), full(size),
         full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(problem.n_aux),
         full(n_vel), full(n_vel), full(size), np.zeros(3), full(3 * tab.A.shape[0]),
-        full(n_switch), full(n_switch), full(n_switch),
+        full(n_switch), full(n_switch), full(n_switch), full(n_switch),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What an integrator sees of a system: a state vector and six functions."""
+"""What an integrator sees of a system: a state vector and seven functions."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ HOLD, SEEN = -1.0, -2.0
 def regular(data, out):
     """Nearness of equations whose constraints keep their rank everywhere. Writes: out."""
     out[0], out[1] = 1e300, 0.0
+    return 0
+
+
+@kernel(lean=True)
+def none_turned(data, t, y, chosen, s, turned):
+    """No switching function changes the equations. Writes: turned."""
+    for k in range(turned.shape[0]):
+        turned[k] = 0.0
     return 0
 
 
@@ -50,6 +58,12 @@ class Problem:
         out = [distance of the state that was evaluated last from a change point, about 1 far away; group of
         constraints concerned].
 
+    turn(data, t, y, chosen, s, turned)
+        At a zero of switching function `chosen` (-1: none, at the start): change the state where that
+        changes the equations. s are the switching functions, then those of the new state; turned[k] = 1, -1
+        or 2 where function k turned, else 0. The last `n_sided` functions are positive before and after they
+        turn.
+
     `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
     values that stay as they are during a step and are brought up to date by `project` (turn counters).
     `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for
@@ -70,6 +84,8 @@ class Problem:
     project: Function
     switches: Function
     nearness: Function = regular
+    turn: Function = none_turned
+    n_sided: int = 0
     n_held: int = 0
     n_free: int = 0
     n_switch: int = 0

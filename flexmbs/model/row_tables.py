@@ -94,6 +94,7 @@ def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str
         "row_law": ints(law),
         "row_expr": ints(expr),
         "row_const": floats(row.constant for row in _rows(groups)),
+        "row_side": floats(row.side for row in _rows(groups)),
         "rowent_start": ints(n_ent),
         "rowent": ints(e[0]),
         "rowent_coord": ints(e[1]),

@@ -47,7 +47,8 @@ class Row:
 
     `expression` sees the coordinates in `of`; their coefficients are then its derivatives.
     `constant_from_start`: the constant is what the row has at the start. `text` says what it locks.
-    `is_moment`: its multiplier is a moment; `scale` times it is what a coupling reports.
+    `is_moment`: its multiplier is a moment; `scale` times it is what a coupling reports. `side`: the sign
+    that its multiplier keeps, or the row lets go to that side; 0 where it always holds.
     `massless`: speed and body of a motion without inertia (F26a); the row then has no entries.
     """
 
@@ -62,6 +63,7 @@ class Row:
     constant_from_start: bool = False
     is_moment: bool = False
     scale: float = 1.0
+    side: float = 0.0
     massless: tuple[int, int] | None = None
     number: int = -1
 

@@ -280,7 +280,13 @@ def _groups(
 
 
 def _coupling_row(law: Any, joints: dict[str, JointPlace]) -> Row:
-    row = Row("law", expression=law.zero, constant_from_start=law.constant_from_start, scale=law.scale)
+    row = Row(
+        "law",
+        expression=law.zero,
+        constant_from_start=law.constant_from_start,
+        scale=law.scale,
+        side=law.side,
+    )
     for factor, joint, number in law.terms:
         c = joints[joint].coordinates[number]
         if c.entry is None:

@@ -119,6 +119,7 @@ class Tables(NamedTuple):
     row_law: Ints  # place in drive_x of what is subtracted (drive, length), or -1
     row_expr: Ints  # expression of joint coordinates that is added, or -1
     row_const: Floats  # constants; those taken at the start are written once, by the assembly
+    row_side: Floats  # sign that the multiplier keeps, 0 any: contacts that open
     rowent_start: Ints  # entries of row r: rowent[rowent_start[r] ... rowent_start[r + 1]]
     rowent: Ints
     rowent_coord: Ints  # joint coordinate by which an expression sees the entry, or -1: coefficient constant
@@ -215,6 +216,7 @@ class Workspace(NamedTuple):
     g: Floats  # (n_rows,) g, its rate, its second rate for the accelerations that were given
     g_dot: Floats
     g_ddot: Floats
+    gap: Floats  # (n_rows,) how far a contact is open, also while g is that of a closed one
     gcol: Annotated[Floats, 6]  # (..., 6)
     gcol_f: Floats
     e: Floats
@@ -228,7 +230,7 @@ class Workspace(NamedTuple):
     swap: Floats  # (n_rows,) scratch by place
     cap: Ints  # (n_groups,) most independent rows that a group may have
     near: Floats  # (2,) least pivot over its natural size since it was set, and its group (F28)
-    soft: Floats  # (n_rows,) compliance 1/kh of a row, 0 of a constraint, negative: the row is off (F45)
+    soft: Floats  # (n_rows,) compliance 1/kh of a row, 0 of a constraint; negative: the row is off (F45)
     rhs: Floats
     lam: Floats
     # outputs

@@ -46,7 +46,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         G=nan(6 * modes), U=nan(n_vel, 6), D=nan(n_vel), u=nan(n_vel), da=nan(bodies, 6), delta=nan(n_vel),
         f_p=nan(bodies, 6),
         ent=nan(n_ent, 10), rowent_c=nan(len(t.rowent)), rowdof_c=nan(len(t.rowdof_coord)),
-        g=nan(n_rows), g_dot=nan(n_rows), g_ddot=nan(n_rows),
+        g=nan(n_rows), g_dot=nan(n_rows), g_ddot=nan(n_rows), gap=nan(n_rows),
         gcol=nan(int(max([0, *(t.path_col + path)])), 6),
         gcol_f=nan(int(max([0, *(t.path_mode + path * t.nf[t.path_body])]))),
         e=nan(int((speeds[t.path_body] * path).sum())), S=nan(int(t.env_start[-1])), S_diag=nan(n_rows),

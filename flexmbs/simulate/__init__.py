@@ -16,6 +16,7 @@ from flexmbs.results import Item, Result, ResultWriter
 from flexmbs.simulate.analyses import SINGLE, is_followed, start_state
 from flexmbs.simulate.branch import watch as watch_branch
 from flexmbs.simulate.choose import Choice, choose
+from flexmbs.simulate.contact import check_contacts, open_contacts
 from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated
 from flexmbs.simulate.diagnose import explained
 from flexmbs.simulate.equations import equations, problem, state_vector
@@ -67,6 +68,7 @@ def simulate(
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes a minute or two")
     state = start_state(system, settings)
+    check_contacts(system, settings)
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
     settings = replace(settings, t_end=t_end)
     counts = counts_of(system, state)
@@ -142,8 +144,10 @@ def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tup
     """Motion by time integration; a single state is a run of no length."""
     equations_of_motion = problem(system)
     y0, t_start = state_vector(system, state), state.t
+    open_contacts(system, state, y0)
     watch_branch(equations_of_motion, t_start, y0, settings.t_end)
-    until = equations_of_motion.n_switch - 1 if len(equations_of_motion.data.free) else -1
+    data = equations_of_motion.data
+    until = len(data.laws.switch_expr) if len(data.free) else -1
     chosen = Settings(
         method=settings.method if settings.method != "auto" else "dopri5",
         rtol=settings.rtol,
@@ -179,7 +183,7 @@ def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings) -> S
     if settings.type != "dynamics":  # samples, not steps of time
         statistics |= {"steps": 0, "rejected": 0}
     every = settings.every or settings.t_end / 1000.0
-    warnings = watch.warnings(every) if settings.t_end > 0.0 else []
+    warnings = watch.warnings(every) if settings.t_end > 0.0 else watch.pulls()
     if statistics.get("chattering"):
         warnings.append(
             f"{statistics['chattering']} switching functions chatter; their zeros were located no more"

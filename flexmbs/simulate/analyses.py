@@ -85,9 +85,11 @@ def from_result(system: Any, state: State, path: Path) -> State:
     checkpoint = Result.load(path).checkpoint()
     y = np.atleast_1d(np.asarray(checkpoint["integrator"]["y"], dtype=float))
     n, m, k = system.n_pos, system.n_pos + system.n_vel, system.n_aux
-    if len(y) != m + k + 2 + len(state.turns):
-        what = f"has {len(y)} state values, this mechanism {m + k + 2 + len(state.turns)}"
+    last = m + k + 2 + len(state.turns)
+    wanted = last + int(np.count_nonzero(system.tables.row_side))
+    if len(y) != wanted:
+        what = f"has {len(y)} state values, this mechanism {wanted}"
         raise InputError(
             Diagnostic("analysis.start", str(path), what, "start from a result of this mechanism")
         )
-    return State(0.0, y[:n].copy(), y[n:m].copy(), y[m : m + k].copy(), y[m + k + 2 :].copy())
+    return State(0.0, y[:n].copy(), y[n:m].copy(), y[m : m + k].copy(), y[m + k + 2 : last].copy())

@@ -18,6 +18,7 @@ from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.simulate.branch import Branch, along, branch, follow, is_near
+from flexmbs.simulate.contact import Contacts, contacts, impact_begins, impact_ends, turned_by
 from flexmbs.simulate.powers import N_QUAD, efforts, given_rates_of_aux, rates_of_aux, take_held
 from flexmbs.simulate.rheonomic import follows_time
 
@@ -43,6 +44,7 @@ class Equations(NamedTuple):
     damped: Ints  # bodies whose modes are damped
     values: Floats  # values of all free expressions
     branch: Branch
+    contact: Contacts
 
 
 @kernel(lean=True, apart=True)
@@ -146,21 +148,89 @@ def project(data, t, y, bh, gh, out):
 
 @kernel(lean=True, apart=True)
 def switches(data, t, y, s):
-    """Switching functions: those of laws, then `until`. Writes: s."""
+    """Switching functions: those of laws, `until`, contacts. Writes: s. Returns a status."""
     n, m = data.size[0], data.size[0] + data.size[1]
     pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
     for k in range(data.acc.shape[0]):
         data.acc[k] = 0.0
-    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
-    applied_forces(data.laws, data.lw, data.sys, data.ws, t, pos, vel, aux)
+    if data.contact.row.shape[0] > 0:  # the force of a contact takes the accelerations
+        status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+        if status != 0:
+            return status
+    else:
+        evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+        applied_forces(data.laws, data.lw, data.sys, data.ws, t, pos, vel, aux)
     law_switches(data.laws, data.lw, s)
     first = data.laws.switch_expr.shape[0]
     if data.free.shape[0] > 0:
         free_expressions(data.laws, data.lw, data.values)
     for k in range(data.free.shape[0]):
         s[first + k] = data.values[data.free[k]]
+    first += data.free.shape[0]
+    for k in range(data.contact.row.shape[0]):
+        r = data.contact.row[k]
+        s[first + k] = data.sys.row_side[r] * data.ws.lam[r]
+        if data.ws.soft[r] < 0.0:  # open: closed again by a rounding below zero, not by one in it
+            s[first + k] = data.ws.gap[r] + data.tolerance[0]
     return 0
+
+
+@kernel(lean=True, apart=True)
+def turn(data, t, y, chosen, s, turned):
+    """Contacts that open or close at a zero of switching function `chosen`, and those that follow them.
+
+    A contact that closes is an inelastic impact: speeds are projected in the metric of M, which keeps the
+    momentum, and what is lost is dissipated (F44). Writes: y, s, turned. Returns a status.
+    """
+    n_contacts = data.contact.row.shape[0]
+    first = s.shape[0] - n_contacts
+    for k in range(turned.shape[0]):
+        turned[k] = 0.0
+    k, count = chosen - first, 0
+    while n_contacts > 0 and count <= 4 * n_contacts:
+        if k < 0:
+            for c in range(n_contacts):
+                if s[first + c] < 0.0 and k < 0:
+                    k = c
+        if k < 0:
+            return 0
+        status = turn_contact(data, t, y, k)
+        if status == 0:
+            status = switches(data, t, y, s)
+        if status != 0:
+            return status
+        turned[first + k] = turned_by(data, y, k, turned[first + k])
+        k, count = -1, count + 1
+    return 0
+
+
+@kernel(lean=True, apart=True)
+def turn_contact(data, t, y, k):
+    """Open contact k, or close it with an impact. Writes: y. Returns a status."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    place = m + data.size[2] + 2 + data.size[3] + k
+    if y[place] == 0.0:
+        y[place] = 1.0
+        return 0
+    at_rest(data, t, y)
+    impact_begins(data, y[:n], y[n:m])
+    y[place] = 0.0
+    status = project(data, t, y, 0.0, 0.0, data.contact.closure)
+    at_rest(data, t, y)
+    impact_ends(data, y[:n], y[n:m], y[m + data.size[2] :])
+    return status
+
+
+@kernel(lean=True, apart=True)
+def at_rest(data, t, y):
+    """Motion and inertia of a state, with no accelerations."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    take_held(data, y)
+    for k in range(data.acc.shape[0]):
+        data.acc[k] = 0.0
+    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc)
+    evaluate.masses(data.sys, data.ws, y[:n], y[n:m])
 
 
 def equations(system: System, evaluator: Any = None) -> Any:
@@ -185,6 +255,7 @@ def equations(system: System, evaluator: Any = None) -> Any:
             damped=integers(*damped_bodies(tables)),
             values=np.zeros(len(laws.free)),
             branch=branch(system, system.n_aux + N_QUAD, displacements(system)),
+            contact=contacts(system),
         )
     )
 
@@ -204,9 +275,10 @@ def damped_bodies(tables: Tables) -> list[int]:
 
 
 def problem(system: System) -> Problem:
-    """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turn counters].
+    """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turns, contacts].
 
-    Its switching functions are those of the laws, then the free expression `until` when there is one.
+    Its switching functions are those of the laws, then the free expression `until` when there is one, then
+    those of the contacts: the force while one is closed (0 in the state), the gap while it is open (1).
     """
     data = equations(system)
     return Problem(
@@ -214,16 +286,18 @@ def problem(system: System) -> Problem:
         n_pos=system.n_pos,
         n_vel=system.n_vel,
         n_aux=system.n_aux + N_QUAD,
-        n_held=int(data.size[3]),
+        n_held=int(data.size[3]) + len(data.contact.row),
         n_free=N_QUAD,
         closed=system.n_rows > 0,
-        n_switch=len(data.laws.switch_expr) + len(data.free),
+        n_switch=len(data.laws.switch_expr) + len(data.free) + len(data.contact.row),
+        n_sided=len(data.contact.row),
         rates=rates,
         shifted=shifted,
         increment=increment,
         project=project,
         switches=switches,
         nearness=nearness,
+        turn=turn,
         group=groups(system),
         twin=twins(system),
         bound=bounds(system),
@@ -268,5 +342,6 @@ def groups(system: System) -> Ints:
 
 
 def state_vector(system: System, state: Any) -> Floats:
-    """State vector of a `State`, with the integrals at zero."""
-    return np.concatenate([state.pos, state.vel, state.aux, np.zeros(N_QUAD), state.turns])
+    """State vector of a `State`, with the integrals at zero and all contacts closed."""
+    closed = np.zeros(np.count_nonzero(system.tables.row_side))
+    return np.concatenate([state.pos, state.vel, state.aux, np.zeros(N_QUAD), state.turns, closed])

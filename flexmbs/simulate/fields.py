@@ -187,22 +187,8 @@ def joint_fields(fields: Fields, system: System, sampler: Sampler, indeterminate
 
 
 def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
-    """Couplings, drives, forces and own states."""
+    """Drives, forces and own states."""
     at = sampler.places
-    for group in system.groups:
-        if group.kind == "coupling":
-            row = group.rows[0]
-            column, factor = at["row_force"] + row.number, row.scale
-            fields.add(f"couplings/{group.name}/force", scaled(column, factor), (), "N, N m")
-            part = system.model.couplings[group.name]
-            radius = pitch_radius(part)
-            if radius:
-                fields.add(
-                    f"couplings/{group.name}/tangential_force",
-                    scaled(column, factor / radius),
-                    (),
-                    "N",
-                )
     for d, name in enumerate(system.model.drives):
         fields.add(f"drives/{name}/effort", slice(at["effort"] + d, at["effort"] + d + 1), (), "N, N m")
     for name, force in system.model.forces.items():
@@ -214,20 +200,9 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         fields.add(f"states/{name}", slice(at["aux"] + k, at["aux"] + k + 1))
 
 
-def scaled(column: int, factor: float) -> Callable[[Any], Any]:
-    """The values of one column, times a factor."""
-    return lambda rows: rows[:, column] * factor
-
-
 def summed(columns: Ints) -> Callable[[Any], Any]:
     """The sum of several triples of columns, (piece, 3)."""
     return lambda rows: rows[:, columns].sum(axis=1)
-
-
-def pitch_radius(part: Any) -> float:
-    """Radius on which the teeth of wheel A of a gear act, from its module; 0 where there is none."""
-    module, teeth = getattr(part, "module", None), getattr(part, "teeth", None)
-    return 0.5 * float(module) * float(teeth[0]) if module and teeth is not None else 0.0
 
 
 def law_fields(fields: Fields, path: str, first: Ints, kind: str) -> None:

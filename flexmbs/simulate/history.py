@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.model.system import System
 from flexmbs.results import Layout
+from flexmbs.simulate.coupled import coupling_fields
 from flexmbs.simulate.fields import (
     Fields,
     balls_of,
@@ -36,6 +37,7 @@ class History:
         self.fields = Fields()
         body_fields(self.fields, system, self.sampler)
         joint_fields(self.fields, system, self.sampler, indeterminate or set())
+        self.touches = coupling_fields(self.fields, system, self.sampler)
         part_fields(self.fields, system, self.sampler)
         sensor_fields(self.fields, system, self.sampler)
         energy_fields(self.fields, system, self.sampler)
@@ -49,7 +51,9 @@ class History:
 
     def samples(self, t: Floats, y: Floats, info: Floats, rows: Floats | None = None) -> dict[str, Floats]:
         """All fields at the times t; states y (n, size), step information (n, 5), sample rows if known."""
-        found = self.fields.histories(self.sampler.rows(t, y) if rows is None else rows)
+        rows = self.sampler.rows(t, y) if rows is None else rows.copy()
+        self.touches.load(rows)
+        found = self.fields.histories(rows)
         for path in self.fields.quaternions:
             found[path] = self._continuous(path, found[path])
         if len(t):

@@ -151,6 +151,6 @@ class KinematicRun:
         k = m + self.system.n_aux
         state.t, self._next = float(checkpoint["t"]), int(checkpoint["next"])
         state.pos[:], state.vel[:], state.aux[:] = y[:n], y[n:m], y[m:k]
-        self.quad, state.turns[:] = y[k : k + N_QUAD].copy(), y[k + N_QUAD :]
+        self.quad, state.turns[:] = y[k : k + N_QUAD].copy(), y[k + N_QUAD :][: len(state.turns)]
         self.largest = np.atleast_1d(checkpoint["largest"]).copy()
         self.count = dict(zip(self.count, (int(v) for v in np.atleast_1d(checkpoint["count"])), strict=True))

@@ -11,10 +11,12 @@ N_QUAD = 2  # integrals at the end of aux: work, dissipated energy
 
 @kernel(lean=True)
 def take_held(data, y):
-    """Turn counters of the state into the workspace. Writes: ws.beta_ref."""
+    """Turn counters and open contacts of the state into the workspace. Writes: ws.beta_ref, ws.soft."""
     first = data.size[0] + data.size[1] + data.size[2] + 2
     for k in range(data.size[3]):
         data.ws.beta_ref[k] = y[first + k]
+    for k in range(data.contact.row.shape[0]):
+        data.ws.soft[data.contact.row[k]] = -y[first + data.size[3] + k]
 
 
 @kernel(lean=True, apart=True)

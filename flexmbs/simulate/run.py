@@ -17,6 +17,7 @@ from flexmbs.integrate.change import FIRST_CHANGE
 from flexmbs.model.forces.tables import COORD_STOP
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
+from flexmbs.simulate.contact import EVENTS as CONTACT_EVENTS
 from flexmbs.simulate.failure import located
 from flexmbs.simulate.history import History
 from flexmbs.simulate.interrupts import deferred
@@ -87,6 +88,12 @@ def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
         return "change_point", f"the constraints of {where} lose rank; passed on the branch of the velocity"
     if index < 0:
         return "coordinates", "independent coordinates are chosen anew"
+    sided = np.flatnonzero(system.tables.row_side)
+    first = len(laws.switch_expr) + ("until" in system.laws.free)
+    if index >= first:
+        group = system.groups[int(system.tables.group_of_row[sided[index - first]])]
+        kind, what = CONTACT_EVENTS[direction]
+        return kind, f"couplings.{group.name}: {what}"
     if index >= len(laws.switch_expr):
         return "until", "the condition of analysis.until turns positive"
     law = int(laws.switch_law[index])

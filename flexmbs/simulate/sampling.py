@@ -90,6 +90,7 @@ def report(data, more, t, y, row):
     for k in range(more.frames.shape[0]):
         for c in range(3):
             p = put(row, p, ws.mark_R[more.frames[k], c])
+    row[p] = t
 
 
 @kernel(lean=True)
@@ -194,7 +195,7 @@ class Sampler:
             "aux": system.n_aux,
             "work": 1,
             "dissipated": 1,
-            "held": int(d.size[3]),
+            "held": int(d.size[3]) + len(d.contact.row),
             "acc": system.n_vel,
             "f_app": len(d.ws.f_app),
             "ent": 3 * len(d.ws.ent),
@@ -206,6 +207,7 @@ class Sampler:
             "free": len(d.values),
             "ball": BALL * n_balls,
             "frame": 9 * n_frames,
+            "time": 1,
         }
         ends = np.cumsum(list(sizes.values()))
         return dict(zip(sizes, (ends - list(sizes.values())).tolist(), strict=True)), int(ends[-1])
@@ -233,7 +235,8 @@ class Sampler:
         mean, one, place = np.zeros(self.width), np.full(self.width, np.nan), y.copy()
         for k, weight in enumerate(WEIGHTS):
             for side in ((k + 1) * tau, -(k + 1) * tau):
-                data.ws.beta_ref[:] = y[y.size - data.size[3] :]
+                first = m + data.size[2] + 2
+                data.ws.beta_ref[:] = y[first : first + data.size[3]]
                 if beside(data, t, y[:n], y[n:m], y[m:], side, 0.0, 0.0) != 0:
                     return status
                 place[:n], place[n:m] = data.branch.pos, data.branch.vel

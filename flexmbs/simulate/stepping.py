@@ -11,6 +11,7 @@ Inputs are own states of the case whose rate is zero (`[states.torque]`, `rate =
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
 from flexmbs.integrate import Settings, integrator
 from flexmbs.results.channels import find
 from flexmbs.simulate.branch import watch
+from flexmbs.simulate.contact import check_contacts, open_contacts
 from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import SOLVER, History
 from flexmbs.simulate.settings import RunSettings
@@ -41,6 +43,8 @@ class Simulation:
             method=method, rtol=chosen.rtol, atol=chosen.atol, step=chosen.step, rho_inf=chosen.rho_inf
         )
         self.t, self.y = float(state.t), state_vector(system, state)
+        check_contacts(system, replace(chosen, method=method))
+        open_contacts(system, state, self.y)
         watch(self.problem, self.t, self.y, self.t)
         self._history = History(system, equations(system, system.evaluator()))
         self._history.sampler.same_branch(self.problem.data)

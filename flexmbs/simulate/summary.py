@@ -83,6 +83,7 @@ class Watch:
     balance: float = 0.0
     energy: float = 0.0
     doubtful: list[str] = field(default_factory=list)
+    pulled: dict[str, float] = field(default_factory=dict)
 
     def see(self, samples: dict[str, Floats]) -> None:
         """Take in the samples of a segment."""
@@ -95,6 +96,10 @@ class Watch:
                 self._see_inertia(name, samples[f"bodies/{name}/q"])
                 q = np.abs(samples[f"bodies/{name}/q"]).max(axis=0, initial=0.0)
                 self.q[name] = np.maximum(self.q.get(name, 0.0 * q), q)
+        for name, part in self.system.model.couplings.items():
+            if getattr(part, "unilateral", False):
+                least = float(samples[f"couplings/{name}/force"].min())
+                self.pulled[name] = min(self.pulled.get(name, 0.0), least)
         self.balance = max(self.balance, float(np.abs(samples["energy/balance_error"]).max()))
         for term in ("kinetic", "strain", "spring", "work", "dissipated"):
             self.energy = max(self.energy, float(np.abs(samples[f"energy/{term}"]).max()))
@@ -122,7 +127,16 @@ class Watch:
         for name, body in self.system.model.bodies.items():
             if isinstance(body, FlexibleBody) and name in self.q:
                 found += self._of_body(name, body, every)
-        return found
+        return found + self.pulls()
+
+    def pulls(self) -> list[str]:
+        """Contacts that would have to pull in a motion that is given."""
+        return [
+            f"couplings.{name}: the cam would have to pull its follower (force down to {force:.4g}), which "
+            'lifts off there; see type = "dynamics"'
+            for name, force in self.pulled.items()
+            if force < -1e-9
+        ]
 
     def _of_body(self, name: str, body: FlexibleBody, every: float) -> list[str]:
         found, modal = [], body.modal
@@ -164,10 +178,12 @@ class Watch:
             "spin": {name: np.array(value) for name, value in self.spin.items()},
             "q": dict(self.q),
             "doubtful": {name: np.array(1.0) for name in self.doubtful},
+            "pulled": {name: np.array(value) for name, value in self.pulled.items()},
         }
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         self.balance, self.energy = float(checkpoint["balance"]), float(checkpoint["energy"])
         self.doubtful = list(checkpoint.get("doubtful", {}))
+        self.pulled = {name: float(value) for name, value in checkpoint.get("pulled", {}).items()}
         self.spin = {name: float(value) for name, value in checkpoint.get("spin", {}).items()}
         self.q = {name: np.asarray(value) for name, value in checkpoint.get("q", {}).items()}

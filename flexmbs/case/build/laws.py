@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from flexmbs import units
@@ -25,9 +26,10 @@ from flexmbs.case.schema.laws import PythonLaw
 from flexmbs.case.schema.values import Measured
 from flexmbs.case.source import Path_
 from flexmbs.errors import nearest
-from flexmbs.expressions import Expression, ExpressionError, parse, table_loader
+from flexmbs.expressions import Expression, ExpressionError, confined, parse, read_rows, table_loader
 from flexmbs.model.bodies import FlexibleBody, Frame
 from flexmbs.model.couplings import COUPLINGS
+from flexmbs.model.couplings.cam import lift_of_table
 from flexmbs.model.drives import Drive
 from flexmbs.model.forces.base import FORCES, PythonNumber
 from flexmbs.model.model import Model, OwnState
@@ -143,9 +145,11 @@ class LawBuilder:
     def _coupling_fields(self, path: Path_, table: Any) -> dict[str, Any]:
         if table.type == "cam" and table.table is not None:
             with self.report.at((*path, "table")):
-                loader = table_loader(self.report.folder_of((*path, "table")))
-                lift = parse(f"table({table.table!r}, x)", load_table=loader)
+                lift = self._lift_of(self.report.folder_of((*path, "table")), table.table)
                 return self.fields(path, table.model_copy(update={"lift": lift, "table": None}), ("x",))
+        if table.type == "cam" and table.profile is not None:
+            fields = self.fields(path, table.model_copy(update={"profile": None}))
+            return fields | self._profile((*path, "profile"), table.profile)
         fields = self.fields(path, table, ("x",) if table.type == "cam" else ())
         for key in ("wheels", "teeth"):
             if key in fields:
@@ -158,6 +162,22 @@ class LawBuilder:
                     "joint coordinates and t",
                 )
         return fields
+
+    @staticmethod
+    def _lift_of(folder: Path, file: str) -> Expression:
+        """Law of a cam by a table; one of a whole turn goes on from turn to turn."""
+        lift = lift_of_table(read_rows(confined(folder, file)), file)
+        return lift or parse(f"table({file!r}, x)", load_table=table_loader(folder))
+
+    def _profile(self, path: Path_, table: Any) -> dict[str, Any]:
+        """Outline of a cam, under the name of its columns."""
+        for key in ("polar", "points"):
+            if getattr(table, key) is not None:
+                return {key: getattr(table, key)}
+        with self.report.at((*path, "file")):
+            rows = read_rows(confined(self.report.folder_of((*path, "file")), table.file))
+            return {table.columns: rows.tolist()}
+        return {"polar": []}
 
     def _coordinate(self, path: Path_, key: str, text: str) -> None:
         name, dot, coordinate = text.partition(".")

@@ -10,6 +10,7 @@ from flexmbs.case.build.joints import joint_of
 from flexmbs.case.build.laws import LawBuilder
 from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
+from flexmbs.case.schema.laws import Cam
 from flexmbs.case.source import Path_
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant
@@ -118,6 +119,9 @@ def _frame_references(report: Report) -> Iterator[tuple[Path_, str]]:
     for name, joint in spec.joints.items():
         yield ("joints", name, "from"), joint.from_
         yield ("joints", name, "to"), joint.to
+    for name, coupling in spec.couplings.items():
+        if isinstance(coupling, Cam) and coupling.at is not None:
+            yield ("couplings", name, "at"), coupling.at
     for name, force in spec.forces.items():
         for field, key in (("on", "on"), ("from_", "from"), ("to", "to")):
             if hasattr(force, field):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flexmbs.errors import Diagnostic, InputError
+from flexmbs.model.couplings.ends import Touching
 from flexmbs.registry import Registry
 
 #: All coupling types by the name that a user writes.
@@ -26,7 +27,9 @@ class Law(NamedTuple):
 
     `zero` is an expression or None; it sees the joint coordinates `of` under the `names` given.
     `constant_from_start`: the constant is what the law has at the start, else 0. `scale`: the reported
-    force is `scale` times the multiplier of this row.
+    force is `scale` times the multiplier of this row. `side` 1 or -1: the law holds only while its multiplier
+    has that sign, else its value may grow to that side; 0: it always holds. The first `leading` terms, or the
+    first of `of`, are the part that the coupling drives: what it gets is the power that is reported.
     """
 
     terms: tuple[Term, ...] = ()
@@ -35,6 +38,8 @@ class Law(NamedTuple):
     names: tuple[str, ...] = ()
     constant_from_start: bool = True
     scale: float = 1.0
+    side: float = 0.0
+    leading: int = 1
 
 
 @dataclass(kw_only=True)
@@ -45,6 +50,14 @@ class Coupling:
 
     def law(self, model: Any) -> Law:
         raise TypeError(f"{type(self).__name__} has no law")
+
+    def touching(self, model: Any) -> Touching | None:
+        """Where the parts touch and with what force; None where that is not known."""
+        return None
+
+    def warnings(self, model: Any) -> list[str]:
+        """What is unusual about this coupling, for people."""
+        return []
 
 
 def coordinate_number(model: Any, path: str) -> tuple[str, int]:

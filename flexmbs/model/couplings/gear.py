@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from flexmbs.model.couplings.base import Coupling, Law, Term, coupling
-from flexmbs.model.couplings.turns import turns
+from flexmbs.model.couplings.ends import End, Touching, carried
+from flexmbs.model.couplings.teeth import Mesh, Pair, meshing, parallel, refuse
+from flexmbs.model.couplings.turns import axes_along, path_to, turns
 
 
 @coupling("gear")
@@ -12,8 +16,10 @@ from flexmbs.model.couplings.turns import turns
 class Gear(Coupling):
     """zA a + zB b = const of the turns a, b of two wheels against their carrier (F19).
 
-    Turns count about one common direction, that of wheel A's axis. `internal`: zA a - zB b. `module` [m] only
-    for the tangential force that is reported; the reported torque is that on wheel A.
+    Turns count about one common direction, that of wheel A's axis. `internal`: zA a - zB b. The reported
+    torque is that on wheel A. `module` [m] (transverse) gives the tangential force, with `pressure_angle`
+    (normal) and `helix_angle` (that of A, right-handed positive) the whole force on the teeth, which the
+    joints of the wheels then carry.
     """
 
     wheels: tuple[str, str]
@@ -21,18 +27,70 @@ class Gear(Coupling):
     teeth: tuple[float, float]
     internal: bool = False
     module: float | None = None
+    pressure_angle: float | None = None
+    helix_angle: float = 0.0
     common_direction = True
 
     def law(self, model: Any) -> Law:
-        where = f"couplings.{self.name}"
-        first, second = (turns(model, where, wheel, self.carrier) for wheel in self.wheels)
-        axis = first[0][1]
-        terms = []
-        for share, sign, count in (
-            (first, 1.0, self.teeth[0]),
-            (second, -1.0 if self.internal else 1.0, self.teeth[1]),
-        ):
-            for (factor, joint, number), direction in share:
-                same = -1.0 if self.common_direction and direction @ axis < 0.0 else 1.0
-                terms.append(Term(sign * count * factor * same, joint, number))
-        return Law(terms=tuple(terms), scale=float(self.teeth[0]))
+        shares = [turns(model, self._where, wheel, self.carrier) for wheel in self.wheels]
+        terms = [
+            Term(factor * count, joint, number)
+            for share, signs, teeth in zip(shares, self._signs(shares), self.teeth, strict=True)
+            for ((factor, joint, number), _), count in zip(share, [s * teeth for s in signs], strict=True)
+        ]
+        return Law(terms=tuple(terms), scale=float(self.teeth[0]), leading=len(shares[0]))
+
+    def _signs(self, shares: Any) -> list[list[float]]:
+        """Sign of every turn in the law: about the direction of A's axis, and of the mesh."""
+        axis = shares[0][0][1]
+        return [
+            [
+                sign * (-1.0 if self.common_direction and direction @ axis < 0.0 else 1.0)
+                for _, direction in share
+            ]
+            for share, sign in zip(shares, (1.0, -1.0 if self.internal else 1.0), strict=True)
+        ]
+
+    def touching(self, model: Any) -> Touching | None:
+        """The mesh; None without module and pressure angle."""
+        if self.module is None or self.pressure_angle is None:
+            return None
+        shares = [turns(model, self._where, wheel, self.carrier) for wheel in self.wheels]
+        ways = [path_to(model, self._where, wheel, self.carrier) for wheel in self.wheels]
+        first, second = (self._axis(model, *item) for item in zip(self.wheels, ways, strict=True))
+        ratio = self._signs(shares)[1][0] * self.teeth[1] / self.teeth[0]
+        pair = Pair(self._where, first, second, ratio, self._radii(), self.pressure_angle)
+        common = [joint for joint, _ in ways[0] if any(joint is other for other, _ in ways[1])]
+        path = [
+            carried(model, joint, outward == to_first)
+            for way, to_first in zip(ways, (True, False), strict=True)
+            for joint, outward in way
+            if not any(joint is item for item in common)
+        ]
+        return meshing(pair, self._mesh(pair), float(self.teeth[0]), tuple(path))
+
+    def _radii(self) -> tuple[float, float]:
+        assert self.module is not None
+        return 0.5 * self.module * self.teeth[0], 0.5 * self.module * self.teeth[1]
+
+    def _mesh(self, pair: Pair) -> Mesh:
+        return parallel(pair, self.internal, self.helix_angle)
+
+    def _axis(self, model: Any, wheel: str, way: list[tuple[Any, bool]]) -> End:
+        """The axis of a wheel on the carrier: all joints between them turn about it."""
+        ends = axes_along(model, way, self.carrier)
+        if any(joint.type_name not in ("revolute", "fixed") for joint, _ in way):
+            what = f"between {wheel} and {self.carrier} stand other joints than revolute ones"
+            raise refuse(self._where, what, "leave out pressure_angle")
+        turning = [end for end, (joint, _) in zip(ends, way, strict=True) if joint.type_name == "revolute"]
+        axis = turning[0].rot[:, 2]
+        for end in turning[1:]:
+            gap = np.linalg.norm(np.cross(end.pos - turning[0].pos, axis))
+            if np.linalg.norm(np.cross(end.rot[:, 2], axis)) > 1e-6 or gap > 1e-6 * min(self._radii()):
+                what = f"the joints between {wheel} and {self.carrier} have no common axis"
+                raise refuse(self._where, what, "leave out pressure_angle, or place them on one axis")
+        return turning[0]
+
+    @property
+    def _where(self) -> str:
+        return f"couplings.{self.name}"

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.model.bodies import GROUND
 from flexmbs.model.couplings.base import Term
-from flexmbs.spatial import shortest_rotation
+from flexmbs.model.couplings.ends import End, end_of
 
 
 def turns(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Term, Any]]:
@@ -18,15 +17,12 @@ def turns(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Term, 
     Signs are those of a turn of the wheel relative to the carrier about each joint's own z axis. Directions
     are those at zero coordinates.
     """
-    path = _path(model, where, wheel, carrier)
-    R, found = np.eye(3), []
-    for joint, outward in path:
-        P, Q = (_axes(model, path, joint) for path in (joint.from_frame, joint.to_frame))
-        inner, outer = (P, Q) if outward else (Q, P)
-        axis = R @ inner[:, 2]
+    found = []
+    path = path_to(model, where, wheel, carrier)
+    for (joint, outward), end in zip(path, axes_along(model, path, carrier), strict=True):
         names = [k for k, name in enumerate(joint.coordinates) if name == "angle"]
         if len(names) == 1:
-            found.append((Term(1.0 if outward else -1.0, joint.name, names[0]), axis))
+            found.append((Term(1.0 if outward else -1.0, joint.name, names[0]), end.rot[:, 2]))
         elif joint.motion:
             raise InputError(
                 Diagnostic(
@@ -36,25 +32,22 @@ def turns(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Term, 
                     "use joints that turn about one axis",
                 )
             )
-        R = R @ inner @ outer.T
     return found
 
 
-def _axes(model: Any, path: str, joint: Any) -> np.ndarray:
-    """Axes of a joint's marker in its body."""
-    body, name = model.split_frame(path)
-    turn = np.eye(3) if joint.axis is None else shortest_rotation(joint.axis)
-    part = model.bodies.get(body)
-    if joint.point is not None:
-        return (np.eye(3) if part is None else np.asarray(part.pose_rot).T) @ turn
-    frames = model.ground_frames if body == GROUND else part.frames
-    if name in frames:
-        return np.asarray(frames[name].rot) @ turn
-    modal = getattr(part, "modal", None)
-    return (np.asarray(modal.interfaces[name].rotation) if modal and name else np.eye(3)) @ turn
+def axes_along(model: Any, path: list[tuple[Any, bool]], carrier: str) -> list[End]:
+    """The inner markers of the joints of a path as they stand in the carrier, all coordinates zero."""
+    r, R, found = np.zeros(3), np.eye(3), []
+    for joint, outward in path:
+        P, Q = (end_of(model, joint, side) for side in (joint.from_frame, joint.to_frame))
+        inner, outer = (P, Q) if outward else (Q, P)
+        found.append(End(carrier, r + R @ inner.pos, R @ inner.rot))
+        R_next = R @ inner.rot @ outer.rot.T
+        r, R = found[-1].pos - R_next @ outer.pos, R_next
+    return found
 
 
-def _path(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Any, bool]]:
+def path_to(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Any, bool]]:
     """Joints from the carrier to the wheel; True where one is passed from P to Q."""
     reached: dict[str, list[tuple[Any, bool]]] = {carrier: []}
     queue = [carrier]

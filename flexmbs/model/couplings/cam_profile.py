@@ -1,0 +1,279 @@
+"""A cam's outline and its follower -> the law of lift, by the contact of both (F19).
+
+The follower rests on the outline: its coordinate is the least (for `pushes = "down"` the largest) at which no
+point of the outline is inside it. Every point of the outline allows one coordinate; the extreme of them over
+the outline is the law, and where it stands is the contact. The extreme is stationary there, so the rate of
+lift is that of the point in contact, and places found to 1e-9 give the law to rounding.
+
+All in the plane of the cam, in the axes of its joint's marker on the holder; points as complex numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError
+
+Floats = NDArray[Any]
+Complex = NDArray[Any]
+
+#: points at which the law is tabulated over a turn, points of the outline that are tried
+TABLE, TRIED = 2048, 1440
+TURN = 2.0 * np.pi
+
+
+class Touch(NamedTuple):
+    """Contacts of cam and follower: arrays over the angles that were asked for."""
+
+    coordinate: Floats  # of the follower
+    place: Floats  # parameter of the outline
+    point: Complex  # of contact
+    normal: Complex  # unit, from the cam into the follower
+    lever: Floats  # normal velocity of the follower at the contact over its coordinate's rate
+    pressure_angle: Floats  # between the normal and the motion of the follower there [rad]
+
+
+class Outline:
+    """Closed curve of class C2, counter-clockwise; parameter in [0, 2 pi), a spline through its points."""
+
+    def __init__(self, points: Complex) -> None:
+        from scipy.interpolate import CubicSpline
+
+        steps = np.abs(np.diff(np.append(points, points[0])))
+        u = np.concatenate([[0.0], np.cumsum(steps)]) * (TURN / steps.sum())
+        closed = np.append(points, points[0])
+        self.curve = CubicSpline(u, np.column_stack([closed.real, closed.imag]), bc_type="periodic")
+
+    def at(self, u: Floats, order: int = 0) -> Complex:
+        """Points, or derivatives by the parameter."""
+        xy = self.curve(np.mod(u, TURN), order)
+        return np.asarray(xy[..., 0] + 1j * xy[..., 1])
+
+    def curvature(self, u: Floats) -> Floats:
+        """Positive where the outline is convex [1/m]."""
+        d, dd = self.at(u, 1), self.at(u, 2)
+        return (d.conj() * dd).imag / np.abs(d) ** 3
+
+    def normal(self, u: Floats) -> Complex:
+        """Outward unit normal."""
+        d = self.at(u, 1)
+        return np.asarray(-1j * d / np.abs(d))
+
+
+class PolarOutline(Outline):
+    """Outline r(phi) about the cam's axis, r a periodic spline through a table; the parameter is phi."""
+
+    def __init__(self, phi: Floats, r: Floats) -> None:
+        from scipy.interpolate import CubicSpline
+
+        closed = np.append(phi, phi[0] + TURN), np.append(r, r[0])
+        self.radius = CubicSpline(*closed, bc_type="periodic", extrapolate="periodic")
+
+    def at(self, u: Floats, order: int = 0) -> Complex:
+        r = [self.radius(u, k) for k in range(order + 1)]
+        factor = (r[0], (r[order > 0] + 1j * r[0]), (r[-1] + 2j * r[order > 0] - r[0]))[order]
+        return np.asarray(factor * np.exp(1j * u))
+
+
+def outline(where: str, points: Any = None, polar: Any = None) -> Outline:
+    """Outline from points (n, 2) in order, or from a table (n, 2) of angle and radius."""
+    rows = np.array(points if polar is None else polar, dtype=float).reshape(-1, 2)
+    if polar is not None:
+        if len(rows) > 1 and abs(rows[-1, 0] - rows[0, 0] - TURN) < 1e-6:
+            if abs(rows[-1, 1] - rows[0, 1]) > 1e-9 * abs(rows[0, 1]):
+                raise InputError(
+                    Diagnostic(
+                        "cam.profile", where, "the radius at the end of the turn is not that at its start"
+                    )
+                )
+            rows = rows[:-1]
+        good = (np.diff(rows[:, 0]) > 0).all() and len(rows) > 3 and rows[-1, 0] - rows[0, 0] < TURN
+        if not good or not (rows[:, 1] > 0).all():
+            what = "a polar profile needs four angles or more that ascend within one turn, and positive radii"
+            raise InputError(Diagnostic("cam.profile", where, what))
+        return PolarOutline(rows[:, 0], rows[:, 1])
+    z = rows[:, 0] + 1j * rows[:, 1]
+    z = z[:-1] if len(z) > 1 and abs(z[-1] - z[0]) < 1e-12 * np.abs(z).max() else z
+    if len(z) < 4 or (np.abs(np.diff(np.append(z, z[0]))) == 0.0).any():
+        raise InputError(
+            Diagnostic("cam.profile", where, "a profile needs four points or more, no two neighbours alike")
+        )
+    area = float((z.conj() * np.roll(z, -1)).imag.sum())
+    return Outline(z if area > 0.0 else z[::-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Follower:
+    """How a follower moves and touches. `sense` 1: the cam pushes its coordinate up, -1: down.
+
+    It slides along `direction`, or turns about `pivot` by `turns` (1 or -1) times its coordinate. `at`: the
+    centre of its roller of `radius`, or (radius 0) a point of its flat face with `normal` away from the cam;
+    all at coordinate zero, in the cam's plane.
+    """
+
+    at: complex
+    sense: float
+    direction: complex = 0.0
+    pivot: complex | None = None
+    turns: float = 1.0
+    radius: float = 0.0
+    normal: complex = 0.0
+
+    def allowed(self, P: Complex) -> Floats:
+        """Coordinate at which points P touch the follower, times `sense`; -inf where they never do."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if self.pivot is None:
+                found = self._sliding(P)
+            else:
+                found = self._turning(P - self.pivot)
+        return np.where(np.isfinite(found), found, -np.inf)
+
+    def _sliding(self, P: Complex) -> Floats:
+        d = self.sense * self.direction
+        u = P - self.at
+        if not self.radius:
+            return (u * np.conj(self.normal)).real / (d * np.conj(self.normal)).real
+        across = (u * np.conj(d)).imag
+        return np.asarray((u * np.conj(d)).real + np.sqrt(self.radius**2 - across**2))
+
+    def _turning(self, u: Complex) -> Floats:
+        assert self.pivot is not None
+        s, b, rho = self.sense * self.turns, self.at - self.pivot, np.abs(u)
+        if self.radius:
+            a, start = abs(b), np.angle(b)
+            share = [(a * a + r * r - self.radius**2) / (2.0 * a * r) for r in (rho, abs(self.pivot))]
+        else:
+            start, h = np.angle(self.normal), (b * np.conj(self.normal)).real
+            share = [h / rho, h / abs(self.pivot)]
+        # about the direction towards the cam; the coordinate is that of the half turn around zero
+        to_cam, about = -self.pivot / abs(self.pivot), s * np.arccos(np.clip(share[1], -1.0, 1.0))
+        middle = np.mod(np.angle(to_cam) - start + about + np.pi, TURN) - np.pi - about
+        return np.asarray(s * (np.angle(u / to_cam) + middle) + np.arccos(share[0]))
+
+    def levers(self, P: Complex, normal: Complex, coordinate: Floats) -> tuple[Floats, Floats]:
+        """Normal velocity at the contact over the rate of the coordinate, and the pressure angle."""
+        if self.pivot is None:
+            way = np.full_like(P, self.direction)
+        else:
+            way = 1j * self.turns * (P - self.pivot)
+            if self.radius:  # a roller moves as its centre does
+                way = 1j * self.turns * (self.at - self.pivot) * np.exp(1j * self.turns * coordinate)
+        lever = (way * np.conj(normal)).real
+        return lever, np.arccos(np.clip(self.sense * lever / np.abs(way), -1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A cam and its follower; the cam turns by `turns` (1 or -1) times its coordinate."""
+
+    where: str
+    outline: Outline
+    follower: Follower
+    turns: float = 1.0
+
+    def touch(self, x: Floats) -> Touch:
+        """Contacts at the coordinates x of the cam."""
+        x = np.atleast_1d(np.asarray(x, dtype=float))
+        u = np.concatenate([self._best(x[k : k + 512]) for k in range(0, len(x), 512)])
+        P, n = (z * np.exp(1j * self.turns * x) for z in (self.outline.at(u), self.outline.normal(u)))
+        s = self.follower.sense * self.follower.allowed(P)
+        return Touch(s, np.mod(u, TURN), P, n, *self.follower.levers(P, n, s))
+
+    def _best(self, x: Floats) -> Floats:
+        """Place of contact: the best of many, then the vertex of parabolas on ever shorter steps."""
+        tried = np.arange(TRIED) * (TURN / TRIED)
+        turn = np.exp(1j * self.turns * x)
+        table = self.follower.allowed(turn[:, None] * self.outline.at(tried))
+        u, h = tried[np.argmax(table, axis=1)], TURN / TRIED
+        for _ in range(8):
+            low, mid, high = (
+                self.follower.allowed(turn * self.outline.at(u + k * h)) for k in (-1.0, 0.0, 1.0)
+            )
+            with np.errstate(invalid="ignore", divide="ignore"):
+                move = 0.5 * h * (low - high) / (low - 2.0 * mid + high)
+            u = u + np.clip(np.where(np.isfinite(move), move, 0.0), -h, h)
+            h = max(0.3 * h, 1e-4)
+        return np.asarray(u)
+
+    def table(self) -> tuple[Floats, Floats]:
+        """Angles of one turn and the follower's coordinate, checked; the law is periodic."""
+        x = np.arange(TABLE + 1) * (TURN / TABLE)
+        found = self.touch(x[:-1])
+        self._check_reach(x, found)
+        self._check_shape()
+        self._check_jumps(x, found)
+        return x, np.append(found.coordinate, found.coordinate[0])
+
+    def _check_reach(self, x: Floats, found: Touch) -> None:
+        lost = np.flatnonzero(~np.isfinite(found.coordinate))
+        if len(lost):
+            what = f"at a cam angle of {np.degrees(x[lost[0]]):.1f} deg the follower does not reach the cam"
+            raise InputError(
+                Diagnostic("cam.no_contact", self.where, what, "check offset, arm and the frame that touches")
+            )
+        worst = int(np.argmax(found.pressure_angle))
+        if not found.pressure_angle[worst] < np.radians(85.0):
+            what = (
+                f"the pressure angle is {np.degrees(found.pressure_angle[worst]):.1f} deg at a cam angle of "
+                f"{np.degrees(x[worst]):.1f} deg: the cam pushes beside the follower's way"
+            )
+            raise InputError(
+                Diagnostic(
+                    "cam.pressure_angle", self.where, what, "check offset, arm and the direction of lift"
+                )
+            )
+
+    def _check_shape(self) -> None:
+        """Hollows that a flat face bridges or a roller is too large for."""
+        u = np.arange(4 * TRIED) * (TURN / (4 * TRIED))
+        curvature, r = self.outline.curvature(u), self.follower.radius
+        k = int(np.argmin(curvature))
+        place = np.degrees(np.angle(self.outline.at(u[k : k + 1]))[0])
+        scale = 1.0 / float(np.abs(self.outline.at(u)).max())
+        if not r and curvature[k] < 1e-9 * scale:
+            what = f"the profile is not convex at a polar angle of {place:.1f} deg: a flat face bridges it"
+            raise InputError(Diagnostic("cam.concave", self.where, what, "use a roller, or a convex profile"))
+        if r and curvature[k] * r <= -1.0:
+            what = (
+                f"the profile is hollow with a radius of {-1.0 / curvature[k]:.4g} m at a polar angle of "
+                f"{place:.1f} deg, the roller has {r:.4g} m"
+            )
+            raise InputError(Diagnostic("cam.undercut", self.where, what, "take a smaller roller"))
+
+    def _check_jumps(self, x: Floats, found: Touch) -> None:
+        """A contact that leaps from one place to another gives the follower a jump of speed."""
+        place = np.append(found.place, found.place[0])
+        leap = np.abs(np.mod(np.diff(place) + np.pi, TURN) - np.pi)
+        for k in np.argsort(leap)[::-1][:3]:
+            a, b = float(x[k]), float(x[k] + TURN / TABLE)
+            if leap[k] < 0.02:
+                return
+            for _ in range(24):
+                near = self.touch(np.array([a, 0.5 * (a + b), b])).place
+                first, second = np.abs(np.mod(np.diff(near) + np.pi, TURN) - np.pi)
+                a, b = (a, 0.5 * (a + b)) if first > second else (0.5 * (a + b), b)
+            if max(first, second) > 0.01:
+                p = [f"{np.degrees(z):.1f}" for z in np.angle(self.outline.at(near[[0, 2]]))]
+                what = (
+                    f"at a cam angle of {np.degrees(a):.1f} deg the contact leaps from {p[0]} to {p[1]} deg "
+                    "of the profile: the follower touches it in two places"
+                )
+                raise InputError(
+                    Diagnostic(
+                        "cam.interference", self.where, what, "a smaller roller, or a profile without dents"
+                    )
+                )
+
+    def warnings(self) -> list[str]:
+        """Pressure angles beyond what is usual: 30 deg for sliding followers, 45 deg for turning ones."""
+        usual = 30.0 if self.follower.pivot is None else 45.0
+        x = np.arange(360) * (TURN / 360)
+        found = np.degrees(self.touch(x).pressure_angle)
+        k = int(np.argmax(found))
+        if found[k] <= usual:
+            return []
+        return [f"the pressure angle reaches {found[k]:.1f} deg, usual are up to {usual:.0f} deg"]
