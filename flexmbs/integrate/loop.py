@@ -23,6 +23,7 @@ from flexmbs.integrate.memory import (
     H_LAST,
     H_STEP,
     HISTORY,
+    LAST_NEARNESS,
     NEARNESS,
     NOT_EVALUATED,
     OUT,
@@ -33,6 +34,7 @@ from flexmbs.integrate.memory import (
     STARTED,
     STEP_PASSES,
     STEPS,
+    T_LAST,
     T_STEP,
     TOO_SMALL,
     H,
@@ -60,7 +62,7 @@ def run(
         if status != 0:
             return status
         if mem.count[PENDING] == 1:
-            status = move_on(rates, project, switches, turn, data, opt, mem, scr, events)
+            status = move_on(rates, project, switches, turn, nearness, data, opt, mem, scr, events)
             if status != 0:
                 return status
             continue  # outputs that fall on the end of the step
@@ -93,6 +95,8 @@ def start(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, ev
         update_sides(opt, mem, scr)
         if record_turned(mem, scr, events):
             status = restart(rates, project, data, opt, mem, scr, 0.0)
+            nearness(data, scr.closure)
+            mem.real[NEARNESS] = scr.closure[0]
     mem.real[H] = opt.step
     if opt.step == 0.0 and opt.t_end > mem.real[T]:
         mem.real[H] = first_size(rates, data, opt, tab, mem, scr)
@@ -236,7 +240,7 @@ def standing(project, data, opt, mem, scr):
 
 
 @kernel(lean=True, apart=True)
-def move_on(rates, project, switches, turn, data, opt, mem, scr, events):
+def move_on(rates, project, switches, turn, nearness, data, opt, mem, scr, events):
     """The end of the accepted step becomes the state; an event there is passed. Writes: mem, events."""
     if mem.real[H_STEP] > 0.0:
         for k in range(opt.n_aux):
@@ -261,4 +265,9 @@ def move_on(rates, project, switches, turn, data, opt, mem, scr, events):
     status = pass_event(rates, project, switches, turn, data, opt, mem, scr, events)
     if status == 0:
         status = restart(rates, project, data, opt, mem, scr, mem.real[H_LAST])
+    for k in range(scr.turned.size):
+        if scr.turned[k] != 0.0:  # other constraints hold now: how near they are has no past
+            nearness(data, scr.closure)
+            mem.real[NEARNESS] = mem.real[LAST_NEARNESS] = scr.closure[0]
+            mem.real[T_LAST] = mem.real[T]
     return NOT_EVALUATED if status != 0 else 0
