@@ -80,7 +80,7 @@ def turned_by(data, y, k, before):
     return 2.0 if before == 1.0 else -1.0
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def kinetic(data, pos, vel):
     """Kinetic energy of all bodies. Needs the velocity stage and masses."""
     total = 0.0
@@ -90,7 +90,7 @@ def kinetic(data, pos, vel):
     return total
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def impact_begins(data, pos, vel):
     """Velocities before an impact. Needs the velocity stage and masses. Writes: contact.v, contact.vel."""
     c = data.contact
@@ -102,7 +102,7 @@ def impact_begins(data, pos, vel):
     c.before[0] = kinetic(data, pos, vel)
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def impact_ends(data, pos, vel, quad):
     """Work of the drives and loss of an impact. Needs the velocity stage and masses. Writes: quad; ws.v."""
     c = data.contact
