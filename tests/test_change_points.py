@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
@@ -145,6 +146,56 @@ def test_change_points_are_events_of_the_result(tmp_path):
     assert "joints." in str(result["events/text"][0])
     angle = np.interp(times, result.time, np.asarray(result.joints.a.position)[:, 0])
     assert np.abs(np.sin(angle)).max() < 1e-3  # interpolated between samples
+
+
+@pytest.fixture(scope="module")
+def passed():
+    """By case: time of its change point."""
+    fine = {"rtol": 1e-10, "atol": 1e-12}
+    return {
+        name: integrate(Case.from_dict(data).system(), data["analysis"]["t_end"], "dop853", 2, **fine)[2][0]
+        for name, data in PASSED.items()
+    }
+
+
+def ground_force(result, case):
+    """Sum of m (a - g) over all bodies: what ground exerts, by Newton's law alone (n, 3)."""
+    total = 0.0
+    for name, body in case["bodies"].items():
+        b, com = result.bodies[name], np.asarray(body.get("com", [0.0, 0.0, 0.0]), dtype=float)
+        turned = np.array([Rotation.from_quat(q[[1, 2, 3, 0]]).apply(com) for q in np.asarray(b.quaternion)])
+        w, alpha = np.asarray(b.angular_velocity), np.asarray(b.angular_acceleration)
+        a = np.asarray(b.acceleration) + np.cross(alpha, turned) + np.cross(w, np.cross(w, turned))
+        total = total + body["mass"] * (a - case["gravity"])
+    return total
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "minimal"])
+@pytest.mark.parametrize("name", PASSED)
+def test_reactions_at_a_change_point_are_the_limit_from_both_sides(name, formulation, passed, tmp_path):
+    """Redundant ones the limit of their least squares; ground carries what the motion takes."""
+    data, event = PASSED[name], passed[name]
+    beside = 10.0 ** np.arange(-12.0, -2.9, 1.0)
+    times = [float(t) for t in np.r_[event - beside[::-1], event, event + beside]]
+    own = {"formulation": formulation, "method": "dop853", "rtol": 1e-10, "atol": 1e-12}
+    case = Case.from_dict(
+        data
+        | {"analysis": data["analysis"] | own}
+        | {"output": {"every": data["analysis"]["t_end"], "times": times}}
+    )
+    result = execute(case, tmp_path / "a.h5").result
+    assert [str(kind) for kind in result["events/kind"]] == ["change_point"]
+    assert "joints." in str(result["events/text"][0])
+    assert result["events/time"][0] == pytest.approx(event, abs=1e-4)
+    here, far = slice(1, -1), [1, -2]
+    size = max(np.abs(np.asarray(j.reaction_force)).max() for j in result.joints.values())
+    for joint in result.joints.values():
+        force = np.asarray(joint.reaction_force)
+        slope = np.abs(np.diff(force[far], axis=0)).max() / 2e-3
+        assert np.abs(force[here] - force[far].mean(axis=0)).max() < 1e-3 * slope + 1e-4 * size
+    held = [j for j, spec in data["joints"].items() if spec["from"].startswith("ground")]
+    ground = sum(np.asarray(result.joints[j].reaction_force)[here] for j in held)
+    np.testing.assert_allclose(ground, ground_force(result, data)[here], atol=1e-6 * size)
 
 
 def test_rows_that_change_their_pivots_are_no_change_point(tmp_path):

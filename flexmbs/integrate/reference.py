@@ -40,6 +40,7 @@ class ReferenceRun:
             remedy = 'choose "generalized-alpha", "dopri5", "dop853" or "rk4"'
             raise UsageError(Diagnostic("analysis.step", "analysis.step", what, remedy))
         self.problem, self.settings, self.times, self.t_end = problem, settings, times, t_end
+        self.constraints = problem  # that knows its nearness to a change point
         self.size = problem.size - problem.n_held
         self.y = np.array(y0, dtype=float)
         self.t = float(t_start)
@@ -49,6 +50,7 @@ class ReferenceRun:
         self.finished = False
         self.between_steps = True
         self._done = self._skip = 0
+        self._known = -np.inf  # time up to which events are recorded already
         self._seen: list[tuple[float, float, Any]] = []
         self._project(self.t, self.y)
         self._states = self.states()
@@ -66,14 +68,19 @@ class ReferenceRun:
         self.count["evaluations"] += 1
         if self.problem.rates(self.problem.data, t, y, y_dot) != 0:
             y_dot[:] = np.nan
+        self._see(t, y, y_dot)
+        return y_dot[: self.size]
+
+    def _see(self, t: float, y: Floats, y_dot: Floats) -> float:
+        """Keep what was evaluated, where it is near to a change point; returns its nearness."""
         near = float(self.nearness()[0])
         self._seen.append((t, near, (y, y_dot.copy()) if near < SEEN else None))
-        return y_dot[: self.size]
+        return near
 
     def nearness(self) -> Floats:
         """Distance from a change point, and the group concerned, of the state evaluated last."""
         out = np.zeros(3)
-        self.problem.nearness(self.problem.data, out)
+        self.constraints.nearness(self.constraints.data, out)
         return out
 
     def _changes(self) -> list[tuple[float, int]]:
@@ -102,7 +109,7 @@ class ReferenceRun:
         (a, _, (y_a, f_a)), (b, _, (y_b, f_b)) = first, last
         if not b > a:
             return None
-        p, path = self.problem, CubicHermiteSpline([a, b], [y_a, y_b], [f_a, f_b])
+        p, path = self.constraints, CubicHermiteSpline([a, b], [y_a, y_b], [f_a, f_b])
 
         def near(t: float) -> float:
             y = path(t)
@@ -112,7 +119,7 @@ class ReferenceRun:
 
         found = minimize_scalar(near, bounds=(a, b), method="bounded", options={"xatol": 1e-6 * (b - a)})
         least, group = near(float(found.x)), int(self.nearness()[1])
-        return (float(found.x), group) if least < ZERO else None
+        return (float(found.x), group) if least < ZERO and found.x > self._known else None
 
     def until(self, t: float, x: Floats) -> float:
         """Value of the switching function that ends the run; -1 when there is none."""
@@ -174,4 +181,4 @@ class ReferenceRun:
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Compute again from the start, leaving out the samples that are done."""
-        self._skip = int(checkpoint["done"])
+        self._skip, self._known = int(checkpoint["done"]), float(checkpoint["t"])
