@@ -103,6 +103,24 @@ def test_segments_change_no_number(tmp_path, method):
     same(tmp_path / "whole.h5", tmp_path / "pieces.h5")
 
 
+def test_segments_change_no_number_of_flexible_bodies(tmp_path):
+    """Of what is computed for many samples at once, such as the ledger and stresses, too."""
+    options = {"analysis.t_end": 0.004, "analysis.method": "dop853", "analysis.step": "auto"}
+    sensor = {"type": "stress", "on": "rod", "at": {"nearest": [0.1, 0, 0]}}
+    paths = [tmp_path / "whole.h5", tmp_path / "pieces.h5", tmp_path / "few.h5"]
+    for path, more in zip(
+        paths, ({}, {"output.checkpoint_every": 1e-4}, {"output.every": 2e-3}), strict=True
+    ):
+        overrides = options | {"output.every": 2e-4, "sensors.stress": sensor} | more
+        case = Case.load(os.path.join(ROOT, "cases", "flexible-slider-crank.toml"), **overrides)
+        case.spec.expected.clear()
+        execute(case, path)
+    same(*paths[:2])
+    whole, few = Result.load(paths[0]), Result.load(paths[2])
+    for name in ("bodies/rod/ledger", "sensors/stress", "energy/balance_error"):
+        np.testing.assert_array_equal(whole[name][::10], few[name])
+
+
 def command(*arguments):
     """A child that runs the command line."""
     return subprocess.Popen(

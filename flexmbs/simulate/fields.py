@@ -24,6 +24,26 @@ Ints = NDArray[np.int64]
 Take = Callable[[Floats], Floats]
 
 
+#: samples that are computed together
+BLOCK = 64
+
+
+def by_blocks(take: Take) -> Take:
+    """The same, always for as many rows at a time: BLAS rounds by the shape of what it is given.
+
+    So no number depends on how many samples happen to come together.
+    """
+
+    def blocks(rows: Floats) -> Floats:
+        n = len(rows)
+        if not n:
+            return take(rows)
+        whole = np.concatenate([rows, np.repeat(rows[-1:], -n % BLOCK, axis=0)])
+        return np.concatenate([take(whole[k : k + BLOCK]) for k in range(0, n, BLOCK)])[:n]
+
+    return blocks
+
+
 @dataclass
 class Fields:
     """Fields of a result and how each is taken from sample rows."""
@@ -40,6 +60,8 @@ class Fields:
         if isinstance(take, slice | np.ndarray):
             columns = take
             take = (lambda rows: rows[:, columns]) if axes else (lambda rows: rows[:, columns][:, 0])
+        else:
+            take = by_blocks(take)
         self.fields.append(Field(path, axes, units, more.pop("equation", ""), more))
         self.takes.append(take)
 
