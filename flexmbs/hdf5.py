@@ -371,7 +371,11 @@ def write_tree(group: Group, tree: Mapping[str, Any]) -> None:
 def lock(path: str | Path) -> Iterator[None]:
     """Hold the lock of `path` while the block runs; a second holder is told who has it."""
     lock_path = Path(f"{path}.lock")
-    with open(lock_path, "a+", encoding="utf-8") as handle:
+    try:
+        opened = open(lock_path, "a+", encoding="utf-8")
+    except OSError as error:
+        raise write_error(Path(path), error) from None
+    with opened as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.stat(lock_path)  # gone: the last holder has just removed the file that was opened here

@@ -259,7 +259,7 @@ def test_full_disk_keeps_what_was_announced(tmp_path, monkeypatch, room):
         w.commit(samples([0.0, 0.5]), checkpoint(0.5), 0.5)
         quiet = hdf5._QuietFile
         monkeypatch.setattr(hdf5, "_QuietFile", lambda raw: quiet(FullDisk(raw, room)))
-        with pytest.raises(FlexmbsError, match="disk is full"):
+        with pytest.raises(FlexmbsError, match="disk is full; what was committed is kept: --resume .* 0.5 s"):
             w.commit(samples(np.linspace(1.0, 2.0, 2000)), checkpoint(2.0), 2.0)
     assert announced == [0.5]
     assert Result.load(path).time.tolist() == [0.0, 0.5]
@@ -268,6 +268,20 @@ def test_full_disk_keeps_what_was_announced(tmp_path, monkeypatch, room):
         w.commit(samples([1.0]), checkpoint(1.0), 1.0)
         w.finish("complete")
     assert Result.load(path).time.tolist() == [0.0, 0.5, 1.0]
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    for overwrite in (False, True):
+        with pytest.raises(UsageError, match="is a folder"):
+            write(tmp_path / "folder", [[0.0]], overwrite=overwrite)
+
+    def refuse(path, *args, **options):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(InputError, match="a.h5  error  could not be written: Read-only file system"):
+        write(tmp_path / "a.h5", [[0.0]])
 
 
 def test_compare_names_the_place_of_a_difference(tmp_path, result):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,9 @@ class ResultWriter:
         if not self.path.parent.is_dir():
             what = f'there is no folder "{self.path.parent}"'
             raise InputError(Diagnostic("file.folder", str(self.path), what, "create it"))
+        if self.path.is_dir():
+            what, remedy = "is a folder", f"give a file in it, -o {self.path / 'result.h5'}"
+            raise UsageError(Diagnostic("result.folder", os.fspath(self.path), what, remedy))
         self._stack.enter_context(hdf5.lock(self.path))
         try:
             self._open()
@@ -154,17 +157,29 @@ class ResultWriter:
             hdf5.write_tree(root.create_group("checkpoint"), checkpoint)
 
         path = self.folder / name
-        hdf5.build_file(path, fill, format=SEGMENT_FORMAT, version=FORMAT_VERSION, overwrite=True)
-        sha256 = segments.file_hash(path)
-        self._chain = segments.link(self._chain, sha256)
-        entry = segments.Entry(name, sha256, self._chain, len(samples["time"]), float(t))
-        try:
-            segments.append(self.folder, entry)
-        except OSError as error:
-            raise hdf5.write_error(path, error) from error
+        with self._kept():
+            hdf5.build_file(path, fill, format=SEGMENT_FORMAT, version=FORMAT_VERSION, overwrite=True)
+            sha256 = segments.file_hash(path)
+            self._chain = segments.link(self._chain, sha256)
+            entry = segments.Entry(name, sha256, self._chain, len(samples["time"]), float(t))
+            try:
+                segments.append(self.folder, entry)
+            except OSError as error:
+                raise hdf5.write_error(path, error) from error
         self._entries.append(entry)
         if self.announce is not None:
             self.announce(float(t))
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        """An error of writing says what there is to go on from."""
+        try:
+            yield
+        except InputError as error:
+            if not self._entries:
+                raise
+            remedy = f"what was committed is kept: --resume goes on from t = {self._entries[-1].t:.6g} s"
+            raise InputError(replace(error.diagnostics[0], remedy=remedy)) from error
 
     def mark(self, status: str, message: str) -> None:
         """Say how an unfinished run ended."""
