@@ -126,10 +126,11 @@ SKETCHES = {
     # couplings
     "gear": wheel(100, 60, 28, "A") + wheel(186, 60, 48, "B") + turn(100, 60, 38, 120, 230) + turn(186, 60, 58, 60, -20)
     .replace(" 0 0 0 ", " 0 0 1 "),
-    "bevel_gear": '<path d="M70 30 L120 48 L120 78 L70 96 z" fill="#fdebd0"/>' + text(90, 67, "A")
-    + '<path d="M128 44 L216 44 L196 22 L148 22 z" fill="#e8edf2"/>' + text(172, 38, "B")
-    + line((30, 63), (70, 63)) + line((172, 22), (172, 6)) + turn(44, 63, 18, 110, 250)
-    + text(176, 108, "turns about the z axes of the joints"),
+    "bevel_gear": '<path d="M152 16 L170 34 L170 74 L152 92 z" fill="#fdebd0"/>' + text(161, 59, "A")
+    + '<path d="M152 16 L228 16 L210 34 L170 34 z" fill="#e8edf2"/>' + text(190, 30, "B")
+    + line((96, 54), (152, 54)) + line((190, 16), (190, 3)) + turn(112, 54, 18, 110, 250)
+    + line((170, 54), (190, 54), dash=True, width=1) + line((190, 54), (190, 34), dash=True, width=1)
+    + text(150, 112, "turns about the z axes of the joints"),
     "rack_pinion": wheel(140, 50, 30, "pinion") + box(60, 88, 190, 14, P_COLOUR)
     + "".join(line((x, 88), (x + 4, 82), (x + 8, 88)) for x in range(64, 244, 10)) + turn(140, 50, 40, 60, 150)
     + arrow(200, 112, 260, 112) + text(235, 76, "travel"),
