@@ -12,11 +12,12 @@ from flexmbs.errors import UsageError
 from flexmbs.resources import resource
 from flexmbs.verify import PROBLEMS, verify
 from flexmbs.verify import reference as reference_module
-from flexmbs.verify.mechanisms import BEGIN, begin
+from flexmbs.verify.mechanisms import begin, choices
 from flexmbs.verify.numbers import TABLES
 from flexmbs.verify.omitted import NOT_COMPARED
 from flexmbs.verify.reference import names, read
 from flexmbs.verify.report import Line, Report, compare, not_below
+from flexmbs.verify.settings import BEGIN, OWN, shortened
 from flexmbs.verify.tables import Modes
 from tests.validation_page import page
 
@@ -124,7 +125,16 @@ def test_the_begin_of_a_case_keeps_the_samples_of_its_lines():
     part = begin(whole, 0.011)
     assert list(part.spec.expected) == ["bodies.rod.q[0][1]", "bodies.rod.q[1][1]"]
     assert [float(t) for t in part.spec.output.times] == pytest.approx([np.pi / 300])
-    assert all((resource("cases") / f"{name}.toml").is_file() for name in BEGIN)
+
+
+def test_runs_with_an_end_or_settings_of_their_own_exist_and_are_named():
+    cases = {case: name for name, problem in PROBLEMS.items() for case in problem.cases}
+    for case, word in (*BEGIN, *OWN):
+        assert f"{case}.toml" in cases
+        assert word in (*choices("formulation"), *choices("method"))
+    left_out = verify(["rigid-slider-crank"], quick=True).left_out
+    assert left_out["rigid-slider-crank"] == {}
+    assert list(shortened(["spin-up.toml"])) == ["spin-up by descriptor after 3 s"]
 
 
 def test_several_processes_give_the_lines_of_one():

@@ -17,6 +17,7 @@ from flexmbs.verify.omitted import NOT_COMPARED
 from flexmbs.verify.problems import PROBLEMS, Problem
 from flexmbs.verify.reference import names, read
 from flexmbs.verify.report import Line, Report
+from flexmbs.verify.settings import shortened
 
 __all__ = ["PROBLEMS", "Line", "Report", "verify"]
 
@@ -24,6 +25,11 @@ Progress = Callable[[float, str], None]
 Done = tuple[list[Line], dict[str, str]]
 #: runs that compile the kernels of both stages, before several processes want them at once
 FIRST = ("fe-hex8-element", "force-point-on-flexible-node", "rigid-slider-crank")
+#: longest first, so that processes end together
+LONG = (
+    "flex-pendulum", "flex-spin-up-8m", "linkage-bennett", "rigid-double-pendulum", "flex-slider-crank",
+    "linkage-spatial-slider-crank", "rigid-andrews-squeezer", "rigid-simple-pendulum",
+)  # fmt: skip
 
 
 def verify(
@@ -51,7 +57,12 @@ def verify(
         lines, missing = found[name]
         report.lines += lines
         report.missing |= missing
-        report.left_out[name] = {**PROBLEMS[name].not_for, **NOT_COMPARED.get(name, {})}
+        problem = PROBLEMS[name]
+        report.left_out[name] = {
+            **problem.not_for,
+            **shortened(problem.cases),
+            **NOT_COMPARED.get(name, {}),
+        }
     return report
 
 
@@ -62,7 +73,9 @@ def _done(chosen: Sequence[str], quick: bool, jobs: int) -> Iterator[tuple[str, 
         return
     first = [name for name in FIRST if name in chosen]
     yield from ((name, one(name, quick)) for name in first)
-    rest = sorted(set(chosen) - set(first), key=lambda name: (not name.startswith("flex-"), name))
+    rest = sorted(
+        set(chosen) - set(first), key=lambda name: (LONG.index(name) if name in LONG else len(LONG), name)
+    )
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         futures = {pool.submit(one, name, quick): name for name in rest}
         yield from ((futures[future], future.result()) for future in as_completed(futures))

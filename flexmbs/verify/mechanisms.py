@@ -21,19 +21,8 @@ from flexmbs.errors import MissingComponentError, SolverError, UsageError
 from flexmbs.verify.numbers import TABLES
 from flexmbs.verify.reference import Reference
 from flexmbs.verify.report import Line
+from flexmbs.verify.settings import begin_of, settings
 from flexmbs.verify.tables import Counts, Table, count_lines, mode_lines, table_lines, with_times
-
-#: cases state the tolerance for methods of order 5 and above that control the error of every step;
-#: lower and variable orders, and the projections of the descriptor form, add up more of the local errors
-FINER = {"rk4": 0.1, "generalized-alpha": 0.01, "cvode": 0.01, "ida": 0.01, "descriptor": 0.1}
-#: the descriptor form is a reference in Python: of stiff and long cases it runs the begin, up to this time
-BEGIN = {
-    "flexible-pendulum-beam": 0.5,
-    "flexible-slider-crank": 0.011,
-    "flexible-slider-crank-linear": 0.011,
-    "spin-up": 3.0,
-}
-FINEST = 1e-13  # rtol that the methods can follow in double precision
 
 
 def choices(key: str) -> list[str]:
@@ -109,13 +98,11 @@ class Runs:
         if self.refused & {(formulation, analysis), (formulation, method)} or method in self.missing:
             return
         values: dict[str, Any] = {"analysis.formulation": formulation, "analysis.method": method}
-        own, note = case.spec.analysis, case.name
-        if formulation == "descriptor" and case.name in BEGIN:
-            case, note = begin(case, BEGIN[case.name]), f"{case.name} to {BEGIN[case.name]:g} s"
+        own, note, t_end = case.spec.analysis, case.name, begin_of(case.name, formulation, method)
+        if t_end is not None:
+            case, note = begin(case, t_end), f"{case.name} to {t_end:g} s"
         if own is not None and (formulation, method) != (own.formulation, own.method):
-            finer = FINER.get(method, 1.0) * FINER.get(formulation, 1.0)
-            values["analysis.rtol"] = max(finer * float(own.rtol), FINEST)
-            values["analysis.atol"] = finer * float(own.atol)
+            values |= settings(case.name, formulation, method, own)
         started = time.perf_counter()
         try:
             done = execute(case.with_values(**values), self.folder / "verify.h5", overwrite=True)
