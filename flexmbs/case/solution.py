@@ -28,6 +28,9 @@ Floats = NDArray[np.float64]
 STEP_RATIO, TOLERANCE_RATIO = 2.0, 10.0
 SMALLEST_RTOL = 1e-13
 SAFE, UNSAFE = 1.25, 3.0
+MORE_MODES = (
+    6  # at least: bending in two planes, torsion and extension take turns, one of a kind would prove nothing
+)
 ROUNDING = 1e-13  # differences below this part of the magnitude are rounding
 
 
@@ -88,7 +91,7 @@ def verify_solution(
         if series:
             ratio, order = _refinement(case, done)
             found += estimates("time", [first, *(values(*item) for item in series)], ratio, order)
-        for body, name, finer in larger_bases(case, Path(folder)):
+        for body, name, finer in larger_bases(case, Path(folder), say):
             found += estimates(body, [first, values(name, finer)], 1.0, math.nan)
     if not found:
         what = "has no step to refine, and no modal basis that could be larger"
@@ -131,8 +134,8 @@ def _finer_in_time(case: Case, done: CaseRun) -> Iterator[tuple[str, Case]]:
             yield f"rtol = {chosen.rtol * factor:g}", case.with_values(**same, **finer)
 
 
-def larger_bases(case: Case, folder: Path) -> Iterator[tuple[str, str, Case]]:
-    """For every flexible body that can have one, a case with about twice its modes."""
+def larger_bases(case: Case, folder: Path, say: Callable[[str], None]) -> Iterator[tuple[str, str, Case]]:
+    """For every flexible body that can have one, a case with more modes; says which cannot."""
     for name, table in case.spec.bodies.items():
         recipe, modal = getattr(table, "reduce", None), getattr(table, "modal", None)
         if recipe is None and modal is None:
@@ -140,12 +143,23 @@ def larger_bases(case: Case, folder: Path) -> Iterator[tuple[str, str, Case]]:
         body: Any = case.model().bodies[name]
         all_modes, used = body.modal.nf, body.modal.nf if body.modes is None else len(body.modes)
         if used < all_modes:
-            more = min(2 * used, all_modes)
+            more = min(_more(used), all_modes)
             larger = case.with_tables(partial(_count, name, more))
             yield name, f"{more} modes of {name}", larger
         elif recipe is not None and (path := _reduced_again(case, name, recipe, folder)) is not None:
             larger = case.with_tables(partial(_swap, name, path))
             yield name, f"a larger basis of {name}", larger
+        else:
+            why = (
+                "all modes of its file are in use"
+                if recipe is None
+                else "its recipe gives the shapes themselves"
+            )
+            say(f"the basis of {name} stays as it is: {why}")
+
+
+def _more(count: int) -> int:
+    return max(2 * count, count + MORE_MODES)
 
 
 def _count(name: str, count: int, data: dict[str, Any]) -> None:
@@ -167,7 +181,7 @@ def _reduced_again(case: Case, name: str, recipe: str, folder: Path) -> Path | N
     given = load_recipe(file, {})
     more: dict[str, Any] = {}
     if given.modes is not None:
-        more = {"modes": 2 * given.modes}
+        more = {"modes": _more(given.modes)}
     elif given.fmax is not None:
         more = {"fmax": 2.0 * given.fmax}
     else:
