@@ -20,7 +20,10 @@ from flexmbs.model.joints.base import JOINTS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted(path.name for path in DOCS.glob("*.md"))
+README = "../README.md"
+PAGES = [*sorted(path.name for path in DOCS.glob("*.md")), README]
+#: what sets up an environment; .ci/run does it from the wheel, and a test of tests/test_docs.py is part of it
+SETUP = ("sudo apt-get install ", "python3 -m venv ", "pip install ", "python -m pytest")
 HEAVY_COMMANDS = {"run", "reduce", "demo", "stress", "animate", "report", "verify", "sweep", "mesh"}
 HEAVY_PYTHON = ("fm.run(", "fm.reduce(", ".system(")
 
@@ -44,9 +47,14 @@ def blocks_of(page: str) -> list[Block]:
     return found
 
 
+def lines_of(block: Block) -> list[str]:
+    """Commands of a shell block, each on a line, as in an environment that is active."""
+    text = block.text.replace("\\\n", " ").replace(".venv/bin/", "")
+    return [line.strip() for joined in text.splitlines() for line in joined.split("&&") if line.strip()]
+
+
 def commands(block: Block) -> list[list[str]]:
-    joined = block.text.replace("\\\n", " ")
-    return [shlex.split(line, comments=True) for line in joined.splitlines() if line.startswith("flexmbs ")]
+    return [shlex.split(line, comments=True) for line in lines_of(block) if line.startswith("flexmbs ")]
 
 
 def is_heavy(page: str) -> bool:
@@ -96,12 +104,12 @@ def test_toml_blocks_are_toml(page: str) -> None:
             tomllib.loads(block.text)
 
 
-@pytest.mark.parametrize("page", [*PAGES, "../README.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_commands_have_these_options(page: str) -> None:
     """Also commands in indented text, where a name in capitals stands for a file."""
     parser = build_parser()
     for line in (DOCS / page).read_text("utf-8").splitlines():
-        found = re.match(r"(?:    +)?flexmbs (?!=)(.*)$", line)
+        found = re.match(r"(?:    +)?(?:\.venv/bin/)?flexmbs (?!=)(.*)$", line)
         if found and "|" not in found[1] and "[" not in found[1]:
             words = shlex.split(re.split(r"\s{5,}", found[1])[0].rstrip("\\"), comments=True)
             parser.parse_args(words)
@@ -136,12 +144,33 @@ def test_page_runs_from_top_to_bottom(
     for block in blocks_of(page):
         if block.kind == "python" and not block.name:
             exec(compile(block.text, f"docs/{page}", "exec"), space)
-        elif block.kind == "shell":
-            for line in block.text.replace("\\\n", " ").splitlines():
-                if line.startswith("flexmbs "):
-                    said = re.search(r"# exit (\d+)", line)
-                    words = shlex.split(line, comments=True)
-                    assert main(words[1:]) == (int(said[1]) if said else 0), line
+        for line in lines_of(block) if block.kind == "shell" else ():
+            words = shlex.split(line, comments=True)
+            if words[0] == "flexmbs":
+                said = re.search(r"# exit (\d+)", line)
+                assert main(words[1:]) == (int(said[1]) if said else 0), line
+            elif words[0] == "cp":
+                shutil.copy(*words[1:])
+            else:
+                assert line.startswith(SETUP), f"{page}: nothing executes {line}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_block_escapes_the_tests(page: str) -> None:
+    """Code stands in fenced blocks of kinds that are executed; indented text is output or mathematics."""
+    text = (DOCS / page).read_text("utf-8")
+    fences = re.findall(r"^```(\w*)$", text, re.M)
+    assert set(fences[::2]) <= {"toml", "python", "shell"} and not any(fences[1::2]), (
+        "an unknown kind of block"
+    )
+    for block in blocks_of(page):
+        assert block.kind != "toml" or block.name, f"without a name nothing runs it: {block.text[:60]}"
+        runs = is_case(block) and "[expected]" in block.text
+        used = not block.name or runs or block.name in text.replace(block.text, "")
+        assert used, f"no command of the page uses {block.name}"
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    code = r"^ {4,}(?:flexmbs |pip |python3? |import |from \w+ import|\[[\w.\"]+\]$|\w+ += +[{\"])"
+    assert not re.findall(code, prose, re.M), "code in indented text"
 
 
 @pytest.mark.parametrize(
@@ -173,16 +202,6 @@ def test_cited_equations_exist() -> None:
     for page in PAGES:
         cited = set(re.findall(r"\bF\d+[a-z]?\b", (DOCS / page).read_text("utf-8")))
         assert cited <= numbers, (page, cited - numbers)
-
-
-def test_readme_names_files_that_templates_write(tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
-    templates = re.findall(r"flexmbs new +(\S+) +(\S+)", text)
-    assert templates
-    for template, folder in templates:
-        assert main(["new", template, str(tmp_path / folder)]) == 0
-        for name in re.findall(rf"{re.escape(folder)}/(\S+)", text):
-            assert (tmp_path / folder / name).is_file(), name
 
 
 def test_all_commands_and_options_are_on_the_page() -> None:
