@@ -19,10 +19,14 @@ from flexmbs.model.state import State
 
 @dataclass
 class Check:
-    """Findings about a case; `facts` are further numbers and texts for the screen and for `--json`."""
+    """Findings about a case; `facts` are further numbers and texts for the screen and for `--json`.
+
+    `lines`: the mechanism for people.
+    """
 
     title: str
     counts: Mobility
+    lines: list[str] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -32,21 +36,55 @@ class Check:
         return {
             "errors": [],
             "warnings": [str(item) for item in self.warnings],
-            "mobility": counts.mobility,
-            "gruebler": counts.gruebler,
-            "closure_rows": counts.closure_rows,
-            "closure_rank": counts.closure_rank,
-            "redundant": counts.redundant,
-            "redundant_rows": counts.redundant_rows,
-            "indeterminate_joints": counts.indeterminate_joints,
-            "kinematic_class": counts.kind,
-            "topology_class": counts.structure,
-            "loops": counts.n_loops,
-            "hidden": counts.hidden,
-            "difference": counts.difference,
+            **counted(counts),
             "title": self.title,
             **self.facts,
         }
+
+
+def counted(counts: Mobility) -> dict[str, Any]:
+    """The counts as `check --json` and `info --json` print them."""
+    return {
+        "mobility": counts.mobility,
+        "gruebler": counts.gruebler,
+        "closure_rows": counts.closure_rows,
+        "closure_rank": counts.closure_rank,
+        "redundant": counts.redundant,
+        "redundant_rows": counts.redundant_rows,
+        "indeterminate_joints": counts.indeterminate_joints,
+        "kinematic_class": counts.kind,
+        "topology_class": counts.structure,
+        "loops": counts.n_loops,
+        "hidden": counts.hidden,
+        "difference": counts.difference,
+    }
+
+
+@dataclass
+class Assembled:
+    """A mechanism in its assembled state, with its counts; `residual`: what the loops are open by."""
+
+    system: Mechanism
+    state: State
+    counts: Mobility
+    residual: float
+
+    def lines(self) -> list[str]:
+        """Counts, tree and cuts, for people."""
+        topology = _topology(self.system)
+        tree = [f"tree        {item}" for item in topology["tree"][:20]]
+        cuts = [f"cut         {item}" for item in topology["cuts"][:20]]
+        return [*self.counts.lines(), *tree, *cuts]
+
+
+def assembled(case: Case) -> Assembled:
+    """Build and assemble a case, and count its freedoms (F28, F34)."""
+    system = case.system()
+    state = system.initial_state()
+    evaluator = system.evaluator()
+    evaluator.kinematics(state.copy())
+    residual = float(np.abs(evaluator.ws.g).max(initial=0.0))
+    return Assembled(system, state, mobility(system, evaluator, state), residual)
 
 
 def check(case: Case, progress: Progress | None = None) -> Check:
@@ -55,16 +93,13 @@ def check(case: Case, progress: Progress | None = None) -> Check:
     channel_errors = check_channels(case, model)
     if channel_errors:
         raise InputError(*channel_errors)
-    system = case.system()
-    state = system.initial_state()
-    evaluator = system.evaluator()
-    evaluator.kinematics(state.copy())
-    residual = float(np.abs(evaluator.ws.g).max(initial=0.0))
-    counts = mobility(system, evaluator, state)
+    found = assembled(case)
+    system, state, counts = found.system, found.state, found.counts
     report = Check(case.spec.title or case.name, counts)
+    report.lines = found.lines()
     report.facts = {
         **_topology(system),
-        "assembly_residual": residual,
+        "assembly_residual": found.residual,
         "kinetic_energy": kinetic_energy(system, state),
         "initial": _initial(system, state),
         **_frequencies(case, system),
@@ -261,14 +296,12 @@ def _largest_turn(body: FlexibleBody, q: np.ndarray) -> float:
 
 def text(report: Check) -> str:
     """The report for people."""
-    facts, counts = report.facts, report.counts
+    facts = report.facts
     flexible = f", {facts['flexible_bodies']} flexible" if facts["flexible_bodies"] else ""
     lines = [
         report.title,
         f"bodies      {facts['bodies']}{flexible}; joints {facts['joints']}; couplings {facts['couplings']}",
-        *counts.lines(),
-        *[f"tree        {item}" for item in facts["tree"][:20]],
-        *[f"cut         {item}" for item in facts["cuts"][:20]],
+        *report.lines,
         f"assembly    residual {facts['assembly_residual']:.1e}",
         f"energy      kinetic {facts['kinetic_energy']:.6g} J",
         *[f"start       {k} = {v[0]:.8g}, rate {v[1]:.8g}" for k, v in list(facts["initial"].items())[:20]],

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs.case.case import Case
+from flexmbs.case.check import assembled, counted
+from flexmbs.errors import FlexmbsError
 from flexmbs.reduce import load_recipe
 from flexmbs.toml_file import read_toml
 
@@ -32,7 +34,30 @@ def case_info(path: Path) -> tuple[str, dict[str, Any]]:
     data["drives"] = {name: item.joint for name, item in spec.drives.items()}
     data["states"] = {name: str(item.rate) for name, item in spec.states.items()}
     data = {key: value for key, value in data.items() if value}
-    return "\n".join(f"{key:<14} {_shown(value)}" for key, value in data.items()), data
+    text = [f"{key:<14} {_shown(value)}" for key, value in data.items()]
+    lines, data["mechanism"] = _mechanism(case)
+    return "\n".join([*text, "mechanism", *(f"  {line}" for line in lines)]), data
+
+
+def _mechanism(case: Case) -> tuple[list[str], dict[str, Any]]:
+    """The counts as `check` finds them, or why there are none; nothing is reduced for it."""
+    waiting = [
+        name
+        for name, body in case.spec.bodies.items()
+        if (recipe := getattr(body, "reduce", None)) is not None
+        and not (case.source.folder_of(("bodies", name, "reduce")) / recipe)
+        .with_suffix(".modal.h5")
+        .is_file()
+    ]
+    if waiting:
+        text = f"not counted: bodies.{', bodies.'.join(waiting)} must be reduced first; flexmbs check does"
+        return [text], {"reason": text}
+    try:
+        found = assembled(case)
+    except FlexmbsError as error:
+        lines = [f"not assembled: {item}" for item in error.diagnostics[:10]]
+        return lines, {"reason": "\n".join(lines)}
+    return found.lines(), counted(found.counts)
 
 
 def _shown(value: Any) -> str:

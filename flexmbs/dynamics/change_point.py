@@ -18,7 +18,8 @@ from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.initial import row_names
 from flexmbs.dynamics.linearize import speed_names
 from flexmbs.dynamics.minimal import Minimal
-from flexmbs.dynamics.mobility import RANK_TOLERANCE, characteristic_length, left_null_space
+from flexmbs.dynamics.mobility import characteristic_length
+from flexmbs.dynamics.null_spaces import left_null_space, null_space
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 
@@ -119,9 +120,7 @@ class Position:
         joints = np.array([g.kind == "joint" for g in system.groups for _ in g.rows], dtype=bool)[self.rows]
         self.natural = np.where(joints, np.where(moment, 1.0, 1.0 / length), self.scale)
         _, self.null, _ = left_null_space(scaled / norms[:, None])
-        from scipy.linalg import null_space  # 0.1 s, which a start elsewhere need not wait for
-
-        self.Z = null_space(scaled / norms[:, None], rcond=RANK_TOLERANCE)
+        self.Z: Any = null_space(scaled / norms[:, None])
 
     def gamma(self, velocity: Array) -> Array:
         """Velocity terms of the rows, scaled; driven speeds by their law."""

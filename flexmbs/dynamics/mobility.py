@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.idle import hidden_freedoms
+from flexmbs.dynamics.null_spaces import left_null_space
 from flexmbs.dynamics.self_stress import open_reactions
 from flexmbs.model.rows import Row
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System
 
 Array = NDArray[np.float64]
-
-#: a singular value below this share of the largest counts as zero
-RANK_TOLERANCE = 1e-8
 
 
 @dataclass
@@ -143,27 +141,6 @@ def characteristic_length(system: System, evaluator: Evaluator) -> float:
     places = evaluator.ws.mark_x
     spread = places.max(axis=0) - places.min(axis=0) if len(places) else np.zeros(3)
     return float(np.linalg.norm(spread)) or 1.0
-
-
-def left_null_space(G: Array) -> tuple[list[int], Array, float]:
-    """Independent rows, basis of the null space of G^T, and condition of the rank's part.
-
-    Pivoted QR of G^T: with `G^T P = Q [R1 R2]` the null vectors are `P [-R1^-1 R2; 1]`.
-    """
-    n = len(G)
-    if not n or not G.shape[1]:
-        return [], np.eye(n), 1.0
-    from scipy.linalg import qr, solve_triangular  # 0.1 s, which trees need not wait for
-
-    R, order = qr(G.T, mode="r", pivoting=True)
-    size = np.abs(np.diag(R))
-    rank = int(np.sum(size > RANK_TOLERANCE * max(float(size[0]), 1e-300))) if size[0] > 0.0 else 0
-    null = np.zeros((n, n - rank))
-    null[order[rank:]] = np.eye(n - rank)
-    if rank:
-        null[order[:rank]] = -solve_triangular(R[:rank, :rank], R[:rank, rank:])
-    condition = float(size[0] / size[rank - 1]) if rank else 1.0
-    return sorted(int(k) for k in order[:rank]), null, condition
 
 
 def structure(system: System) -> str:

@@ -22,7 +22,7 @@ from flexmbs.simulate.diagnose import explained
 from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
 from flexmbs.simulate.independent import MinimalRun, check_offered
-from flexmbs.simulate.items import counts_of, indeterminate, topology_items
+from flexmbs.simulate.items import LEFT_OUT, counts_of, indeterminate, topology_items
 from flexmbs.simulate.kinematic import KinematicRun
 from flexmbs.simulate.linear import linear_items
 from flexmbs.simulate.run import Progress, Recorder, record
@@ -72,6 +72,8 @@ def simulate(
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
     settings = replace(settings, t_end=t_end)
     counts = counts_of(system, state)
+    if counts is None:
+        say(LEFT_OUT)
     if counts is not None and counts.redundant:
         choose_branch(system, state, settings.type)
     if settings.type not in SINGLE and not is_followed(system, settings):

@@ -7,6 +7,7 @@ from typing import Any
 
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.mobility import Mobility, mobility
+from flexmbs.dynamics.null_spaces import is_feasible
 from flexmbs.model.state import State
 from flexmbs.results import Item
 
@@ -16,16 +17,22 @@ COUNTS = {
     "closure_rank": "closure_rank", "redundant": "redundant", "bodies": "n_bodies", "joints": "n_joints",
     "loops": "n_loops",
 }  # fmt: skip
-LARGE = 600  # closure rows beyond which the counts, which take their number to the third power, are left out
+#: what a result says in place of counts that would take too long
+LEFT_OUT = (
+    "left out: rank, redundancy and uniqueness of the reactions, whose cost grows with the third power of "
+    "the rows that hang together; flexmbs check finds them"
+)
 
 
 def counts_of(system: Any, state: State) -> Mobility | None:
-    """Mobility and redundancy at the start (F28); None for very large systems."""
-    if system.n_rows > LARGE:
-        return None
+    """Mobility and redundancy at the start (F28); None where loops that hang together are very large."""
     if system.topology.absolute:  # counted in the tree, whatever the formulation
         system = build(system.model)
+        if not is_feasible(system):
+            return None
         state = system.initial_state()
+    elif not is_feasible(system):
+        return None
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
     return mobility(system, evaluator, state)
@@ -54,4 +61,6 @@ def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
         items["report"] = Item(counts.lines())
         numbers = {name: item.data for name, item in items.items() if isinstance(item.data, int)}
         items["@"] = Item(None, attributes=numbers)
+    else:
+        items["report"] = Item([LEFT_OUT])
     return {"topology": items}

@@ -59,3 +59,42 @@ def test_info_of_a_case_and_of_a_recipe(capsys):
     assert data["drives"] == {"motor": "main"} and data["parameters"]["r"] == 0.05
     assert main(["info", str(resource("meshes", "rod.reduce.toml"))]) == 0
     assert "tangent:bore_big" in capsys.readouterr().out
+
+
+def test_info_of_a_case_counts_its_freedoms_as_check_does(tmp_path, capsys):
+    path = str(resource("cases", "bennett.toml"))
+    assert main(["info", path, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert main(["check", path, "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert data["mechanism"] == {key: checked[key] for key in data["mechanism"]}
+    assert (data["mechanism"]["mobility"], data["mechanism"]["gruebler"]) == (1, -2)
+    assert main(["info", path]) == 0
+    shown = capsys.readouterr().out
+    assert main(["check", path]) == 0
+    lines = [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith(("mobility", "cut", "tree"))
+    ]
+    assert len(lines) > 3 and all(f"  {line}" in shown for line in lines)
+    out = tmp_path / "b.h5"
+    assert main(["run", path, "-o", str(out), "--quiet", "--overwrite"]) == 0
+    capsys.readouterr()
+    assert main(["info", str(out)]) == 0
+    assert f"  {lines[0]}" in capsys.readouterr().out
+
+
+def test_info_says_why_freedoms_are_not_counted(tmp_path, capsys):
+    case = tmp_path / "open.toml"
+    body = '[bodies.{}]\ntype = "rigid"\nmass = 1.0\ninertia = {{ ixx = 1, iyy = 1, izz = 1 }}\n'
+    case.write_text(
+        "format_version = 1\n" + body.format("a") + "[ground.frames]\nfar = { pos = [9, 0, 0] }\n"
+        '[joints.j]\ntype = "revolute"\nfrom = "ground"\nto = "a"\n'
+        '[joints.k]\ntype = "revolute"\nfrom = "ground.far"\nto = "a"\n'
+    )
+    assert main(["info", str(case)]) == 0
+    assert "not assembled: " in capsys.readouterr().out
+    case.write_text('format_version = 1\n[bodies.a]\ntype = "flexible"\nreduce = "a.reduce.toml"\n')
+    (tmp_path / "a.reduce.toml").write_text('mesh = "a.msh"\n')
+    assert main(["info", str(case)]) == 0
+    assert "bodies.a must be reduced first" in capsys.readouterr().out
+    assert not (tmp_path / "a.reduce.modal.h5").exists()
