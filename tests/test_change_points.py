@@ -11,6 +11,7 @@ from flexmbs.case.runner import execute
 from flexmbs.integrate import Settings, integrator
 from flexmbs.simulate.branch import watch
 from flexmbs.simulate.equations import problem, state_vector
+from tests.dynamics.awkward import driven, slider_crank, with_velocity
 from tests.dynamics.test_awkward import PASSED
 
 pytestmark = pytest.mark.slow
@@ -196,6 +197,28 @@ def test_reactions_at_a_change_point_are_the_limit_from_both_sides(name, formula
     held = [j for j, spec in data["joints"].items() if spec["from"].startswith("ground")]
     ground = sum(np.asarray(result.joints[j].reaction_force)[here] for j in held)
     np.testing.assert_allclose(ground, ground_force(result, data)[here], atol=1e-6 * size)
+
+
+def test_kinematics_takes_the_branch_of_the_velocity_at_a_change_point(tmp_path):
+    """Crank and rod of one length, driven: rod -2, slider pin 1 times the crank, at and beside the point."""
+    data = slider_crank(0.5, 0.5, 1.2) | {"gravity": [0, 0, 0]}
+    data = driven(with_velocity(data, big=-4.0, small=2.0), "kinematics", main="=1.2 + 2*t")
+    point = (np.pi / 2 - 1.2) / 2
+    for offsets in ((), (0.0,), (-1e-3, -1e-6, -1e-9, 0.0, 1e-9, 1e-6, 1e-3)):
+        times = {"times": [float(point + x) for x in offsets], "every": 0.07}
+        case = Case.from_dict(data | {"analysis": data["analysis"] | {"t_end": 0.5}, "output": times})
+        result = execute(case, tmp_path / f"{len(offsets)}.h5").result
+        for name, rate in (("main", 2.0), ("big", -4.0), ("small", 2.0)):
+            joint = result.joints[name]
+            np.testing.assert_allclose(joint.velocity[:, 0], rate, atol=1e-9)
+            np.testing.assert_allclose(joint.acceleration[:, 0], 0.0, atol=1e-8)
+        theta = 1.2 + 2.0 * np.asarray(result.time)
+        np.testing.assert_allclose(result.joints["guide"].position[:, 0], np.cos(theta), atol=1e-10)
+        np.testing.assert_allclose(result.joints["guide"].acceleration[:, 0], -4 * np.cos(theta), atol=1e-8)
+        ground = np.asarray(result.joints["main"].reaction_force) + np.asarray(
+            result.joints["guide"].reaction_force
+        )
+        np.testing.assert_allclose(ground, ground_force(result, data), atol=1e-6)
 
 
 def test_rows_that_change_their_pivots_are_no_change_point(tmp_path):

@@ -31,6 +31,10 @@ RANK_TOLERANCE = 1e-9
 SETTLING, SETTLED = 60, 1e-10  # rounds of bending, and the change of q that ends them, of its size
 SMALLEST = 1e-12  # of a position
 ROUNDING = 1e-13  # of stiffness and constraints together
+#: the least singular value of G below this part of its size elsewhere: near a change point (F28)
+NEAR = 0.01
+#: places beside it, rad or m, the weights of pairs of them, and the speed that has no direction
+REACH, WEIGHTS, STILL = 0.02, (0.75, -0.3, 0.05), 1e-8
 
 
 @dataclass
@@ -39,13 +43,18 @@ class Follower:
 
     After `at`, everything that is reported stands in `evaluator.ws`, as after `Evaluator.observe`. `idle` is
     the number of freedoms that neither drives nor loops determine. `quasi_static`: bodies bend under the
-    loads of each time as if these stayed; else q is as given.
+    loads of each time as if these stayed; else q is as given. In a change point motion and forces are the
+    limits along the branch that the velocity has chosen, from both sides. `regular`: the largest that the
+    least singular value of G has been, over the largest one.
     """
 
     evaluator: Evaluator
     state: State
     quasi_static: bool = False
     idle: int = 0
+    regular: float = 0.0
+    rank: int = 0
+    near: bool = False
 
     @property
     def system(self) -> System:
@@ -61,6 +70,73 @@ class Follower:
 
     def at(self, time: float) -> Array:
         """Positions, speeds and accelerations at a time, and the forces that they take; returns `acc`."""
+        before, idle = self.state.copy(), self.idle
+        try:
+            acc = self._alone(time)
+            if not self.near:
+                return acc
+        except SolverError:
+            self._weigh(self._singular_values(self.evaluator.jacobian(self.state)))
+            if not self.near:
+                raise
+        try:
+            acc = self._from_both_sides(before, time)
+        except SolverError:  # nothing is behind it: the end of the motion
+            self._put(before)
+            acc = self._alone(time)
+        self.idle = idle
+        return acc
+
+    def _singular_values(self, G: Array) -> Array:
+        """Those of the constraints in the free joint speeds."""
+        return np.asarray(np.linalg.svd(G[:, self._free()], compute_uv=False)) if len(G) else np.zeros(0)
+
+    def _weigh(self, s: Array) -> int:
+        """Rank by singular values; whether it is about to be less than at the start goes into `near`."""
+        rank = int(np.sum(s > RANK_TOLERANCE * s[0])) if len(s) and s[0] > 0.0 else 0
+        self.rank = self.rank or rank
+        least = float(s[self.rank - 1] / s[0]) if self.rank else 1.0
+        self.regular = max(self.regular, least)
+        self.near = least < NEAR * self.regular
+        return rank
+
+    def _put(self, state: State) -> None:
+        """Make the state that of a copy, in place."""
+        self.state.t = state.t
+        for name in ("pos", "vel", "aux", "turns"):
+            getattr(self.state, name)[:] = getattr(state, name)
+
+    def _from_both_sides(self, before: State, time: float) -> Array:
+        """Motion and forces at a time close to a change point, from times beside it (F28); returns `acc`."""
+        ws, state = self.evaluator.ws, self.state
+        speed = float(np.abs(before.vel).max(initial=0.0))
+        if not speed > STILL:
+            raise SolverError(
+                Diagnostic("kinematics.open", f"t = {time:.6g} s", "the motion stands", "start elsewhere")
+            )
+        names = ("row_force", "reaction", "effort")
+        motion = {name: 0.0 * getattr(state, name) for name in ("pos", "vel")} | {"acc": 0.0 * state.vel}
+        forces = {name: np.zeros_like(getattr(ws, name)) for name in names}
+        for k, weight in enumerate(WEIGHTS):
+            for step in ((k + 1) * REACH / speed, -(k + 1) * REACH / speed):
+                self._put(before)
+                acc = self._alone(time + step)
+                for name, value in (("pos", state.pos), ("vel", state.vel), ("acc", acc)):
+                    motion[name] += weight * value
+                for name in names:
+                    forces[name] += weight * getattr(ws, name)
+        state.t, state.vel[:] = float(time), motion["vel"]
+        add_increment(self.evaluator.tables, motion["pos"], 0.0 * state.vel, state.pos)
+        args = self.evaluator._args(state, motion["acc"])
+        evaluate.kinematics(*args)
+        evaluate.forces(*args)
+        state.turns[:] = ws.ent[:, 0]
+        for name in names:
+            getattr(ws, name)[:] = forces[name]
+        return motion["acc"]
+
+    def _alone(self, time: float) -> Array:
+        """Motion and forces at a time, by the constraints there; returns `acc`."""
         state = self.state
         ahead = state.vel * (time - state.t)
         add_increment(
@@ -151,9 +227,7 @@ class Follower:
     def _check(self, G: Array) -> None:
         """Speeds must keep the constraints; count the freedoms that are left."""
         ev, free = self.evaluator, self._free()
-        s = np.linalg.svd(G[:, free], compute_uv=False) if len(G) else np.zeros(0)
-        rank = int(np.sum(s > RANK_TOLERANCE * s[0])) if len(s) and s[0] > 0.0 else 0
-        self.idle = len(free) - rank
+        self.idle = len(free) - self._weigh(self._singular_values(G))
         ev.kinematics(self.state)
         speed = float(np.abs(self.state.vel).max(initial=0.0))
         if np.abs(ev.ws.g_dot).max(initial=0.0) > 1e-7 * max(1.0, speed):

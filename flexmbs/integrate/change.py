@@ -21,6 +21,8 @@ GOLDEN = 0.6180339887498949
 ZERO = 1e-3
 #: nearness that shows that a change point lies behind
 AWAY = 0.1
+#: by then the nearness of a zero, found by halves and less, is below that
+SHALLOW = 8
 #: events of change points are numbered downwards from here, by group of constraints
 FIRST_CHANGE = -2
 
@@ -50,7 +52,9 @@ def find_change(
     x, y = 1.0 - GOLDEN, GOLDEN
     f = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, x)
     g = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, y)
-    for _ in range(40):
+    for k in range(40):
+        if k == SHALLOW and min(f, g) > AWAY * max(now, new):
+            break
         if f < g:
             high, y, g = y, x, f
             x = high - GOLDEN * (high - low)
