@@ -128,7 +128,7 @@ def column_up(sys, ws, j, n):
             column_to_parent(sys, ws, i, jp, c, r, n, x, y, z)
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, apart=True, reassociate=True)
 def modes_of_columns(sys, ws, j, n):
     """Take columns of a group past the modes of body path_body[j] (F25). Writes: e; gcol."""
     i = sys.path_body[j]
@@ -136,17 +136,20 @@ def modes_of_columns(sys, ws, j, n):
     first = sys.o_eta[i]
     moving = sys.mark_row[sys.m_out[i]] >= 0  # else its rows of H are zero
     for r in range(n):
-        col = ws.gcol[sys.path_col[j] + r]
+        col, to = ws.gcol[sys.path_col[j] + r], e0 + (k0 - first) * n + r
         for a in range(nf):
             s = ws.gcol_f[sys.path_mode[j] + a * n + r]
             for row in range(6 if moving else 0):
                 s += ws.H[k0 + a, row] * col[row]
-            ws.e[e0 + (k0 + a - first) * n + r] = s
-        solve_factor(sys, ws, i, ws.e, e0 + (k0 - first) * n + r, n)
+            ws.e_f[a] = s
+        solve_factor(sys, ws, i, ws.e_f, 0)
         for a in range(nf):
-            s = ws.e[e0 + (k0 + a - first) * n + r]
-            for row in range(6):
-                col[row] -= ws.G[o + 6 * a + row] * s
+            ws.e[to + a * n] = ws.e_f[a]
+        for row in range(6):
+            s, g = 0.0, ws.G[o + nf * row : o + nf * (row + 1)]
+            for a in range(nf):
+                s += g[a] * ws.e_f[a]
+            col[row] -= s
 
 
 @kernel(lean=True, apart=True)

@@ -7,7 +7,7 @@ Gravity enters as an acceleration of the whole: a_hat - g.
 """
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.elastic import dense_block, eliminate_modes, mirror, solve_transposed
+from flexmbs.dynamics.elastic import dense_block, eliminate_modes, mirror, modes_forward
 
 DONE, SINGULAR_ELASTIC, SINGULAR_JOINT = 0, 1, 2
 #: A pivot this small against mass and length of the model is rounding: the motion has no inertia.
@@ -260,23 +260,6 @@ def forward(sys, ws, delta):
         put_six(ws.da, i, a)
         if sys.nf[i] > 0:
             modes_forward(sys, ws, i, ws.da[i], delta)
-
-
-@kernel(lean=True, apart=True)
-def modes_forward(sys, ws, i, a, delta):
-    """Elastic rates of body i from the acceleration `a` before its modes (F23). Writes: delta; a."""
-    nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]
-    for m in range(nf):
-        s = ws.u[k0 + m]
-        for row in range(6):
-            s -= ws.G[o + 6 * m + row] * a[row]
-        delta[k0 + m] = s
-    solve_transposed(sys, ws, i, delta, k0)
-    if sys.mark_row[sys.m_out[i]] < 0:
-        return
-    for m in range(nf):
-        for row in range(6):
-            a[row] += ws.H[k0 + m, row] * delta[k0 + m]
 
 
 @kernel(lean=True, apart=True)

@@ -123,33 +123,29 @@ def turn(R, x, y, z):
 @kernel(lean=True, apart=True)
 def elastic_residual(sys, ws, i, pos, vel, acc):
     """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
-    R, f, a = ws.R, ws.f[i], ws.a[i]
+    R, f, a = nine(ws.R, i), ws.f[i], ws.a[i]
     nf, k0, q0, o, r = sys.nf[i], sys.o_qd[i], sys.o_q[i], sys.o_E[i], sys.o_rows[i]
-    ax, ay, az = a[0] - sys.grav[0], a[1] - sys.grav[1], a[2] - sys.grav[2]
+    ax, ay, az, bx, by, bz = a[0] - sys.grav[0], a[1] - sys.grav[1], a[2] - sys.grav[2], a[3], a[4], a[5]
     mff, K, D = sys.o_K[i], sys.o_K[i] + nf * nf, sys.o_K[i] + 2 * nf * nf
+    M_f, rows = ws.M_f[o : o + 6 * nf].reshape(nf, 6), ws.rows[r : r + 7 * nf].reshape(nf, 7)
+    f0 = f1 = f2 = n0 = n1 = n2 = 0.0
     for m in range(nf):
-        c = o + 6 * m
-        for row in range(6):
-            ws.M_f[c + row] = ws.rows[r + 7 * m + row]
-        rotate_six(R, i, ws.M_f, c)
-        s = ws.rows[r + 7 * m + 6] + ws.f_app[sys.o_f[i] + 6 + m]
-        s -= ws.M_f[c] * ax + ws.M_f[c + 1] * ay + ws.M_f[c + 2] * az
-        s -= ws.M_f[c + 3] * a[3] + ws.M_f[c + 4] * a[4] + ws.M_f[c + 5] * a[5]
+        x, y, z = turn(R, rows[m, 0], rows[m, 1], rows[m, 2])
+        u, v, w = turn(R, rows[m, 3], rows[m, 4], rows[m, 5])
+        M_f[m, 0], M_f[m, 1], M_f[m, 2], M_f[m, 3], M_f[m, 4], M_f[m, 5] = x, y, z, u, v, w
+        s = rows[m, 6] + ws.f_app[sys.o_f[i] + 6 + m]
+        s -= (x * ax + y * ay + z * az) + (u * bx + v * by + w * bz)
         row_m, row_K, row_D = mff + nf * m, K + nf * m, D + nf * m
         lo, hi = (m, m + 1) if sys.low_rank[i] >= 0 else (0, nf)
         for n in range(lo, hi):
             s -= sys.K_data[row_m + n] * acc[k0 + n]
             s -= sys.K_data[row_K + n] * pos[q0 + n] + sys.K_data[row_D + n] * vel[k0 + n]
         ws.tau[k0 + m] = s
-        for row in range(6):
-            f[row] -= ws.M_f[c + row] * acc[k0 + m]
-
-
-@kernel(inline=True)
-def rotate_six(R, i, x, o):
-    """Two three-vectors in x[o : o + 6] turned by R[i]."""
-    for s in (o, o + 3):
-        a, b, c = x[s], x[s + 1], x[s + 2]
-        x[s] = R[i, 0, 0] * a + R[i, 0, 1] * b + R[i, 0, 2] * c
-        x[s + 1] = R[i, 1, 0] * a + R[i, 1, 1] * b + R[i, 1, 2] * c
-        x[s + 2] = R[i, 2, 0] * a + R[i, 2, 1] * b + R[i, 2, 2] * c
+        s = acc[k0 + m]
+        f0, f1, f2, n0, n1, n2 = f0 + x * s, f1 + y * s, f2 + z * s, n0 + u * s, n1 + v * s, n2 + w * s
+    f[0] -= f0
+    f[1] -= f1
+    f[2] -= f2
+    f[3] -= n0
+    f[4] -= n1
+    f[5] -= n2

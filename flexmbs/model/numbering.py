@@ -123,8 +123,10 @@ def body_tables(numbers: BodyNumbers) -> dict[str, Any]:
 
 
 def _is_diagonal(A: Array) -> bool:
-    """Whether what stands beside the diagonal is rounding of the reduction."""
-    return bool(np.abs(A - np.diag(np.diag(A))).max(initial=0.0) <= 1e-11 * np.abs(A).max(initial=0.0))
+    """Whether what stands beside the diagonal is rounding of the reduction, which grows with its modes."""
+    size = np.sqrt(np.abs(np.diag(A)))
+    rounding = 1e-11 * np.abs(A).max(initial=0.0) + 1e-10 * np.outer(size, size)
+    return bool((np.abs(A - np.diag(np.diag(A))) <= rounding).all())
 
 
 def elastic_tables(numbers: BodyNumbers, markers: list[Marker], m_out: Any) -> dict[str, Any]:

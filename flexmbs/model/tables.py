@@ -202,7 +202,7 @@ class Workspace(NamedTuple):
     low_R: Floats
     low_K: Floats
     low_p: Floats
-    G: Floats  # (N_ff's factor)^-1 E^T, 6 numbers per mode
+    G: Floats  # (N_ff's factor)^-1 E^T, six rows of nf numbers per body
     U: Annotated[Floats, 6]  # (n_vel, 6)
     D: Floats  # (n_vel,)
     u: Floats  # (n_vel,)
@@ -220,6 +220,7 @@ class Workspace(NamedTuple):
     gcol: Annotated[Floats, 6]  # (..., 6)
     gcol_f: Floats
     e: Floats
+    e_f: Floats  # (max nf,) scratch: one column on the modes of a body
     S: Floats  # envelope of G A (F26), then its factors
     S_diag: Floats  # its diagonal before the factorisation
     S_inv: Floats  # (n_rows,) reciprocals of the pivots

@@ -9,6 +9,7 @@ from flexmbs.dynamics.mechanism import build
 from flexmbs.model.bodies import Frame, RigidBody
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
+from flexmbs.model.numbering import _is_diagonal
 from flexmbs.resources import resource
 from flexmbs.spatial import axis_angle, quat_from_matrix
 from tests import reference
@@ -163,3 +164,10 @@ def zoo(p):
     state = system.initial_state()
     state.pos[:], state.vel[:] = pos, vel
     return system, state
+
+
+def test_rounding_beside_the_diagonal_does_not_make_an_elastic_block_dense_F24a():
+    size = np.array([1.0, 40.0, 1e6])
+    beside = np.ones((3, 3)) - np.eye(3)
+    for factor, diagonal in ((5e-11, True), (1e-8, False)):
+        assert _is_diagonal(np.diag(size) + factor * beside * np.sqrt(np.outer(size, size))) is diagonal
