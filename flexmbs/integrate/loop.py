@@ -188,7 +188,9 @@ def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr
         n = out.count[0]
         if n >= out.t.size:
             return FULL
-        if pending and t_out > mem.real[T]:
+        # a grid meets the ends of steps but for rounding, and so short a step would be nothing else
+        is_inside = pending and t_out - mem.real[T] > 1e-12 * mem.real[H_STEP]
+        if is_inside:
             status = inside(
                 rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t_out
             )  # fmt: skip
@@ -196,7 +198,7 @@ def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr
             mem.count[STEP_PASSES], mem.count[EVALUATIONS] = passes, counted
         else:
             status = standing(project, data, opt, mem, scr)
-        if status != 0 and pending and t_out > mem.real[T]:
+        if status != 0 and is_inside:
             shorten(mem)
             break
         if status != 0:
