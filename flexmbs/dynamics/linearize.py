@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.minimal import Minimal
+from flexmbs.ffrf.integrals import BODY_LOADS
 from flexmbs.model.state import State
 from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 
-#: Step of the differences: of fourth order, so its error is that of the step to the fourth power.
-STEP = 1e-3
+#: Step of the differences, of unit displacements: of fourth order, so its error is that of the step to the
+#: fourth power. Speeds enter squared, for which any step is exact: theirs is a part of that, or stiction that
+#: is regularised within 1e-3 of them would be passed over.
+STEP, SPEED = 1e-3, 1e-2
 
 
 @dataclass
@@ -51,6 +54,8 @@ class Rates:
         self.minimal = Minimal(self.evaluator, state)
         self.n, self.n_aux = len(self.minimal.split.ind), len(state.aux)
         self.speeds = state.vel[self.minimal.split.ind].copy()
+        unit = unit_displacements(system)[self.minimal.split.ind]
+        self.unit = np.concatenate([unit, SPEED * unit, np.ones(self.n_aux)])
 
     def state_at(self, x: Array) -> State:
         """The state that x stands for."""
@@ -90,13 +95,47 @@ class Rates:
         return out[self.minimal.split.ind]
 
 
+def unit_displacements(system: System) -> Array:
+    """A unit displacement of every speed: a radian, a length of the model; of modes what bends by that."""
+    t = system.tables
+    length, unit = max(float(t.length[0]), 1e-300), np.ones(system.n_vel)
+    for axis, turn, eta in zip(t.prim_axis, t.prim_turn, t.prim_eta, strict=True):
+        if axis >= 0 and turn == 0.0:
+            unit[eta] = length
+    for i, nf in enumerate(t.nf):
+        if nf:
+            unit[t.o_qd[i] : t.o_eta[i + 1]] = 1.0 / bending(system, i, length)
+    return unit
+
+
+def bending(system: System, i: int, length: float) -> Array:
+    """Deflection of body i by one of each mode, over a length, or its rotation: the largest of all measures.
+
+    By its kinetic energy; by what stiffening makes of first moment, inertia and markers (F17a), of second
+    order, beyond which a deflected body means nothing; by the rows of its markers.
+    """
+    t, found = system.tables, system.numbers.integrals[i]
+    assert found is not None
+    mass, nf = max(float(found.mass), 1e-300), int(t.nf[i])
+    measures = [np.sqrt(np.abs(np.diag(found.m_ff)) / mass) / length]
+    of_body = [mass * length] * 3 + [mass * length**2] * (len(BODY_LOADS) - 3)
+    for k, K in enumerate(found.K_geo):
+        of_marker = length if k % 6 < 3 else 1.0  # forces, moments
+        size = of_body[k] if k < len(of_body) else of_marker
+        measures.append(np.sqrt(np.abs(np.diag(K)) / size))
+    for m in np.flatnonzero((t.mark_body == i) & (t.mark_row >= 0)):
+        rows = np.abs(t.mark_data[t.mark_row[m] :][: 6 * nf]).reshape(nf, 6)
+        measures += [rows[:, :3].max(axis=1) / length, rows[:, 3:].max(axis=1)]
+    return np.maximum(np.max(measures, axis=0), 1e-300)
+
+
 def linearize(system: System, state: State) -> Linear:
     """Linear model about a state at its time; driven coordinates are held to their law (F38)."""
     rates = Rates(system, state)
     n, size = rates.n, 2 * rates.n + rates.n_aux
     A = np.zeros((size, size))
     for k in range(size):
-        A[:, k] = derivative(partial(_along, rates.at, np.eye(size)[k]))
+        A[:, k] = derivative(partial(_along, rates.at, np.eye(size)[k] * rates.unit[k])) / rates.unit[k]
     coordinates = [c for c in system.coordinates if c.joint in system.model.joints]
     B = np.zeros((size, len(coordinates)))
     zero = rates.at(np.zeros(size))
@@ -105,7 +144,8 @@ def linearize(system: System, state: State) -> Linear:
     numbers = [c.number for c in coordinates]
     C = np.zeros((len(coordinates), size))
     for k in range(n):
-        C[:, k] = derivative(partial(_along, partial(_outputs, rates, numbers), np.eye(n)[k]))
+        along = partial(_along, partial(_outputs, rates, numbers), np.eye(n)[k] * rates.unit[k])
+        C[:, k] = derivative(along) / rates.unit[k]
     names = speed_names(system, rates.minimal.split.ind)
     states = [*names, *(f"{name} rate" for name in names), *_aux_names(system)]
     values, frequency, damping, shapes = _modes(rates, A)

@@ -149,7 +149,8 @@ def with_ports(
     def seen(x: Floats) -> Floats:
         return chosen.values(history, system, rates.state_at(x))
 
-    C = np.array([derivative(lambda h, k=k: seen(h * np.eye(size)[k])) for k in range(size)])  # type: ignore[misc]
+    steps = np.diag(rates.unit)
+    C = np.array([derivative(lambda h, k=k: seen(h * steps[k])) / steps[k, k] for k in range(size)])  # type: ignore[misc]
     B, D = np.zeros((size, len(forces))), np.zeros((len(chosen.names), len(forces)))
     x_dot, y = rates.at(rest), seen(rest)
     for j, (force, _, _) in enumerate(forces):

@@ -247,3 +247,25 @@ def test_dynamic_modes_swing_about_the_quasi_static_ones_F36(tmp_path):
     assert np.abs(found["quasi-static"]["bodies/arm/q_dot"]).max() == 0.0
     for result in found.values():
         np.testing.assert_allclose(result["joints/hinge/position"][-1, 0], 0.4 * 0.5 + 1.5 * 0.25, rtol=1e-9)
+
+
+def test_steps_of_the_linear_model_suit_stiff_bodies_and_regularised_friction_F38(monkeypatch):
+    """A mode moves by little where it bends much; stiction within 1e-3 rad/s is a damper of its slope."""
+    from flexmbs.case import Case
+    from flexmbs.dynamics import linearize as room
+    from flexmbs.resources import resource
+
+    system = Case.load(resource("cases", "slider_crank.toml")).system()
+    state = system.initial_state()
+    lin = linearize(system, state)
+    monkeypatch.setattr(room, "STEP", 1e-4)
+    finer = linearize(system, state)
+    np.testing.assert_allclose(lin.frequency_hz, finer.frequency_hz, rtol=1e-7)  # step^4
+    monkeypatch.undo()
+    model = Model()
+    model.add(RigidBody(name="disc", mass=1.0, inertia=np.eye(3) * 0.1))
+    friction = {"effort": 0.3, "stiction_velocity": 1e-3}
+    model.add(JOINTS["revolute"](name="j", from_frame="ground", to_frame="disc", friction=friction))
+    system = build(model)
+    lin = linearize(system, system.initial_state())
+    assert lin.A[1, 1] == pytest.approx(-1.5 * 0.3 / 1e-3 / 0.1, rel=1e-9)
