@@ -82,8 +82,12 @@ def row(
     note: str = "",
 ) -> dict[str, str]:
     """One line of the table from two measurements."""
-    if "failed" in ours or "failed" in peer:
-        return {"work": work, "note": f"failed: {ours.get('failed') or peer.get('failed')}"}
+    if "failed" in ours:
+        return {"work": work, "note": f"failed: {ours['failed']}"}
+    if "failed" in peer:
+        failed = f"{name} failed: {peer['failed']}"
+        note = "; ".join(item for item in (note, failed) if item)
+        return {"work": work, "flexmbs": shown(ours[key], key), "target": target, "note": note}
     return {
         "work": work,
         "flexmbs": shown(ours[key], key),
