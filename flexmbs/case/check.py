@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.case.body_warnings import warn_bodies
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.outcome import check_channels, result_paths
 from flexmbs.dynamics.change_point import choose_branch
@@ -115,7 +116,7 @@ def check(case: Case, progress: Progress | None = None) -> Check:
         system.forward_dynamics(state)  # a motion that cannot start is an error, by name
     _warn_redundancy(counts, case, len(system.model.drives), problems)
     _warn_start(case, system, state, problems)
-    _warn_bodies(case, system, state, problems)
+    warn_bodies(system, state, problems)
     for name, part in system.model.couplings.items():
         for text in part.warnings(system.model):
             problems.warn("cam.pressure_angle", f"couplings.{name}", text)
@@ -259,39 +260,6 @@ def _warn_start(case: Case, system: Mechanism, state: State, problems: Diagnosti
                     what = f"joints.{c.joint}: {c.name} begins with {got:.6g}, given was {given:.6g}"
                 remedy = "its drive gives it" if c.joint in prescribed else "set hold = true to keep it"
                 problems.warn("assembly.moved", where, what, remedy)
-
-
-def _warn_bodies(case: Case, system: Mechanism, state: State, problems: Diagnostics) -> None:
-    """Elastic coordinates beyond linear strain, missing damping, spin without stiffening."""
-    evaluator = system.evaluator()
-    evaluator.kinematics(state.copy())
-    for name, body in system.model.bodies.items():
-        if not isinstance(body, FlexibleBody) or not body.modal.nf:
-            continue
-        i = system.numbers.index[name]
-        where = f"bodies.{name}"
-        start = int(system.tables.o_q[i])
-        q = state.pos[start : start + int(system.tables.nf[i])]
-        turn = _largest_turn(body, q)
-        if turn > 0.1:
-            what = f"the initial shape turns interfaces by {turn:.2g} rad, beyond linear strain (0.1)"
-            problems.warn("body.strain", where, what)
-        if body.D_ff is None and not np.any(body.modal.integrals.D_ff):
-            problems.warn("body.undamped", where, "no damping given: its modes are undamped")
-        spin = float(np.linalg.norm(evaluator.ws.v[i, 3:]))
-        first = 2.0 * np.pi * float(np.min(body.modal.frequency_hz, initial=np.inf))
-        stiffened = body.geometric_stiffening is not False and len(body.modal.integrals.K_geo)
-        if spin > 0.2 * first and not stiffened:
-            what = (
-                f"it spins at {spin:.3g} rad/s, over 0.2 of its first frequency, without geometric stiffening"
-            )
-            problems.warn("body.stiffening", where, what)
-
-
-def _largest_turn(body: FlexibleBody, q: np.ndarray) -> float:
-    pick = np.arange(body.modal.nf) if body.modes is None else np.array(body.modes)
-    turns = [float(np.linalg.norm(item.Psi[:, pick] @ q)) for item in body.modal.interfaces.values()]
-    return max(turns, default=0.0)
 
 
 def text(report: Check) -> str:

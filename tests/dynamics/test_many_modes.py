@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from flexmbs.case import Case
+from flexmbs.case.check import check
 from flexmbs.case.runner import execute
 from flexmbs.errors import SolverError
 from tests.benchmarks import flexible
@@ -64,3 +65,13 @@ def test_deflections_beyond_second_order_are_named(folder, tmp_path):
     linear["bodies"]["rod"]["geometric_stiffening"] = False
     done = execute(Case.from_dict(linear | {"analysis": FIXED | {"t_end": 0.005}}), tmp_path / "b.h5")
     assert done.result.status == "complete"
+
+
+@pytest.mark.parametrize(
+    "modes, frame, warned",
+    [(10, "tangent:left", False), (58, "tangent:left", True), (58, "mean-axis", False)],
+)
+def test_check_says_beforehand_that_a_frame_has_too_little_inertia(folder, modes, frame, warned):
+    found = {item.code: item for item in check(crank(folder, modes, frame)).warnings}
+    assert ("body.inertia" in found) == warned
+    assert not warned or "mean-axis" in str(found["body.inertia"])
