@@ -1,5 +1,7 @@
 """Cams whose followers lift off: flight, impact, energy and momentum against closed forms."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -7,6 +9,7 @@ from scipy.optimize import brentq
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.errors import FlexmbsError
+from flexmbs.resources import resource
 
 pytestmark = pytest.mark.slow
 
@@ -161,6 +164,25 @@ def test_what_cannot_open_a_contact_says_so(tmp_path, analysis):
         run(case(analysis), tmp_path / "a.h5")
     found = error.value.diagnostics[0]
     assert "unilateral = true" in found.what and "choose one of" in found.remedy
+
+
+@pytest.mark.parametrize("share, lifts", [(0.9999, False), (1.0001, True)])
+def test_the_cam_of_the_reference_is_left_at_its_speed_of_lift_off(tmp_path, share, lifts):
+    """cases/reference/joint-cam-eccentric.json: at the top, where the follower is held back most."""
+    reference = json.loads(resource("cases", "reference", "joint-cam-eccentric.json").read_text())[
+        "reference"
+    ]
+    speed = share * reference["lift_off_speed"]
+    case = Case.load(resource("cases", "cam.toml"), speed=speed)
+    data = {
+        key: value for key, value in case.source.data.items() if key not in ("expected", "output", "include")
+    }
+    data["couplings"]["contact"]["unilateral"] = True
+    data["analysis"] = {"t_end": 2.0 * np.pi / speed, "rtol": 1e-10, "atol": 1e-12}
+    result = execute(Case.from_dict(data, speed=speed), tmp_path / "a.h5").result
+    assert ("contact_lost" in list(result["events/kind"])) == lifts
+    if lifts:
+        assert speed * result["events/time"][0] == pytest.approx(np.pi / 2, abs=0.05)
 
 
 def test_kinematics_says_where_the_cam_would_have_to_pull(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
+from flexmbs.integrate.dip import first_dip
 from flexmbs.integrate.memory import CHATTER, ENDED, EVENT, H_STEP, NOT_EVALUATED, T_EVENT, T_STEP, T
 from flexmbs.integrate.step import attempt
 
@@ -31,6 +32,28 @@ def update_sides(opt, mem, scr):
 
 
 @kernel(lean=True, apart=True)
+def look_inside(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr):
+    """Shorten the accepted step to where a one-sided function is negative inside it; else leave it as it is.
+
+    Returns the number of the function, or -1, and the size of the step. Writes: scr.y1 ..., scr.s1.
+    """
+    whole = mem.real[H_STEP]
+    part = first_dip(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr)
+    if part == 0.0:
+        return -1, whole
+    h, k = part * whole, -1
+    status, _ = attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h)
+    if status == 0:
+        status = switches(data, mem.real[T] + h, scr.y1, scr.s1)
+    if status == 0:
+        k = crossing(opt, mem, scr.s0, scr.s1)
+    if k < 0:
+        attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, whole)
+        h = whole
+    return k, h
+
+
+@kernel(lean=True, apart=True)
 def locate(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr):
     """Shorten the accepted step to just before the first zero in it. Writes: mem, scr.y1 and its companions.
 
@@ -42,6 +65,10 @@ def locate(rates, shifted, increment, project, switches, nearness, data, opt, ta
     if switches(data, mem.real[T_STEP], scr.y1, scr.s1) != 0 or switches(data, t, mem.y, scr.s0) != 0:
         return NOT_EVALUATED
     k = crossing(opt, mem, scr.s0, scr.s1)
+    if k < 0 and opt.n_sided > 0:
+        k, high = look_inside(
+            rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr
+        )  # fmt: skip
     if k < 0:
         return 0
     tolerance = max(4e-16 * abs(t + high), 1e-13 * high)

@@ -95,6 +95,7 @@ class Scratch(NamedTuple):
     s1: Floats
     s2: Floats
     turned: Floats
+    dip: Floats  # switching functions at places inside a step
 
 
 class Samples(NamedTuple):
@@ -144,7 +145,7 @@ def scratch(problem: Problem, tab: Tableau) -> Scratch:
         full(size), full(size), full(size), full(size), full(size),
         full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(problem.n_aux),
         full(n_vel), full(n_vel), full(size), np.zeros(3), full(3 * tab.A.shape[0]),
-        full(n_switch), full(n_switch), full(n_switch), full(n_switch),
+        full(n_switch), full(n_switch), full(n_switch), full(n_switch), full(8 * n_switch),
     )  # fmt: skip
 
 

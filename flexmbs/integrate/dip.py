@@ -1,0 +1,67 @@
+"""Kernels that find one-sided functions, such as the force of a contact, below zero inside a step.
+
+At both ends of a long step the force may press while it would pull in between. Some places inside, and the
+vertex of the parabola through the three lowest, show that.
+"""
+
+from __future__ import annotations
+
+from flexmbs._jit import kernel
+from flexmbs.integrate.memory import EVALUATIONS, H_STEP, STEP_PASSES, T
+from flexmbs.integrate.step import inside
+
+#: places inside an explicit step, inside an implicit one, which is shorter and dearer to look into
+PLACES, FEW = 6, 2
+#: a vertex is looked at where the parabola comes down to this part of its ends
+LOW = 0.2
+
+
+@kernel(lean=True, apart=True)
+def first_dip(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr):
+    """Part of the pending step at which a one-sided function is negative, 0 where none is.
+
+    Needs scr.s0, scr.s1 at its ends, both positive. Writes: scr.dip, scr.s2, scr.y_out, scr.closure.
+    """
+    n = PLACES if opt.explicit == 1 else FEW
+    passes, counted = mem.count[STEP_PASSES], mem.count[EVALUATIONS]
+    found, rows = 0.0, opt.n_switch
+    for k in range(rows):
+        scr.dip[k], scr.dip[(n + 1) * rows + k] = scr.s0[k], scr.s1[k]
+    for p in range(1, n + 1):
+        part = p / (n + 1.0)
+        if found == 0.0 and negative_at(
+            rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr, part
+        ):  # fmt: skip
+            found = part
+        for k in range(rows):
+            scr.dip[p * rows + k] = scr.s2[k]
+    for k in range(rows - opt.n_sided, rows):
+        for p in range(1, n + 1):
+            a, b, c = scr.dip[(p - 1) * rows + k], scr.dip[p * rows + k], scr.dip[(p + 1) * rows + k]
+            bend = a - 2.0 * b + c
+            if found > 0.0 or not (b <= a and b <= c and bend > 0.0):
+                continue
+            place = 0.5 * (a - c) / bend
+            if b - 0.25 * (a - c) * place < LOW * max(a, c) and negative_at(
+                rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr,
+                (p + place) / (n + 1.0),
+            ):  # fmt: skip
+                found = (p + place) / (n + 1.0)
+    mem.count[STEP_PASSES], mem.count[EVALUATIONS] = passes, counted
+    return found
+
+
+@kernel(lean=True, apart=True)
+def negative_at(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr, part):
+    """Whether a one-sided function is negative at a part of the pending step. Writes: scr.s2, scr.y_out."""
+    t = mem.real[T] + part * mem.real[H_STEP]
+    status = inside(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t)
+    if status == 0:
+        status = switches(data, t, scr.y_out, scr.s2)
+    if status != 0:
+        for k in range(opt.n_switch):
+            scr.s2[k] = 0.0
+    negative = False
+    for k in range(opt.n_switch - opt.n_sided, opt.n_switch):
+        negative = negative or scr.s2[k] < 0.0
+    return negative
