@@ -516,3 +516,45 @@ def test_an_own_state_without_a_value_ends_the_run(tmp_path):
     with pytest.raises(FlexmbsError, match="t = 0.(49|5)"):
         run(data, tmp_path / "a.h5")
     assert np.all(np.isfinite(Result.load(tmp_path / "a.h5").states.s))
+
+
+NO_VALUE = {
+    "drives.motor": {"drives": {"motor": {"joint": "pin", "position": "=sqrt(T - t)"}}},
+    "forces.push": {"forces": {"push": {"type": "joint_force", "joint": "pin", "value": "=sqrt(T - t)"}}},
+    "states.s": {"states": {"s": {"rate": "=sqrt(T - t)"}}},
+    "joints.rod": {
+        "bodies": {"a": LINK, "b": LINK, "c": LINK},
+        "joints": {
+            "rod": {"type": "distance", "from": "ground", "to": "a.tip", "length": "=1 + 0*sqrt(T - t)"}
+        },
+    },
+    "a place on ground that follows t": {
+        "ground": {"frames": {"f": {"pos": [0, "=0*sqrt(T - t)", 0]}}},
+        "bodies": {"a": LINK},
+        "joints": {"pin": {"type": "revolute", "from": "ground.f", "to": "a"}},
+    },
+}
+
+
+@pytest.mark.parametrize("method", ["dop853", "generalized-alpha"])
+@pytest.mark.parametrize("name", NO_VALUE)
+def test_expressions_that_end_are_named(tmp_path, name, method):
+    """On the way, and at the start, where the rates of the drive are infinite."""
+    part = NO_VALUE[name] | {"parameters": {"T": 0.5}}
+    with pytest.raises(FlexmbsError, match=rf"t = 0.(49|5).*{name} has no finite value there"):
+        run(pendulum({"t_end": 1.0, "method": method}, **part), tmp_path / "a.h5")
+    with pytest.raises(FlexmbsError, match=rf"(^{name} .* at t = 0 s|t = 0 s.*{name} has no finite)"):
+        run(
+            pendulum({"t_end": 1.0, "method": method}, **part | {"parameters": {"T": -1.0}}),
+            tmp_path / "b.h5",
+        )
+
+
+def test_sensors_without_a_value_are_warned_of(tmp_path):
+    data = pendulum(
+        {"t_end": 1.0},
+        output={"every": 0.1},
+        sensors={"s": {"type": "expression", "value": "=sqrt(0.45 - t)"}},
+    )
+    warnings = run(data, tmp_path / "a.h5").summary.warnings
+    assert any("sensors.s: has no finite value at t = 0.5 s" in text for text in warnings)

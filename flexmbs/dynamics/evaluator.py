@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle
 from flexmbs.dynamics import evaluate, recursion
 from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.expressions import Expression
 from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.state import State
 from flexmbs.model.system import System
@@ -87,13 +88,45 @@ class Evaluator:
 
     def observe(self, state: State) -> Array:
         """Accelerations (n_vel,) and all outputs of a state; raises `SolverError` when there are none."""
-        self.check(evaluate.observe(*self._args(state, self.acc)))
+        self.check(evaluate.observe(*self._args(state, self.acc)), state)
         return self.acc.copy()
 
-    def check(self, status: int) -> None:
+    def without_value(self, state: State) -> list[str]:
+        """Drives, forces, laws of joints and own states that are no numbers at a state.
+
+        What follows the time comes first and alone: what depends on it is no number either.
+        """
+        found = self.times_without_value(state)
+        if found:
+            return found
+        evaluate.forces(*self._args(state, np.zeros(self.system.n_vel)))
+        good = np.isfinite(self.law_work.out).all(axis=1)
+        found = [name for name, fine in zip(self.system.laws.owners, good, strict=True) if not fine]
+        rates, own = np.zeros(len(state.aux)), self.system.model.states
+        evaluate.own_rates(self.laws, self.law_work, state.aux, rates)
+        return found + [f"states.{name}" for name, x in zip(own, rates, strict=False) if not np.isfinite(x)]
+
+    def times_without_value(self, state: State) -> list[str]:
+        """Drives, lengths and places that follow the time and are no numbers, or have rates that are none."""
+        evaluate.kinematics(*self._args(state, np.zeros(self.system.n_vel)))
+        ws, model = self.ws, self.system.model
+        names = [f"drives.{name}" for name in model.drives]
+        lengths = [n for n, j in model.joints.items() if isinstance(getattr(j, "length", None), Expression)]
+        names += [f"joints.{name}" for name in lengths]
+        bad = ~np.isfinite(np.stack([ws.drive_x, ws.drive_v, ws.drive_a])).all(axis=0)
+        found = [name for name, wrong in zip(names, bad, strict=False) if wrong]
+        moved = [m.body for m in self.system.markers.finish() if m.travel is not None]
+        lost = ~np.isfinite(ws.travel).all(axis=(1, 2))
+        places = {body for body, wrong in zip(moved, lost, strict=True) if wrong}
+        return found + [f"a place on {body} that follows t" for body in sorted(places)]
+
+    def check(self, status: int, state: State | None = None) -> None:
         """Turn a status of `dynamics/evaluate.py` into an error that names what is wrong."""
         if status == 0:
             return
+        nothing = self.without_value(state.copy()) if state is not None else []
+        if nothing and state is not None:
+            raise SolverError(no_value(nothing, state.t))
         names = self.system.bodies
         speeds = np.flatnonzero(self.ws.D == 0.0)
         at = [names[int(np.searchsorted(self.tables.o_eta, k, side="right")) - 1] for k in speeds]
@@ -110,3 +143,12 @@ class Evaluator:
         if status == evaluate.NO_FRICTION:
             remedy = "lower the coefficient of friction"
         raise SolverError(Diagnostic("solver.singular", where, what, remedy))
+
+
+def no_value(names: list[str], t: float) -> Diagnostic:
+    """The finding that expressions have no finite value."""
+    more = f" (nor have {', '.join(names[1:4])})" if len(names) > 1 else ""
+    what = f"has no finite value, or none of its rates, at t = {t:.6g} s{more}"
+    return Diagnostic(
+        "solver.no_value", names[0], what, "look at the domain of its roots, logarithms, divisors"
+    )

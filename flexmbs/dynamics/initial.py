@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluate import add_increment
-from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.evaluator import Evaluator, no_value
 from flexmbs.dynamics.guess import Guess, first_guess
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.joints.base import EQUAL_TURN, SQUARE
@@ -31,6 +31,9 @@ def assemble(system: System, evaluator: Evaluator | None = None) -> State:
     evaluator = evaluator or Evaluator(system)
     guess = first_guess(system, evaluator)
     state = guess.state
+    nothing = evaluator.times_without_value(state.copy())
+    if nothing:
+        raise SolverError(no_value(nothing, state.t))
     late = np.array([row.constant_from_start for group in system.groups for row in group.rows], dtype=bool)
     _positions(system, evaluator, guess, ~late)
     evaluator.kinematics(state)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flexmbs.expressions import Expression
+from flexmbs.expressions import Expression, ExpressionError
 from flexmbs.model.bodies import Particle
 from flexmbs.model.joints.base import DISTANCE, OFFSET, Joint, Relation
 from flexmbs.model.markers import Marker
@@ -117,7 +117,10 @@ def _length(length: Any) -> tuple[float, Any, float]:
     if isinstance(length, Expression) and length.is_constant:
         length = length.number()
     if isinstance(length, Expression):
-        scale = abs(length.number({"t": 0.0})) or 1.0
+        try:
+            scale = abs(length.number({"t": 0.0})) or 1.0
+        except ExpressionError:  # no value: said with its joint where the motion begins
+            scale = 1.0
         return scale, half_square(length, scale), 0.0
     scale = abs(float(length)) or 1.0
     return scale, None, float(length) ** 2 / (2.0 * scale)

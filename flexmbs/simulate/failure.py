@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.change_point import Position
+from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.initial import row_names
 from flexmbs.errors import SolverError
 from flexmbs.model.state import State
@@ -16,7 +17,9 @@ from flexmbs.model.state import State
 Floats = NDArray[np.float64]
 
 #: findings that do not say where
-SILENT = ("solver.step_too_small", "solver.not_evaluated", "solver.no_convergence")
+SILENT = (
+    "solver.step_too_small", "solver.not_evaluated", "solver.no_convergence", "solver.cannot_start",
+)  # fmt: skip
 PERMANENT, WEAK = (
     1e-9,
     0.03,
@@ -27,15 +30,32 @@ CONTRADICTS = 1e-6
 def located(error: SolverError, system: Any, motion: Any) -> SolverError:
     """The error with the joints concerned, from the last good state of the motion."""
     found = error.diagnostics[0]
-    if found.code not in SILENT or not motion.between_steps or not system.n_rows:
+    if found.code not in SILENT or not motion.between_steps:
         return error
     y, n = np.atleast_1d(np.asarray(motion.checkpoint()["y"], dtype=float)), system.n_pos
     m = n + system.n_vel
     held = y[len(y) - len(system.tables.ent_kind) :]
-    text = trouble(
-        system, State(motion.t, y[:n].copy(), y[n:m].copy(), y[m : m + system.n_aux].copy(), held.copy())
-    )
+    state = State(motion.t, y[:n].copy(), y[n:m].copy(), y[m : m + system.n_aux].copy(), held.copy())
+    nothing = expired(system, state)
+    if nothing:
+        return SolverError(
+            replace(found, what=f"{found.what}; {', '.join(nothing)} has no finite value there")
+        )
+    text = trouble(system, state) if system.n_rows else ""
     return SolverError(replace(found, what=f"{found.what}; {text}")) if text else error
+
+
+def expired(system: Any, state: State) -> list[str]:
+    """Expressions without a value at a state, or shortly after it on its way."""
+    evaluator = system.evaluator()
+    for ahead in (0.0, *np.geomspace(1e-12, 1e-3, 10)):
+        there, step = state.copy(), ahead * max(abs(state.t), 1e-3)
+        there.t += step
+        add_increment(evaluator.tables, state.pos, step * state.vel, there.pos)
+        nothing = evaluator.without_value(there)
+        if nothing:
+            return list(nothing[:3])
+    return []
 
 
 def trouble(system: Any, state: State) -> str:

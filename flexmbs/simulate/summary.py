@@ -84,6 +84,7 @@ class Watch:
     energy: float = 0.0
     doubtful: list[str] = field(default_factory=list)
     pulled: dict[str, float] = field(default_factory=dict)
+    empty: dict[str, float] = field(default_factory=dict)
 
     def see(self, samples: dict[str, Floats]) -> None:
         """Take in the samples of a segment."""
@@ -100,6 +101,10 @@ class Watch:
             if getattr(part, "unilateral", False):
                 least = float(samples[f"couplings/{name}/force"].min())
                 self.pulled[name] = min(self.pulled.get(name, 0.0), least)
+        for name in self.system.model.sensors:
+            nothing = ~np.isfinite(samples[f"sensors/{name}"]).reshape(len(samples["time"]), -1).all(axis=1)
+            if nothing.any():
+                self.empty.setdefault(name, float(samples["time"][np.argmax(nothing)]))
         self.balance = max(self.balance, float(np.abs(samples["energy/balance_error"]).max()))
         for term in ("kinetic", "strain", "spring", "work", "dissipated"):
             self.energy = max(self.energy, float(np.abs(samples[f"energy/{term}"]).max()))
@@ -114,10 +119,8 @@ class Watch:
     def warnings(self, every: float) -> list[str]:
         """Warnings with physics (reliability of the model)."""
         found = []
-        t = self.system.tables
-        nothing = NO_SPEED**2 * float(
-            t.mass_scale[0] + t.mass_scale[1]
-        )  # nothing moves: rounding is no energy
+        mass = self.system.tables.mass_scale
+        nothing = NO_SPEED**2 * float(mass[0] + mass[1])  # nothing moves: rounding is no energy
         if not self.balance <= BALANCE_LIMIT * self.energy + nothing:
             share = self.balance / self.energy if self.energy > 0.0 else np.inf
             found.append(
@@ -127,6 +130,7 @@ class Watch:
         for name, body in self.system.model.bodies.items():
             if isinstance(body, FlexibleBody) and name in self.q:
                 found += self._of_body(name, body, every)
+        found += [f"sensors.{n}: has no finite value at t = {t:.6g} s" for n, t in self.empty.items()]
         return found + self.pulls()
 
     def pulls(self) -> list[str]:
@@ -179,11 +183,13 @@ class Watch:
             "q": dict(self.q),
             "doubtful": {name: np.array(1.0) for name in self.doubtful},
             "pulled": {name: np.array(value) for name, value in self.pulled.items()},
+            "empty": {name: np.array(value) for name, value in self.empty.items()},
         }
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         self.balance, self.energy = float(checkpoint["balance"]), float(checkpoint["energy"])
         self.doubtful = list(checkpoint.get("doubtful", {}))
         self.pulled = {name: float(value) for name, value in checkpoint.get("pulled", {}).items()}
+        self.empty = {name: float(value) for name, value in checkpoint.get("empty", {}).items()}
         self.spin = {name: float(value) for name, value in checkpoint.get("spin", {}).items()}
         self.q = {name: np.asarray(value) for name, value in checkpoint.get("q", {}).items()}
