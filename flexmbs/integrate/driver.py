@@ -112,6 +112,7 @@ class Integrator:
         self.events = mem.events(256 + problem.n_switch)
         self._steps = 16
         self._finished = False
+        self._failed = 0
         self._fixed = [handle(item) for item in (self.options, self.tab)]
         self._scratch, self._out, self._events = (
             handle(item) for item in (self.scratch, self.out, self.events)
@@ -154,7 +155,12 @@ class Integrator:
         return self.memory.count[mem.PENDING] == 0
 
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
-        """Integrate on for a slice of wall time, or `n_steps`, or to the first step end from t_pause on."""
+        """Integrate on for a slice of wall time, or `n_steps`, or to the first step end from t_pause on.
+
+        Where it ends by itself the samples up to there are returned, and the next call raises the error.
+        """
+        if self._failed < 0:
+            self._raise(self._failed)
         p = self.problem
         self.out.count[0] = self.events.count[0] = 0
         begun = time.perf_counter()
@@ -171,8 +177,9 @@ class Integrator:
         )
         spent = time.perf_counter() - begun
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
-        if status < 0:
+        if status < 0 and not self.out.count[0]:
             self._raise(status)
+        self._failed = min(status, 0)
         self._finished = status == mem.DONE
         return self._chunk()
 
