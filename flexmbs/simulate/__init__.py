@@ -66,7 +66,7 @@ def simulate(
     """
     say = log = RunLog(say)
     if not (is_cached(sample) and is_cached(time_loop)):
-        say("compiling the kernels; this happens once per installation and takes a minute or two")
+        say("compiling the kernels; this happens once per installation and takes about a minute")
     state = start_state(system, settings)
     check_contacts(system, settings)
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
