@@ -2,10 +2,11 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 from flexmbs.case import Case
-from flexmbs.case.runner import execute
+from flexmbs.case.runner import execute, prepare, settings
 from flexmbs.resources import resource
 
 NAMES = sorted(path.name for path in resource("cases").glob("*.toml") if ".reduce." not in path.name)
@@ -31,6 +32,29 @@ def test_case_meets_its_expected_values(folder, tmp_path, name):
     assert run.comparisons, "a shipped case has [expected] values"
     failed = [str(item) for item in run.comparisons if not item.passed]
     assert not failed, "\n".join(failed)
+    assert np.max(run.result["solver/constraint_position"], initial=0.0) < 1e-10 * size_of(folder / name)
+
+
+def size_of(path):
+    """Length of a case's mechanism [m]."""
+    return float(prepare(Case.load(path)).tables.length[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "rk4", "generalized-alpha"])
+def test_loops_are_closed_at_every_output_by_every_method(folder, tmp_path, method):
+    """To 1e-10 of the size of the mechanism, at a tolerance that is far from it."""
+    closed = 0
+    for name in NAMES:
+        asked, system = settings(Case.load(folder / name)), prepare(Case.load(folder / name))
+        if asked.type == "dynamics" and asked.formulation == "recursive" and system.n_rows:
+            values = {"analysis.method": method, "analysis.rtol": 1e-4, "analysis.atol": 1e-7}
+            case = Case.load(folder / name, **values, **{"output.every": asked.t_end / 200})
+            run = execute(case, tmp_path / "result.h5", overwrite=True)
+            closure = np.max(run.result["solver/constraint_position"])
+            assert closure < 1e-10 * float(system.tables.length[0]), name
+            closed += 1
+    assert closed >= 15
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,6 +19,8 @@ from flexmbs.integrate.memory import (
 #: a method of order 2 takes many steps, over which local errors add up: a smaller local tolerance
 TIGHTER = 30.0
 NO_CONVERGENCE = 99  # status: the iteration (F43) does not settle with this step
+#: stiffness of modes in the projection of speeds, beside that of the step
+FROZEN = 1e4
 #: a displacement of this part of its bound or size is rounding; passes repeat themselves to a few times that
 ROUNDING, REPEATS = (1e-13, 2e-15), 4.0
 
@@ -32,6 +34,18 @@ def coefficients(rho, h):
     beta = 0.25 * (gamma + 0.5) ** 2
     ratio = (1.0 - af) / (1.0 - am)
     return am, af, gamma, beta, h * h * beta * ratio, h * gamma * ratio
+
+
+@kernel(inline=True)
+def metric(rho, h):
+    """bh and gh of M + Sh for the projection of speeds after a step of size h (F44).
+
+    The gap of the speeds that are carried is O(h^2), a mode's share in closing it that over bh omega^2: it
+    may be as large as its speed for every h that does not resolve it. With a stiffness FROZEN times that,
+    modes keep their speeds, of second order, where joints alone can close the loops.
+    """
+    _, _, _, _, bh, gh = coefficients(rho, h)
+    return FROZEN * bh, gh
 
 
 @kernel(inline=True)

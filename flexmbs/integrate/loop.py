@@ -5,7 +5,7 @@ from __future__ import annotations
 from flexmbs._jit import kernel
 from flexmbs.integrate.change import find_change
 from flexmbs.integrate.control import next_step
-from flexmbs.integrate.implicit_step import NO_CONVERGENCE, coefficients
+from flexmbs.integrate.implicit_step import NO_CONVERGENCE, metric
 from flexmbs.integrate.locate import locate, pass_event, record_turned, update_sides
 from flexmbs.integrate.memory import (
     AFTER_REJECT,
@@ -235,7 +235,7 @@ def standing(project, data, opt, mem, scr):
     """The state of the memory as it is reported: speeds projected (F44). Writes: scr.y_out, scr.closure."""
     bh = gh = 0.0
     if opt.explicit == 0 and mem.real[H_LAST] > 0.0:
-        _, _, _, _, bh, gh = coefficients(opt.rho_inf, mem.real[H_LAST])
+        bh, gh = metric(opt.rho_inf, mem.real[H_LAST])
     for i in range(mem.y.size):
         scr.y_out[i] = mem.y[i]
     return project(data, mem.real[T], scr.y_out, bh, gh, scr.closure)

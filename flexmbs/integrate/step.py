@@ -8,9 +8,9 @@ from flexmbs._jit import kernel
 from flexmbs.integrate.control import error_norm, nought, set_scales
 from flexmbs.integrate.implicit_step import (
     NO_CONVERGENCE,
-    coefficients,
     implicit_error,
     implicit_step,
+    metric,
     own_error,
 )
 from flexmbs.integrate.memory import (
@@ -125,7 +125,7 @@ def restart(rates, project, data, opt, mem, scr, h):
     """Begin anew at the state of the memory: projected (F44), a from the equations. Writes: mem."""
     bh = gh = 0.0
     if opt.explicit == 0 and h > 0.0:
-        _, _, _, _, bh, gh = coefficients(opt.rho_inf, h)
+        bh, gh = metric(opt.rho_inf, h)
     status = project(data, mem.real[T], mem.y, bh, gh, scr.closure)
     if status != 0:
         return status
@@ -205,7 +205,7 @@ def inside(rates, shifted, increment, project, nearness, data, opt, tab, mem, sc
             status = NO_CONVERGENCE
         if status != 0:
             return status
-        _, _, _, _, bh, gh = coefficients(opt.rho_inf, part)
+        bh, gh = metric(opt.rho_inf, part)
     return project(data, t_out, scr.y_out, bh, gh, scr.closure)
 
 
