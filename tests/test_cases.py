@@ -7,7 +7,9 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute, prepare, settings
+from flexmbs.errors import UsageError
 from flexmbs.resources import resource
+from flexmbs.verify.mechanisms import begin
 
 NAMES = sorted(path.name for path in resource("cases").glob("*.toml") if ".reduce." not in path.name)
 #: cases that take longer than a second
@@ -62,3 +64,62 @@ def test_case_says_its_purpose_and_where_its_numbers_come_from(name):
     text = (resource("cases") / name).read_text()
     assert text.startswith("# Purpose: ")
     assert "Numbers: " in text
+
+
+#: what a formulation does not offer, by case; every one is refused with an error that says what is
+REFUSED = {
+    "robot-arm.toml": "starts from equilibrium",
+    "rotating-bar.toml": "statics",
+    "rotating-bar-refined.toml": "statics",
+    "rotating-beam.toml": "linearize",
+    "rssr.toml": "kinematics with an idle freedom",
+}
+#: long ones run up to here in a test of minutes, and as a whole in one of hours
+BEGIN = {
+    "double-pendulum.toml": 1.0,
+    "flexible-pendulum.toml": 0.5,
+    "flexible-pendulum-beam.toml": 0.5,
+    "flexible-slider-crank.toml": 0.011,
+    "flexible-slider-crank-linear.toml": 0.011,
+    "four-bar-flexible.toml": 0.02,
+    "slider_crank.toml": 0.01,
+    "spatial-slider-crank.toml": 1.0,
+    "spin-up.toml": 3.0,
+    "spin-up-linear.toml": 5.0,
+    "tumbling-box.toml": 0.3,
+}
+
+
+def in_formulation(name, formulation, folder):
+    """The case at a tenth of its tolerance, as `verify` runs the descriptor form; method and step its own."""
+    case = Case.load(folder / name)
+    words = {"formulation": formulation, "method": "auto", "step": "auto"}
+    words |= {key: max(0.1 * float(getattr(case.spec.analysis, key)), 1e-15) for key in ("rtol", "atol")}
+    words["rtol"] = max(words["rtol"], 1e-13)
+    return case.with_values(**{f"analysis.{key}": value for key, value in words.items()})
+
+
+def check_expected(case, path):
+    run = execute(case, path)
+    failed = [str(item) for item in run.comparisons if not item.passed]
+    assert run.comparisons and not failed, "\n".join(failed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
+@pytest.mark.parametrize("name", NAMES)
+def test_case_meets_its_expected_values_in_other_formulations(folder, tmp_path, name, formulation):
+    """By one word; a case that is not offered is refused by name."""
+    case = in_formulation(name, formulation, folder)
+    if name in REFUSED:
+        with pytest.raises(UsageError, match=formulation):
+            execute(case, tmp_path / "result.h5")
+        return
+    check_expected(begin(case, BEGIN[name]) if name in BEGIN else case, tmp_path / "result.h5")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
+@pytest.mark.parametrize("name", BEGIN)
+def test_long_cases_meet_all_their_expected_values_in_other_formulations(folder, tmp_path, name, formulation):
+    check_expected(in_formulation(name, formulation, folder), tmp_path / "result.h5")

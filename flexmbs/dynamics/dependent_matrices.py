@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.dependent_rows import Found, RowSums, cross
+from flexmbs.dynamics.dependent_kernels import gradients, rigid_inertia
+from flexmbs.dynamics.dependent_rows import Found, RowSums
 from flexmbs.dynamics.saddle import Pattern
 from flexmbs.ffrf.mass import evaluate as body_inertia
 from flexmbs.ffrf.table import SYM
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: places in the six numbers of a symmetric matrix
+WHOLE = np.empty((3, 3), dtype=np.int64)
+for n, (k, m) in enumerate(SYM):
+    WHOLE[k, m] = WHOLE[m, k] = n
 
 
 def rate_matrices(e: Array) -> Array:
@@ -83,6 +89,7 @@ class Matrices:
         self.mass = np.array([found.mass for found in integrals])
         self.S = np.array([found.S_O for found in integrals]).reshape(-1, 3)
         self.J = np.array([found.inertia for found in integrals]).reshape(-1, 3, 3)
+        self.soft = np.array(t.nf[1:]) > 0
         self.turn_place = np.full(len(t.parent), -1)
         self.turn_place[at.turning] = np.arange(len(at.turning))
         self._sides()
@@ -104,7 +111,9 @@ class Matrices:
         self.s_term, self.s_mark, self.s_sign = term[keep], mark[keep], sign[keep]
         self.s_entry, self.s_row = term_entry[self.s_term], term_row[self.s_term]
         self.s_body = t.mark_body[self.s_mark]
-        self.s_turn = np.flatnonzero(self.turn_place[self.s_body] >= 0)
+        self.s_place = self.turn_place[self.s_body]
+        self.s_turn = np.flatnonzero(self.s_place >= 0)
+        self.wrench = np.empty((len(self.s_term), 6))
         self._columns()
 
     def _columns(self) -> None:
@@ -132,16 +141,14 @@ class Matrices:
 
     def jacobian(self, ws: Workspace, H: Array, e: Array, found: Found, coef: Array) -> tuple[Any, Any]:
         """Phi_s: rows of joints, then the normalisations; and the gradients of the joint coordinates."""
-        x, i = ws.mark_x, self.s_body
-        F, m, place = self.wrenches_on_bodies(ws, found, coef)
-        k = self.s_turn
-        arm = (place - ws.r[i])[k]
-        T = np.einsum("nkc,nk->nc", ws.R[i[k]], m[k] + cross(arm, F[k]))
-        T4 = np.einsum("nc,ncj->nj", T, H[self.turn_place[i[k]]])
-        at_mark = m + cross(place - x[self.s_mark], F)
-        wrench = np.concatenate([F, at_mark], axis=1)
-        modal = np.einsum("nk,nk->n", ws.L.reshape(-1, 6)[self.f_L], wrench[self.f_side])
-        return self.gradients(np.concatenate([F.ravel(), T4.ravel(), modal, e.ravel()]))
+        factor = self.s_sign * np.concatenate([coef, np.ones(len(self.with_entry))])[self.s_term]
+        force, moment = np.ascontiguousarray(found.force), np.ascontiguousarray(found.moment)
+        data = np.empty(len(self.G_row))
+        gradients(
+            factor, self.s_entry, self.s_mark, self.s_body, self.s_place, self.tables.ent_q, force, moment,
+            ws.mark_x, ws.r, ws.R, H, ws.L, self.f_side, self.f_L, self.wrench, data,
+        )  # fmt: skip
+        return self.gradients(np.concatenate([data, e.ravel()]))
 
     def gradients(self, data: Array) -> tuple[csc_matrix, csc_matrix]:
         """Phi_s and the gradients of the joint coordinates from the numbers of all their places."""
@@ -194,29 +201,35 @@ class Matrices:
 
     def inertia(self, ws: Workspace, H: Array, pos: Array, vel: Array) -> tuple[csc_matrix, Array]:
         """M, and the velocity, elastic and gravity forces p1 (F12-F15)."""
-        at, t, k = self.at, self.tables, self.at.turning - 1
-        S, J, mass = self.S.copy(), self.J.copy(), self.mass
-        w = np.zeros((len(S), 3))
-        w[k] = vel[at.w_of]
-        Q_T = -cross(w, cross(w, S))
-        Q_R = -cross(w, np.einsum("nij,nj->ni", J, w))
-        R, elastic = ws.R[1:], []
+        at, t = self.at, self.tables
+        S, J, w = self.S.copy(), self.J.copy(), np.zeros_like(self.S)
+        w[at.turning - 1] = vel[at.w_of]
+        Q_T, Q_R, R, elastic = np.empty_like(S), np.empty_like(S), ws.R[1:], []
         for i, q, q_dot in at.modes:
             body, rows = body_inertia(self.system.numbers.blocks[i], pos[q], vel[q_dot], w[i - 1])
             S[i - 1], Q_T[i - 1], Q_R[i - 1] = body[:3], body[9:12], body[12:15]
-            for n, (a, b) in enumerate(SYM):
-                J[i - 1, a, b] = J[i - 1, b, a] = body[3 + n]
+            J[i - 1] = body[3:9][WHOLE]
             elastic.append(rows)
-        S_skew = np.zeros((len(S), 3, 3))
-        S_skew[:, 2, 1], S_skew[:, 0, 2], S_skew[:, 1, 0] = S[:, 0], S[:, 1], S[:, 2]
-        S_skew -= np.transpose(S_skew, (0, 2, 1))
-        m_re = -np.einsum("nij,njk,nkl->nil", R[k], S_skew[k], H)
-        m_ee = np.einsum("nji,njk,nkl->nil", H, J[k], H)
-        data = [np.repeat(mass, 3), m_re.ravel(), np.transpose(m_re, (0, 2, 1)).ravel(), m_ee.ravel()]
-        force = np.zeros(at.n)
-        force[at.r_of] = np.einsum("nij,nj->ni", R, Q_T) + mass[:, None] * t.grav
-        weight = np.einsum("nji,j->ni", R[k], t.grav)
-        force[at.e_of] = np.einsum("nij,ni->nj", H, Q_R[k] + cross(S[k], weight))
+        blocks, force = np.empty(3 * len(S) + 40 * len(H)), np.empty(at.n)
+        force_r, force_e = np.empty_like(S), np.empty((len(H), 4))
+        rigid_inertia(
+            self.mass,
+            S,
+            J,
+            Q_T,
+            Q_R,
+            self.soft,
+            w,
+            self.turn_place[1:],
+            ws.R,
+            H,
+            t.grav,
+            blocks,
+            force_r,
+            force_e,
+        )
+        force[at.r_of], force[at.e_of] = force_r, force_e
+        data = [blocks]
         for (i, q, q_dot), rows in zip(at.modes, elastic, strict=True):
             found = self.system.numbers.integrals[i]
             assert found is not None

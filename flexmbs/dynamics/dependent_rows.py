@@ -1,21 +1,19 @@
 """Locked relations of joints in dependent coordinates: values, rates, wrenches, all at once (F19, F32).
 
-The descriptor form's own reading of the joint data: each relation is differentiated as it stands, in NumPy.
-The kernels of `model/joints/relations.py` and the recursion have no part in it, so that the two agree only
-when both are right.
+The descriptor form's own reading of the joint data, see `dependent_relations.py`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs._jit import prepare
+from flexmbs.dynamics.dependent_relations import relations_at
 from flexmbs.expressions import STACK
 from flexmbs.expressions.machine import evaluate
-from flexmbs.model.joints.base import DISTANCE, EQUAL_TURN, OFFSET, SLIDE, SQUARE
-from flexmbs.model.rows import ANGLE, ANGLE_FIRST, ANGLE_SECOND
 from flexmbs.model.tables import Tables, Workspace
 
 Array = NDArray[np.float64]
@@ -35,75 +33,22 @@ class Found(NamedTuple):
     moment: Array
 
 
-class _Ends(NamedTuple):
-    """Motion of Q seen from P, and the turning of both, for some relations."""
-
-    R_P: Array
-    R_Q: Array
-    w_P: Array
-    w_Q: Array
-    al_P: Array
-    al_Q: Array
-    d: Array
-    d_v: Array
-    d_a: Array
-
-
 class Relations:
-    """All relations of a system, sorted by kind once."""
+    """All relations of a system."""
 
     def __init__(self, t: Tables) -> None:
-        self.p, self.q, self.n = t.ent_p, t.ent_q, len(t.ent_kind)
-        self.a, self.b, self.size = t.ent_a, t.ent_b, t.ent_value
-        kinds = np.asarray(t.ent_kind)
-        self.of_kind = {int(k): np.flatnonzero(kinds == k) for k in np.unique(kinds)}
+        kinds = np.asarray(t.ent_kind, dtype=np.int64)
+        self.given = (kinds, t.ent_p, t.ent_q, t.ent_a, t.ent_b, t.ent_value)
+        self.n = len(kinds)
+        one, three = np.zeros((0, 9)), np.zeros((0, 3, 3))
+        empty = tuple(item[:0] for item in self.given)
+        self._at = prepare(relations_at, *empty, one[:, 0].copy(), one, three, one, one, one)
 
     def at(self, ws: Workspace, turns: Array) -> Found:
         """Needs markers moving at zero accelerations; `turns` (n,) are last values, to count whole turns."""
-        n = self.n
-        out = Found(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3)))
-        for kind, i in self.of_kind.items():
-            ends, a, b = self._ends(ws, i), self.a[i], self.b[i]
-            if kind == OFFSET:
-                _add(out, i, _offset(ends, a), 1.0)
-            elif kind == SQUARE:
-                _add(out, i, _square(ends, a, b), 1.0)
-            elif kind == EQUAL_TURN:
-                _add(out, i, _square(ends, a, b), 1.0)
-                _add(out, i, _square(ends, b, a), -1.0)
-            elif kind == DISTANCE:
-                _add(out, i, _distance(ends), 1.0 / self.size[i])
-            elif kind == SLIDE:
-                pitch = self.size[i]
-                travel = _offset(ends, a)
-                _add(out, i, travel, 1.0)
-                _add(out, i, _turn(ends, a, True, travel.value / pitch), -pitch)
-            elif kind in (ANGLE, ANGLE_FIRST):
-                _add(out, i, _turn(ends, a, True, turns[i], b if kind == ANGLE_FIRST else None), 1.0)
-            elif kind == ANGLE_SECOND:
-                _add(out, i, _turn(ends, b, False, turns[i], a), 1.0)
-        return out
-
-    def _ends(self, ws: Workspace, i: Ints) -> _Ends:
-        p, q = self.p[i], self.q[i]
-        x, v, a = ws.mark_x, ws.mark_v, ws.mark_a
-        return _Ends(
-            ws.mark_R[p], ws.mark_R[q], v[p, 3:], v[q, 3:], a[p, 3:], a[q, 3:],
-            x[q] - x[p], v[q, :3] - v[p, :3], a[q, :3] - a[p, :3],
-        )  # fmt: skip
-
-
-def _add(out: Found, i: Ints, part: Found, factor: Any) -> None:
-    column = np.reshape(factor, (-1, 1))
-    out.value[i] += factor * part.value
-    out.rate[i] += factor * part.rate
-    out.bias[i] += factor * part.bias
-    out.force[i] += column * part.force
-    out.moment[i] += column * part.moment
-
-
-def dot(x: Array, y: Array) -> Array:
-    return np.einsum("nk,nk->n", x, y)
+        out = np.empty((self.n, 9))
+        self._at(*self.given, turns, ws.mark_x, ws.mark_R, ws.mark_v, ws.mark_a, out)
+        return Found(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:])
 
 
 def cross(x: Array, y: Array) -> Array:
@@ -113,60 +58,6 @@ def cross(x: Array, y: Array) -> Array:
     out[:, 1] = x[:, 2] * y[:, 0] - x[:, 0] * y[:, 2]
     out[:, 2] = x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0]
     return out
-
-
-def _axis(R: Array, k: Ints, w: Array, alpha: Array) -> tuple[Array, Array, Array]:
-    """A body-fixed axis with its first and second rate."""
-    n = R[np.arange(len(k)), :, k]
-    n_dot = cross(w, n)
-    return n, n_dot, cross(alpha, n) + cross(w, n_dot)
-
-
-def _offset(e: _Ends, a: Ints) -> Found:
-    """n.d with n an axis of P."""
-    n, n_dot, n_ddot = _axis(e.R_P, a, e.w_P, e.al_P)
-    rate = dot(n_dot, e.d) + dot(n, e.d_v)
-    bias = dot(n_ddot, e.d) + 2.0 * dot(n_dot, e.d_v) + dot(n, e.d_a)
-    return Found(dot(n, e.d), rate, bias, n, np.zeros_like(n))
-
-
-def _square(e: _Ends, a: Ints, b: Ints) -> Found:
-    """x.y with x an axis of P, y one of Q."""
-    x, x_dot, x_ddot = _axis(e.R_P, a, e.w_P, e.al_P)
-    y, y_dot, y_ddot = _axis(e.R_Q, b, e.w_Q, e.al_Q)
-    bias = dot(x_ddot, y) + 2.0 * dot(x_dot, y_dot) + dot(x, y_ddot)
-    return Found(dot(x, y), dot(x_dot, y) + dot(x, y_dot), bias, np.zeros_like(x), cross(y, x))
-
-
-def _distance(e: _Ends) -> Found:
-    """d.d / 2"""
-    bias = dot(e.d_v, e.d_v) + dot(e.d, e.d_a)
-    return Found(0.5 * dot(e.d, e.d), dot(e.d, e.d_v), bias, e.d, np.zeros_like(e.d))
-
-
-def _turn(e: _Ends, k: Ints, of_p: bool, near: Array, other: Ints | None = None) -> Found:
-    """Angle about axis k of P (or of Q), by its rate; nearest to a reference.
-
-    `other`: the second axis of a joint of two pins, R = R_k(angle) R_other(..), or the first when k is of Q.
-    """
-    R, w, al = (e.R_P, e.w_P, e.al_P) if of_p else (e.R_Q, e.w_Q, e.al_Q)
-    n, n_dot, _ = _axis(R, k, w, al)
-    w_r, al_r = e.w_Q - e.w_P, e.al_Q - e.al_P
-    C = np.einsum("nki,nkj->nij", e.R_P, e.R_Q)
-    rows = np.arange(len(k))
-    if other is None:  # plain turn: R = R_k(angle)
-        i, j = (k + 1) % 3, (k + 2) % 3
-        angle = np.arctan2(C[rows, j, i], C[rows, i, i])
-    elif of_p:  # second axis of Q stays square to the first of P
-        c, b = 3 - k - other, other
-        sign = np.where((b - k) % 3 == 1, 1.0, -1.0)
-        angle = np.arctan2(sign * C[rows, c, b], C[rows, b, b])
-    else:
-        c, a = 3 - k - other, other
-        sign = np.where((k - a) % 3 == 1, 1.0, -1.0)
-        angle = np.arctan2(sign * C[rows, a, c], C[rows, a, a])
-    angle = angle + 2.0 * np.pi * np.round((near - angle) / (2.0 * np.pi))
-    return Found(angle, dot(n, w_r), dot(n_dot, w_r) + dot(n, al_r), np.zeros_like(n), n)
 
 
 class RowSums:

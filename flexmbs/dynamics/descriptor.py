@@ -22,7 +22,8 @@ from flexmbs.dynamics.dependent_rows import Found, Relations, RowSums
 from flexmbs.dynamics.descriptor_forces import JointForces
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
-from flexmbs.dynamics.saddle import ACCURATE, SOFT, Saddle
+from flexmbs.dynamics.initial import row_names
+from flexmbs.dynamics.saddle import ACCURATE, FEW, SOFT, Blocks, Saddle
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 from flexmbs.model.system import System
@@ -34,7 +35,9 @@ Array = NDArray[np.float64]
 
 #: what may be left of the constraints on acceleration level, over the size of their terms
 CONTRADICTION = 1e-6
-#: and of a correction, which is followed by the next
+#: what may be left by factors of a state nearby
+SETTLED = 1e-13
+#: what may be wrong in a correction, which is followed by the next
 PROJECTED = 1e-5
 
 
@@ -75,6 +78,7 @@ class Descriptor:
         self.joint_of = self._joints_of_relations()
         self.scale_of_mass = float(np.mean(self.matrices.mass)) or 1.0
         self.saddle: Saddle | None = None
+        self.blocks: Blocks | None = None
         self.lam = np.zeros(self.matrices.n_rows)
         self._here: Place | None = None
         self._state = State(0.0, *(np.zeros(0) for _ in range(4)))
@@ -140,15 +144,27 @@ class Descriptor:
             M, Phi, coordinates, force, state.vel.copy(),
         )  # fmt: skip
 
-    def factorise(self, M: csc_matrix, Phi: csc_matrix, weight: csc_matrix, soft: float) -> Saddle:
+    def factorise(
+        self, blocks: Blocks, M: csc_matrix, Phi: csc_matrix, weight: csc_matrix, soft: float
+    ) -> Saddle:
         """Factors; `weight` is the metric of the multipliers."""
-        saddle = Saddle(M, Phi, weight, self.scale_of_mass, soft)
+        saddle = Saddle(blocks, M, Phi, weight, self.scale_of_mass, soft)
         if not saddle.regular:
             what = "a coordinate moves no inertia and nothing holds it"
             raise SolverError(
                 Diagnostic("solver.singular", "model", what, "give the bodies mass and inertia, or hold them")
             )
         return saddle
+
+    def _factorise(self, here: Place, soft: float) -> Saddle:
+        """Factors at a place, all multipliers alike."""
+        if self.blocks is None:
+            from scipy.sparse import identity
+
+            self.equal = identity(self.matrices.n_rows, format="csc")
+            self.blocks = Blocks(here.M, here.Phi, self.equal)
+        self.saddle = self.factorise(self.blocks, here.M, here.Phi, self.equal, soft)
+        return self.saddle
 
     def observe(self, state: State) -> Array:
         """Accelerations (n_vel,) of a state, and everything that is reported in `evaluator.ws` (F32)."""
@@ -158,7 +174,7 @@ class Descriptor:
         for _ in range(FRICTION_ROUNDS):
             evaluate.forces(*args)
             z_ddot, lam, wrench, left = forces.solve(state, self.ws.tau_coord.copy())
-            self._check(state, left)
+            self._check(state, here, z_ddot, left)
             self.ws.reaction[:] = wrench.reshape(-1, 6)
             if not len(self.system.laws.tables.press_law) or press(self.evaluator) <= FRICTION_TOLERANCE:
                 break
@@ -173,11 +189,11 @@ class Descriptor:
         force = here.velocity_forces + self.matrices.applied(self.ws, here.H)
         return np.asarray(force + here.coordinates.T @ tau)
 
-    def _check(self, state: State, left: float) -> None:
+    def _check(self, state: State, here: Place, z_ddot: Array, left: float) -> None:
         if not left <= CONTRADICTION:
-            what = f"the constraints contradict each other: {left:.1e} of them is left on acceleration level"
-            remedy = "look for drives that ask for different motions, or a position where the mechanism locks"
-            raise SolverError(Diagnostic("solver.contradiction", f"t = {state.t:.6g} s", what, remedy))
+            missed = np.abs(here.Phi @ z_ddot + here.gamma)[: self.matrices.n_joint_rows]
+            worst = int(np.argmax(np.nan_to_num(missed, nan=np.inf)))
+            raise contradiction(self.system, state.t, int(self.sums.rows[worst]), float(missed[worst]))
 
     def _report(self, lam: Array) -> None:
         """Multipliers and efforts of drives under their numbers."""
@@ -194,8 +210,8 @@ class Descriptor:
         evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
         force = self.force(here, self.ws.tau_coord)
         c = -here.gamma - 2.0 * pull * here.g_dot - pull * pull * here.g
-        z_ddot, left = self.solve(here, force, c, ACCURATE, self.rounding(here))
-        self._check(state, left)
+        z_ddot, left = self.solve(here, force, c, self.rounding(here))
+        self._check(state, here, z_ddot, left)
         self._report(self.lam)
         return self.at.to_speeds(z_ddot, here.H)
 
@@ -204,16 +220,16 @@ class Descriptor:
 
         Returns the largest closure of positions, of speeds, and the number of corrections.
         """
-        nothing, here = np.zeros(self.at.n), self.place(state)
+        here = self.place(state)
         for count in range(most + 1):
             worst, worst_dot = (float(np.abs(x).max(initial=0.0)) for x in (here.g, here.g_dot))
             good = worst <= tolerance and worst_dot <= tolerance
             if good or count == most or not np.isfinite(worst + worst_dot):
                 break
             # speeds by the matrices of the old place: what that leaves is of the second order
-            speeds = self.solve(here, nothing, -here.g_dot, PROJECTED)[0]
+            speeds = self.correction(here, -here.g_dot)
             if worst > tolerance:
-                state.pos += self.solve(here, nothing, -here.g, PROJECTED)[0]
+                state.pos += self.correction(here, -here.g)
                 self._normalise(state)
             state.vel += self.at.to_speeds(speeds, here.H)
             here = self.place(state)
@@ -221,24 +237,27 @@ class Descriptor:
         self._state.turns[:] = state.turns  # the same place, by these last values too
         return worst, worst_dot, count
 
-    def solve(
-        self, here: Place, b: Array, c: Array, enough: float, small: float = 0.0
-    ) -> tuple[Array, float]:
-        """z of the saddle equations and what is left; by the last factors where they lead there.
+    def correction(self, here: Place, c: Array) -> Array:
+        """Shortest change of z, in the metric of M, with Phi z = c; by the last factors if they settle it."""
+        if self.saddle is not None:
+            self.saddle.use(here.M, here.Phi)
+            z, settled = self.saddle.correction(c, PROJECTED)
+            if settled:
+                return z
+        return self._factorise(here, SOFT[0]).correction(c, PROJECTED)[0]
+
+    def solve(self, here: Place, b: Array, c: Array, small: float = 0.0) -> tuple[Array, float]:
+        """z of the saddle equations and what is left; by the last factors where they lead there soon.
 
         Of c, parts below `small` are rounding.
         """
         if self.saddle is not None:
             self.saddle.use(here.M, here.Phi)
-            z, self.lam, left = self.saddle.solve(b, c, small, 0.1 * enough)
-            if left <= enough:
+            z, self.lam, left = self.saddle.solve(b, c, small, 0.1 * SETTLED, FEW)
+            if left <= SETTLED:
                 return z, left
-        from scipy.sparse import identity
-
-        weight = identity(self.matrices.n_rows, format="csc")
         for soft in SOFT:
-            self.saddle = self.factorise(here.M, here.Phi, weight, soft)
-            z, self.lam, left = self.saddle.solve(b, c, small)
+            z, self.lam, left = self._factorise(here, soft).solve(b, c, small)
             if left <= ACCURATE:
                 break
         return z, left
@@ -256,3 +275,11 @@ class Descriptor:
     def _normalise(self, state: State) -> None:
         e = state.pos[self.at.e_of]
         state.pos[self.at.e_of] = e / np.linalg.norm(e, axis=1, keepdims=True)
+
+
+def contradiction(system: System, t: float, row: int, missed: float) -> SolverError:
+    """Constraints that no acceleration fulfils, with the row that is missed most."""
+    name = row_names(system)[row]
+    what = f"the constraints contradict each other: they miss by {missed:.2e} m/s^2 or rad/s^2 at {name}"
+    remedy = "look for drives that ask for different motions, or a position where the mechanism locks"
+    return SolverError(Diagnostic("solver.contradiction", f"t = {t:.6g} s", what, remedy))

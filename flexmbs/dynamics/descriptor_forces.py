@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.saddle import ACCURATE, SOFT
+from flexmbs.dynamics.saddle import ACCURATE, SOFT, Blocks
 from flexmbs.dynamics.share import NO_ENERGY
 
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ class JointForces:
         weight = (rows.T @ rows).tocsc() + UNLOADED * identity(rows.shape[1], format="csc")
         # nearest in the metric to the multipliers that hit the target without any equation
         start = least_squares(rows, target) if target.any() else np.zeros(rows.shape[1])
+        blocks = Blocks(self.M, self.Phi, weight)
         for soft in SOFT:
-            saddle = self.form.factorise(self.M, self.Phi, weight, soft)
+            saddle = self.form.factorise(blocks, self.M, self.Phi, weight, soft)
             found = saddle.solve_nearest(b, c, start, small)
             if found[2] <= ACCURATE:
                 break
@@ -60,7 +61,7 @@ class JointForces:
         z_ddot = None
         b, c = form.force(here, tau), -here.gamma
         if form.matrices.planar:
-            z_ddot, left = form.solve(here, b, c, ACCURATE, form.rounding(here))
+            z_ddot, left = form.solve(here, b, c, form.rounding(here))
             form.evaluator.kinematics(state, z_ddot.copy())
             b, c = form.matrices.missing(form.ws, here.found, here.coef, tau), np.zeros(self.Phi.shape[0])
         own = self.efforts @ tau

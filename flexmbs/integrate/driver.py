@@ -111,8 +111,7 @@ class Integrator:
         self.out = mem.samples(problem, max(16, min(4096, int(2**22 // max(1, problem.size)))))
         self.events = mem.events(256 + problem.n_switch)
         self._steps = 16
-        self._finished = False
-        self._failed = 0
+        self._finished, self._failed, self._sampled = False, 0, float(t_start)
         self._fixed = [handle(item) for item in (self.options, self.tab)]
         self._scratch, self._out, self._events = (
             handle(item) for item in (self.scratch, self.out, self.events)
@@ -157,9 +156,9 @@ class Integrator:
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Integrate on for a slice of wall time, or `n_steps`, or to the first step end from t_pause on.
 
-        Where it ends by itself the samples up to there are returned, and the next call raises the error.
+        A failure is raised when the samples before it are out, the last good state among them.
         """
-        if self._failed < 0:
+        if self._failed:
             self._raise(self._failed)
         p = self.problem
         self.out.count[0] = self.events.count[0] = 0
@@ -177,16 +176,19 @@ class Integrator:
         )
         spent = time.perf_counter() - begun
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
-        if status < 0 and not self.out.count[0]:
+        self._finished, self._failed = status == mem.DONE, min(status, 0)
+        chunk = self._chunk()
+        if self._failed and not len(chunk.t):
             self._raise(status)
-        self._failed = min(status, 0)
-        self._finished = status == mem.DONE
-        return self._chunk()
+        return chunk
 
     def _chunk(self) -> Chunk:
         n, k = int(self.out.count[0]), int(self.events.count[0])
         t, y, info = self.out.t[:n].copy(), self.out.y[:n].copy(), self.out.info[:n].copy()
-        if self.memory.count[mem.ENDED] and (not n or t[-1] != self.t):  # `until`: the end is a sample
+        self._sampled = float(t[-1]) if n else self._sampled
+        ended = self.memory.count[mem.ENDED] and not (n and self._sampled == self.t)  # by `until`
+        broken = self._failed and len(self.times) and self.between_steps and self._sampled < self.t
+        if ended or broken:  # the end is a sample
             last = np.array([self.memory.real[mem.H_STEP], 0, self.memory.count[mem.REJECTED], 0, 0])
             last[3:] = self.scratch.closure[:2]
             t, y = np.append(t, self.t), np.vstack([y, self.memory.y])

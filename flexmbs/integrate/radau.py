@@ -44,12 +44,18 @@ class Radau(ReferenceRun):
             before = self.until(solver.t, solver.y)
             message = solver.step()
             if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
+                if solver.t > self.t and np.all(np.isfinite(solver.y)):
+                    yield solver.t, solver.y.copy()  # the last good state
                 raise self.fail(message or "the state is not finite")
             self.count["steps"] += 1
             self._follow(solver.t, solver.y)
-            inside = solver.dense_output()
             end = solver.t
             ended = before < 0.0 <= self.until(end, solver.y)
+            near = self.was_near(solver.t_old)
+            if ended or near or (waiting and waiting[0] < end):
+                inside = solver.dense_output()  # costs evaluations
+            if near:
+                self.paths.append((solver.t_old, end, inside))
             if ended:
                 end = self._root(inside, solver.t_old, end)
             while waiting and waiting[0] < end:

@@ -40,7 +40,6 @@ class ReferenceRun:
             remedy = 'choose "generalized-alpha", "dopri5", "dop853" or "rk4"'
             raise UsageError(Diagnostic("analysis.step", "analysis.step", what, remedy))
         self.problem, self.settings, self.times, self.t_end = problem, settings, times, t_end
-        self.constraints = problem  # that knows its nearness to a change point
         self.size = problem.size - problem.n_held
         self.y = np.array(y0, dtype=float)
         self.t = float(t_start)
@@ -52,6 +51,8 @@ class ReferenceRun:
         self._done = self._skip = 0
         self._known = -np.inf  # time up to which events are recorded already
         self._seen: list[tuple[float, float, Any]] = []
+        self.paths: list[tuple[float, float, Any]] = []  # dense output of steps near change points
+        self.failed: SolverError | None = None
         self._project(self.t, self.y)
         self._states = self.states()
 
@@ -68,19 +69,25 @@ class ReferenceRun:
         self.count["evaluations"] += 1
         if self.problem.rates(self.problem.data, t, y, y_dot) != 0:
             y_dot[:] = np.nan
-        self._see(t, y, y_dot)
+        self.note(t, float(self.nearness()[0]), y, y_dot)
         return y_dot[: self.size]
 
-    def _see(self, t: float, y: Floats, y_dot: Floats) -> float:
-        """Keep what was evaluated, where it is near to a change point; returns its nearness."""
-        near = float(self.nearness()[0])
+    def note(self, t: float, near: float, y: Floats, y_dot: Floats) -> None:
+        """Keep an evaluation, to find the change point that it is near to."""
         self._seen.append((t, near, (y, y_dot.copy()) if near < SEEN else None))
-        return near
+
+    def nearness_at(self, t: float, y: Floats) -> tuple[float, int]:
+        """Distance from a change point, and the group concerned, of a state that is not closed."""
+        p = self.problem
+        p.project(p.data, t, y, 0.0, 0.0, np.zeros(3))
+        p.rates(p.data, t, y, np.zeros_like(y))
+        found = self.nearness()
+        return float(found[0]), int(found[1])
 
     def nearness(self) -> Floats:
         """Distance from a change point, and the group concerned, of the state evaluated last."""
         out = np.zeros(3)
-        self.constraints.nearness(self.constraints.data, out)
+        self.problem.nearness(self.problem.data, out)
         return out
 
     def _changes(self) -> list[tuple[float, int]]:
@@ -99,26 +106,41 @@ class ReferenceRun:
         if self.finished and len(dip) > 1 and (place := self._least(dip[0], dip[-1])) is not None:
             found.append(place)
         self._seen = seen[kept:]
+        self.paths = [item for item in self.paths if not self._seen or item[1] >= self._seen[0][0]]
         return found
 
-    def _least(self, first: Any, last: Any) -> tuple[float, int] | None:
-        """Where nearness is zero on the cubic through two evaluated states, and the group; or None."""
+    def was_near(self, t: float) -> bool:
+        """Whether something was evaluated near a change point since a time."""
+        return any(item[0] >= t and item[2] is not None for item in self._seen)
+
+    def _path(self, first: Any, last: Any) -> Any:
+        """States as a function of time, by the steps where they are known, else from two evaluated ones."""
         from scipy.interpolate import CubicHermiteSpline
-        from scipy.optimize import minimize_scalar
 
         (a, _, (y_a, f_a)), (b, _, (y_b, f_b)) = first, last
+        cubic, paths, held = CubicHermiteSpline([a, b], [y_a, y_b], [f_a, f_b]), self.paths, y_a[self.size :]
+
+        def path(t: float) -> Floats:
+            for start, end, inside in paths:
+                if start <= t <= end:
+                    return np.concatenate([inside(t), held])
+            return np.asarray(cubic(t))
+
+        return path
+
+    def _least(self, first: Any, last: Any) -> tuple[float, int] | None:
+        """Where nearness is zero between two evaluated states, and the group; or None."""
+        from scipy.optimize import minimize_scalar
+
+        a, b = first[0], last[0]
         if not b > a:
             return None
-        p, path = self.constraints, CubicHermiteSpline([a, b], [y_a, y_b], [f_a, f_b])
-
-        def near(t: float) -> float:
-            y = path(t)
-            p.project(p.data, t, y, 0.0, 0.0, np.zeros(3))
-            p.rates(p.data, t, y, np.zeros_like(y))
-            return float(self.nearness()[0])
-
-        found = minimize_scalar(near, bounds=(a, b), method="bounded", options={"xatol": 1e-6 * (b - a)})
-        least, group = near(float(found.x)), int(self.nearness()[1])
+        path = self._path(first, last)
+        found = minimize_scalar(
+            lambda t: self.nearness_at(t, path(t))[0],
+            bounds=(a, b), method="bounded", options={"xatol": 1e-6 * (b - a)},
+        )  # fmt: skip
+        least, group = self.nearness_at(float(found.x), path(float(found.x)))
         return (float(found.x), group) if least < ZERO and found.x > self._known else None
 
     def until(self, t: float, x: Floats) -> float:
@@ -137,10 +159,17 @@ class ReferenceRun:
         )
 
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
-        """Samples of a slice of wall time, of `n_steps` output times, or up to t_pause."""
-        begun, t, y = time.perf_counter(), [], []
+        """Samples of a slice of wall time, of `n_steps` output times, or up to t_pause.
+
+        A failure is raised when the samples before it are out.
+        """
+        begun = time.perf_counter()
+        t: list[float] = []
+        y: list[Floats] = []
         while time.perf_counter() - begun < SLICE_SECONDS and self.t < t_pause:
-            found = next(self._states, None)
+            found = self._next(bool(t))
+            if self.failed is not None:
+                break
             if found is None:
                 self.finished = True
                 break
@@ -161,6 +190,17 @@ class ReferenceRun:
             np.array(t), states, info, np.array([time for time, _ in changes]),
             np.array([FIRST_CHANGE - group for _, group in changes], dtype=np.int64), np.ones(len(changes)),
         )  # fmt: skip
+
+    def _next(self, waiting: bool) -> tuple[float, Floats] | None:
+        """The next state; a failure is kept while samples wait to go out."""
+        if self.failed is None:
+            try:
+                return next(self._states, None)
+            except SolverError as error:
+                self.failed = error
+        if not waiting:
+            raise self.failed
+        return None
 
     def fail(self, message: str) -> SolverError:
         what = f"{self.name} stopped: {message}"

@@ -16,9 +16,10 @@ from flexmbs.model.state import State
 
 Floats = NDArray[np.float64]
 
-#: findings that do not say where
+#: findings that may not say where
 SILENT = (
     "solver.step_too_small", "solver.not_evaluated", "solver.no_convergence", "solver.cannot_start",
+    "solver.reference", "solver.singular", "solver.open",
 )  # fmt: skip
 PERMANENT, WEAK = (
     1e-9,
@@ -30,7 +31,7 @@ CONTRADICTS = 1e-6
 def located(error: SolverError, system: Any, motion: Any) -> SolverError:
     """The error with the joints concerned, from the last good state of the motion."""
     found = error.diagnostics[0]
-    if found.code not in SILENT or not motion.between_steps:
+    if found.code not in SILENT or "joints." in found.what or not motion.between_steps:
         return error
     y, n = np.atleast_1d(np.asarray(motion.checkpoint()["y"], dtype=float)), system.n_pos
     m = n + system.n_vel

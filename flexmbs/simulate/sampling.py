@@ -245,9 +245,13 @@ class Sampler:
                     return status
                 mean += weight * one
         row[:] = mean
+        self.put_state(row, y)
+        return 0
+
+    def put_state(self, row: Floats, y: Floats) -> None:
+        """State of a sample. Writes: row."""
         first = self.places["pos"]
         row[first : first + y.size] = y
-        return 0
 
     def same_branch(self, data: Any) -> None:
         """Take over what is known of the constraints of the same system."""

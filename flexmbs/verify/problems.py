@@ -25,10 +25,6 @@ class Problem:
     not_for: dict[str, str] = field(default_factory=dict)
 
 
-CHANGE_POINT = {
-    "descriptor": "does not look for the branch of the velocity: it stops or stalls in change points"
-}
-
 #: by identifier, the name of the file in cases/reference
 PROBLEMS: dict[str, Problem] = {
     "fe-hex8-element": Problem("element matrices", check=solids.hex8_element),
@@ -54,12 +50,10 @@ PROBLEMS: dict[str, Problem] = {
     "rigid-andrews-squeezer": Problem("three loops, stiff start", ("andrews-squeezer.toml",)),
     "rigid-double-wishbone": Problem("loop with spring and damper", ("double-wishbone.toml",)),
     "linkage-bennett": Problem("overconstrained spatial loop", ("bennett.toml", "bennett-driven.toml")),
-    "linkage-parallelogram": Problem(
-        "redundant rows, change points", ("parallelogram.toml",), not_for=CHANGE_POINT
-    ),
+    "linkage-parallelogram": Problem("redundant rows, change points", ("parallelogram.toml",)),
     "linkage-rssr": Problem("spatial loop with idle turning", ("rssr.toml",)),
     "linkage-slider-crank-equal-links": Problem(
-        "passage of a singular position", ("slider-crank-equal-links.toml",), not_for=CHANGE_POINT
+        "passage of a singular position", ("slider-crank-equal-links.toml",)
     ),
     "linkage-spatial-slider-crank": Problem("spatial loop", ("spatial-slider-crank.toml",)),
     "linkage-stephenson-sixbar": Problem("two loops, drive torque", ("stephenson-sixbar.toml",)),

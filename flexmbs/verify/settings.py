@@ -31,13 +31,6 @@ BEGIN: Mapping[tuple[str, str], tuple[float, str]] = {
         )
         for method in ("cvode", "ida")
     },
-    **{
-        (case, "descriptor"): (t_end, "a reference in Python, which takes minutes for stiff cases")
-        for case, t_end in (
-            ("flexible-pendulum-beam", 0.5), ("flexible-slider-crank", 0.011),
-            ("flexible-slider-crank-linear", 0.011), ("spin-up", 3.0),
-        )
-    },
 }  # fmt: skip
 
 
