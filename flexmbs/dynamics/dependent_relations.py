@@ -91,7 +91,7 @@ def add(out, factor, value, rate, bias, force, moment):
         out[6 + k] += factor * moment[k]
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def offset(x, R, v, acc, p, q, a, out):
     """n.d with n axis a of P. Writes: out."""
     n, n_dot, n_ddot = axis(R, v, acc, p, a)
@@ -100,7 +100,7 @@ def offset(x, R, v, acc, p, q, a, out):
     add(out, 1.0, dot(n, d), dot(n_dot, d) + dot(n, d_v), bias, n, (0.0, 0.0, 0.0))
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def square(R, v, acc, p, q, a, b, factor, out):
     """x.y with x axis a of P, y axis b of Q. Writes: out."""
     x, x_dot, x_ddot = axis(R, v, acc, p, a)
@@ -109,14 +109,14 @@ def square(R, v, acc, p, q, a, b, factor, out):
     add(out, factor, dot(x, y), dot(x_dot, y) + dot(x, y_dot), bias, (0.0, 0.0, 0.0), cross(y, x))
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def distance(x, v, acc, p, q, factor, out):
     """d.d / 2. Writes: out."""
     d, d_v, d_a = difference(x, p, q, 0), difference(v, p, q, 0), difference(acc, p, q, 0)
     add(out, factor, 0.5 * dot(d, d), dot(d, d_v), dot(d_v, d_v) + dot(d, d_a), d, (0.0, 0.0, 0.0))
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def turn(R, v, acc, p, q, m, k, factor, out):
     """Rates of the angle about axis k of marker m, P or Q; not its value. Writes: out."""
     n, n_dot, _ = axis(R, v, acc, m, k)
@@ -136,14 +136,14 @@ def whole(angle, near):
     return angle + 2.0 * math.pi * round((near - angle) / (2.0 * math.pi))
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def plain_angle(R, p, q, k):
     """Angle of R = R_k(angle)."""
     i, j = (k + 1) % 3, (k + 2) % 3
     return math.atan2(cosine(R, p, q, j, i), cosine(R, p, q, i, i))
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def first_angle(R, p, q, k, other):
     """First angle of R = R_k(angle) R_other(..): the second axis, of Q, stays square to the first, of P."""
     c = 3 - k - other
@@ -151,7 +151,7 @@ def first_angle(R, p, q, k, other):
     return math.atan2(sign * cosine(R, p, q, c, other), cosine(R, p, q, other, other))
 
 
-@kernel(lean=True, inner=True)
+@kernel(lean=True)
 def second_angle(R, p, q, k, other):
     """Second angle of R = R_other(..) R_k(angle)."""
     c = 3 - k - other
