@@ -290,7 +290,8 @@ def test_failed_run_keeps_what_was_computed(tmp_path, method):
         run(data, tmp_path / "a.h5", announce=lambda t: None)
     assert not (tmp_path / "a.h5").exists()
     found = Result.load(tmp_path / "a.h5")
-    assert found.status == "failed" and found.time[-1] == 0.999
+    assert found.status == "failed" and 0.999 in found.time
+    assert 0.999 < found.time[-1] <= 1.0, "the last good state, behind the last output"
     assert segments.parts_folder(tmp_path / "a.h5").is_dir()
 
 
