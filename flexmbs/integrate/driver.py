@@ -16,7 +16,7 @@ from flexmbs.integrate.implicit_step import NO_CONVERGENCE
 from flexmbs.integrate.loop import run
 from flexmbs.integrate.memory import Memory, Options
 from flexmbs.integrate.methods import method
-from flexmbs.integrate.problem import Problem
+from flexmbs.integrate.problem import HOLD, Problem
 from flexmbs.integrate.tableaus import DOPRI5
 
 Floats = NDArray[np.float64]
@@ -190,7 +190,7 @@ class Integrator:
         broken = self._failed and len(self.times) and self.between_steps and self._sampled < self.t
         if ended or broken:  # the end is a sample
             last = np.array([self.memory.real[mem.H_STEP], 0, self.memory.count[mem.REJECTED], 0, 0])
-            last[3:] = self.scratch.closure[:2]
+            last[3:] = self._closure()
             t, y = np.append(t, self.t), np.vstack([y, self.memory.y])
             info = np.vstack([info, last])
         return Chunk(
@@ -201,6 +201,12 @@ class Integrator:
             self.events.index[:k].copy(),
             self.events.direction[:k].copy(),
         )
+
+    def _closure(self) -> Floats:
+        """Closure of the state that was reached: what a failed trial left in the scratch is another's."""
+        p, found = self.problem, np.array([0.0, 0.0, HOLD])
+        p.project(p.data, self.t, self.memory.y.copy(), 0.0, 0.0, found)
+        return found[:2]
 
     def _raise(self, status: int) -> None:
         if status == mem.NOT_EVALUATED and self.memory.count[mem.FAILURE] == NO_CONVERGENCE:
