@@ -19,7 +19,7 @@ from flexmbs.verify.reference import names, read
 from flexmbs.verify.report import Line, Report, compare, not_below
 from flexmbs.verify.settings import BEGIN, OWN, shortened
 from flexmbs.verify.tables import Modes
-from tests.validation_page import page
+from tests.validation_page import PAGE, page
 
 
 def test_every_reference_problem_is_verified():
@@ -183,10 +183,30 @@ def test_miss_ends_with_exit_code_6(monkeypatch, capsys):
     assert "MISS" in capsys.readouterr().out
 
 
+def section(text, name):
+    """Names of the runs in the section of a problem."""
+    part = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    return [row.split(" | ")[0].strip("| ") for row in part.splitlines() if row.startswith("| ")][2:]
+
+
+def test_the_page_in_the_manual_is_that_of_a_full_run():
+    text = PAGE.read_text("utf-8")
+    assert all(f"\n## {name}\n" in text for name in PROBLEMS) and "**MISS**" not in text
+    runs = section(text, "rigid-double-pendulum")
+    assert (
+        "double-pendulum, recursive, generalized-alpha" in runs and "double-pendulum, minimal, dop853" in runs
+    )
+    assert "double-pendulum to 5 s, recursive, cvode" in runs
+    with pytest.raises(AssertionError, match="--quick"):
+        page(Report(quick=True).data())
+
+
 @pytest.mark.slow
 def test_every_method_and_formulation_that_is_offered():
+    """One problem in full, a sample of what the page shows of all."""
     report = verify(["joint-screw"])
     assert report.passed
     runs = {(line.formulation, line.method) for line in report.lines}
     assert {("recursive", "dopri5"), ("recursive", "generalized-alpha")} <= runs
-    assert "## joint-screw" in page(report.data())
+    shown = section(page(report.data()), "joint-screw")
+    assert shown == section(PAGE.read_text("utf-8"), "joint-screw")

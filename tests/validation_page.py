@@ -9,6 +9,7 @@ from pathlib import Path
 
 from flexmbs.verify.problems import PROBLEMS
 from flexmbs.verify.reference import read
+from flexmbs.verify.settings import FINER, HARD, OWN
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "validation.md"
 
@@ -28,8 +29,7 @@ at run time (`channel = path in the file`) and compared in the formulation of th
 parameters included. A test sees to it that every number of a file is compared, or named here with the reason.
 A row is one run: of its quantities the one that is closest to its tolerance, the number of all of them, and
 the time of the run. A quantity outside its tolerance would be marked as a miss.
-`rk4` runs at a tenth of the tolerance of the case, the methods of variable and of second order at a
-hundredth, since they add up more of the local errors.
+{factors}
 
 In all: {count} quantities in {runs} runs, {misses} outside their tolerance, {seconds:.0f} s.
 """
@@ -73,14 +73,29 @@ def section(name, lines, left_out):
     return "\n".join(text)
 
 
+def factors():
+    """How the tolerances of runs follow from those of the cases, in a sentence each."""
+    finer = ", ".join(f"{factor:g} for `{word}`" for word, factor in FINER.items())
+    hard = ", ".join(f"{factor:g} in `{case}`" for case, factor in HARD.items())
+    own = "; ".join(
+        f"`{case}` by `{method}`: {', '.join(f'{key} {value:g}' for key, value in values.items())}"
+        for (case, method), values in OWN.items()
+    )
+    return (
+        f"Runs that are not the one of the case itself take its tolerance times a factor ({finer}; all of "
+        f"them {hard}), since they add up more of the local errors, or have settings of their own ({own})."
+    )
+
+
 def page(data):
+    assert not data["quick"], "a page of --quick would leave out most of the runs"
     lines = data["lines"]
     names = list(dict.fromkeys(line["problem"] for line in lines))
     groups = {name: [line for line in lines if line["problem"] == name] for name in names}
     head = HEAD.format(
         problems=data["problems"], count=len(lines), seconds=data["seconds"],
         runs=sum(len(runs(group)) for group in groups.values()),
-        misses=sum(not line["passed"] for line in lines),
+        misses=sum(not line["passed"] for line in lines), factors=factors(),
     )  # fmt: skip
     missing = [f"Not installed, {what}: {why}." for what, why in data["missing"].items()]
     return (

@@ -86,6 +86,7 @@ class Report:
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, dict[str, str]] = field(default_factory=dict)
     seconds: float = 0.0
+    quick: bool = False
 
     @property
     def passed(self) -> bool:
@@ -100,6 +101,7 @@ class Report:
             "passed": self.passed,
             "problems": len(self.problems),
             "seconds": self.seconds,
+            "quick": self.quick,
             "missing": self.missing,
             "left_out": self.left_out,
             "lines": [line.data() for line in self.lines],
