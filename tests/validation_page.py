@@ -28,10 +28,11 @@ formulation that is offered, and by each integrator that applies; tables and his
 at run time (`channel = path in the file`) and compared in the formulation of the case, variants of its
 parameters included. A test sees to it that every number of a file is compared, or named here with the reason.
 A row is one run: of its quantities the one that is closest to its tolerance, the number of all of them, and
-the time of the run. A quantity outside its tolerance would be marked as a miss.
+the processor time of the run. A quantity outside its tolerance would be marked as a miss.
 {factors}
 
-In all: {count} quantities in {runs} runs, {misses} outside their tolerance, {seconds:.0f} s.
+In all: {count} quantities in {runs} runs, {misses} outside their tolerance, {seconds:.0f} s of processor
+time.
 """
 
 
@@ -93,8 +94,9 @@ def page(data):
     names = list(dict.fromkeys(line["problem"] for line in lines))
     groups = {name: [line for line in lines if line["problem"] == name] for name in names}
     head = HEAD.format(
-        problems=data["problems"], count=len(lines), seconds=data["seconds"],
+        problems=data["problems"], count=len(lines),
         runs=sum(len(runs(group)) for group in groups.values()),
+        seconds=sum(max(x["seconds"] for x in run) for g in groups.values() for run in runs(g).values()),
         misses=sum(not line["passed"] for line in lines), factors=factors(),
     )  # fmt: skip
     missing = [f"Not installed, {what}: {why}." for what, why in data["missing"].items()]

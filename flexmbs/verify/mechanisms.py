@@ -82,9 +82,9 @@ class Runs:
         case = with_times(Case.load(self.folder / tables[0].case), tables, reference)
         analysis = case.spec.analysis
         assert analysis is not None
-        started = time.perf_counter()
+        started = time.process_time()
         done = execute(case, self.folder / "verify.h5", overwrite=True)
-        seconds = time.perf_counter() - started
+        seconds = time.process_time() - started
         note = Path(tables[0].case).stem + "".join(f", {k} = {v}" for k, v in tables[0].values.items())
         method = done.summary.method if analysis.type == "dynamics" else analysis.type
         for table in tables:
@@ -103,7 +103,7 @@ class Runs:
             case, note = begin(case, t_end), f"{case.name} to {t_end:g} s"
         if own is not None and (formulation, method) != (own.formulation, own.method):
             values |= settings(case.name, formulation, method, own)
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             done = execute(case.with_values(**values), self.folder / "verify.h5", overwrite=True)
         except UsageError as error:
@@ -118,9 +118,9 @@ class Runs:
         except SolverError as error:
             what = f"stopped: {error.diagnostics[0].what}"
             line = Line(what, 0.0, float("nan"), 0.0, note=note)
-            yield replace(line, formulation=formulation, method=method, seconds=time.perf_counter() - started)
+            yield replace(line, formulation=formulation, method=method, seconds=time.process_time() - started)
             return
-        yield from _lines(note, done, formulation, analysis, time.perf_counter() - started)
+        yield from _lines(note, done, formulation, analysis, time.process_time() - started)
 
 
 def begin(case: Case, t_end: float) -> Case:

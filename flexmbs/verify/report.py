@@ -15,7 +15,8 @@ class Line:
     """One quantity of a reference problem: within its tolerance, or not.
 
     `error` is absolute and so is `tolerance`. Of a list of numbers the line shows the one that is farthest
-    off, measured by its tolerance. `problem` and `proves` are filled in by the runner.
+    off, measured by its tolerance. `seconds` is processor time, which does not depend on what else goes on.
+    `problem` and `proves` are filled in by the runner.
     """
 
     quantity: str
