@@ -560,3 +560,14 @@ def test_sensors_without_a_value_are_warned_of(tmp_path):
     )
     warnings = run(data, tmp_path / "a.h5").summary.warnings
     assert any("sensors.s: has no finite value at t = 0.5 s" in text for text in warnings)
+
+
+@pytest.mark.parametrize("law", [3.0, {"function": "laws.py:pull", "channels": ["pin.position"]}])
+def test_python_functions_are_announced_as_slow(tmp_path, law):
+    (tmp_path / "laws.py").write_text("def pull(t, x):\n    return -x\n")
+    data = pendulum({"t_end": 0.01})
+    data["forces"] = {"f": {"type": "joint_force", "joint": "pin", "value": law}}
+    said = []
+    case = Case.from_dict(data, folder=tmp_path, allow_python=True)
+    execute(case, tmp_path / "a.h5", say=said.append)
+    assert any("slow" in text for text in said) == isinstance(law, dict)

@@ -74,6 +74,8 @@ def simulate(
     counts = counts_of(system, state)
     if counts is None:
         say(LEFT_OUT)
+    if system.laws.python:
+        say("Python functions are called at every evaluation of the forces: this is slow")
     if counts is not None and counts.redundant:
         choose_branch(system, state, settings.type)
     if settings.type not in SINGLE and not is_followed(system, settings):
