@@ -89,6 +89,16 @@ def _meet(G: Array, value: Array) -> tuple[Array, Array]:
     return Q[:, :rank] @ y, Q[:, rank:]
 
 
+def _without_rounding(evaluator: Evaluator, G: Array) -> Array:
+    """G with entries that are rounding against their row as zeros.
+
+    Where elastic coordinates alone close a loop, joint columns of its rows hold nothing else, and a step
+    to rounding over rounding would lead anywhere.
+    """
+    sizes = np.maximum(evaluator.row_sizes(), np.abs(G).max(axis=1, initial=0.0))
+    return np.where(np.abs(G) <= 1e-13 * sizes[:, None], 0.0, G)
+
+
 def _movable(system: System, guess: Guess) -> NDArray[np.int64]:
     """Speeds that assembly may change: joint speeds that are neither driven nor held."""
     t = system.tables
@@ -110,7 +120,7 @@ def _positions(system: System, evaluator: Evaluator, guess: Guess, active: NDArr
         return
     best = np.inf
     for k in range(ITERATIONS):
-        G = evaluator.jacobian(state)[np.ix_(active, free)]
+        G = _without_rounding(evaluator, evaluator.jacobian(state))[np.ix_(active, free)]
         g = evaluator.ws.g[active].copy()
         best = float(np.abs(g).max(initial=0.0))
         change = _Problem(*guess.soft_rows(evaluator, start, free), G, g).solve()
@@ -152,7 +162,7 @@ def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
     if not system.n_rows and not guess.cut_targets:
         evaluator.kinematics(state)
         return
-    G = evaluator.jacobian(state)
+    G = _without_rounding(evaluator, evaluator.jacobian(state))
     g_dot = evaluator.ws.g_dot.copy()
     soft = guess.soft_speed_rows(evaluator, free)
     state.vel[free] += _Problem(*soft, G[:, free], g_dot).solve()

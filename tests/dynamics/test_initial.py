@@ -11,6 +11,7 @@ from flexmbs.model.drives import Drive
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
 from flexmbs.spatial import exp_so3
+from tests.dynamics.mechanisms import random_mechanism
 from tests.model.test_couplings import four_bar
 
 
@@ -135,3 +136,16 @@ def test_drives_by_rates_start_from_the_joints_values():
     assert motion["joints.j.velocity"][0] == 2.0
     assert motion["joints.j.acceleration"][0] == 1.0
     assert motion["drives.m"] == pytest.approx(1.0)
+
+
+def test_a_loop_that_only_modes_can_close_leaves_the_joints_where_they_are():
+    """Bodies that are fixed to each other and joined once more: joint columns of the loop are rounding."""
+    model = random_mechanism(6155, n_loops=2, flexible=0.6, stiff=True)
+    system = build(model)
+    state, evaluator = system.initial_state(), system.evaluator()
+    evaluator.kinematics(state)
+    assert [cut.name for cut in system.topology.cuts] == ["loop0"]
+    for name, i in system.numbers.index.items():
+        if i:
+            np.testing.assert_allclose(evaluator.ws.R[i], model.bodies[name].pose_rot, atol=1e-12)
+            np.testing.assert_allclose(evaluator.ws.r[i], model.bodies[name].pose_pos, atol=1e-12)
