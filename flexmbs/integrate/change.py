@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from flexmbs._jit import kernel
 from flexmbs.integrate.memory import (
     CHANGED,
@@ -41,7 +43,10 @@ def find_change(
     ahead = is_ahead(mem, h)
     if opt.explicit == 1 or mem.count[OVER] == 1:
         ahead = ahead or dips(tab, scr.near, now, new)
-    mem.real[LAST_NEARNESS], mem.real[NEARNESS], mem.real[T_LAST] = now, new, t
+    # at a start it was measured by the masses, in implicit steps by the stiffness too: no line joins the two
+    joined = opt.explicit == 1 or mem.count[OVER] == 1 or t > mem.real[T_LAST]
+    mem.real[LAST_NEARNESS] = now if joined else np.inf
+    mem.real[NEARNESS], mem.real[T_LAST] = new, t
     if mem.count[CHANGED] == 1 and new > AWAY:
         mem.count[CHANGED] = 0
         return 0
