@@ -7,9 +7,11 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute, prepare, settings
+from flexmbs.case.second_opinion import other_formulation, second_opinion
 from flexmbs.errors import UsageError
 from flexmbs.resources import resource
 from flexmbs.verify.mechanisms import begin
+from flexmbs.verify.settings import settings as tolerances
 
 NAMES = sorted(path.name for path in resource("cases").glob("*.toml") if ".reduce." not in path.name)
 #: cases that take longer than a second
@@ -91,12 +93,11 @@ BEGIN = {
 
 
 def in_formulation(name, formulation, folder):
-    """The case at a tenth of its tolerance, as `verify` runs the descriptor form; method and step its own."""
+    """The case at the tolerances of `verify`; method and step of the formulation."""
     case = Case.load(folder / name)
     words = {"formulation": formulation, "method": "auto", "step": "auto"}
-    words |= {key: max(0.1 * float(getattr(case.spec.analysis, key)), 1e-15) for key in ("rtol", "atol")}
-    words["rtol"] = max(words["rtol"], 1e-13)
-    return case.with_values(**{f"analysis.{key}": value for key, value in words.items()})
+    finer = tolerances(case.name, formulation, "auto", case.spec.analysis)
+    return case.with_values(**finer, **{f"analysis.{key}": value for key, value in words.items()})
 
 
 def check_expected(case, path):
@@ -123,3 +124,34 @@ def test_case_meets_its_expected_values_in_other_formulations(folder, tmp_path, 
 @pytest.mark.parametrize("name", BEGIN)
 def test_long_cases_meet_all_their_expected_values_in_other_formulations(folder, tmp_path, name, formulation):
     check_expected(in_formulation(name, formulation, folder), tmp_path / "result.h5")
+
+
+def check_opinions(case, path):
+    """Positions, reactions and energies by the recursion and in dependent coordinates, as `run --verify`."""
+    other = other_formulation(case)
+    assert other == "descriptor"
+    found = second_opinion(case, execute(case, path).result, other)
+    assert {"positions", "rotations", "energies"} <= {
+        item.kind for item in found
+    }  # reactions where they are unique
+    assert all(item.passed for item in found), "\n".join(str(item) for item in found)
+
+
+#: loops, redundant ones, change points, couplings, drives and modes: those that take seconds
+SAMPLED = (
+    "parallelogram.toml", "slider-crank-equal-links.toml", "bennett.toml", "double-wishbone.toml",
+    "cardan-driven.toml", "gear-pair.toml", "rotating-slot-spring.toml", "stephenson-sixbar.toml",
+    "driven-base.toml", "falling-beam.toml", "three-link-chain.toml",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SAMPLED)
+def test_second_opinions_agree_on_cases(folder, tmp_path, name):
+    check_opinions(Case.load(folder / name), tmp_path / "result.h5")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(SAMPLED) - set(REFUSED)))
+def test_second_opinions_agree_on_all_cases(folder, tmp_path, name):
+    check_opinions(Case.load(folder / name), tmp_path / "result.h5")

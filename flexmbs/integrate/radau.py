@@ -31,6 +31,10 @@ class Radau(ReferenceRun):
         """Derivatives of the rates as a function of time and state; None: by differences."""
         return None
 
+    def longest_step(self, solver: Any) -> float:
+        """Longest step from the state of a solver."""
+        return float(np.inf)
+
     def states(self) -> Iterator[tuple[float, Floats]]:
         yield self.t, self.y[: self.size].copy()
         if self.t_end <= self.t:
@@ -42,6 +46,7 @@ class Radau(ReferenceRun):
         waiting = [t for t in self.times if t > self.t]
         while solver.status == "running":
             before = self.until(solver.t, solver.y)
+            solver.max_step = self.longest_step(solver)
             message = solver.step()
             if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
                 if solver.t > self.t and np.all(np.isfinite(solver.y)):

@@ -16,6 +16,7 @@ from flexmbs.dynamics.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.integrate import Chunk, Settings
 from flexmbs.integrate.radau import Radau
+from flexmbs.model.rows import ANGLE, ANGLE_FIRST, ANGLE_SECOND
 from flexmbs.model.state import State
 from flexmbs.simulate.equations import given_rates_of_aux, problem, state_vector
 from flexmbs.simulate.passage import Passage
@@ -24,6 +25,9 @@ from flexmbs.simulate.sampling import Sampler
 Floats = NDArray[np.float64]
 #: closure, over a length of the model, that needs no projection
 TOLERANCE = 1e-13
+
+#: largest turn of an angle in a step [rad], well below the half turn that counts
+TURN = 1.5
 
 
 class FormulationRun(Radau):
@@ -83,6 +87,22 @@ class FormulationRun(Radau):
         if self.failure is not None:
             raise self.fail("")
         yield from super().states()
+
+    def longest_step(self, solver: Any) -> float:
+        """The angles that are tracked turn by TURN at most: whole turns are counted from step to step."""
+        kinds = self.system.tables.ent_kind
+        angles = np.flatnonzero((kinds == ANGLE) | (kinds == ANGLE_FIRST) | (kinds == ANGLE_SECOND))
+        n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
+        if not len(angles) or not np.all(np.isfinite(solver.f)):
+            return float(np.inf)
+        state, ent = (
+            self._state(solver.t, np.concatenate([solver.y, self.y[self.size :]])),
+            self.evaluator.ws.ent,
+        )
+        self.evaluator.kinematics(state, np.array(solver.f[n:m]))
+        rate, bend = (float(np.abs(ent[angles, k]).max()) for k in (1, 2))
+        self.evaluator.kinematics(state)
+        return 2.0 * TURN / (rate + (rate * rate + 2.0 * bend * TURN) ** 0.5 + 1e-300)
 
     def rates(self, t: float, x: Floats) -> Floats:
         """Rates at the state brought back onto the constraints; not finite where there is none.

@@ -44,7 +44,7 @@ class HalfExplicit:
     ) -> None:
         self.run, self.form = run, run.descriptor
         self.t, self.y, self.t_end, self.t_old = t, y.copy(), t_end, t
-        self.rtol, self.atol, self.status = rtol, atol, "running"
+        self.rtol, self.atol, self.status, self.max_step = rtol, atol, "running", np.inf
         self.y_old, self.f = self.y, self._rates(t, self.y)
         self.f_old, self.middle = self.f, (self.y, self.f)
         scale = self.atol + self.rtol * np.abs(self.y)
@@ -63,7 +63,7 @@ class HalfExplicit:
     def step(self) -> str | None:
         """One step that meets the tolerance; a message when there is none."""
         while True:
-            h = min(self.h, self.t_end - self.t)
+            h = min(self.h, self.max_step, self.t_end - self.t)
             if h <= 1e-14 * max(abs(self.t), abs(self.t_end)):
                 self.status = "failed"
                 return "the step shrinks to nothing"
