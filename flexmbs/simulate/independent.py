@@ -15,7 +15,9 @@ from flexmbs.dynamics.minimal_forces import accelerations, observe
 from flexmbs.errors import Diagnostic, UsageError
 from flexmbs.integrate import Chunk
 from flexmbs.model.state import State
+from flexmbs.simulate.equations import problem, state_vector
 from flexmbs.simulate.formulation import FormulationRun
+from flexmbs.simulate.passage import Passage
 from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
@@ -46,10 +48,22 @@ class MinimalRun(FormulationRun):
     formulation = "minimal"
 
     def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any) -> None:
-        self.minimal = Minimal(evaluator, state)
-        self.condition = self._condition(self.minimal, state, evaluator)
+        regular = self._regular(system, state, rest[-1])
+        self.minimal = Minimal(evaluator, regular)
+        self.condition = self._condition(self.minimal, regular, evaluator)
         self.switched: list[float] = []
         super().__init__(system, state, evaluator, *rest)
+
+    @staticmethod
+    def _regular(system: Any, state: State, t_end: float) -> State:
+        """The start, or where it is a change point a state beside it: rank is lost at the point itself."""
+        y, n, found = state_vector(system, state), system.n_pos, state.copy()
+        passage = Passage(problem(system), state.t, y, t_end)
+        if passage.is_near(state.t, y):
+            for _, time, place in passage.beside(state.t, y):
+                found.t, found.pos[:], found.vel[:] = time, place[:n], place[n : n + system.n_vel]
+                break
+        return found
 
     @staticmethod
     def _condition(minimal: Minimal, state: State, evaluator: Any) -> float:
