@@ -21,7 +21,7 @@ from flexmbs.model.joints.base import JOINTS
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 README = "../README.md"
-PAGES = [*sorted(path.name for path in DOCS.glob("*.md")), README]
+PAGES = [*sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")), README]
 #: what sets up an environment; .ci/run does it from the wheel, and a test of tests/test_docs.py is part of it
 SETUP = ("sudo apt-get install ", "python3 -m venv ", "pip install ", "python -m pytest")
 HEAVY_COMMANDS = {"run", "reduce", "demo", "stress", "animate", "report", "verify", "sweep", "mesh"}
@@ -174,27 +174,22 @@ def test_no_block_escapes_the_tests(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "page, registry", [("joints.md", JOINTS), ("couplings.md", COUPLINGS), ("forces.md", FORCES)]
+    "group, registry", [("joints", JOINTS), ("couplings", COUPLINGS), ("forces", FORCES)]
 )
-def test_every_type_is_described(page: str, registry: Iterable[str]) -> None:
-    headings = " ".join(re.findall(r"^## (.*)$", (DOCS / page).read_text("utf-8"), re.M))
-    missing = [name for name in registry if not re.search(rf"\b{name}\b", headings)]
-    assert not missing, f"add to docs/{page}: {', '.join(missing)}"
-
-
-@pytest.mark.parametrize("page", ["joints.md", "couplings.md", "forces.md"])
-def test_every_type_has_sketch_equations_and_a_case(page: str) -> None:
-    """A sketch, an equation of the formulation, and a case that runs."""
-    kinds = {*JOINTS, *COUPLINGS, *FORCES}
-    sections = re.split(r"^## ", (DOCS / page).read_text("utf-8"), flags=re.M)[1:]
-    described = [part for part in sections if kinds & set(re.findall(r"\w+", part.splitlines()[0]))]
-    assert described
-    for part in described:
-        title, prose = part.splitlines()[0], re.sub(r"^```.*?^```", "", part, flags=re.M | re.S)
-        sketch = re.search(r"^!\[.*\]\((sketches/\w+\.svg)\)", prose, re.M)
-        assert sketch and (DOCS / sketch[1]).is_file(), f"{page}, {title}: no sketch"
-        assert re.search(r"\(F\d+", prose), f"{page}, {title}: no equation"
-        assert re.search(r"^```toml\n# [\w-]+\.toml", part, re.M), f"{page}, {title}: no case"
+def test_every_type_has_a_page_with_sketch_equations_and_a_case(group: str, registry: Iterable[str]) -> None:
+    """A sketch, an equation of the formulation, and a case that runs; linked from the page of the group."""
+    overview = (DOCS / f"{group}.md").read_text("utf-8")
+    pages = {path: path.read_text("utf-8") for path in (DOCS / group).glob("*.md")}
+    for name in registry:
+        found = [path for path, text in pages.items() if re.search(rf"\b{name}\b", text.splitlines()[0])]
+        assert len(found) == 1, f"one page of docs/{group}/ has {name} in its title, found {found}"
+        text = pages[found[0]]
+        prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+        sketch = re.search(r"^!\[.*\]\(\.\./(sketches/\w+\.svg)\)", prose, re.M)
+        assert sketch and (DOCS / sketch[1]).is_file(), f"{name}: no sketch"
+        assert re.search(r"\(F\d+", prose), f"{name}: no equation"
+        assert re.search(r"^```toml\n# [\w-]+\.toml", text, re.M), f"{name}: no case"
+        assert f"[`{name}`]({group}/{found[0].name})" in overview, f"{name} is not linked in docs/{group}.md"
 
 
 def test_cited_equations_exist() -> None:
