@@ -52,9 +52,9 @@ def deflection_rows(modes: int, folder: Path) -> np.ndarray:
     return np.array(data.Phi[:, middle, 1] - 0.5 * data.Phi[:, end, 1])
 
 
-def chain_case(n: int, modes: int, folder: Path) -> dict[str, Any]:
+def chain_case(n: int, modes: int, folder: Path, frame: str = "") -> dict[str, Any]:
     """n rods with `modes` modes each, hanging in a row on revolute joints from the ground, level at rest."""
-    path = rod_data(10 if modes <= 16 else modes - 6, folder)
+    path = rod_data(10 if modes <= 16 else modes - 6, folder, frame)
     rod = {"type": "flexible", "modal": str(path), "modes": {"count": modes}}
     bodies, joints = {}, {}
     for k in range(n):

@@ -38,10 +38,10 @@ def crank_exudyn_tuned(modes: str, step: str) -> dict[str, Any]:
 
 
 @measurement
-def rods_flexmbs(n: str, modes: str, step: str) -> dict[str, Any]:
+def rods_flexmbs(n: str, modes: str, step: str, frame: str = "") -> dict[str, Any]:
     """Seconds per step of a chain of n flexible rods, each of `modes` modes in all."""
     DATA.mkdir(parents=True, exist_ok=True)
-    data = chain_case(int(n), int(modes), DATA)
+    data = chain_case(int(n), int(modes), DATA, frame)
     system, run = stepper(data, "generalized-alpha", float(step), 10.0, rho_inf=0.8)
     seconds, passes = per_step(run, slices=10 if int(n) > 16 else 40)
     return {"seconds": seconds, "passes": passes, "nf": int(system.tables.nf.max())}
