@@ -79,6 +79,9 @@ Pinocchio's `crba` and `constraintDynamics` (4.1) disagree with its own `rnea` a
 so that the loops are closed by its inverse dynamics and frame accelerations. They are test extras
 (`pip install "flexmbs[peers]"`, `apt-get install calculix-ccx`); a missing one is named at the end of a test run, and fails
 where `CI=true`.
+
+What takes minutes a test is left out of the suite, which holds a sample of it: `python -m pytest -m soak` runs all shipped cases whole
+in the minimal and the descriptor form, and a second opinion (`flexmbs run --verify`) on each.
 """  # noqa: E501
 
 
