@@ -16,6 +16,8 @@ from flexmbs.simulate.whirl import whirl
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 GROUP = "linear/campbell"
+#: where equal frequencies part, nothing but their order tells branches apart: more than rounding of a distance
+TIE = 1e-6
 
 
 def campbell_items(case: Case, progress: Progress | None = None) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def _distance(before: Linear, j: int, after: Linear, k: int) -> float:
     u, v = before.shapes[j], after.shapes[k]
     norm = float(np.linalg.norm(u) * np.linalg.norm(v))
     alike = abs(np.vdot(u, v)) ** 2 / norm**2 if norm > 0.0 and len(u) == len(v) else 0.0
-    return float(abs(a - b) / size + 1.0 - alike)
+    return float(abs(a - b) / size + 1.0 - alike + TIE * abs(j - k))
 
 
 def _table(columns: list[Any], order: list[NDArray[np.int64]]) -> Complex:
