@@ -16,7 +16,7 @@ from flexmbs.simulate.whirl import whirl
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 GROUP = "linear/campbell"
-#: where equal frequencies part, nothing but their order tells branches apart: more than rounding of a distance
+#: where equal frequencies part only their order tells branches apart: more than rounding of a distance
 TIE = 1e-6
 
 
