@@ -1,6 +1,7 @@
 """Measure everything side by side and write docs/benchmarks.md: `python -m tests.benchmarks [GROUP ...]`.
 
-Needs the peers: `pip install exudyn ngsolve pin gmsh`, and matplotlib. Groups: stage1, dynamics,
+Needs the peers: `pip install exudyn ngsolve pin gmsh`, matplotlib, and CHOLMOD (`apt-get install
+libsuitesparse-dev libopenblas0-pthread`, `pip install scikit-sparse==0.4.16`). Groups: stage1, dynamics,
 scaling. What a group measured is kept in results/benchmarks.json, so that one group can be repeated alone.
 """
 
@@ -17,7 +18,7 @@ STORE = ROOT / "results" / "benchmarks.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
 GROUPS = {"stage1": stage1.rows, "dynamics": motion.rows, "scaling": scaling.curves}
 TITLES = {"stage1": "From mesh to modal data", "dynamics": "From case to motion", "scaling": "Time over size"}
-PROGRAMS = ["numpy", "scipy", "numba", "pymetis", "ngsolve", "exudyn", "pin"]
+PROGRAMS = ["numpy", "scipy", "numba", "pymetis", "ngsolve", "exudyn", "pin", "scikit-sparse"]
 
 
 def versions() -> str:
