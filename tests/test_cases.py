@@ -141,7 +141,7 @@ def check_opinions(case, path):
 SAMPLED = (
     "parallelogram.toml", "slider-crank-equal-links.toml", "bennett.toml", "double-wishbone.toml",
     "cardan-driven.toml", "gear-pair.toml", "rotating-slot-spring.toml", "stephenson-sixbar.toml",
-    "driven-base.toml", "falling-beam.toml", "three-link-chain.toml",
+    "driven-base.toml", "falling-beam.toml", "falling-beam-at-rest.toml", "three-link-chain.toml",
 )  # fmt: skip
 
 

@@ -95,11 +95,12 @@ def opinions(a: Result, b: Result, tolerance: float) -> list[Opinion]:
     times = np.asarray(a.time)[:n]
     bodies = list(a.bodies) if "bodies" in a else []
     length = max([1e-3, *(_size(a, f"bodies/{name}/position") for name in bodies)])
+    modes = [f"bodies/{name}/q" for name in bodies if f"bodies/{name}/q" in a.paths]
     kinds = {
         "end of the run": (["time"], abs(float(times[-1])) if n else 0.0),
         "positions": ([f"bodies/{name}/position" for name in bodies], length),
         "rotations": ([f"bodies/{name}/quaternion" for name in bodies], 1.0),
-        "modes": ([f"bodies/{name}/q" for name in bodies if f"bodies/{name}/q" in a.paths], 0.0),
+        "modes": (modes, max([1e-12, *(_size(a, path) for path in modes)])),
     }
     names = [name for name in (a.joints if "joints" in a else ()) if _determinate(a, b, name)]
     forces = [f"joints/{name}/reaction_force" for name in names]
@@ -110,7 +111,7 @@ def opinions(a: Result, b: Result, tolerance: float) -> list[Opinion]:
     energies = [f"energy/{name}" for name in ENERGIES]
     kinds["energies"] = (energies, max([1e-12, *(_size(a, path) for path in energies)]))
     return [
-        _worst(kind, a, b, paths, n, times, size or max(_size(a, path) for path in paths), tolerance)
+        _worst(kind, a, b, paths, n, times, size, tolerance)
         for kind, (paths, size) in kinds.items()
         if paths and n
     ]
