@@ -24,8 +24,11 @@ CURVES: dict[str, tuple[str, str, Any, tuple[int, ...], tuple[int, int]]] = {
     "one flexible rod in mean axes, one implicit step": (
         "modes", "rods_flexmbs", lambda n: (1, n, 1e-4, "mean-axis"), (4, 8, 16, 32, 64, 128), (16, 128),
     ),
+    "complete reduction of a rod, 12 + 20 modes": (
+        "DOF", "reduction_flexmbs", lambda n: (n,), (12000, 49000, 100000, 200000), (12000, 200000),
+    ),
 }  # fmt: skip
-ONE = {"bodies": "body", "loops": "loop", "modes": "mode"}
+ONE = {"bodies": "body", "loops": "loop", "modes": "mode", "DOF": "DOF"}
 
 
 def curves() -> list[dict[str, Any]]:
@@ -78,10 +81,10 @@ def plot(found: list[dict[str, Any]]) -> None:
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "benchmarks", "font.size": 9})
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.subplots()
-    for curve, mark in zip(found, "os^v", strict=True):
+    for curve, mark in zip(found, "os^vD", strict=True):
         label = f"{curve['title']}, over {curve['unit']}: slope {curve['slope']:.2f}"
         axes.loglog(curve["sizes"], 1e6 * np.array(curve["seconds"]), marker=mark, markersize=4, label=label)
-    axes.set_xlabel("bodies, loops or modes")
+    axes.set_xlabel("bodies, loops, modes or DOF")
     axes.set_ylabel("time [us]")
     axes.grid(True, which="major", color="#dddddd")
     axes.legend(frameon=False, fontsize=8)
