@@ -202,6 +202,7 @@ def test_the_page_in_the_manual_is_that_of_a_full_run():
 
 
 @pytest.mark.slow
+@pytest.mark.needs("sksundae")  # the page shows its runs too
 def test_every_method_and_formulation_that_is_offered():
     """One problem in full, a sample of what the page shows of all."""
     report = verify(["joint-screw"])
