@@ -28,9 +28,8 @@ Floats = NDArray[np.float64]
 STEP_RATIO, TOLERANCE_RATIO = 2.0, 10.0
 SMALLEST_RTOL = 1e-13
 SAFE, UNSAFE = 1.25, 3.0
-MORE_MODES = (
-    6  # at least: bending in two planes, torsion and extension take turns, one of a kind would prove nothing
-)
+#: at least: bending in two planes, torsion and extension take turns, one of a kind would prove nothing
+MORE_MODES = 6
 ROUNDING = 1e-13  # differences below this part of the magnitude are rounding
 
 
