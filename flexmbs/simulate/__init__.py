@@ -67,19 +67,7 @@ def simulate(
     say = log = RunLog(say)
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes about a minute")
-    state = start_state(system, settings)
-    check_contacts(system, settings)
-    t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
-    settings = replace(settings, t_end=t_end)
-    counts = counts_of(system, state)
-    if counts is None:
-        say(LEFT_OUT)
-    if system.laws.python:
-        say("Python functions are called at every evaluation of the forces: this is slow")
-    if counts is not None and counts.redundant:
-        choose_branch(system, state, settings.type)
-    if settings.type not in SINGLE and not is_followed(system, settings):
-        system.forward_dynamics(state)  # what cannot start says why, by name
+    settings, state, counts = _begin(system, settings, say)
     evaluator = system.evaluator()
     if settings.formulation in OTHERS:
         check_offered(system, evaluator, state, settings)
@@ -96,14 +84,7 @@ def simulate(
     )
     watch = Watch(system)
     with writer:
-        if settings.formulation in OTHERS:
-            kind = OTHERS[settings.formulation]
-            choice, motion = formulated(kind, system, state, evaluator, history.sampler, settings)
-        elif is_followed(system, settings):
-            choice, motion = _followed(system, state, evaluator, history, settings, say)
-        else:
-            choice, motion = _integrated(system, state, settings, say)
-            history.sampler.same_branch(motion.problem.data)
+        choice, motion = _motion(system, state, evaluator, history, settings, say)
         if writer.resumed is not None:
             _go_on(writer, motion, history, watch, say)
         try:
@@ -125,6 +106,38 @@ def simulate(
         whole |= dict(_finish(writer, finish))
         writer.finish("complete", items=whole)
     return Outcome(Result.load(path), summary)
+
+
+def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tuple[RunSettings, Any, Any]:
+    """Settings with the end of the run, the state at its start, and the count of freedoms, if any."""
+    state = start_state(system, settings)
+    check_contacts(system, settings)
+    t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
+    settings = replace(settings, t_end=t_end)
+    counts = counts_of(system, state)
+    if counts is None:
+        say(LEFT_OUT)
+    if system.laws.python:
+        say("Python functions are called at every evaluation of the forces: this is slow")
+    if counts is not None and counts.redundant:
+        choose_branch(system, state, settings.type)
+    if settings.type not in SINGLE and not is_followed(system, settings):
+        system.forward_dynamics(state)  # what cannot start says why, by name
+    return settings, state, counts
+
+
+def _motion(
+    system: Any, state: Any, evaluator: Any, history: Any, settings: RunSettings, say: Callable[[str], None]
+) -> tuple[Any, Any]:
+    """The choice of the method, and the motion as it is to be recorded."""
+    if settings.formulation in OTHERS:
+        kind = OTHERS[settings.formulation]
+        return formulated(kind, system, state, evaluator, history.sampler, settings)
+    if is_followed(system, settings):
+        return _followed(system, state, evaluator, history, settings, say)
+    choice, motion = _integrated(system, state, settings, say)
+    history.sampler.same_branch(motion.problem.data)
+    return choice, motion
 
 
 def _finish(writer: ResultWriter, finish: Any) -> Mapping[str, Any]:
