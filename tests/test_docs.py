@@ -192,6 +192,28 @@ def test_every_type_has_a_page_with_sketch_equations_and_a_case(group: str, regi
         assert f"[`{name}`]({group}/{found[0].name})" in overview, f"{name} is not linked in docs/{group}.md"
 
 
+def anchors_of(path: Path) -> set[str]:
+    """Names that mkdocs gives to the headings of a page."""
+    prose = re.sub(r"^```.*?^```$", "", path.read_text("utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ +(.*)$", prose, re.M)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower()) for text in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_and_headings(page: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", (DOCS / page).read_text("utf-8")):
+        if "://" not in target:
+            name, _, anchor = target.partition("#")
+            path = (DOCS / page).parent / name if name else DOCS / page
+            assert path.is_file(), f"{page}: {target}"
+            assert not anchor or anchor in anchors_of(path), f"{page}: {target}"
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = (DOCS / "mkdocs.yml").read_text("utf-8")
+    assert [page for page in PAGES if page != README and f"{page}\n" not in contents] == []
+
+
 def test_cited_equations_exist() -> None:
     numbers = set(re.findall(r"\bF\d+[a-z]?\b", (DOCS / "formulation.md").read_text("utf-8")))
     for page in PAGES:
