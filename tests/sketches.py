@@ -1,19 +1,19 @@
 # ruff: noqa: E501
-"""Draws docs/sketches/TYPE.svg for the joints, couplings and forces of the manual.
+"""Draws docs/sketches/NAME.svg for the joints, couplings, forces and worked pages of the manual.
 
 python -m tests.sketches
 """
 
-from math import cos, pi, sin
+from math import atan2, cos, pi, sin
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "sketches"
 HEAD = """\
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 120" width="300" height="120" font-family="sans-serif"
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 HEIGHT" width="300" height="HEIGHT" font-family="sans-serif"
  font-size="13" fill="none" stroke="#2c3e50" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round">
 <defs><marker id="a" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
 <path d="M0 1 L9 5 L0 9 z" fill="#c0392b" stroke="none"/></marker></defs>
-<rect x="0" y="0" width="300" height="120" fill="#ffffff" stroke="none"/>
+<rect x="0" y="0" width="300" height="HEIGHT" fill="#ffffff" stroke="none"/>
 """
 P_COLOUR, Q_COLOUR, MOTION = "#e8edf2", "#fdebd0", "#c0392b"
 
@@ -39,6 +39,11 @@ def turn(x, y, r=18, first=-40, last=220, flat=1.0):
     return f'<path d="{arc}" stroke="{MOTION}" stroke-width="1.8" marker-end="url(#a)"/>'
 
 
+def around(x, y):
+    """An arrow round a horizontal axis, positive about its direction to the right: the near side goes down."""
+    return turn(x, y, 8, 70, 285, 2.9)
+
+
 def box(x, y, w, h, colour=Q_COLOUR, angle=0):
     spin = f' transform="rotate({angle:g} {x + w / 2:g} {y + h / 2:g})"' if angle else ""
     return f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="4" fill="{colour}"{spin}/>'
@@ -61,6 +66,33 @@ def spring(x1, x2, y, teeth=6):
 def zigzag(x1, x2, y):
     step = (x2 - x1) / 8
     return line((x1, y), *((x1 + k * step, y + (6 if k % 2 else -6)) for k in range(1, 8)), (x2, y))
+
+
+def link(start, end, label="", at=(0, 0), colour=Q_COLOUR):
+    """A bar between two pins."""
+    angle = atan2(end[1] - start[1], end[0] - start[0])
+    across = (6 * sin(angle), -6 * cos(angle))
+    corners = [
+        (x + k * across[0], y + k * across[1]) for (x, y), k in ((start, 1), (end, 1), (end, -1), (start, -1))
+    ]
+    outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+    bar = f'<polygon points="{outline}" fill="{colour}"/>'
+    return bar + circle(*start, 3) + circle(*end, 3) + text(*at, label)
+
+
+def support(x, y, angle=0):
+    """Ground below a pin, turned about it."""
+    hatch = "".join(line((x + k, y + 11), (x + k - 5, y + 17), width=1) for k in (-8, 0, 8, 14))
+    parts = line((x, y), (x - 9, y + 11), (x + 9, y + 11), (x, y)) + line((x - 14, y + 11), (x + 16, y + 11))
+    return f'<g transform="rotate({angle:g} {x:g} {y:g})">{parts}{hatch}</g>'
+
+
+def from_vertical(x, y, angle, label, at, r=34):
+    """The angle of a bar from the vertical, clockwise positive."""
+    end = (x + r * sin(angle), y - r * cos(angle))
+    arc = f"M{x:g} {y - r:g} A{r:g} {r:g} 0 0 {int(angle > 0)} {end[0]:.1f} {end[1]:.1f}"
+    marked = f'<path d="{arc}" stroke="{MOTION}" stroke-width="1.4" marker-end="url(#a)"/>'
+    return line((x, y), (x, y - r - 14), dash=True, width=1) + marked + text(*at, label)
 
 
 def axis(x=150, top=8, bottom=112):
@@ -88,17 +120,16 @@ SKETCHES = {
     + text(196, 26, "angle"),
     "prismatic": ROD + box(70, 70, 130, 14, P_COLOUR) + text(60, 82, "P") + box(110, 46, 50, 24)
     + text(135, 63, "Q") + arrow(160, 36, 225, 36) + text(190, 28, "travel"),
-    "helical": ROD + box(60, 52, 180, 16, P_COLOUR) + "".join(line((x, 68), (x + 10, 52)) for x in range(66, 230, 12))
-    + box(125, 40, 44, 40) + text(147, 65, "Q") + text(50, 64, "P") + turn(147, 60, 34, 60, 160)
-    + arrow(180, 94, 235, 94) + text(208, 110, "lead per turn"),
-    "cylindrical": ROD + box(60, 54, 180, 12, P_COLOUR) + box(125, 42, 50, 36) + text(150, 65, "Q")
-    + text(50, 64, "P") + turn(150, 60, 32, 60, 160) + text(96, 36, "angle") + arrow(185, 92, 240, 92)
-    + text(212, 108, "travel"),
-    "universal": box(40, 52, 70, 16, P_COLOUR) + text(60, 46, "P") + box(190, 40, 70, 16, angle=-25)
-    + text(228, 52, "Q") + line((110, 60), (122, 40)) + line((110, 60), (122, 80)) + line((122, 40), (150, 60))
-    + line((122, 80), (150, 60)) + circle(150, 60, 5) + line((150, 60), (176, 40)) + line((150, 60), (182, 66))
-    + line((176, 40), (192, 48)) + line((182, 66), (196, 56)) + turn(150, 60, 38, 250, 320)
-    + text(178, 112, "angle1 about x of P, angle2 about y of Q"),
+    "helical": ROD + box(60, 52, 180, 16, P_COLOUR) + "".join(line((x, 52), (x + 10, 68)) for x in range(66, 230, 12))
+    + box(115, 40, 44, 40) + text(137, 65, "Q") + text(50, 64, "P") + around(200, 60) + text(206, 26, "angle")
+    + arrow(110, 94, 165, 94) + text(138, 110, "lead per turn"),
+    "cylindrical": ROD + box(60, 54, 180, 12, P_COLOUR) + box(115, 42, 50, 36) + text(140, 65, "Q")
+    + text(50, 64, "P") + around(200, 60) + text(206, 26, "angle") + arrow(112, 92, 167, 92)
+    + text(140, 108, "travel"),
+    "universal": box(30, 53, 70, 14, P_COLOUR) + text(46, 48, "P") + line((100, 60), (118, 60)) + line((150, 38), (118, 38), (118, 82), (150, 82))
+    + line((150, 20), (150, 100), dash=True, width=1) + line((150, 38), (150, 82)) + box(157, 34, 90, 14, angle=-21)
+    + circle(150, 60, 9, Q_COLOUR) + circle(150, 60, 2, "#2c3e50") + text(258, 22, "Q") + text(184, 84, "y of Q")
+    + turn(150, 22, 16, -30, 200, 0.35) + text(134, 114, "x of P") + text(100, 20, "angle1") + turn(150, 60, 84, -12, 12) + text(262, 72, "angle2"),
     "planar": PLANE + box(135, 58, 50, 22) + text(160, 74, "Q") + arrow(190, 70, 235, 70) + text(240, 58, "x")
     + arrow(160, 56, 186, 36) + text(192, 34, "y") + turn(150, 46, 18, 60, 250, 0.5) + text(118, 38, "angle"),
     "spherical": box(60, 50, 70, 20, P_COLOUR) + text(80, 64, "P") + circle(150, 60, 20, P_COLOUR)
@@ -106,21 +137,21 @@ SKETCHES = {
     + turn(150, 60, 34, 60, 170) + turn(150, 60, 34, 215, 330),
     "free": box(50, 60, 60, 30, P_COLOUR) + text(80, 80, "P") + box(180, 30, 60, 30, angle=20) + text(210, 50, "Q")
     + line((110, 70), (180, 48), dash=True) + arrow(145, 59, 175, 50) + turn(210, 45, 40, 300, 420)
-    + text(150, 108, "three places, three turns"),
+    + text(150, 108, "three translations, three rotations"),
     "constant_velocity": box(30, 54, 80, 14, P_COLOUR) + text(95, 48, "P") + circle(140, 61, 22, P_COLOUR)
     + circle(140, 61, 12, Q_COLOUR) + box(158, 40, 90, 14, angle=-20) + text(264, 26, "Q")
     + turn(60, 61, 18, 110, 250) + turn(232, 32, 18, 110, 250) + text(170, 108, "equal turns at any angle"),
     "in_line": ROD + text(50, 64, "P") + circle(150, 60, 6, Q_COLOUR) + text(150, 44, "Q") + arrow(112, 78, 188, 78, True)
     + text(150, 100, "origin of Q on the z axis of P"),
-    "in_plane": PLANE.replace(">P<", "><") + text(84, 86, "P") + circle(160, 76, 6, Q_COLOUR) + text(160, 56, "Q") + arrow(130, 76, 100, 76)
+    "in_plane": PLANE.replace(">P<", "><") + text(238, 92, "P") + circle(160, 76, 6, Q_COLOUR) + text(160, 56, "Q") + arrow(130, 76, 100, 76)
     + arrow(190, 76, 230, 76) + text(166, 110, "origin of Q in the x-y plane of P"),
-    "perpendicular": arrow(90, 90, 90, 30) + text(62, 36, "z of P") + arrow(180, 70, 250, 70) + text(236, 60, "z of Q")
-    + line((90, 90), (180, 70), dash=True, width=1) + line((90, 78), (102, 78), (102, 90))
-    + text(160, 112, "right angle, places free"),
+    "perpendicular": arrow(90, 90, 90, 30) + text(62, 36, "z of P") + arrow(170, 54, 240, 54) + text(226, 44, "z of Q")
+    + line((90, 90), (150, 90), dash=True, width=1) + line((90, 78), (102, 78), (102, 90))
+    + text(150, 112, "right angle, positions free"),
     "parallel": arrow(110, 90, 110, 28) + text(84, 36, "z of P") + arrow(190, 90, 190, 28) + text(216, 36, "z of Q")
-    + text(150, 112, "same direction, places free"),
+    + text(150, 112, "same direction, positions free"),
     "orientation": box(60, 40, 60, 40, P_COLOUR, -12) + text(90, 65, "P") + box(180, 40, 60, 40, Q_COLOUR, -12)
-    + text(210, 65, "Q") + arrow(126, 60, 174, 60, True) + text(150, 108, "no turning, place free"),
+    + text(210, 65, "Q") + arrow(126, 60, 174, 60, True) + text(150, 108, "no turning, position free"),
     "distance": circle(70, 60, 7, P_COLOUR) + text(70, 44, "P") + circle(230, 60, 7, Q_COLOUR) + text(230, 44, "Q")
     + line((77, 60), (223, 60), width=3) + arrow(77, 84, 223, 84, True) + text(150, 102, "length"),
     # couplings
@@ -133,10 +164,10 @@ SKETCHES = {
     + text(150, 112, "turns about the z axes of the joints"),
     "rack_pinion": wheel(140, 50, 30, "pinion") + box(60, 88, 190, 14, P_COLOUR)
     + "".join(line((x, 88), (x + 4, 82), (x + 8, 88)) for x in range(64, 244, 10)) + turn(140, 50, 40, 60, 150)
-    + arrow(200, 112, 260, 112) + text(235, 76, "travel"),
+    + arrow(196, 73, 250, 73) + text(223, 65, "travel"),
     "screw": line((40, 60), (260, 60), dash=True, width=1) + box(50, 52, 200, 16, P_COLOUR)
-    + "".join(line((x, 68), (x + 8, 52)) for x in range(56, 244, 10)) + box(130, 38, 46, 44) + text(153, 64, "slide")
-    + turn(60, 60, 22, 110, 250) + arrow(186, 92, 240, 92) + text(212, 110, "lead per turn"),
+    + "".join(line((x, 52), (x + 8, 68)) for x in range(56, 244, 10)) + box(130, 38, 46, 44) + text(153, 64, "slide")
+    + around(90, 60) + arrow(186, 92, 240, 92) + text(212, 110, "lead per turn"),
     "cam": circle(150, 78, 34, Q_COLOUR) + circle(150, 90, 3) + box(115, 34, 70, 9, P_COLOUR) + box(145, 4, 10, 30, P_COLOUR)
     + arrow(200, 40, 200, 8) + text(226, 28, "lift(x)") + turn(150, 90, 13, -40, 200) + text(168, 84, "x"),
     "linear": "".join(
@@ -154,17 +185,30 @@ SKETCHES = {
     "spring_damper": circle(60, 60, 5, P_COLOUR) + circle(240, 60, 5, Q_COLOUR) + line((65, 60), (80, 60))
     + line((80, 42), (80, 78)) + spring(80, 220, 42) + line((220, 42), (220, 78)) + line((220, 60), (235, 60))
     + line((80, 78), (140, 78)) + line((140, 70), (140, 86)) + line((170, 68), (134, 68)) + line((170, 88), (134, 88))
-    + line((170, 68), (170, 88)) + line((170, 78), (220, 78)) + arrow(62, 104, 238, 104, True) + text(150, 100, "x"),
+    + line((170, 68), (170, 88)) + line((170, 78), (220, 78)) + arrow(62, 102, 238, 102, True) + text(150, 116, "x"),
     "bushing": circle(150, 60, 46, P_COLOUR) + circle(150, 60, 20, Q_COLOUR) + text(150, 65, "to") + zigzag(170, 196, 60)
     + zigzag(104, 130, 60) + text(216, 40, "from") + line((150, 16), (150, 38), dash=True) + line((150, 82), (150, 104), dash=True),
     "joint_force": PIN + box(105, 36, 150, 20) + text(240, 51, "Q") + turn(150, 28, 26, -30, 200, 0.35)
     + text(206, 24, "value"),
     "distributed": box(60, 62, 180, 34) + "".join(arrow(x, 22, x, 60) for x in range(72, 240, 22)) + line((72, 22), (226, 22))
     + text(262, 40, "pressure"),
+    # worked pages
+    "three_links": support(90, 106) + link((90, 106), (170, 106), "K1", (124, 132), P_COLOUR)
+    + link((170, 36), (250, 36), "K3", (226, 60), P_COLOUR) + link((170, 106), (170, 36), "K2", (192, 80))
+    + arrow(30, 106, 30, 72) + text(30, 66, "y") + arrow(30, 106, 62, 106) + text(58, 122, "x") + arrow(280, 56, 280, 100)
+    + text(290, 84, "g") + turn(90, 106, 30, 16, 62) + text(92, 72, "1 rad/s") + turn(170, 36, 30, 16, 62) + text(222, 14, "2 rad/s"),
+    "double_wishbone": support(60, 196) + support(60, 92, 90) + support(131, 103, 90)
+    + link((60, 92), (171, 74), "arm 3", (96, 72), P_COLOUR) + link((60, 196), (197, 168), "arm 1", (160, 206), P_COLOUR)
+    + link((197, 168), (171, 74)) + text(210, 130, "carrier 2", "start") + circle(186, 128, 4, "#2c3e50")
+    + f'<g transform="translate(131 103) rotate(91.8)">{zigzag(3, 79, 0)}</g>' + circle(131, 103, 3) + circle(128.5, 182, 3) + text(142, 146, "spring", "start")
+    + from_vertical(60, 196, 1.37, "phi1", (98, 164)) + from_vertical(197, 168, -0.274, "phi2", (216, 108), 60)
+    + from_vertical(171, 74, -1.72, "phi3", (134, 42)),
 }  # fmt: skip
+HEIGHTS = {"double_wishbone": 220, "three_links": 140}
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name, drawing in SKETCHES.items():
-        (FOLDER / f"{name}.svg").write_text(f"{HEAD}{drawing}\n</svg>\n")
+        head = HEAD.replace("HEIGHT", str(HEIGHTS.get(name, 120)))
+        (FOLDER / f"{name}.svg").write_text(f"{head}{drawing}\n</svg>\n")
