@@ -1,4 +1,4 @@
-"""everything that can be known of a case before its run
+"""Say everything that can be known of a case before its run.
 
 Errors with file, line and column; mobility by count and by rank, tree and cuts, redundant rows by joint and
 direction, open reactions, assembly, initial energy, advice on the step, size of the result.

@@ -1,4 +1,4 @@
-"""two results, dataset by dataset: exit 6 when they differ
+"""Compare two results, dataset by dataset; exit 6 when they differ.
 
 Numbers agree when |a - b| <= atol + rtol * scale, with the largest magnitude of the dataset as scale.
 """

@@ -1,4 +1,4 @@
-"""any file of ours, or a mesh, on one screen"""
+"""Show any file of ours, or a mesh, on one screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""a runnable folder from a template: case, mesh recipe, README"""
+"""Make a runnable folder from a template: case, mesh recipe, README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""stage 1: mesh or recipe to modal data"""
+"""Stage 1: turn a mesh or a recipe into modal data."""
 
 from __future__ import annotations
 

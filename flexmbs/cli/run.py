@@ -1,4 +1,4 @@
-"""stage 2: a case file becomes a result
+"""Stage 2: turn a case file into a result.
 
 The result is written by segments into RESULT.h5.parts and packed into RESULT.h5 at the end. SIGINT and
 SIGTERM keep what was computed; --resume goes on to the numbers of the uninterrupted run.

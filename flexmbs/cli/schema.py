@@ -1,4 +1,4 @@
-"""the JSON Schema of case files, for editors"""
+"""Print the JSON Schema of case files, for editors."""
 
 from __future__ import annotations
 

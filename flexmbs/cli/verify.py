@@ -1,4 +1,4 @@
-"""the reference problems, with error and tolerance for each; exit 6 on any miss
+"""Run the reference problems, with error and tolerance for each; exit 6 on any miss.
 
 flexmbs verify            in every formulation and by every integrator that applies: some minutes
 flexmbs verify --quick    each problem once
