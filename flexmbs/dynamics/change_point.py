@@ -84,14 +84,14 @@ def change_point(system: Any, state: State) -> ChangePoint | None:
 def choose_branch(system: Any, state: State, analysis: str) -> ChangePoint | None:
     """Put the velocity of a start in a change point on its branch; `SolverError` where it chooses none.
 
-    A motion that drives alone give, and a linear model, need a regular start; one state is what it is.
+    A linear model needs a regular start; one state is what it is.
     """
     if analysis not in ("dynamics", "kinematics", "inverse_dynamics", "linearize"):
         return None
     found = change_point(system, state)
     if found is None:
         return None
-    if analysis != "dynamics":
+    if analysis == "linearize":
         raise SolverError(Diagnostic("start.change_point", "model", found.what, "start beside the position"))
     if found.velocity is None:
         raise SolverError(Diagnostic("start.change_point", "model", found.what, found.remedy))

@@ -7,6 +7,7 @@ the shape in which they are in balance at rest (quasi-static).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +34,11 @@ SMALLEST = 1e-12  # of a position
 ROUNDING = 1e-13  # of stiffness and constraints together
 #: the least singular value of G below this part of its size elsewhere: near a change point (F28)
 NEAR = 0.01
-#: places beside it, rad or m, the weights of pairs of them, and the speed that has no direction
-REACH, WEIGHTS, STILL = 0.02, (0.75, -0.3, 0.05), 1e-8
+#: distance of the places beside it, rad or m, and the speed that has no direction
+REACH, STILL = 0.02, 1e-8
+#: places on both sides of it and their weights; those behind the start of a motion
+BOTH = ((1, 0.75), (-1, 0.75), (2, -0.3), (-2, -0.3), (3, 0.05), (-3, 0.05))
+BEHIND = ((1, 6.0), (2, -15.0), (3, 20.0), (4, -15.0), (5, 6.0), (6, -1.0))
 
 
 @dataclass
@@ -44,8 +48,8 @@ class Follower:
     After `at`, everything that is reported stands in `evaluator.ws`, as after `Evaluator.observe`. `idle` is
     the number of freedoms that neither drives nor loops determine. `quasi_static`: bodies bend under the
     loads of each time as if these stayed; else q is as given. In a change point motion and forces are the
-    limits along the branch that the velocity has chosen, from both sides. `regular`: the largest that the
-    least singular value of G has been, over the largest one.
+    limits along the branch that the velocity has chosen, from both sides; at the start, from behind it.
+    `regular`: the largest that the least singular value of G has been, over the largest one.
     """
 
     evaluator: Evaluator
@@ -55,6 +59,16 @@ class Follower:
     regular: float = 0.0
     rank: int = 0
     near: bool = False
+    start: float = np.inf
+
+    def __post_init__(self) -> None:
+        """Learn the rank a little behind the start, which may be a change point."""
+        before, self.start = self.state.copy(), self.state.t
+        speed = float(np.abs(before.vel).max(initial=0.0))
+        if speed > STILL:
+            with suppress(SolverError):
+                self._alone(self.start + REACH / speed)
+        self._put(before)
 
     @property
     def system(self) -> System:
@@ -117,14 +131,14 @@ class Follower:
         names = ("row_force", "reaction", "effort")
         motion = {name: 0.0 * getattr(state, name) for name in ("pos", "vel")} | {"acc": 0.0 * state.vel}
         forces = {name: np.zeros_like(getattr(ws, name)) for name in names}
-        for k, weight in enumerate(WEIGHTS):
-            for step in ((k + 1) * REACH / speed, -(k + 1) * REACH / speed):
-                self._put(before)
-                acc = self._alone(time + step)
-                for name, value in (("pos", state.pos), ("vel", state.vel), ("acc", acc)):
-                    motion[name] += weight * value
-                for name in names:
-                    forces[name] += weight * getattr(ws, name)
+        step = REACH / speed
+        for place, weight in BOTH if time - 3 * step >= self.start else BEHIND:
+            self._put(before)
+            acc = self._alone(time + place * step)
+            for name, value in (("pos", state.pos), ("vel", state.vel), ("acc", acc)):
+                motion[name] += weight * value
+            for name in names:
+                forces[name] += weight * getattr(ws, name)
         state.t, state.vel[:] = float(time), motion["vel"]
         add_increment(self.evaluator.tables, motion["pos"], 0.0 * state.vel, state.pos)
         args = self.evaluator._args(state, motion["acc"])

@@ -56,11 +56,11 @@ class Radau(ReferenceRun):
             self._follow(solver.t, solver.y)
             end = solver.t
             ended = before < 0.0 <= self.until(end, solver.y)
-            near = self.was_near(solver.t_old)
+            near = self.passed.was_near(solver.t_old)
             if ended or near or (waiting and waiting[0] < end):
                 inside = solver.dense_output()  # costs evaluations
             if near:
-                self.paths.append((solver.t_old, end, inside))
+                self.passed.paths.append((solver.t_old, end, inside))
             if ended:
                 end = self._root(inside, solver.t_old, end)
             while waiting and waiting[0] < end:

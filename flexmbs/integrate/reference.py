@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, SolverError, UsageError
-from flexmbs.integrate.change import FIRST_CHANGE, ZERO
 from flexmbs.integrate.driver import SLICE_SECONDS, Chunk, Settings
 from flexmbs.integrate.memory import INFO
+from flexmbs.integrate.passed import Passed
 from flexmbs.integrate.problem import Problem
 
 Floats = NDArray[np.float64]
-
-SEEN = 0.5  # evaluations nearer to a change point than this are kept, to find it
 
 
 class ReferenceRun:
@@ -49,9 +47,7 @@ class ReferenceRun:
         self.finished = False
         self.between_steps = True
         self._done = self._skip = 0
-        self._known = -np.inf  # time up to which events are recorded already
-        self._seen: list[tuple[float, float, Any]] = []
-        self.paths: list[tuple[float, float, Any]] = []  # dense output of steps near change points
+        self.passed = Passed(lambda t, y: self.nearness_at(t, y))
         self.failed: SolverError | None = None
         self._project(self.t, self.y)
         self._states = self.states()
@@ -69,12 +65,8 @@ class ReferenceRun:
         self.count["evaluations"] += 1
         if self.problem.rates(self.problem.data, t, y, y_dot) != 0:
             y_dot[:] = np.nan
-        self.note(t, float(self.nearness()[0]), y, y_dot)
+        self.passed.note(t, float(self.nearness()[0]), y, y_dot)
         return y_dot[: self.size]
-
-    def note(self, t: float, near: float, y: Floats, y_dot: Floats) -> None:
-        """Keep an evaluation, to find the change point that it is near to."""
-        self._seen.append((t, near, (y, y_dot.copy()) if near < SEEN else None))
 
     def nearness_at(self, t: float, y: Floats) -> tuple[float, int]:
         """Distance from a change point, and the group concerned, of a state that is not closed."""
@@ -89,59 +81,6 @@ class ReferenceRun:
         out = np.zeros(3)
         self.problem.nearness(self.problem.data, out)
         return out
-
-    def _changes(self) -> list[tuple[float, int]]:
-        """Change points among what was evaluated up to the last output: time and group (F28)."""
-        seen = sorted(self._seen, key=lambda item: item[0])
-        found, dip, kept = [], [], 0
-        for k, item in enumerate(seen):
-            if item[0] > self.t:
-                break
-            if item[2] is not None:
-                dip.append(item)
-                continue
-            if len(dip) > 1 and (place := self._least(dip[0], dip[-1])) is not None:
-                found.append(place)
-            dip, kept = [], k
-        if self.finished and len(dip) > 1 and (place := self._least(dip[0], dip[-1])) is not None:
-            found.append(place)
-        self._seen = seen[kept:]
-        self.paths = [item for item in self.paths if not self._seen or item[1] >= self._seen[0][0]]
-        return found
-
-    def was_near(self, t: float) -> bool:
-        """Whether something was evaluated near a change point since a time."""
-        return any(item[0] >= t and item[2] is not None for item in self._seen)
-
-    def _path(self, first: Any, last: Any) -> Any:
-        """States as a function of time, by the steps where they are known, else from two evaluated ones."""
-        from scipy.interpolate import CubicHermiteSpline
-
-        (a, _, (y_a, f_a)), (b, _, (y_b, f_b)) = first, last
-        cubic, paths, held = CubicHermiteSpline([a, b], [y_a, y_b], [f_a, f_b]), self.paths, y_a[self.size :]
-
-        def path(t: float) -> Floats:
-            for start, end, inside in paths:
-                if start <= t <= end:
-                    return np.concatenate([inside(t), held])
-            return np.asarray(cubic(t))
-
-        return path
-
-    def _least(self, first: Any, last: Any) -> tuple[float, int] | None:
-        """Where nearness is zero between two evaluated states, and the group; or None."""
-        from scipy.optimize import minimize_scalar
-
-        a, b = first[0], last[0]
-        if not b > a:
-            return None
-        path = self._path(first, last)
-        found = minimize_scalar(
-            lambda t: self.nearness_at(t, path(t))[0],
-            bounds=(a, b), method="bounded", options={"xatol": 1e-6 * (b - a)},
-        )  # fmt: skip
-        least, group = self.nearness_at(float(found.x), path(float(found.x)))
-        return (float(found.x), group) if least < ZERO and found.x > self._known else None
 
     def until(self, t: float, x: Floats) -> float:
         """Value of the switching function that ends the run; -1 when there is none."""
@@ -185,11 +124,7 @@ class ReferenceRun:
         info = np.zeros((len(t), INFO))
         info[:, 2:] = [self.count["rejected"], *self.closure[:2]]
         states = np.array(y).reshape(len(t), self.problem.size)
-        changes = self._changes()
-        return Chunk(
-            np.array(t), states, info, np.array([time for time, _ in changes]),
-            np.array([FIRST_CHANGE - group for _, group in changes], dtype=np.int64), np.ones(len(changes)),
-        )  # fmt: skip
+        return Chunk(np.array(t), states, info, *self.passed.behind(self.t, self.finished))
 
     def _next(self, waiting: bool) -> tuple[float, Floats] | None:
         """The next state; a failure is kept while samples wait to go out."""
@@ -221,4 +156,4 @@ class ReferenceRun:
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Compute again from the start, leaving out the samples that are done."""
-        self._skip, self._known = int(checkpoint["done"]), float(checkpoint["t"])
+        self._skip, self.passed.known = int(checkpoint["done"]), float(checkpoint["t"])

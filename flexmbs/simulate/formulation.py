@@ -121,7 +121,7 @@ class FormulationRun(Radau):
         except SolverError as error:
             self.failure = error
             y_dot[:] = np.nan
-        self.note(t, self.passage.distance(t, y)[0], y, y_dot)
+        self.passed.note(t, self.passage.distance(t, y)[0], y, y_dot)
         return y_dot[: self.size]
 
     def nearness_at(self, t: float, y: Floats) -> tuple[float, int]:

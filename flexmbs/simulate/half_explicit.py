@@ -57,7 +57,7 @@ class HalfExplicit:
         y_dot = np.zeros_like(y)
         self.run.count["evaluations"] += 1
         self.run._rates(None, t, y, y_dot)
-        self.run.note(t, self.run.passage.distance(t, y)[0], y, y_dot)
+        self.run.passed.note(t, self.run.passage.distance(t, y)[0], y, y_dot)
         return y_dot[: self.run.size]
 
     def step(self) -> str | None:

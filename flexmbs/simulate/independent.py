@@ -128,7 +128,7 @@ class MinimalRun(FormulationRun):
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Samples of a slice, with the choices of coordinates as events."""
         chunk = super().advance(t_pause, n_steps)
-        times, self.switched = np.array([t for t in self.switched if t > self._known]), []
+        times, self.switched = np.array([t for t in self.switched if t > self.passed.known]), []
         n = len(times)
         order = np.argsort(np.concatenate([chunk.event_t, times]), kind="stable")
         chosen = np.full(n, -1, dtype=np.int64)

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.dynamics.evaluate import position_rates
 from flexmbs.dynamics.inverse import Follower
 from flexmbs.errors import SolverError
 from flexmbs.integrate import Chunk
 from flexmbs.integrate.driver import SLICE_SECONDS
 from flexmbs.integrate.memory import INFO
-from flexmbs.simulate.equations import N_QUAD, given_rates_of_aux, state_vector
+from flexmbs.integrate.passed import Passed
+from flexmbs.simulate.equations import N_QUAD, given_rates_of_aux, problem, state_vector
+from flexmbs.simulate.passage import Passage
 from flexmbs.simulate.sampling import Sampler
 
 Floats = NDArray[np.float64]
@@ -45,6 +48,9 @@ class KinematicRun:
         self.between_steps, self.finished = True, False
         self._next = 0
         self._failed: SolverError | None = None
+        t_end = max(float(state.t), *times) if len(times) else float(state.t)
+        self.passage = Passage(problem(system), state.t, state_vector(system, state), t_end)
+        self.passed, self._noted = Passed(self._nearness, on_the_motion=True), -np.inf
         self.acc = self.follower.at(state.t)
 
     @property
@@ -62,6 +68,20 @@ class KinematicRun:
         y[first : first + N_QUAD] = self.quad
         return y
 
+    def _nearness(self, t: float, y: Floats) -> tuple[float, int]:
+        """Distance from a change point, and the group concerned, of a state that is not closed."""
+        known, place = self.passage.known, y.copy()
+        known.project(known.data, t, place, 0.0, 0.0, np.zeros(3))
+        return self.passage.distance(t, place)
+
+    def _slopes(self, rates: Floats) -> Floats:
+        """Rates of the state vector where the state is, with those of own states and quadratures."""
+        slopes, state = np.zeros_like(self._vector()), self.state
+        n, m = len(state.pos), len(state.pos) + len(state.vel)
+        position_rates(self.evaluator.tables, state.pos, state.vel, slopes[:n])
+        slopes[n:m], slopes[m : m + len(rates)] = self.acc, rates
+        return slopes
+
     def _at(self, t: float, aux: Floats) -> Floats:
         """Move the state to time t with own states `aux`; returns their rates there."""
         self.state.aux[:] = aux[: self.system.n_aux]
@@ -70,6 +90,10 @@ class KinematicRun:
         self.count["evaluations"] += 1
         rates = np.zeros(self.system.n_aux + N_QUAD)
         given_rates_of_aux(self.sampler.data, self.state.vel, aux, rates)
+        if self.passage.watched and t > self._noted:
+            y, slopes = self._vector(), self._slopes(rates)
+            self.passed.note(t, self.passage.distance(t, y)[0], y, slopes)
+            self._noted = t
         return rates
 
     def _try(self, t: float) -> None:
@@ -120,10 +144,9 @@ class KinematicRun:
             if time.perf_counter() - begun > SLICE_SECONDS or n == n_steps:
                 break
         self.finished = self._next >= len(self.times)
-        none = np.zeros(0)
         return Chunk(
-            np.array(t), np.array(y), np.array(info).reshape(n, INFO), none, none.astype(np.int64), none,
-            np.array(rows),
+            np.array(t), np.array(y), np.array(info).reshape(n, INFO),
+            *self.passed.behind(self.t, self.finished), np.array(rows),
         )  # fmt: skip
 
     def _closure(self) -> Floats:
@@ -143,7 +166,10 @@ class KinematicRun:
     def checkpoint(self) -> dict[str, Any]:
         """State, next output and counts."""
         count = np.array([*self.count.values()])
-        return {"y": self._vector(), "t": self.t, "next": self._next, "count": count, "largest": self.largest}
+        return {
+            "y": self._vector(), "t": self.t, "next": self._next, "count": count, "largest": self.largest,
+            "passed": self.passed.checkpoint(),
+        }  # fmt: skip
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         y, state = np.atleast_1d(checkpoint["y"]), self.state
@@ -153,4 +179,7 @@ class KinematicRun:
         state.pos[:], state.vel[:], state.aux[:] = y[:n], y[n:m], y[m:k]
         self.quad, state.turns[:] = y[k : k + N_QUAD].copy(), y[k + N_QUAD :][: len(state.turns)]
         self.largest = np.atleast_1d(checkpoint["largest"]).copy()
+        rows = np.asarray(checkpoint["passed"])
+        self.passed.restore(rows if rows.ndim == 2 else rows.reshape(0, 2))
+        self._noted = state.t
         self.count = dict(zip(self.count, (int(v) for v in np.atleast_1d(checkpoint["count"])), strict=True))
