@@ -46,7 +46,7 @@ def runs(lines):
 
 def row(lines):
     worst = max(lines, key=lambda line: float("inf") if line["ratio"] is None else line["ratio"])
-    quantity = worst["quantity"].replace("|", "\\|")
+    quantity = worst["quantity"].replace("|", "\\|").replace("*", "\\*")
     if len(lines) > 1:
         quantity += f"; {len(lines)} quantities"
     numbers = (worst["reference"], worst["obtained"], worst["error"], worst["tolerance"])

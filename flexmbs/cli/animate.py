@@ -1,4 +1,4 @@
-"""Moving pictures of a result or of the modes of a body.
+"""moving pictures of a result, or of the modes of a body
 
 flexmbs animate RESULT.h5 -o a.html      one page that holds everything: mail it, open it from a file
 flexmbs animate rod.modal.h5 -o rod.html  the modes of a body
@@ -21,12 +21,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
     )
     parser.add_argument("--max-vertices", type=int, default=20000, metavar="N", help="coarsen larger skins")
-    parser.add_argument("--scale", type=float, default=1.0, help="deformation scale, in a page that at first")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="scale of the deformation; a page opens with it"
+    )
     parser.add_argument("--undeformed", action="store_true", help="outlines without deformation too")
     parser.add_argument(
-        "--time", type=float, help="time of a png [s], default: the last; a page stands there"
+        "--time", type=float, help="time of a png [s] (default: the last); a page opens there"
     )
-    parser.add_argument("--mode", type=int, default=1, help="mode of X.modal.h5 in mp4, gif, png")
+    parser.add_argument(
+        "--mode", type=int, default=1, help="mode of modal data or of a linearisation in mp4, gif, png"
+    )
     parser.add_argument("--view", default="iso", help="iso, front, back, left, right, top")
 
 

@@ -1,4 +1,4 @@
-"""The tour on shipped files: mesh, modal data, simulation, stresses, report.
+"""the tour on shipped files: mesh, modal data, simulation, stresses, report
 
 flexmbs demo            into ./flexmbs-demo
 flexmbs demo DIR        into DIR

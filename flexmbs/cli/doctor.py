@@ -1,4 +1,4 @@
-"""Look at the installation: versions, optional components, kernel cache, memory.
+"""the installation: versions, optional components, kernel cache, memory
 
 Says for everything that is missing what it is for and which command installs it.
 """

@@ -1,4 +1,4 @@
-"""Write a result for other programs: ParaView, spreadsheets, pandas, xarray.
+"""a result for other programs: ParaView, spreadsheets, pandas, xarray
 
 flexmbs export RESULT.h5 -o a.vtkhdf       moving bodies with displacement and stress (also a.pvd)
 flexmbs export RESULT.h5 -o a.csv --channel rod.q --channel "energy.*"      (also a.parquet)

@@ -1,4 +1,4 @@
-"""Make a mesh from a CAD file (.step, .iges, .brep) or a gmsh script (.geo).
+"""a mesh from a CAD file (.step, .iges, .brep) or a gmsh script (.geo)
 
 Needs gmsh: pip install "flexmbs[cad]". STEP and IGES files state their unit; the mesh is in metres. Physical
 groups, or the names of faces and solids, become sets of the mesh; unnamed faces are face_1, face_2, ...

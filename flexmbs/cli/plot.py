@@ -1,4 +1,4 @@
-"""Plot channels of one result, or of several for comparison.
+"""curves of channels, of one result or of several for comparison
 
 flexmbs plot RESULT.h5 rod.q slider.position.x -o out.svg
 flexmbs plot A.h5 "energy.*" --compare B.h5 -o out.pdf

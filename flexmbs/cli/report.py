@@ -1,4 +1,4 @@
-"""One self-contained page about a run: motion, energies, stresses, proofs, provenance.
+"""one self-contained page about a run: motion, energies, stresses, proofs, provenance
 
 flexmbs report RESULT.h5 -o report.html
 """

@@ -1,4 +1,4 @@
-"""Recover the stresses of a flexible body: hot spots, envelope, histories.
+"""stresses of a flexible body: hot spots, envelope, histories
 
 flexmbs stress RESULT.h5 rod
 flexmbs stress RESULT.h5 rod --node 12 --yield "355 MPa" -o rod.stress.h5
