@@ -16,6 +16,7 @@ from flexmbs.dynamics.mobility import Mobility, mobility
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.state import State
+from flexmbs.simulate.analyses import bends
 
 
 @dataclass
@@ -53,6 +54,7 @@ def counted(counts: Mobility) -> dict[str, Any]:
         "redundant": counts.redundant,
         "redundant_rows": counts.redundant_rows,
         "indeterminate_joints": counts.indeterminate_joints,
+        "stiffness_decides": counts.stiffness_decides,
         "kinematic_class": counts.kind,
         "topology_class": counts.structure,
         "loops": counts.n_loops,
@@ -85,7 +87,9 @@ def assembled(case: Case) -> Assembled:
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
     residual = float(np.abs(evaluator.ws.g).max(initial=0.0))
-    return Assembled(system, state, mobility(system, evaluator, state), residual)
+    settings = case.spec.analysis
+    counts = mobility(system, evaluator, state, bends=settings is None or bends(system, settings))
+    return Assembled(system, state, counts, residual)
 
 
 def check(case: Case, progress: Progress | None = None) -> Check:
@@ -211,7 +215,7 @@ def _warn_redundancy(counts: Mobility, case: Case, n_drives: int, problems: Diag
     """Redundant rows, freedoms that are hidden or none, more drives than freedoms, change points near."""
     if counts.redundant:
         what = f"{counts.redundant} redundant constraint rows: {_by_joint(counts.redundant_rows)}"
-        remedy = "the motion is unique, forces are shared by least squares"
+        remedy = f"the motion is unique, forces are {counts.shared}"
         if case.spec.analysis is not None and case.spec.analysis.redundant == "error":
             raise InputError(Diagnostic("model.redundant", "model", what, 'or set redundant = "least-norm"'))
         problems.warn("model.redundant", "model", what, remedy)

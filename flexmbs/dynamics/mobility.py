@@ -1,6 +1,7 @@
 """Degrees of freedom and redundancy at a state (F28): by count, by rank, and which reactions are unique.
 
-Bodies are held rigid and drives left out: only the joint columns of G count. Couplings are one row each.
+For the counts bodies are held rigid and drives left out: only the joint columns of G count. Couplings are one
+row each. Which reactions are unique is told by all columns, as elastic ones lift redundancy.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.idle import hidden_freedoms
 from flexmbs.dynamics.null_spaces import left_null_space
-from flexmbs.dynamics.self_stress import open_reactions
+from flexmbs.dynamics.self_stress import bending, open_reactions
 from flexmbs.model.rows import Row
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System
@@ -25,7 +26,8 @@ Array = NDArray[np.float64]
 class Mobility:
     """Counts and names; `kind` is planar, spherical or spatial, `structure` open, closed or branched.
 
-    n_loops = n_joints - n_bodies, the joints that are no branch of the tree.
+    n_loops = n_joints - n_bodies, the joints that are no branch of the tree. `stiffness_decides`: reactions
+    that equilibrium leaves open, but flexible bodies or compliant joints do not.
     """
 
     mobility: int
@@ -39,6 +41,7 @@ class Mobility:
     n_loops: int = 0
     redundant_rows: list[str] = field(default_factory=list)
     indeterminate_joints: list[str] = field(default_factory=list)
+    stiffness_decides: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     condition: float = 1.0
 
@@ -46,6 +49,13 @@ class Mobility:
     def redundant(self) -> int:
         """Rows of the closure that say nothing new."""
         return self.closure_rows - self.closure_rank
+
+    @property
+    def shared(self) -> str:
+        """What decides the forces of redundant rows."""
+        by_stiffness = "by the stiffness of bodies and joints" if self.stiffness_decides else ""
+        by_squares = "by least squares" if self.indeterminate_joints or not by_stiffness else ""
+        return f"shared {', the rest '.join(x for x in (by_stiffness, by_squares) if x)}"
 
     @property
     def difference(self) -> str:
@@ -65,9 +75,10 @@ class Mobility:
         """The report for people (F28)."""
         rows = [f"redundant   {row}" for row in self.redundant_rows[:20]]
         rows += [f"open        reaction of {item}" for item in self.indeterminate_joints[:20]]
-        if not self.redundant:
+        rows += [f"stiffness   decides the reaction of {item}" for item in self.stiffness_decides[:20]]
+        if not self.indeterminate_joints:
             rows.append("unique      every component of the reactions")
-        elif self.indeterminate_joints:
+        else:
             rows.append("unique      every other component of the reactions")
         loops = f"loops {self.n_joints} joints - {self.n_bodies} bodies = {self.n_loops}"
         count = f"{self.gruebler} by the Gruebler-Kutzbach count"
@@ -80,9 +91,10 @@ class Mobility:
         ]
 
 
-def mobility(system: System, evaluator: Evaluator, state: State) -> Mobility:
-    """Mobility at an assembled state (F28)."""
-    G, names, rows = closure(system, evaluator, state)
+def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool = True) -> Mobility:
+    """Mobility at an assembled state (F28); `bends`: flexible bodies give way to what loads them."""
+    whole, rigid, names, rows = closure(system, evaluator, state)
+    G = whole[:, rigid]
     length = characteristic_length(system, evaluator)
     scale = np.array([length if row.is_moment else 1.0 for row in rows])
     scaled = G * scale[:, None]
@@ -111,12 +123,17 @@ def mobility(system: System, evaluator: Evaluator, state: State) -> Mobility:
     if report.redundant:
         report.redundant_rows = [name for k, name in enumerate(names) if k not in set(kept)]
         stress = null / np.where(norms > 0, norms, 1.0)[:, None] * scale[:, None]
-        report.indeterminate_joints = open_reactions(system, evaluator, rows, stress, length)
+        modes = whole[:, ~rigid] if bends else whole[:, :0]
+        bent = bending(modes * scale[:, None], stress / scale[:, None])
+        found = open_reactions(system, evaluator, rows, stress, bent, length)
+        report.indeterminate_joints, report.stiffness_decides = found
     return report
 
 
-def closure(system: System, evaluator: Evaluator, state: State) -> tuple[Array, list[str], list[Row]]:
-    """G (rows, joint speeds) of cut joints and couplings, with names; drives on cut joints left out."""
+def closure(
+    system: System, evaluator: Evaluator, state: State
+) -> tuple[Array, NDArray[np.bool_], list[str], list[Row]]:
+    """G of cut joints and couplings, joint speeds among its columns, names; without drives on cut joints."""
     G = evaluator.jacobian(state.copy())
     t = system.tables
     rigid = np.zeros(system.n_vel, dtype=bool)
@@ -133,7 +150,7 @@ def closure(system: System, evaluator: Evaluator, state: State) -> tuple[Array, 
                 )
                 rows.append(row)
             number += 1
-    return G[np.array(keep, dtype=np.int64)][:, rigid], names, rows
+    return G[np.array(keep, dtype=np.int64)], rigid, names, rows
 
 
 def characteristic_length(system: System, evaluator: Evaluator) -> float:

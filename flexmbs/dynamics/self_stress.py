@@ -8,38 +8,103 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.reactions import stress_wrenches
 from flexmbs.model.rows import Row
-from flexmbs.model.system import JointPlace, System
+from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 
 #: a reaction component is open where its share of a self-stress is above this
 OPEN = 1e-6
+#: a self-stress that strains bodies and joints by less than this part of another strains nothing
+NO_STRAIN = 1e-6
+#: a mode that moves interfaces by less than this part of another does not move them
+UNMOVED = 1e-9
+
+#: directions of a joint, or the force of a coupling
+Component = tuple[str, str, str]
 
 
 def open_reactions(
-    system: System, evaluator: Evaluator, rows: list[Row], stress: Array, length: float
-) -> list[str]:
-    """Joints and couplings that a self-stress loads, with the directions that stay open (F28)."""
+    system: System, evaluator: Evaluator, rows: list[Row], stress: Array, bent: Array, length: float
+) -> tuple[list[str], list[str]]:
+    """Reactions that a self-stress changes: those that stay open, those that stiffness decides (F28).
+
+    `stress` (rows, states) holds with rigid bodies. `bent` (modes, states) is what it does to the modes of
+    flexible bodies: with what it does to compliant joints it decides all that strains something. Texts of
+    joints and couplings, with the directions.
+    """
     loads = stress_of_joints(evaluator, [row.number for row in rows], stress)
+    in_any = _components(system, evaluator, rows, stress, loads, length)
+    strain = np.vstack([bent, _straining(evaluator, loads)])
+    free = _unstrained(strain)
+    still = _components(system, evaluator, rows, stress @ free, loads @ free, length)
+    return _texts(still), _texts([item for item in in_any if item not in still])
+
+
+def _unstrained(strain: Array) -> Array:
+    """Combinations of states of self-stress that strain nothing, as columns."""
+    size, vectors = np.linalg.eigh(strain.T @ strain)
+    return np.asarray(vectors[:, size <= NO_STRAIN**2])
+
+
+def bending(modes: Array, stress: Array) -> Array:
+    """What states of self-stress do to modes, all of about one size (modes, states).
+
+    `modes` (rows, modes) and `stress` (rows, states) in units of force. Modes in which no interface moves are
+    moved by rounding alone.
+    """
+    size = np.abs(modes).max(axis=0, initial=0.0)
+    moving = size > UNMOVED * size.max(initial=0.0)
+    whole = np.maximum(np.abs(stress).max(axis=0, initial=0.0), 1e-300)
+    return np.asarray((modes[:, moving] / size[moving]).T @ (stress / whole))
+
+
+def _straining(evaluator: Evaluator, loads: Array) -> Array:
+    """Root of the energy of compliant joints under every state, the largest one 1 (6 n_joints, states)."""
+    t, ws = evaluator.tables, evaluator.ws
+    out = np.zeros_like(loads)
+    for j, soft in enumerate(t.joint_soft):
+        R = ws.mark_R[t.joint_p[j]]
+        for first in (6 * j, 6 * j + 3):
+            root = np.sqrt(soft[first - 6 * j : first - 6 * j + 3])
+            out[first : first + 3] = root[:, None] * (R.T @ loads[first : first + 3])
+    return np.asarray(out / max(float(np.abs(out).max(initial=0.0)), 1e-300))
+
+
+def _components(
+    system: System, evaluator: Evaluator, rows: list[Row], stress: Array, loads: Array, length: float
+) -> list[Component]:
+    """Directions in which states of self-stress load joints, and couplings that they load."""
+    if not stress.shape[1]:
+        return []
     size = np.abs(loads.reshape(-1, 2, 3, loads.shape[1])).max(axis=(0, 2), initial=0.0)
-    loads /= np.maximum(np.maximum(size[0], size[1] / length), 1e-300)
-    found = []
+    whole = loads / np.maximum(np.maximum(size[0], size[1] / length), 1e-300)
+    found: list[Component] = []
     for j, (name, place) in enumerate(system.joints.items()):
-        text = open_directions(place, evaluator, loads[6 * j : 6 * j + 6], length)
-        if text:
-            found.append(f"joints.{name} ({text})")
-    return found + open_couplings(system, rows, stress)
-
-
-def open_couplings(system: System, rows: list[Row], stress: Array) -> list[str]:
-    """Couplings whose force a self-stress changes."""
-    size = np.abs(stress).max(axis=1, initial=0.0)
+        R = evaluator.ws.mark_R[place.P.number]
+        for word, first, unit in (("translation", 6 * j, 1.0), ("rotation", 6 * j + 3, length)):
+            part = np.abs(R.T @ whole[first : first + 3]).max(axis=1)
+            found += [
+                (f"joints.{name}", word, n) for n, x in zip("xyz", part, strict=True) if x > OPEN * unit
+            ]
+    part = np.abs(stress).max(axis=1)
     own = {id(group.rows[0]): group.name for group in system.groups if group.kind == "coupling"}
-    return [
-        f"couplings.{own[id(row)]} (force)"
-        for row, part in zip(rows, size, strict=True)
-        if id(row) in own and part > OPEN * size.max()
+    return found + [
+        (f"couplings.{own[id(row)]}", "force", "")
+        for row, x in zip(rows, part, strict=True)
+        if id(row) in own and x > OPEN * part.max()
     ]
+
+
+def _texts(components: list[Component]) -> list[str]:
+    """`joints.a (translation x, y; rotation z)`, `couplings.b (force)`."""
+    parts: dict[str, dict[str, list[str]]] = {}
+    for name, word, axis in components:
+        parts.setdefault(name, {}).setdefault(word, []).append(axis)
+    found = []
+    for name, words in parts.items():
+        texts = [f"{word} {', '.join(axes)}".rstrip() for word, axes in words.items()]
+        found.append(f"{name} ({'; '.join(texts)})")
+    return found
 
 
 def stress_of_joints(evaluator: Evaluator, rows: list[int], stress: Array) -> Array:
@@ -52,15 +117,3 @@ def stress_of_joints(evaluator: Evaluator, rows: list[int], stress: Array) -> Ar
         stress_wrenches(evaluator.tables, evaluator.ws, multipliers[:, k].copy(), out)
         loads[:, k] = out
     return loads
-
-
-def open_directions(place: JointPlace, evaluator: Evaluator, wrench: Array, length: float) -> str:
-    """Directions, in the axes of P, in which self-stresses load a joint; `wrench` over the largest force."""
-    R = evaluator.ws.mark_R[place.P.number]
-    force, moment = R.T @ wrench[:3], R.T @ wrench[3:]
-    parts = []
-    for word, values, unit in (("translation", force, 1.0), ("rotation", moment, length)):
-        axes = [n for n, row in zip("xyz", values, strict=True) if np.abs(row).max(initial=0.0) > OPEN * unit]
-        if axes:
-            parts.append(f"{word} {', '.join(axes)}")
-    return "; ".join(parts)

@@ -13,7 +13,7 @@ from flexmbs.errors import Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Item, Result, ResultWriter
-from flexmbs.simulate.analyses import SINGLE, is_followed, start_state
+from flexmbs.simulate.analyses import SINGLE, bends, is_followed, start_state
 from flexmbs.simulate.branch import watch as watch_branch
 from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.contact import check_contacts, open_contacts
@@ -98,7 +98,7 @@ def simulate(
         summary = _summary(choice, motion, watch, settings)
         if counts is not None and counts.redundant:
             rows = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
-            summary.warnings.insert(0, rows + "; forces shared by least squares")
+            summary.warnings.insert(0, f"{rows}; forces {counts.shared}")
         for line in summary.text.splitlines():
             log.note(line)
         provenance = {**writer.items.get("provenance", {}), "log": Item(log.text)}
@@ -114,7 +114,7 @@ def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tu
     check_contacts(system, settings)
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
     settings = replace(settings, t_end=t_end)
-    counts = counts_of(system, state)
+    counts = counts_of(system, state, bends=bends(system, settings))
     if counts is None:
         say(LEFT_OUT)
     if system.laws.python:

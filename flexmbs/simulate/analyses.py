@@ -29,6 +29,11 @@ def is_followed(system: Any, settings: RunSettings) -> bool:
     return settings.type in FOLLOWED and not (settings.type == "inverse_dynamics" and bends)
 
 
+def bends(system: Any, settings: Any) -> bool:
+    """Whether flexible bodies give way to their loads; else a prescribed motion holds their shape (F35)."""
+    return settings.elastic == "quasi-static" or not is_followed(system, settings)
+
+
 def start_state(system: Any, settings: RunSettings) -> State:
     """The state at the start of a run, or the one state that is asked for."""
     if settings.type not in TYPES:

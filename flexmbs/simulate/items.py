@@ -24,8 +24,11 @@ LEFT_OUT = (
 )
 
 
-def counts_of(system: Any, state: State) -> Mobility | None:
-    """Mobility and redundancy at the start (F28); None where loops that hang together are very large."""
+def counts_of(system: Any, state: State, *, bends: bool = True) -> Mobility | None:
+    """Mobility and redundancy at the start (F28); None where loops that hang together are very large.
+
+    `bends`: flexible bodies give way to their loads, which a prescribed motion may forbid them.
+    """
     if system.topology.absolute:  # counted in the tree, whatever the formulation
         system = build(system.model)
         if not is_feasible(system):
@@ -35,7 +38,7 @@ def counts_of(system: Any, state: State) -> Mobility | None:
         return None
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
-    return mobility(system, evaluator, state)
+    return mobility(system, evaluator, state, bends=bends)
 
 
 def indeterminate(counts: Mobility | None) -> set[str]:
@@ -53,7 +56,7 @@ def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
     if counts is not None:
         for name, key in COUNTS.items():
             items[name] = Item(int(getattr(counts, key)))
-        for name in ("redundant_rows", "indeterminate_joints", "hidden"):
+        for name in ("redundant_rows", "indeterminate_joints", "stiffness_decides", "hidden"):
             items[name] = Item(getattr(counts, name) or ["none"])
         items["kinematic_class"] = Item(counts.kind)
         items["topology_class"] = Item(counts.structure)

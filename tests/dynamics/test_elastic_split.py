@@ -5,7 +5,10 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.case import Case
+from flexmbs.case.check import check
 from flexmbs.case.runner import prepare
+from flexmbs.post.report import report
+from tests.dynamics.awkward import door
 
 L, AREA, I, YOUNG, DENSITY, G = 2.0, 4e-4, 1.3e-8, 2.1e11, 7850.0, 9.81
 WEIGHT = DENSITY * AREA * G * L
@@ -38,8 +41,8 @@ BEAMS = {
 MOMENTS = {"propped": (-1 / 8, 0.0), "two spans": (0.0, 0.0), "built in": (-1 / 12, 1 / 12)}
 
 
-def case(folder, name, q=None, **analysis):
-    (folder / "beam.reduce.toml").write_text(RECIPE)
+def case(folder, name, q=None, recipe=RECIPE, modes=None, **analysis):
+    (folder / "beam.reduce.toml").write_text(recipe)
     places = {"left": 0.0, "mid": L / 2, "right": L}
     joints = {}
     for place, kind in BEAMS[name][0].items():
@@ -47,6 +50,7 @@ def case(folder, name, q=None, **analysis):
         if kind == "in_line":
             joints[place]["axis"] = [1, 0, 0]
     beam = {"type": "flexible", "reduce": "beam.reduce.toml", "geometric_stiffening": False}
+    beam |= {} if modes is None else {"modes": {"list": modes}}
     data = {
         "gravity": [0, 0, -G],
         "ground": {"frames": {key: {"pos": [x, 0, 0]} for key, x in places.items()}},
@@ -81,3 +85,59 @@ def test_beams_on_redundant_supports_carry_as_by_hand_in_every_formulation_F28(n
         motion = system.forward_dynamics(system.initial_state())
         check_reactions(name, motion.joints, 1e-6)
         assert np.abs(motion.bodies["beam"].q_ddot).max() < 1e-5 * G
+
+
+@pytest.mark.parametrize("name", BEAMS)
+def test_reactions_that_bending_decides_are_said_so_and_count_as_unique_F28(name, tmp_path):
+    """Three supports: the rigid beam leaves their forces open, the elastic one nothing."""
+    counts = check(case(tmp_path, name, type="statics")).counts
+    assert counts.redundant and not counts.indeterminate_joints
+    for place in BEAMS[name][1]:
+        assert f"joints.{place} " in str(counts.stiffness_decides), place
+    assert "unique      every component of the reactions" in counts.lines()
+    assert any("stiffness   decides the reaction of joints.left" in line for line in counts.lines())
+    result = fm.run(case(tmp_path, name, type="statics"), tmp_path / "still.h5")
+    for place in BEAMS[name][1]:
+        assert result.attributes_of(f"joints/{place}/reaction_force").get("determinate", True)
+    assert "by the stiffness" in str(result["summary/text"])
+
+
+def test_modes_of_one_plane_decide_the_reactions_of_that_plane_only_F28(tmp_path):
+    """A beam that bends in x-z alone, built in at both ends: pull, twist and bending in x-y stay open."""
+    flat = RECIPE.replace(f"Iz = {I}", f"Iz = {3 * I}")  # no mode is one of both planes
+    whole = case(tmp_path, "built in", recipe=flat, type="statics").system()
+    shapes = np.abs(whole.model.bodies["beam"].modal.Phi).max(axis=1)
+    modes = [k + 1 for k, (x, y, z) in enumerate(shapes) if z > 1e3 * max(x, y)]
+    assert 0 < len(modes) < len(shapes)
+    counts = check(case(tmp_path, "built in", recipe=flat, modes=modes, type="statics")).counts
+    both = ("left", "right")
+    assert counts.indeterminate_joints == [f"joints.{k} (translation x, y; rotation x, z)" for k in both]
+    assert counts.stiffness_decides == [f"joints.{k} (translation z; rotation y)" for k in both]
+    assert counts.shared == "shared by the stiffness of bodies and joints, the rest by least squares"
+
+
+def test_a_rigid_beam_and_a_prescribed_shape_leave_the_forces_open_F28(tmp_path):
+    """In kinematics the shape stays as it is given: no stiffness decides."""
+    data = case(tmp_path, "built in", type="kinematics", t_end=0.0)
+    counts = check(data).counts
+    assert len(counts.indeterminate_joints) == 2 and not counts.stiffness_decides
+    assert counts.shared == "shared by least squares"
+    result = fm.run(data, tmp_path / "held.h5")
+    assert not result.attributes_of("joints/left/reaction_force")["determinate"]
+
+
+def test_compliant_hinges_decide_what_a_rigid_door_leaves_open_F28():
+    data = door(2)
+    assert len(check(Case.from_dict(data)).counts.indeterminate_joints) == 2
+    for name in ("h0", "h1"):
+        data["joints"][name]["compliance"] = [1e-8, 1e-8, 2e-8, 1e-6, 1e-6, 0]
+    counts = check(Case.from_dict(data)).counts
+    assert not counts.indeterminate_joints and len(counts.stiffness_decides) == 2
+
+
+def test_the_report_says_what_decides_the_reactions(tmp_path):
+    for kind, text in (("statics", "by the stiffness of bodies and joints"), ("kinematics", "by least norm")):
+        data = case(tmp_path, "built in", type=kind, **({"t_end": 0.0} if kind == "kinematics" else {}))
+        fm.run(data, tmp_path / f"{kind}.h5")
+        report(tmp_path / f"{kind}.h5", tmp_path / f"{kind}.html", animation=False)
+        assert text in (tmp_path / f"{kind}.html").read_text()

@@ -72,12 +72,14 @@ def topology(record: Record) -> str:
         )
     redundant = int(facts.get("redundant", 0) or 0)
     if redundant:
+        still_open = facts.get("indeterminate_joints") not in ("none", ["none"])
+        what = "the reactions of the joints below are not; they are split by least norm"
         sentences.append(
             f"{redundant} condition{' is' if redundant == 1 else 's are'} redundant: the motion is unique, "
-            "the reactions of the joints below are not; they are split by least norm."
+            f"{what if still_open else 'and so are the reactions, by the stiffness of bodies and joints'}."
         )
     body += markup.paragraph(" ".join(sentences)) if sentences else ""
-    for key in ("cuts", "redundant_rows", "indeterminate_joints", "texts"):
+    for key in ("cuts", "redundant_rows", "indeterminate_joints", "stiffness_decides", "texts"):
         value = facts.get(key)
         texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         texts = [str(text) for text in texts if text != "none"]
