@@ -80,7 +80,8 @@ so that the loops are closed by its inverse dynamics and frame accelerations. Th
 (`pip install "flexmbs[peers]"`, `apt-get install calculix-ccx`); a missing one is named at the end of a test run, and fails
 where `CI=true`.
 
-What takes minutes a test is left out of the suite, which holds a sample of it: `python -m pytest -m soak` runs all shipped cases whole
+The tests are in two parts: `python -m pytest` takes some minutes, `python -m pytest -m slow` runs those that take longer; `.ci/run` does both.
+What takes minutes a test is in neither, they hold a sample of it: `python -m pytest -m soak` runs all shipped cases whole
 in the minimal and the descriptor form, and a second opinion (`flexmbs run --verify`) on each.
 """  # noqa: E501
 
