@@ -38,9 +38,9 @@ class Contacts(NamedTuple):
     before: Floats  # (1,) kinetic energy before
 
 
-def contacts(system: Any) -> Contacts:
-    """Contacts of a system, in the order of its rows."""
-    rows = np.flatnonzero(system.tables.row_side).astype(np.int64)
+def contacts(system: Any, tables: Any) -> Contacts:
+    """Contacts of a system, in the order of the rows of its tables."""
+    rows = np.flatnonzero(tables.row_side).astype(np.int64)
     n = len(system.bodies)
     return Contacts(
         rows, np.zeros((n, 6)), np.zeros(system.n_vel), np.zeros((n, 4)), np.zeros(3), np.zeros(1)

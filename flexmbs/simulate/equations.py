@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import handle, kernel
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.independent_rows import independent_rows
 from flexmbs.integrate.problem import HOLD, SEEN, Problem
+from flexmbs.model.fewer_rows import laws_with_rows, with_rows
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import free_expressions
 from flexmbs.model.forces.channels import switches as law_switches
@@ -17,6 +19,7 @@ from flexmbs.model.forces.tables import Laws, LawWork
 from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
+from flexmbs.model.workspace import make_workspace
 from flexmbs.simulate.branch import Branch, along, branch, follow, is_near
 from flexmbs.simulate.contact import Contacts, contacts, impact_begins, impact_ends, turned_by
 from flexmbs.simulate.powers import N_QUAD, efforts, given_rates_of_aux, rates_of_aux, take_held
@@ -233,12 +236,14 @@ def at_rest(data, t, y):
     evaluate.masses(data.sys, data.ws, y[:n], y[n:m])
 
 
-def equations(system: System, evaluator: Any = None) -> Any:
-    """Tables and workspaces, fresh or those of an evaluator, as a handle."""
-    laws, tables = system.laws, system.tables
+def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
+    """Tables and workspaces, fresh or those of an evaluator, as a handle; with all rows, or those `kept`."""
+    laws, tables, law_tables = system.laws, system.tables, system.laws.tables
+    if kept is not None:
+        tables, law_tables = with_rows(tables, kept), laws_with_rows(law_tables, kept)
     held = len(tables.ent_kind)
-    ws = system.workspace() if evaluator is None else evaluator.ws
-    lw = law_workspace(laws.tables) if evaluator is None else evaluator.law_work
+    ws = evaluator.ws if evaluator else make_workspace(tables, len(system.time_laws), len(system.travels))
+    lw = law_workspace(law_tables) if evaluator is None else evaluator.law_work
     ws.beta_ref[:] = 0.0
     length = float(np.max(np.abs(tables.mark_u0), initial=0.0))
     until = [laws.free[name] for name in ("until",) if name in laws.free]
@@ -246,7 +251,7 @@ def equations(system: System, evaluator: Any = None) -> Any:
         Equations(
             sys=tables,
             ws=ws,
-            laws=laws.tables,
+            laws=law_tables,
             lw=lw,
             acc=np.zeros(system.n_vel),
             size=integers(system.n_pos, system.n_vel, system.n_aux, held, int(follows_time(system))),
@@ -255,7 +260,7 @@ def equations(system: System, evaluator: Any = None) -> Any:
             damped=integers(*damped_bodies(tables)),
             values=np.zeros(len(laws.free)),
             branch=branch(system, system.n_aux + N_QUAD, displacements(system)),
-            contact=contacts(system),
+            contact=contacts(system, tables),
         )
     )
 
@@ -274,13 +279,15 @@ def damped_bodies(tables: Tables) -> list[int]:
     return found
 
 
-def problem(system: System) -> Problem:
+def problem(system: System, kept: Any = None) -> Problem:
     """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turns, contacts].
+
+    Its constraints are the rows `kept` (n_rows,), by default those that do not follow from the others.
 
     Its switching functions are those of the laws, then the free expression `until` when there is one, then
     those of the contacts: the force while one is closed (0 in the state), the gap while it is open (1).
     """
-    data = equations(system)
+    data = equations(system, kept=independent_rows(system) if kept is None else kept)
     return Problem(
         data=data,
         n_pos=system.n_pos,

@@ -51,7 +51,10 @@ class History:
 
     def samples(self, t: Floats, y: Floats, info: Floats, rows: Floats | None = None) -> dict[str, Floats]:
         """All fields at the times t; states y (n, size), step information (n, 5), sample rows if known."""
-        rows = self.sampler.rows(t, y) if rows is None else rows.copy()
+        info = info.copy()
+        if rows is None:
+            rows = self.sampler.rows(t, y)
+            info[:, 3:] = np.maximum(info[:, 3:], self.sampler.closure)
         self.touches.load(rows)
         found = self.fields.histories(rows)
         for path in self.fields.quaternions:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import handle, kernel, prepare
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.energy import energies
 from flexmbs.model.forces.channels import (
@@ -172,7 +173,8 @@ class Sampler:
 
     def __init__(self, system: System, data: Any, balls: Ints, frames: Ints) -> None:
         sensors = system.extra["sensors"].tables
-        self.data = data
+        self.data, self.row_names = data, row_names(system)
+        self.closure = np.zeros((0, 2))
         self.more = handle(
             SampleTables(
                 sensors,
@@ -215,6 +217,7 @@ class Sampler:
     def rows(self, t: Floats, y: Floats) -> Floats:
         """Samples of the states y (n, size) at the times t."""
         rows = np.full((len(t), self.width), np.nan)
+        self.closure = np.zeros((len(t), 2))
         for k in range(len(t)):
             self.data.ws.near[0] = 1e300
             status = self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k])
@@ -224,7 +227,20 @@ class Sampler:
                 what = "accelerations and reactions cannot be found at this output"
                 remedy = "check masses, forces and joints near this position"
                 raise SolverError(Diagnostic("solver.not_evaluated", f"t = {t[k]:.6g} s", what, remedy))
+            self.closure[k] = self._closed(float(t[k]))
         return rows
+
+    def _closed(self, t: float) -> tuple[float, float]:
+        """Closure of all rows at the sample, also of those that the motion leaves out; none may be open."""
+        g, g_dot = self.data.ws.g, self.data.ws.g_dot
+        worst, worst_dot = (float(np.abs(x).max(initial=0.0)) for x in (g, g_dot))
+        if not worst <= self.data.tolerance[1]:
+            name = self.row_names[int(np.argmax(np.abs(g)))]
+            what = f"{name} does not close: {worst:.2e} is left"
+            raise SolverError(
+                Diagnostic("solver.open", f"t = {t:.6g} s", what, "check the joints of its loop")
+            )
+        return worst, worst_dot
 
     def _between(self, t: float, y: Floats, row: Floats, status: int) -> int:
         """Sample close to a change point, from samples on both sides of it (F28). Writes: row; a status."""
