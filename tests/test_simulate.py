@@ -103,6 +103,16 @@ def test_segments_change_no_number(tmp_path, method):
     same(tmp_path / "whole.h5", tmp_path / "pieces.h5")
 
 
+@pytest.mark.parametrize("formulation", ["descriptor", "minimal"])
+def test_segments_change_no_number_of_other_formulations(tmp_path, formulation):
+    """What samples leave behind, factors and loads of friction, must not reach the steps."""
+    data = four_bar({"formulation": formulation, "t_end": 0.2, "rtol": 1e-8})
+    data["joints"]["end"]["friction"] = {"coefficient": 0.3, "radius": 0.1, "stiction_velocity": 0.1}
+    for name, every in (("whole", 1.0), ("pieces", 0.02)):
+        run(data | {"output": {"every": 0.01, "checkpoint_every": every}}, tmp_path / f"{name}.h5")
+    same(tmp_path / "whole.h5", tmp_path / "pieces.h5")
+
+
 def test_segments_change_no_number_of_flexible_bodies(tmp_path):
     """Of what is computed for many samples at once, such as the ledger and stresses, too."""
     options = {"analysis.t_end": 0.004, "analysis.method": "dop853", "analysis.step": "auto"}

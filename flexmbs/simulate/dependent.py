@@ -54,7 +54,10 @@ class DependentRun(FormulationRun):
         return stiff
 
     def observe(self, state: State) -> Floats:
-        return self.descriptor.observe(state)
+        kept, self.descriptor.saddle = self.descriptor.saddle, None  # factors of its own, none for the steps
+        acc = self.descriptor.observe(state)
+        self.descriptor.saddle = kept
+        return acc
 
     def close(self, state: State, tolerance: float) -> tuple[float, float, int]:
         return self.descriptor.project(state, tolerance)

@@ -167,8 +167,13 @@ class FormulationRun(Radau):
         return row
 
     def _row_at(self, t: float, y: Floats) -> Floats:
+        """Sample of a state: follows from the state alone, and steps do not remember that it was taken."""
+        loads = self.evaluator.law_work.load_of
+        kept, loads[:] = loads.copy(), 0.0
         acc = self.observe(self._state(t, y.copy()))
-        return self.sampler.row(t, y, acc)
+        row = self.sampler.row(t, y, acc)
+        loads[:] = kept
+        return row
 
     def _between(self, t: float, y: Floats, value: Callable[[float, Floats], Floats]) -> Floats | None:
         """A value close to a change point, from closed states on both sides; None where it stands (F28)."""
