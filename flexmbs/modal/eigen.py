@@ -89,12 +89,15 @@ def lowest_modes(
 
 
 def most_vectors(size: int) -> int:
-    """Largest number of basis vectors (each kept twice) for a body of this many freedoms."""
-    return min(MAX_VECTORS, max(MIN_VECTORS, MAX_BYTES // (16 * size)))
+    """Largest number of basis vectors for a body of this many freedoms."""
+    return min(MAX_VECTORS, max(MIN_VECTORS, MAX_BYTES // (8 * size)))
 
 
 class _Krylov:
-    """M-orthonormal block Krylov basis with the projection of the operator on it."""
+    """M-orthonormal block Krylov basis with the projection of the operator on it.
+
+    Images by M are kept of the last two blocks only: the basis is most of the memory beside the factor.
+    """
 
     def __init__(
         self, respond: Callable[[Floats], Floats], M: sp.spmatrix, block: int, room: int, dimension: int
@@ -103,18 +106,14 @@ class _Krylov:
         start = respond(np.random.default_rng(7).normal(size=(M.shape[0], block)))
         self.count = self.older = 0  # vectors; those older than the last two blocks
         self._Q = np.empty((M.shape[0], min(room, M.shape[0] + block)), order="F")
-        self._MQ = np.empty_like(self._Q)
         self.A = np.zeros((0, 0))
         self.residual_factor = np.zeros((0, 0))
+        self.M_before = np.empty((M.shape[0], 0))
         self.block, self.M_block, _ = self._orthonormal(start)
 
     @property
     def Q(self) -> Floats:
         return self._Q[:, : self.count]
-
-    @property
-    def MQ(self) -> Floats:
-        return self._MQ[:, : self.count]
 
     def _orthonormal(
         self, V: Floats, removed: float = 0.0, noise: float = 0.0
@@ -127,8 +126,9 @@ class _Krylov:
         """
         total = np.eye(V.shape[1])
         largest = 0.0
+        MV = self.M @ V
         for sweep in range(2):
-            V = V - self.Q @ (self.MQ.T @ V)
+            V = V - self.Q @ (self.Q.T @ MV)
             MV = self.M @ V
             gram = V.T @ MV
             value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
@@ -146,11 +146,9 @@ class _Krylov:
         new = self.count + self.block.shape[1]
         if new > self._Q.shape[1]:
             wider = np.empty((len(self._Q), 2 * new), order="F")
-            M_wider = np.empty_like(wider)
-            wider[:, : self.count], M_wider[:, : self.count] = self.Q, self.MQ
-            self._Q, self._MQ = wider, M_wider
+            wider[:, : self.count] = self.Q
+            self._Q = wider
         self._Q[:, self.count : new] = self.block
-        self._MQ[:, self.count : new] = self.M_block
         self.count = new
 
     def grow(self) -> bool:
@@ -162,7 +160,7 @@ class _Krylov:
         image = self.respond(self.M_block)
         # without rounding the operator is symmetric, and leads from a block to its neighbours only
         near = slice(self.older, self.count)
-        H = self._MQ[:, near].T @ image
+        H = np.vstack([self.M_before.T @ image, self.M_block.T @ image])
         own = H[before - self.older :]
         A = np.zeros((self.count, self.count))
         A[:before, :before] = self.A
@@ -173,7 +171,7 @@ class _Krylov:
         removed = float(np.max(np.linalg.norm(H, axis=0)))
         noise = 10.0 * float(np.abs(own - own.T).max())
         image -= self._Q[:, near] @ H
-        self.older = before
+        self.older, self.M_before = before, self.M_block
         self.block, self.M_block, self.residual_factor = self._orthonormal(image, removed, noise)
         return self.block.shape[1] > 0
 

@@ -7,7 +7,7 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tests.benchmarks.runner import best_of, row
+from tests.benchmarks.runner import best_of, row, run_alone
 from tests.benchmarks.stage1 import MEMORY_CAUSE
 
 SHAPES = "stress modes of all shapes are part of ours"
@@ -39,6 +39,7 @@ def versions() -> str:
 
 def mode_rows(dof: int = 940_000) -> list[dict[str, str]]:
     """Twenty fixed-interface modes against CHOLMOD and ARPACK."""
+    run_alone("mesh_of_rod", dof)
     best = best_of(1, {"ours": ("modes_flexmbs", dof), "peer": ("modes_cholmod", dof)}, PATIENCE)
     ours, peer = best["ours"], best["peer"]
     work = f"20 fixed-interface modes, {ours.get('dof')} DOF"
@@ -52,6 +53,7 @@ def mode_rows(dof: int = 940_000) -> list[dict[str, str]]:
 
 def reduction_rows(dof: int = 200_000) -> list[dict[str, str]]:
     """Complete Craig-Bampton and FFRF data against the path of Exudyn that is the faster one at this size."""
+    run_alone("mesh_of_rod", dof)
     calls = {
         "ours": ("reduction_flexmbs", dof),
         "peer": ("reduction_exudyn", dof, "ngsolve"),
