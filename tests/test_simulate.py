@@ -11,7 +11,8 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
-from flexmbs.errors import FlexmbsError, UsageError
+from flexmbs.errors import FlexmbsError, SolverError, UsageError
+from flexmbs.reduce import reduce
 from flexmbs.results import Result, segments
 from flexmbs.results.compare import compare
 from flexmbs.simulate import RunSettings
@@ -581,3 +582,54 @@ def test_python_functions_are_announced_as_slow(tmp_path, law):
     case = Case.from_dict(data, folder=tmp_path, allow_python=True)
     execute(case, tmp_path / "a.h5", say=said.append)
     assert any("slow" in text for text in said) == isinstance(law, dict)
+
+
+@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
+def test_numbers_do_not_depend_on_slices_of_wall_time(tmp_path, monkeypatch, formulation):
+    analysis = {"t_end": 0.5, "rtol": 1e-7, "formulation": formulation}
+    found = []
+    for seconds in (1e9, 1e-6):
+        monkeypatch.setattr("flexmbs.integrate.reference.SLICE_SECONDS", seconds)
+        found.append(tmp_path / f"{seconds}.h5")
+        run(pendulum(analysis, output={"every": 0.05}), found[-1])
+    same(*found)
+
+
+def test_small_loads_on_stiff_modes_settle_F37(tmp_path):
+    """The last Newton step counts: modes of 1e4 rad/s turn a change of 1e-12 into a force that is felt."""
+    recipe = {
+        "mesh": {"shape": "beam", "length": 1.0, "divisions": 10, "section": {"rectangle": [0.01, 0.02]}}
+    }
+    recipe["interfaces"] = {"root": {"set": "x_min"}, "tip": {"set": "x_max"}}
+    steel = {"young": 7e10, "poisson": 0.3, "density": 2700.0}
+    reduce(recipe, material=steel, modes=6, frame="tangent:root").save(tmp_path / "beam.modal.h5")
+    data = {
+        "ground": {"frames": {"mid": {"pos": [0.5, 0.0, 0.0]}}},
+        "bodies": {
+            "beam": {
+                "type": "flexible",
+                "modal": str(tmp_path / "beam.modal.h5"),
+                "frames": {"mid": {"at": [0.5, 0.0, 0.0]}},
+            }
+        },
+        "joints": {
+            "wall": {"type": "fixed", "from": "ground", "to": "beam.root"},
+            "rest": {"type": "in_plane", "from": "beam.mid", "to": "ground.mid", "axis": [0, 1, 0]},
+        },
+        "forces": {"load": {"type": "point", "on": "beam.tip", "force": [0, -0.1, 0]}},
+        "analysis": {"type": "statics"},
+    }
+    found = run(data, tmp_path / "a.h5").result
+    # clamped at 0, on a rest at a, loaded at a + c: R = P (1 + 3 c / 2 a)
+    assert found.joints.rest.reaction_force[0, 1] == pytest.approx(-0.25, rel=1e-3)  # mode count
+
+
+def test_radau_ends_on_a_state_that_is_not_finite_with_an_error(tmp_path):
+    """A force at the edge of all numbers: its derivatives are beyond."""
+    data = {
+        "bodies": {"a": {"type": "particle", "mass": 1.0, "initial": {"velocity": [1.0, 0.0, 0.0]}}},
+        "forces": {"f": {"type": "point", "on": "a", "force": ["=exp(400*a.velocity.x)", 0, 0]}},
+        "analysis": {"t_end": 2.0, "method": "radau"},
+    }
+    with pytest.raises(SolverError, match="no rates there"):
+        run(data, tmp_path / "a.h5")

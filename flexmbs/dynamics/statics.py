@@ -35,12 +35,19 @@ def equilibrium(system: System, start: State) -> State:
         minimal = Minimal(evaluator, state)
         force = _residual(minimal, state)
         K, M = -_slope(minimal, state), _mass(minimal, state)
-        change = np.linalg.lstsq(K + _shift(K, M, force) * M, force, rcond=1e-13)[0]
+        change: Array = np.linalg.lstsq(K + _shift(K, M, force) * M, force, rcond=1e-13)[0]
         size = float(np.abs(change).max())
         if size < SMALL * max(1.0, float(np.abs(state.pos).max(initial=0.0))):
-            return _checked(system, state, force, first)
+            return _checked(system, *_last(minimal, state, change, force), first)
         state = _step(minimal, state, np.asarray(change * min(1.0, LARGEST / size)), force)
     return _checked(system, state, force, first)
+
+
+def _last(minimal: Minimal, state: State, change: Array, force: Array) -> tuple[State, Array]:
+    """The last, small change taken where it lessens the force: stiff modes make much of little."""
+    trial = minimal.moved(state, change, np.zeros(len(change)))
+    after = _residual(minimal, trial)
+    return (trial, after) if np.abs(after).max() < np.abs(force).max() else (state, force)
 
 
 def _step(minimal: Minimal, state: State, change: Array, force: Array) -> State:

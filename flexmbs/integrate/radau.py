@@ -35,6 +35,9 @@ class Radau(ReferenceRun):
         """Longest step from the state of a solver."""
         return float(np.inf)
 
+    def forget(self) -> None:
+        """Drop what earlier evaluations left: a step must not show, even in rounding, what was sampled."""
+
     def states(self) -> Iterator[tuple[float, Floats]]:
         yield self.t, self.y[: self.size].copy()
         if self.t_end <= self.t:
@@ -47,7 +50,8 @@ class Radau(ReferenceRun):
         while solver.status == "running":
             before = self.until(solver.t, solver.y)
             solver.max_step = self.longest_step(solver)
-            message = solver.step()
+            self.forget()
+            message = _step(solver)
             if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
                 if solver.t > self.t and np.all(np.isfinite(solver.y)):
                     yield solver.t, solver.y.copy()  # the last good state
@@ -83,3 +87,13 @@ class Radau(ReferenceRun):
 
         root = brentq(lambda t: self.until(t, inside(t)), low, high, xtol=1e-14 * max(high, 1e-3))  # type: ignore[operator]
         return float(root)
+
+
+def _step(solver: Any) -> str | None:
+    """A step, or why there is none: SciPy refuses matrices of rates that are not finite."""
+    try:
+        found: str | None = solver.step()
+    except (ValueError, np.linalg.LinAlgError) as error:
+        solver.status = "failed"
+        return f"no rates there, {error}"
+    return found

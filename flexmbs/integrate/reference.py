@@ -105,6 +105,7 @@ class ReferenceRun:
         begun = time.perf_counter()
         t: list[float] = []
         y: list[Floats] = []
+        said: list[list[float]] = []
         while time.perf_counter() - begun < SLICE_SECONDS and self.t < t_pause:
             found = self._next(bool(t))
             if self.failed is not None:
@@ -119,10 +120,11 @@ class ReferenceRun:
             if self._done > self._skip:
                 t.append(self.t)
                 y.append(self.y.copy())
+                said.append([self.count["rejected"], *self.closure[:2]])
             if n_steps is not None and len(t) >= n_steps:
                 break
         info = np.zeros((len(t), INFO))
-        info[:, 2:] = [self.count["rejected"], *self.closure[:2]]
+        info[:, 2:] = np.array(said).reshape(len(t), INFO - 2)
         states = np.array(y).reshape(len(t), self.problem.size)
         return Chunk(np.array(t), states, info, *self.passed.behind(self.t, self.finished))
 

@@ -41,6 +41,17 @@ class DependentRun(FormulationRun):
     def accelerations(self, state: State) -> Floats:
         return self.descriptor.accelerations(state)
 
+    def forget(self) -> None:
+        self.descriptor.saddle = None
+
+    def _project_state(self, data: Any, t: float, y: Floats, *rest: Any) -> int:
+        self.forget()
+        return super()._project_state(data, t, y, *rest)
+
+    def _row(self, t: float, y: Floats) -> Floats:
+        self.forget()
+        return super()._row(t, y)
+
     def jacobian(self) -> Any:
         if any(owner.startswith("forces.") for owner in self.system.laws.owners):  # by differences
             return None
