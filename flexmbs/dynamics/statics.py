@@ -35,7 +35,7 @@ def equilibrium(system: System, start: State) -> State:
         minimal = Minimal(evaluator, state)
         force = _residual(minimal, state)
         K, M = -_slope(minimal, state), _mass(minimal, state)
-        change: Array = np.linalg.lstsq(K + _shift(K, M, force) * M, force, rcond=1e-13)[0]
+        change = np.asarray(np.linalg.lstsq(K + _shift(K, M, force) * M, force, rcond=1e-13)[0], dtype=float)
         size = float(np.abs(change).max())
         if size < SMALL * max(1.0, float(np.abs(state.pos).max(initial=0.0))):
             return _checked(system, *_last(minimal, state, change, force), first)
