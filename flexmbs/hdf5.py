@@ -292,6 +292,8 @@ def _unreadable(path: Path, said: str, formats: Sequence[str]) -> InputError:
         what = f"is cut off: {sizes[1]} of {sizes[2]} bytes are there"
         return InputError(Diagnostic("file.format", path.name, what, "copy it or make it again"))
     what = "is a folder" if path.is_dir() else f"is not a readable HDF5 file ({said})"
+    if "signature not found" in said:
+        what = "is not an HDF5 file"
     return InputError(Diagnostic("file.format", path.name, what, f"expected {' or '.join(formats)}"))
 
 

@@ -16,6 +16,7 @@ from flexmbs.errors import Diagnostic, InputError
 
 MAX_BYTES = 32_000_000
 MAX_DEPTH = 24
+HDF5_SIGNATURE = b"\x89HDF\r\n"
 
 Path_ = tuple[str | int, ...]
 
@@ -68,6 +69,9 @@ def read_toml(path: str | Path, *, name: str | None = None, max_bytes: int = MAX
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(Diagnostic("toml.unreadable", name, f"cannot be read: {reason}")) from None
+    if raw.startswith(HDF5_SIGNATURE):
+        what = "is an HDF5 file, a result or modal data, where a TOML file is expected"
+        raise InputError(Diagnostic("toml.binary", name, what, "flexmbs info shows it"))
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -143,8 +147,19 @@ def _syntax_error(name: str, text: str, message: str) -> Diagnostic:
     else:  # "at end of document"
         line, column = text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1
         what = (what or message) + " at the end of the file"
-    what = what[:1].lower() + what[1:]
+    what = _in_plain_words(what[:1].lower() + what[1:])
     return Diagnostic("toml.syntax", f"{name}:{line}:{column}", f"not valid TOML: {what}")
+
+
+def _in_plain_words(what: str) -> str:
+    """Findings of tomllib as people say them."""
+    twice = re.match(r"cannot declare \((.*?),?\) twice", what)
+    if twice:
+        table = ".".join(part.strip().strip("'\"") for part in twice[1].split(","))
+        return f"the table [{table}] stands here for the second time; write its keys into the first"
+    if what == "invalid value":
+        return f"{what}; texts stand in quotes, true and false are small letters"
+    return what
 
 
 _SPACE = re.compile(r"(?:[ \t\n]|#[^\n]*)*")

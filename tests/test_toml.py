@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from flexmbs.errors import InputError
-from flexmbs.toml_file import MAX_DEPTH, parse_toml, parse_value, read_toml
+from flexmbs.toml_file import HDF5_SIGNATURE, MAX_DEPTH, parse_toml, parse_value, read_toml
 
 TEXT = '''a = 1
 [x."y z"]
@@ -102,6 +102,9 @@ def test_unreadable_files(tmp_path):
     bad = tmp_path / "bad.toml"
     bad.write_bytes(b"a = 1\nb = '\xff'\n")
     with pytest.raises(InputError, match=r"bad.toml:2:6.*UTF-8"):
+        read_toml(bad)
+    bad.write_bytes(HDF5_SIGNATURE + b"rest of a result")
+    with pytest.raises(InputError, match="is an HDF5 file, a result or modal data"):
         read_toml(bad)
     with pytest.raises(InputError):
         read_toml("name with \0 zero")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from flexmbs.errors import nearest
@@ -31,11 +31,17 @@ class Found:
 
 
 class Resolver:
-    """Completes the names in expressions; `frames_of` gives the frame names of a body."""
+    """Completes the names in expressions; `frames_of` gives the frame names of a body.
 
-    def __init__(self, model: Model, frames_of: Callable[[str], list[str]]) -> None:
+    `parameters`: names that are offered, beside channels, where one is not known.
+    """
+
+    def __init__(
+        self, model: Model, frames_of: Callable[[str], list[str]], parameters: Iterable[str] = ()
+    ) -> None:
         self.model = model
         self.frames_of = frames_of
+        self.parameters = list(parameters)
         self.values: Mapping[str, Expression] = {}
 
     def complete(self, expression: Expression, local: tuple[str, ...] = ()) -> Expression:
@@ -153,6 +159,7 @@ class Resolver:
         choices = [
             *local,
             "t",
+            *self.parameters,
             *self.model.joints,
             *self.model.bodies,
             *self.model.states,

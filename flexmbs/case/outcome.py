@@ -87,7 +87,7 @@ def metrics(case: Case, result: Any) -> dict[str, float]:
             if value.size == 1:
                 found[name] = float(value.reshape(()))
             else:
-                what = f"metrics.{name}: is {value.shape} numbers, not one"
+                what = f"metrics.{name}: is {value.size} numbers, not one"
                 problems.error("case.metric", where, what, "take max(...), min(...) or an index")
         except ExpressionError as error:
             problems.error("case.metric", where, f"metrics.{name}: {error}")

@@ -36,7 +36,7 @@ def _resolve(
         if name in chain:
             loop = " -> ".join([*chain[chain.index(name) :], name])
             raise PydanticCustomError("value", "{what}", {"what": f"refers to itself: {loop}", "column": 0})
-        values[name] = float(_value(raw[name], raw, values, problems, (*chain, name)))
+        values[name] = _value(raw[name], raw, values, problems, (*chain, name))
     except PydanticCustomError as error:
         context = error.context or {}
         problems.append((name, str(context.get("what")), context.get("column")))
@@ -63,4 +63,5 @@ def _value(
         if len(chain) > 50:
             raise ExpressionError("parameters refer to each other too deeply", node.column)
         _resolve(node.label, raw, values, problems, chain)
-    return expression.number(values)
+    number = expression.number(values)
+    return values[expression.tree.label] if expression.tree.op == "name" else number

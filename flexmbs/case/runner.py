@@ -136,7 +136,7 @@ def _until(case: Case) -> Expression | None:
     if analysis is None or analysis.until is None:
         return None
     model = case.model()
-    resolver = Resolver(model, lambda body: frames_of(model, body))
+    resolver = Resolver(model, lambda body: frames_of(model, body), case.parameters)
     resolver.values = {name: item.value for name, item in case.spec.sensors.items() if item.value is not None}
     try:
         return resolver.complete(analysis.until)

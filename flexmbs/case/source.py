@@ -71,6 +71,9 @@ def read_source(path: str | Path) -> Source:
     """Read a case file with its includes; raises `InputError` with all that is wrong with them."""
     path = Path(path)
     root = read_toml(path)
+    if {"mesh", "matrices"} & set(root.data) and not {"bodies", "joints"} & set(root.data):
+        remedy = "flexmbs reduce makes modal data of it, which a case names as reduce or modal"
+        raise InputError(Diagnostic("case.recipe", str(path), "is the recipe of a body, no case", remedy))
     source = Source(str(path), path.parent, {})
     problems = Diagnostics()
     _take(source, root, problems, (path.resolve(),))

@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> Output:
     from flexmbs.post.record import Record
     from flexmbs.post.recovery_files import write_files
 
+    limit = pressure(args.limit, "--yield")
     found = recovery.recover(
         Record.load(args.result),
         args.body,
@@ -47,7 +48,6 @@ def run(args: argparse.Namespace) -> Output:
         apart=args.apart,
         progress=Progress("stress", quiet=args.quiet),
     )
-    limit = pressure(args.limit, "--yield")
     points = [recovery.point_index(found, number) for number in args.node]
     done = recovery.summary(found, points, limit, args.rainflow)
     write_files(args.output, found, points, limit)

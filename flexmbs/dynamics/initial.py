@@ -170,7 +170,7 @@ def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
     worst = np.abs(evaluator.ws.g_dot)
     scale = float(np.abs(state.vel).max(initial=0.0)) * max(float(np.abs(G).max(initial=0.0)), 1.0)
     if worst.max(initial=0.0) > 1e-8 * max(scale, 1.0):
-        _fail(system, worst, 1e-8 * max(scale, 1.0), "velocities", "m/s or rad/s")
+        _fail(system, worst, 1e-8 * max(scale, 1.0), "velocities", "/s")
 
 
 def _size(system: System) -> float:
@@ -182,7 +182,7 @@ def _check_closure(system: System, evaluator: Evaluator, state: State) -> None:
     worst = np.abs(evaluator.ws.g)
     limit = 1e-9 * max(_size(system), 1.0)
     if not worst.max(initial=0.0) <= limit:
-        _fail(system, worst, limit, "positions", "m or rad")
+        _fail(system, worst, limit, "positions")
 
 
 def row_names(system: System) -> list[str]:
@@ -193,16 +193,24 @@ def row_names(system: System) -> list[str]:
     return [f"{kinds[g.kind]}.{g.name} ({row.text})" for g in system.groups for row in g.rows]
 
 
-def _fail(system: System, worst: Array, limit: float, what: str, units: str) -> None:
+def _unit(name: str, rate: str) -> str:
+    """Unit of what is left open in a row of a joint; rows of couplings and drives have those of their law."""
+    kinds = {"(translation": " m", "(rotation": " rad"}
+    return next((unit + rate for kind, unit in kinds.items() if kind in name), "")
+
+
+def _fail(system: System, worst: Array, limit: float, what: str, rate: str = "") -> None:
     names = row_names(system)
     order = np.argsort(-np.nan_to_num(worst, nan=np.inf))
-    items = [f"{names[r]} |g| = {worst[r]:.3g}" for r in order[:3] if not worst[r] <= limit]
+    items = [
+        f"{names[r]} |g| = {worst[r]:.3g}{_unit(names[r], rate)}" for r in order[:3] if not worst[r] <= limit
+    ]
     where = names[order[0]].partition(" ")[0]
     raise SolverError(
         Diagnostic(
             "assembly.open",
             where,
-            f"{what} cannot be assembled: {'; '.join(items)} ({units}; tolerance {limit:.1e})",
+            f"{what} cannot be assembled, left open: {'; '.join(items)} (tolerance {limit:.1e})",
             _cause(system),
         )
     )

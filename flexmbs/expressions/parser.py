@@ -65,14 +65,15 @@ def _python_tree(body: str, lead: int) -> ast.expr:
             return ast.parse(body.replace("\n", " "), mode="eval").body
     except SyntaxError as error:
         column = lead + max((error.offset or 1) - 1, 0)
-        raise ExpressionError("not an expression: " + _plain_syntax(error), column) from None
+        raise ExpressionError("not an expression: " + _plain_syntax(error, body), column) from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise ExpressionError(f"not an expression: {error or 'nested too deeply'}") from None
 
 
-def _plain_syntax(error: SyntaxError) -> str:
+def _plain_syntax(error: SyntaxError, body: str) -> str:
     if error.msg.startswith("invalid syntax"):
-        return "invalid syntax"
+        rest = body[max((error.offset or 1) - 1, 0) :].strip()
+        return f'invalid syntax at "{rest[:20]}"' if rest else "invalid syntax at its end"
     return error.msg.split(". ")[0]
 
 

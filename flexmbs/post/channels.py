@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -96,12 +96,22 @@ def select(record: Record, patterns: Sequence[str]) -> list[Channel]:
         found = found or unique_rest(pattern, channels, record) or by_index(pattern, channels, record)
         chosen |= {channel.name: channel for channel in found}
         if not found:
-            names = [channel.short for channel in channels]
             what = f'there is no channel "{pattern}"'
-            missing.append(Diagnostic("plot.no_channel", record.path.name, what, nearest(pattern, names)))
+            missing.append(Diagnostic("plot.no_channel", record.path.name, what, _advice(pattern, channels)))
     if missing:
         raise InputError(*missing)
     return list(chosen.values())
+
+
+def _advice(pattern: str, channels: Sequence[Channel]) -> str:
+    """The nearest dataset or channel; else what there is of the thing named first, else the things."""
+    datasets = list(dict.fromkeys(replace(c, name=c.path.replace("/", ".")).short for c in channels))
+    close = nearest(pattern, [*datasets, *(channel.short for channel in channels)])
+    if close.startswith("did you mean"):
+        return close
+    first = pattern.partition(".")[0]
+    own = [name for name in datasets if name.startswith(first + ".")]
+    return nearest(first, own or list(dict.fromkeys(name.partition(".")[0] for name in datasets)))
 
 
 def by_index(pattern: str, channels: Sequence[Channel], record: Record) -> list[Channel]:

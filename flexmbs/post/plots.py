@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os.path import commonprefix
@@ -78,10 +79,23 @@ def curves_of(
                 groups[f"{item.name} {item.source}"] = [spectrogram(item)]
             else:
                 groups.setdefault(item.unit, []).append(spectrum(item) if options.kind == "fft" else item)
+    _check_units(groups, options)
     if len(groups) > MAX_ROWS:
         what = f"{len(groups)} axes, more than {MAX_ROWS} in one figure"
         raise UsageError(Diagnostic("plot.too_many", "plot", what, "name fewer channels"))
     return groups
+
+
+def _check_units(groups: dict[str, list[Curve | Spectrogram]], options: PlotOptions) -> None:
+    """A unit that was asked for, and that no curve could take, is a mistake."""
+    curves = [
+        item.curve if isinstance(item, Spectrogram) else item for rows in groups.values() for item in rows
+    ]
+    for unit in options.units:
+        if not any(unit in re.split(r"[/^*]", f"{item.unit}/{item.x_unit}") for item in curves):
+            found = ", ".join(dict.fromkeys(item.unit or "1" for item in curves))
+            what = f'no channel of the figure can be shown in "{unit}"'
+            raise UsageError(Diagnostic("plot.unit", "--unit", what, f"its units: {found}"))
 
 
 def source_names(records: Sequence[Record]) -> dict[Path, str]:

@@ -25,6 +25,7 @@ from flexmbs.reduce.recipe import (
     PointMassSpec,
     Recipe,
     merge,
+    refuse_case,
 )
 from flexmbs.reduce.values import Key, Values
 from flexmbs.toml_file import TomlFile, read_toml
@@ -35,6 +36,7 @@ Floats = NDArray[np.float64]
 def read_recipe(path: Path, options: Mapping[str, Any] | None = None) -> Recipe:
     """Recipe of a TOML file; `options` override its keys."""
     file = read_toml(path)
+    refuse_case(file.data, str(path))
     return make_recipe(file.data, options, file=file, folder=Path(path).parent)
 
 

@@ -109,6 +109,13 @@ class Recipe:
     text: str = ""
 
 
+def refuse_case(data: Mapping[str, Any], name: str) -> None:
+    """A case in place of a recipe is one mistake, not many unknown keys."""
+    if {"bodies", "joints"} & set(data) and not {"mesh", "matrices"} & set(data):
+        what, remedy = "is a case, no recipe of a body", "flexmbs run, or the recipe that it names"
+        raise InputError(Diagnostic("recipe.case", name, what, remedy))
+
+
 def merge(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of the recipe overridden by options; interfaces of the options replace all of the recipe's."""
     merged = {key: plain(value) for key, value in {**data, **present(options)}.items()}

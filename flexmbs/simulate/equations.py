@@ -21,16 +21,13 @@ from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.workspace import make_workspace
 from flexmbs.simulate.branch import Branch, along, branch, follow, is_near
+from flexmbs.simulate.components import bounds, displacements, groups, twins
 from flexmbs.simulate.contact import Contacts, contacts, impact_begins, impact_ends, turned_by
-from flexmbs.simulate.powers import N_QUAD, efforts, given_rates_of_aux, rates_of_aux, take_held
+from flexmbs.simulate.powers import N_QUAD, damped_bodies, efforts, rates_of_aux, take_held
 from flexmbs.simulate.rheonomic import follows_time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-#: Local error of a step, rotations in rad, that keeps well on its branch of a loop
-BRANCH = 0.02
-__all__ = ["N_QUAD", "given_rates_of_aux", "take_held"]
 
 
 class Equations(NamedTuple):
@@ -246,7 +243,8 @@ def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
     lw = law_workspace(law_tables) if evaluator is None else evaluator.law_work
     ws.beta_ref[:] = 0.0
     length = float(np.max(np.abs(tables.mark_u0), initial=0.0))
-    until = [laws.free[name] for name in ("until",) if name in laws.free]
+    until = [laws.free["until"]] if "until" in laws.free else []
+    size = [system.n_pos, system.n_vel, system.n_aux, held, follows_time(system)]
     return handle(
         Equations(
             sys=tables,
@@ -254,10 +252,10 @@ def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
             laws=law_tables,
             lw=lw,
             acc=np.zeros(system.n_vel),
-            size=integers(system.n_pos, system.n_vel, system.n_aux, held, int(follows_time(system))),
+            size=np.array(size, dtype=np.int64),
             tolerance=np.array([1e-13, 1e-6]) * max(length, 1.0),
-            free=integers(*until),
-            damped=integers(*damped_bodies(tables)),
+            free=np.array(until, dtype=np.int64),
+            damped=damped_bodies(tables),
             values=np.zeros(len(laws.free)),
             branch=branch(system, system.n_aux + N_QUAD, displacements(system)),
             contact=contacts(system, tables),
@@ -265,25 +263,10 @@ def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
     )
 
 
-def integers(*values: int) -> Ints:
-    return np.array(values, dtype=np.int64)
-
-
-def damped_bodies(tables: Tables) -> list[int]:
-    """Bodies with modal damping (F14)."""
-    found = []
-    for i, nf in enumerate(tables.nf):
-        D = tables.o_K[i] + 2 * nf * nf
-        if nf and np.any(tables.K_data[D : D + nf * nf]):
-            found.append(i)
-    return found
-
-
 def problem(system: System, kept: Any = None) -> Problem:
     """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turns, contacts].
 
     Its constraints are the rows `kept` (n_rows,), by default those that do not follow from the others.
-
     Its switching functions are those of the laws, then the free expression `until` when there is one, then
     those of the contacts: the force while one is closed (0 in the state), the gap while it is open (1).
     """
@@ -309,43 +292,6 @@ def problem(system: System, kept: Any = None) -> Problem:
         twin=twins(system),
         bound=bounds(system),
     )
-
-
-def displacements(system: System) -> Floats:
-    """A unit displacement of every speed: 1 for rotations, a length for travels, infinite for modes."""
-    tables = system.tables
-    size = np.full(system.n_vel, np.inf)
-    for axis, turn, eta in zip(tables.prim_axis, tables.prim_turn, tables.prim_eta, strict=True):
-        size[eta : eta + (3 if axis < 0 else 1)] = 1.0 if axis < 0 or turn != 0.0 else tables.length[0]
-    return size
-
-
-def bounds(system: System) -> Floats | None:
-    """Largest local error of a step in joint coordinates where loops are closed: rotations, travels (F44)."""
-    return BRANCH * displacements(system) if system.n_rows else None
-
-
-def twins(system: System) -> Ints:
-    """Place in pos of the coordinate of every speed; -1 for the speeds of balls."""
-    twin = np.full(system.n_vel, -1, dtype=np.int64)
-    places = system.tables.vel_of_pos
-    scalar = np.flatnonzero(places >= 0)
-    twin[places[scalar]] = scalar
-    return twin
-
-
-def groups(system: System) -> Ints:
-    """Components that share a scale in error control: a quaternion, its speeds, the modes of a body."""
-    tables, n = system.tables, system.n_pos
-    leader = np.arange(n + system.n_vel + system.n_aux)
-    for beta, eta in zip(tables.ball_beta, tables.ball_eta, strict=True):
-        leader[beta : beta + 4] = beta
-        leader[n + eta : n + eta + 3] = n + eta
-    for nf, q, q_dot in zip(tables.nf, tables.o_q, tables.o_qd, strict=True):
-        if nf:
-            leader[q : q + nf] = q
-            leader[n + q_dot : n + q_dot + nf] = n + q_dot
-    return np.unique(leader, return_inverse=True)[1].astype(np.int64)
 
 
 def state_vector(system: System, state: Any) -> Floats:

@@ -18,8 +18,9 @@ from flexmbs.integrate import Chunk, Settings
 from flexmbs.integrate.radau import Radau
 from flexmbs.model.rows import ANGLE, ANGLE_FIRST, ANGLE_SECOND
 from flexmbs.model.state import State
-from flexmbs.simulate.equations import given_rates_of_aux, problem, state_vector
+from flexmbs.simulate.equations import problem, state_vector
 from flexmbs.simulate.passage import Passage
+from flexmbs.simulate.powers import given_rates_of_aux
 from flexmbs.simulate.sampling import Sampler
 
 Floats = NDArray[np.float64]

@@ -15,8 +15,9 @@ from flexmbs.integrate import Chunk
 from flexmbs.integrate.driver import SLICE_SECONDS
 from flexmbs.integrate.memory import INFO
 from flexmbs.integrate.passed import Passed
-from flexmbs.simulate.equations import N_QUAD, given_rates_of_aux, problem, state_vector
+from flexmbs.simulate.equations import problem, state_vector
 from flexmbs.simulate.passage import Passage
+from flexmbs.simulate.powers import N_QUAD, given_rates_of_aux
 from flexmbs.simulate.sampling import Sampler
 
 Floats = NDArray[np.float64]

@@ -1,9 +1,13 @@
 """Rates of what is integrated beside the motion: own states, work, dissipated energy (F14)."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from flexmbs._jit import kernel
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.reactions import reactions
 from flexmbs.model.forces.channels import state_rates
+from flexmbs.model.tables import Tables
 from flexmbs.simulate.rheonomic import rheonomic_power
 
 N_QUAD = 2  # integrals at the end of aux: work, dissipated energy
@@ -64,3 +68,13 @@ def efforts(data, t, pos, vel, aux, acc):
     evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
     evaluate.forces(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
     reactions(data.sys, data.ws)
+
+
+def damped_bodies(tables: Tables) -> NDArray[np.int64]:
+    """Bodies with modal damping (F14)."""
+    found = []
+    for i, nf in enumerate(tables.nf):
+        D = tables.o_K[i] + 2 * nf * nf
+        if nf and np.any(tables.K_data[D : D + nf * nf]):
+            found.append(i)
+    return np.array(found, dtype=np.int64)

@@ -233,3 +233,16 @@ def test_run_takes_parameters_and_files(tmp_path, monkeypatch):
     assert len(result.time) == 3
     assert (tmp_path / "p.h5").is_file()
     assert comparisons(case, result) == []
+
+
+def test_a_frame_outside_its_body_is_named_with_its_place(tmp_path):
+    flexible(tmp_path)
+    path = tmp_path / "c.toml"
+    text = path.read_text().replace(
+        'type = "flexible"', 'type = "flexible"\nframes = { off = { at = [9, 0, 0] } }'
+    )
+    path.write_text(text + '\n[sensors.off]\ntype = "position"\non = "rod.off"\n')
+    with pytest.raises(
+        InputError, match=r"c\.toml:\d+:\d+ .*bodies\.rod\.frames\.off: the point \[9, 0, 0\]"
+    ):
+        Case.load(path).system()

@@ -51,6 +51,14 @@ def test_errors_of_a_case_are_exit_3_with_places(tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)["errors"]) == 2
 
 
+def test_a_recipe_is_no_case_and_a_case_no_recipe(tmp_path, capsys):
+    shipped = str(resource("cases", "robot-arm.reduce.toml"))
+    assert main(["check", shipped]) == 3
+    assert "is the recipe of a body, no case; flexmbs reduce" in capsys.readouterr().err
+    assert main(["reduce", case("pendulum"), "-o", str(tmp_path / "a.modal.h5")]) == 3
+    assert "is a case, no recipe of a body; flexmbs run" in capsys.readouterr().err
+
+
 def test_unknown_channels_are_found_before_the_run(tmp_path, capsys):
     text = (
         resource("cases", "pendulum.toml")
@@ -69,7 +77,10 @@ def test_a_loop_that_cannot_close_is_exit_4(capsys):
         == 4
     )
     shown = capsys.readouterr().err
-    assert "cannot be assembled" in shown
+    assert (
+        "cannot be assembled, left open: joints.d (translation x) |g| = " in shown
+        and " m (tolerance" in shown
+    )
     assert "joints.d" in shown
 
 

@@ -56,6 +56,14 @@ def test_unknown_channels_are_named_all_at_once(record):
     with pytest.raises(InputError) as caught:
         select(record, ["rod.qq", "energie.kinetic"])
     assert len(caught.value.diagnostics) == 2 and "energy.kinetic" in str(caught.value)
+    for wrong, advice in (
+        ("rod.qq", 'did you mean "rod.q"?'),
+        ("slider.zzzzzzzzzzzz", "choices: slider."),
+        ("nothing", "choices: "),
+    ):
+        with pytest.raises(InputError) as caught:
+            select(record, [wrong])
+        assert advice in str(caught.value) and "acceleration.x" not in str(caught.value)
 
 
 def test_values_are_those_of_the_file(record):
@@ -144,6 +152,10 @@ def test_command_speaks_json(result_path, tmp_path, capsys):
     assert main(["plot", str(result_path), "mid.y", "--against", "rod.q", "-o", str(tmp_path / "a.svg")]) == 2
     assert main(["plot", str(result_path), "mid.y", "-o", str(tmp_path / "a.bmp")]) == 2
     assert main(["plot", str(result_path), "mid.y", "--from", "3", "-o", str(tmp_path / "a.svg")]) == 2
+    capsys.readouterr()
+    assert main(["plot", str(result_path), "mid.y", "--unit", "Hz", "-o", str(tmp_path / "a.svg")]) == 2
+    assert 'no channel of the figure can be shown in "Hz"; its units: ' in capsys.readouterr().err
+    assert main(["plot", str(result_path), "mid.y", "--unit", "mm", "-o", str(tmp_path / "a.svg")]) == 0
 
 
 def test_without_matplotlib_the_command_says_how_to_get_it(result_path, tmp_path, monkeypatch, capsys):

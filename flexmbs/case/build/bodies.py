@@ -20,6 +20,7 @@ from flexmbs.case.schema.bodies import (
     RigidBodyTable,
 )
 from flexmbs.case.source import Path_
+from flexmbs.errors import InputError
 from flexmbs.modaldata import ModalData
 from flexmbs.model.bodies import Body, FlexibleBody, Particle, RigidBody
 
@@ -131,11 +132,14 @@ def _stiffening(report: Report, path: Path_, table: FlexibleBodyTable, modal: Mo
 
 def _check_place(report: Report, path: Path_, modal: ModalData, table: Any) -> None:
     """A place that does not move must lie in the mesh."""
-    with report.at(path):
+    try:
         if table.node is not None:
             modal.marker_rows(node=table.node)
         elif table.at is not None and all(entry.is_constant for entry in table.at):
             modal.marker_rows(at=[entry.number() for entry in table.at])
+    except InputError as error:
+        for item in error.diagnostics:
+            report.fail(path, item.what, item.remedy, code=item.code)
 
 
 def _damping(

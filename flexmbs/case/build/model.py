@@ -79,7 +79,7 @@ def _add_laws(report: Report, model: Model) -> None:
         model.states[name] = OwnState(name=name, rate=constant(0.0))  # so that names can refer to it
     for name, sensor in spec.sensors.items():
         model.sensors[name] = Sensor(name=name, type=sensor.type, on=sensor.on, joint=sensor.joint)
-    resolver = Resolver(model, lambda body: frames_of(model, body))
+    resolver = Resolver(model, lambda body: frames_of(model, body), spec.parameters)
     resolver.values = {name: item.value for name, item in spec.sensors.items() if item.value is not None}
     builder = LawBuilder(report, model, resolver)
     for name, state in spec.states.items():

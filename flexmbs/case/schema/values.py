@@ -66,10 +66,12 @@ def context_of(info: ValidationInfo) -> Context:
 
 
 def read_expression(text: str, context: Context) -> Expression:
-    """Parse `=...` and put the parameters in."""
+    """Parse `=...` and put the parameters in; one that stands alone gives its dimension."""
     load_table = table_loader(context.folder) if context.folder is not None else None
     try:
-        return parse(text, load_table=load_table).substitute(context.parameters)
+        parsed = parse(text, load_table=load_table)
+        alone = context.parameters.get(parsed.tree.label) if parsed.tree.op == "name" else None
+        return replace(parsed.substitute(context.parameters), dimension=getattr(alone, "dimension", None))
     except ExpressionError as error:
         raise fail(str(error), error.column) from None
 
@@ -90,8 +92,9 @@ def read_number(value: Any, dimension: Dimension | None, context: Context) -> Me
         for node in expression.names.values():
             known = ", ".join(context.parameters) or "none"
             raise fail(f'"{node.label}" is no parameter (parameters: {known})', node.column)
+        _check_alone(value, expression, dimension)
         try:
-            return Measured.of(expression.number(), None)
+            return Measured.of(expression.number(), expression.dimension)
         except ExpressionError as error:
             raise fail(str(error)) from None
     if isinstance(value, str):
@@ -109,6 +112,12 @@ def _check_named(text: str, quantity: units.Quantity, dimension: Dimension) -> N
         raise UnitError(f'"{text}" {error}') from None
 
 
+def _check_alone(text: str, expression: Expression, dimension: Dimension | None) -> None:
+    """A parameter that stands alone has the dimension of its key."""
+    if dimension is not None and expression.dimension is not None:
+        _checked(_check_named, text, units.Quantity(expression.number(), expression.dimension), dimension)
+
+
 def _checked(function: Any, *args: Any) -> Any:
     try:
         return function(*args)
@@ -121,7 +130,9 @@ def read_law(value: Any, dimension: Dimension | None, context: Context) -> Expre
     if isinstance(value, Expression):
         return value.substitute(context.parameters)
     if is_expression(value):
-        return read_expression(value, context)
+        expression = read_expression(value, context)
+        _check_alone(value, expression, dimension)
+        return expression
     if isinstance(value, Mapping):
         raise fail('expected a number or an expression "=...", found a table')
     number = read_number(value, dimension, context)
