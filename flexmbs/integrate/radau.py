@@ -12,6 +12,8 @@ from flexmbs.integrate.methods import method
 from flexmbs.integrate.reference import ReferenceRun
 
 Floats = NDArray[np.float64]
+#: change of a state, over its size or 1, by which its influence is found
+CHANGE = 1.5e-8
 
 
 @method("radau")
@@ -27,9 +29,18 @@ class Radau(ReferenceRun):
 
         return Radau
 
-    def jacobian(self) -> Any:
-        """Derivatives of the rates as a function of time and state; None: by differences."""
-        return None
+    def jacobian(self, t: float, x: Floats) -> Floats:
+        """Derivatives of the rates by differences.
+
+        SciPy's own ones enlarge the change of a state without influence, such as an integral, at every call,
+        until it overflows.
+        """
+        rates, J = self.rates(t, x), np.empty((len(x), len(x)))
+        for k, h in enumerate(CHANGE * np.maximum(np.abs(x), 1.0)):
+            moved = x.copy()
+            moved[k] += h
+            J[:, k] = (self.rates(t, moved) - rates) / (moved[k] - x[k])
+        return J
 
     def longest_step(self, solver: Any) -> float:
         """Longest step from the state of a solver."""
@@ -44,7 +55,7 @@ class Radau(ReferenceRun):
             return
         s, Solver = self.settings, self.solver()
         x0 = self.y[: self.size].copy()
-        known = {} if Solver.__name__ != "Radau" else {"jac": self.jacobian()}
+        known = {} if Solver.__name__ != "Radau" else {"jac": self.jacobian}
         solver = Solver(self.rates, self.t, x0, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol, **known)
         waiting = [t for t in self.times if t > self.t]
         while solver.status == "running":

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.dependent_matrices import rate_matrices
 from flexmbs.dynamics.descriptor import Descriptor
-from flexmbs.dynamics.descriptor_stiffness import jacobian
+from flexmbs.dynamics.descriptor_stiffness import jacobian as stiffness
 from flexmbs.integrate import Settings
 from flexmbs.model.state import State
 from flexmbs.simulate.choose import Choice
@@ -52,23 +52,16 @@ class DependentRun(FormulationRun):
         self.forget()
         return super()._row(t, y)
 
-    def jacobian(self) -> Any:
-        if any(owner.startswith("forces.") for owner in self.system.laws.owners):  # by differences
-            return None
-
-        def stiff(t: float, x: Floats) -> Floats:
-            J, own = np.zeros((len(x), len(x))), self._state(t, np.concatenate([x, self.y[self.size :]]))
-            found = jacobian(self.descriptor, own)
-            J[: len(found), : len(found)] = found
-            return J
-
-        return stiff
+    def jacobian(self, t: float, x: Floats) -> Floats:
+        if any(owner.startswith("forces.") for owner in self.system.laws.owners):
+            return super().jacobian(t, x)
+        J, own = np.zeros((len(x), len(x))), self._state(t, np.concatenate([x, self.y[self.size :]]))
+        found = stiffness(self.descriptor, own)
+        J[: len(found), : len(found)] = found
+        return J
 
     def observe(self, state: State) -> Floats:
-        kept, self.descriptor.saddle = self.descriptor.saddle, None  # factors of its own, none for the steps
-        acc = self.descriptor.observe(state)
-        self.descriptor.saddle = kept
-        return acc
+        return self.descriptor.observe(state)
 
     def close(self, state: State, tolerance: float) -> tuple[float, float, int]:
         return self.descriptor.project(state, tolerance)
