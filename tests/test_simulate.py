@@ -18,8 +18,6 @@ from flexmbs.results.compare import compare
 from flexmbs.simulate import RunSettings
 from flexmbs.simulate.fields import unit_of_q
 
-pytestmark = pytest.mark.slow
-
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINK = {
     "type": "rigid",
@@ -78,6 +76,7 @@ def same(a, b):
     assert found.equal, found.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dopri5", "dop853", "rk4", "generalized-alpha"])
 def test_methods_agree_on_a_closed_loop(tmp_path, method):
     exact = run(four_bar({"rtol": 1e-11, "atol": 1e-13, "method": "dop853"}), tmp_path / "exact.h5").result
@@ -90,6 +89,7 @@ def test_methods_agree_on_a_closed_loop(tmp_path, method):
     assert np.abs(reaction).max() < 1e-3 * np.abs(exact.joints.end.reaction_force).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dopri5", "generalized-alpha"])
 def test_segments_change_no_number(tmp_path, method):
     settings = {"method": method, "t_end": 0.5}
@@ -104,6 +104,7 @@ def test_segments_change_no_number(tmp_path, method):
     same(tmp_path / "whole.h5", tmp_path / "pieces.h5")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["descriptor", "minimal"])
 def test_segments_change_no_number_of_other_formulations(tmp_path, formulation):
     """What samples leave behind, factors and loads of friction, must not reach the steps."""
@@ -114,6 +115,7 @@ def test_segments_change_no_number_of_other_formulations(tmp_path, formulation):
     same(tmp_path / "whole.h5", tmp_path / "pieces.h5")
 
 
+@pytest.mark.slow
 def test_segments_change_no_number_of_flexible_bodies(tmp_path):
     """Of what is computed for many samples at once, such as the ledger and stresses, too."""
     options = {"analysis.t_end": 0.004, "analysis.method": "dop853", "analysis.step": "auto"}
@@ -190,6 +192,7 @@ def read_until(child, word, count):
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dopri5", "generalized-alpha"])
 def test_killed_run_resumes_to_the_same_bits(tmp_path, method):
     path = write_case(tmp_path, method=method, t_end=60.0)
@@ -207,6 +210,7 @@ def test_killed_run_resumes_to_the_same_bits(tmp_path, method):
     same(whole, cut)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_keeps_what_was_computed(tmp_path, number):
     path, result = write_case(tmp_path, t_end=20000.0, every=100.0), tmp_path / "a.h5"
@@ -324,6 +328,7 @@ def test_named_output_times_are_kept_to_the_bit():
     assert len(times) == 4 and (0.1 + 0.2 - 0.1) in times.tolist() and times[-1] == 0.3
 
 
+@pytest.mark.slow
 def test_inverse_dynamics_returns_the_torques_of_a_run(tmp_path):
     data = pendulum({"t_end": 1.0, "rtol": 1e-10, "atol": 1e-12}, output={"every": 0.002})
     data["forces"] = {"motor": {"type": "joint_force", "joint": "pin", "value": "=5*sin(3*t)"}}

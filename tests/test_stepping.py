@@ -8,8 +8,6 @@ from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.errors import InputError, UsageError
 
-pytestmark = pytest.mark.slow
-
 ARM = {
     "bodies": {"arm": {"type": "rigid", "mass": 2.0, "com": [0.5, 0, 0],
                        "inertia": {"ixx": 0.1, "iyy": 0.1, "izz": 0.1}}},

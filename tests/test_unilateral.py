@@ -11,8 +11,6 @@ from flexmbs.case.runner import execute
 from flexmbs.errors import FlexmbsError
 from flexmbs.resources import resource
 
-pytestmark = pytest.mark.slow
-
 M, K, FREE, BASE, E, W, G = 0.8, 2000.0, 0.04, 0.05, 0.02, 90.0, 9.81
 
 

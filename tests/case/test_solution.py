@@ -14,8 +14,6 @@ from flexmbs.cli.main import main
 from flexmbs.errors import UsageError
 from flexmbs.resources import resource
 
-pytestmark = pytest.mark.slow
-
 SWING = {
     "gravity": [0, -9.81, 0],
     "bodies": {"a": {"type": "rigid", "mass": 1.0, "com": [1, 0, 0],

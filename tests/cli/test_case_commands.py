@@ -101,7 +101,6 @@ def test_templates_build(template, tmp_path, capsys):
     assert main(["new", template, str(tmp_path / "x")]) == 3  # it is not empty any more
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("template", names())
 def test_templates_run_as_written(template, tmp_path, monkeypatch):
     """Every command of the README of a template, in order, and a run whose energy balances."""

@@ -28,7 +28,6 @@ def runs(name, tmp_path, **values):
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["double-wishbone.toml", "gear-pair.toml"])
 def test_a_case_runs_by_one_word_and_meets_its_expected_values_F33(name, tmp_path):
     first, second = runs(name, tmp_path)

@@ -10,8 +10,6 @@ from flexmbs.errors import SolverError
 from tests.benchmarks import flexible
 from tests.benchmarks.flexible import crank_case
 
-pytestmark = pytest.mark.slow
-
 FIXED = {"type": "dynamics", "method": "generalized-alpha", "step": 1e-4, "t_end": 0.02}
 
 
@@ -25,6 +23,7 @@ def crank(folder, modes, frame, **analysis):
     return Case.from_dict(data | {"analysis": FIXED | analysis, "output": {"every": 0.001}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modes", [58, 128])
 def test_high_modes_neither_stop_nor_slow_the_implicit_step(folder, tmp_path, modes):
     fewer = execute(crank(folder, 32, "mean-axis"), tmp_path / "fewer.h5").result
@@ -38,6 +37,7 @@ def test_high_modes_neither_stop_nor_slow_the_implicit_step(folder, tmp_path, mo
     assert not any("geometric stiffening" in text for text in done.summary.warnings)
 
 
+@pytest.mark.slow
 def test_frames_differ_by_less_than_small_deflections_leave(folder, tmp_path, monkeypatch):
     """As parts of what elasticity does to the angle at the crank pin; they fall with the deflection."""
     part = []

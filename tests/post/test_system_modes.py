@@ -100,6 +100,7 @@ def test_picture_of_a_mode_that_is_not_there(four_bar, tmp_path, capsys):
     assert "modes run from 1 to" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.needs("ffmpeg")
 def test_film_plays(four_bar, tmp_path):
     import subprocess
