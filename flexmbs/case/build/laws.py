@@ -21,8 +21,8 @@ from flexmbs.case.build.joints import (
 from flexmbs.case.build.python_laws import load_function
 from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
+from flexmbs.case.schema.forces import PythonLaw
 from flexmbs.case.schema.frames import PlaceTable
-from flexmbs.case.schema.laws import PythonLaw
 from flexmbs.case.schema.values import Measured
 from flexmbs.case.source import Path_
 from flexmbs.errors import nearest

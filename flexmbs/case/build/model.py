@@ -10,7 +10,7 @@ from flexmbs.case.build.joints import joint_of
 from flexmbs.case.build.laws import LawBuilder
 from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
-from flexmbs.case.schema.laws import Cam
+from flexmbs.case.schema.couplings import Cam
 from flexmbs.case.source import Path_
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant

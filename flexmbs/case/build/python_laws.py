@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flexmbs.case.build.report import Report
-from flexmbs.case.schema.laws import PythonLaw
+from flexmbs.case.schema.forces import PythonLaw
 from flexmbs.case.source import Path_
 from flexmbs.expressions import confined
 

@@ -11,9 +11,11 @@ from pydantic import Field
 from flexmbs import units
 from flexmbs.case.schema.analysis import Analysis, Expected, OutputTable, Sweep
 from flexmbs.case.schema.bodies import AnyBody
+from flexmbs.case.schema.couplings import AnyCoupling
+from flexmbs.case.schema.forces import AnyForce
 from flexmbs.case.schema.frames import FrameTable
 from flexmbs.case.schema.joints import joint_union
-from flexmbs.case.schema.laws import AnyCoupling, AnyForce, Drive, Sensor, StateTable
+from flexmbs.case.schema.signals import Drive, Sensor, StateTable
 from flexmbs.case.schema.values import NAME, Law, Number, Table, number, vector
 
 Name = Annotated[str, Field(pattern=NAME)]

@@ -1,0 +1,63 @@
+"""Tables of drives, own states and sensors."""
+
+# mypy: disable-error-code="valid-type"
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from flexmbs.case.schema.frames import Place
+from flexmbs.case.schema.values import Law, Number, Table, fail
+
+
+class Drive(Table):
+    """Prescribed joint coordinate: `position`, `velocity` or `acceleration` as a function of t."""
+
+    joint: str
+    coordinate: str | None = None
+    position: Law | None = None
+    velocity: Law | None = None
+    acceleration: Law | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Drive:
+        if sum(item is not None for item in (self.position, self.velocity, self.acceleration)) != 1:
+            raise fail("a drive needs one of position, velocity, acceleration")
+        return self
+
+
+class StateTable(Table):
+    """Own first-order state: d/dt = `rate`, an expression of t, channels and states."""
+
+    rate: Law
+    initial: Number = 0.0
+
+
+class Sensor(Table):
+    """Sensor of a body, frame or place (`on`, `at`), of a joint, of the energy, or an expression."""
+
+    type: Literal[
+        "position", "velocity", "acceleration", "displacement", "rotation",
+        "reaction", "joint", "energy", "expression", "stress",
+    ]  # fmt: skip
+    on: str | None = None
+    at: Place | None = None
+    relative_to: str = "ground"
+    joint: str | None = None
+    value: Law | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Sensor:
+        need = {"reaction": "joint", "joint": "joint", "expression": "value", "energy": None}.get(
+            self.type, "on"
+        )
+        for key in ("on", "joint", "value"):
+            if key == need and getattr(self, key) is None:
+                raise fail(f'a sensor of type "{self.type}" needs "{key}"')
+            if key != need and getattr(self, key) is not None and (self.type, key) != ("energy", "on"):
+                raise fail(f'a sensor of type "{self.type}" takes no "{key}"')
+        if self.at is not None and need != "on":
+            raise fail(f'a sensor of type "{self.type}" takes no "at"')
+        return self
