@@ -11,6 +11,7 @@ import pytest
 
 from flexmbs import hdf5
 from flexmbs.errors import InputError
+from flexmbs.hdf5 import files
 
 
 def fill(root):
@@ -67,7 +68,7 @@ def test_full_disk_is_an_error_and_leaves_nothing(tmp_path, monkeypatch):
         self.error = self.error or OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return len(data)
 
-    monkeypatch.setattr(hdf5._QuietFile, "write", full)
+    monkeypatch.setattr(files._QuietFile, "write", full)
     with pytest.raises(InputError, match="disk is full"):
         hdf5.build_file(tmp_path / "c.h5", fill, format="test", version=1)
     assert list(tmp_path.iterdir()) == []

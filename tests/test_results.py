@@ -11,6 +11,7 @@ import pytest
 
 from flexmbs import hdf5
 from flexmbs.errors import FlexmbsError, InputError, UsageError
+from flexmbs.hdf5 import files
 from flexmbs.results import Axis, Field, Item, Layout, Result, ResultWriter, segments
 from flexmbs.results.compare import compare
 from flexmbs.results.layout import COMMON_AXES
@@ -257,8 +258,8 @@ def test_full_disk_keeps_what_was_announced(tmp_path, monkeypatch, room):
     announced = []
     with ResultWriter(path, LAYOUT, {}, {"case_sha256": "x"}, announce=announced.append) as w:
         w.commit(samples([0.0, 0.5]), checkpoint(0.5), 0.5)
-        quiet = hdf5._QuietFile
-        monkeypatch.setattr(hdf5, "_QuietFile", lambda raw: quiet(FullDisk(raw, room)))
+        quiet = files._QuietFile
+        monkeypatch.setattr(files, "_QuietFile", lambda raw: quiet(FullDisk(raw, room)))
         with pytest.raises(FlexmbsError, match="disk is full; what was committed is kept: --resume .* 0.5 s"):
             w.commit(samples(np.linspace(1.0, 2.0, 2000)), checkpoint(2.0), 2.0)
     assert announced == [0.5]

@@ -1,0 +1,167 @@
+"""Datasets, attributes and trees of an open file; every link is a hard one, and the content has a hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from h5py import Dataset, Group
+
+from flexmbs.errors import Diagnostic, InputError
+
+MAX_OBJECTS = 200_000
+
+
+def attributes(node: Group | Dataset, **values: Any) -> None:
+    """Set attributes; texts (and lists of texts) become fixed-length strings, which every reader knows."""
+    for name, value in values.items():
+        if isinstance(value, str):
+            value = np.bytes_(value.encode("utf-8") or b" ")
+        elif isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+            value = text_array(value)
+        elif isinstance(value, list | tuple) and not value:
+            value = np.zeros(0)
+        node.attrs.create(name, value)
+
+
+def text_array(texts: Sequence[str]) -> np.ndarray:
+    """Texts as an array of fixed-length UTF-8 strings."""
+    encoded = [text.encode("utf-8") for text in texts]
+    return np.array(encoded, dtype=f"S{max([1, *map(len, encoded)])}")
+
+
+def text(value: Any) -> str:
+    """A text out of an attribute or dataset element."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace").rstrip("\x00")
+    return str(value)
+
+
+def texts(value: Any) -> list[str]:
+    """A list of texts out of an attribute or dataset."""
+    return [
+        text(item)
+        for item in np.atleast_1d(np.asarray(value)).tolist()
+        if np.asarray(value).dtype.kind in "SU"
+    ]
+
+
+def dataset(
+    group: Group,
+    name: str,
+    data: Any,
+    *,
+    units: str = "",
+    equation: str = "",
+    scales: Sequence[Dataset | None] = (),
+    compress: bool = False,
+    **extra: Any,
+) -> Dataset:
+    """Create a dataset with checksum, `units`, `equation` and dimension scales (None: no scale there)."""
+    if isinstance(data, str):
+        data = np.bytes_(data.encode("utf-8") or b" ")
+    elif isinstance(data, list | tuple) and data and all(isinstance(item, str) for item in data):
+        data = text_array(data)
+    array = np.asarray(data)
+    if array.dtype.kind not in "fiubSc":
+        raise TypeError(f"{name}: dtype {array.dtype} does not go into a file")
+    filters: dict[str, Any] = {}
+    if array.ndim and array.size:
+        filters = {"fletcher32": True, "chunks": chunk_shape(array)}
+        if compress:
+            filters |= {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+    node = group.create_dataset(name, data=array, dtype=array.dtype, track_times=False, **filters)
+    attributes(node, units=units or "1", **({"equation": equation} if equation else {}), **extra)
+    for axis, scale in enumerate(scales):
+        if scale is not None:
+            node.dims[axis].attach_scale(scale)
+    return node
+
+
+def chunk_shape(array: np.ndarray, target_bytes: int = 2**20) -> tuple[int, ...]:
+    """Whole rows of the first axis, about 1 MiB a chunk."""
+    row = max(1, int(np.prod(array.shape[1:])) * array.itemsize)
+    if row > 16 * target_bytes:
+        return tuple(min(length, 256) for length in array.shape)
+    return (max(1, min(array.shape[0], target_bytes // row)), *array.shape[1:])
+
+
+def scale(group: Group, name: str, values: Any, units: str = "1") -> Dataset:
+    """Create a dimension scale."""
+    node = dataset(group, name, values, units=units)
+    node.make_scale(name)
+    return node
+
+
+def content_hash(root: Group) -> str:
+    """SHA-256 over the names, shapes, types and bytes of all datasets."""
+    digest = hashlib.sha256()
+    for name, node in sorted(walk(root)):
+        if isinstance(node, h5py.Dataset):
+            digest.update(f"{name}{node.shape}{node.dtype.str}".encode())
+            for block in blocks(node):
+                digest.update(np.ascontiguousarray(block).tobytes())
+    return digest.hexdigest()
+
+
+def blocks(node: Dataset, target_bytes: int = 2**24) -> Iterator[np.ndarray]:
+    """The dataset in pieces along its first axis, so that a large one need not fit into memory."""
+    if node.ndim == 0 or node.size == 0:
+        yield np.asarray(node[()])
+        return
+    step = max(1, target_bytes // max(1, node.size // node.shape[0] * node.dtype.itemsize))
+    for start in range(0, node.shape[0], step):
+        yield node[start : start + step]
+
+
+def walk(root: Group) -> Iterator[tuple[str, Group | Dataset]]:
+    """All objects below `root` by path; every link on the way must be a hard link."""
+    count = 0
+    stack: list[tuple[str, Group]] = [("", root)]
+    while stack:
+        path, group = stack.pop()
+        for name in group:
+            count += 1
+            if count > MAX_OBJECTS:
+                raise refused(root, path, f"holds more than {MAX_OBJECTS} objects")
+            full = f"{path}/{name}"
+            if group.id.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:
+                raise refused(root, full, "is a soft or external link")
+            if full.count("/") > 20:
+                raise refused(root, full, "is nested too deeply")
+            node = group[name]
+            yield full, node
+            if isinstance(node, h5py.Group):
+                stack.append((full, node))
+
+
+def refused(root: Group, where: str, what: str) -> InputError:
+    name = Path(str(root.file.filename)).name
+    return InputError(Diagnostic("file.unsafe", name, f"{where} {what}", "such files are not read"))
+
+
+def read_tree(group: Group) -> dict[str, Any]:
+    """All datasets below a group as nested dictionaries of arrays (texts decoded)."""
+    tree: dict[str, Any] = {}
+    for name in group:
+        node = group[name]
+        if isinstance(node, h5py.Group):
+            tree[name] = read_tree(node)
+        else:
+            value = node[()]
+            is_text = node.dtype.kind == "S"
+            tree[name] = (texts(value) if node.ndim else text(value)) if is_text else value
+    return tree
+
+
+def write_tree(group: Group, tree: Mapping[str, Any]) -> None:
+    """Write nested dictionaries of arrays, numbers and texts."""
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            write_tree(group.create_group(str(name)), value)
+        else:
+            dataset(group, str(name), value)

@@ -1,0 +1,95 @@
+"""Opening a file of ours after checking that it is one, whole, and safe to read."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import h5py
+from h5py import Dataset, Group
+
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.hdf5.content import content_hash, refused, text, walk
+
+MAX_DATASET_BYTES = 64 * 2**30
+ALLOWED_FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
+
+
+def _check_dataset(root: Group, path: str, node: Dataset) -> None:
+    plist = node.id.get_create_plist()
+    if plist.get_external_count() or plist.get_layout() == h5py.h5d.VIRTUAL:
+        raise refused(root, path, "stores its data elsewhere")
+    filters = {plist.get_filter(k)[0] for k in range(plist.get_nfilters())}
+    if filters - ALLOWED_FILTERS:
+        raise refused(root, path, f"needs the unknown filter {min(filters - ALLOWED_FILTERS)}")
+    if (
+        node.dtype.kind not in "fiubSc"
+        or h5py.check_string_dtype(node.dtype) is not None
+        and node.dtype.kind != "S"
+    ):
+        raise refused(root, path, f"has the type {node.dtype}")
+    if node.size and node.size * node.dtype.itemsize > MAX_DATASET_BYTES:
+        raise refused(root, path, f"claims {node.size * node.dtype.itemsize / 2**30:.0f} GiB")
+
+
+def _unreadable(path: Path, said: str, formats: Sequence[str]) -> InputError:
+    """Why a file does not open; of one that was cut off, how much is there."""
+    sizes = re.search(r"truncated file: eof = (\d+),.* stored_eof = (\d+)", said)
+    if sizes is not None:
+        what = f"is cut off: {sizes[1]} of {sizes[2]} bytes are there"
+        return InputError(Diagnostic("file.format", path.name, what, "copy it or make it again"))
+    what = "is a folder" if path.is_dir() else f"is not a readable HDF5 file ({said})"
+    if "signature not found" in said:
+        what = "is not an HDF5 file"
+    return InputError(Diagnostic("file.format", path.name, what, f"expected {' or '.join(formats)}"))
+
+
+@contextlib.contextmanager
+def open_checked(
+    path: str | Path, *, format: str | Sequence[str], max_version: int, verify: bool = True
+) -> Iterator[h5py.File]:
+    """Open a file of ours for reading, after checking that it is one, whole, and safe to read."""
+    path = Path(path)
+    formats = [format] if isinstance(format, str) else list(format)
+    try:
+        file = h5py.File(path, "r", locking="best-effort")
+    except FileNotFoundError:
+        raise InputError(Diagnostic("file.missing", str(path), "there is no such file")) from None
+    except OSError as error:
+        raise _unreadable(path, str(error).splitlines()[0], formats) from None
+    with file:
+        try:
+            _check_file(file, path, formats, max_version, verify)
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            what = f"is damaged: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+            raise InputError(Diagnostic("file.damaged", path.name, what, "write it again")) from None
+        yield file
+
+
+def _check_file(file: h5py.File, path: Path, formats: list[str], max_version: int, verify: bool) -> None:
+    found = text(file.attrs["format"]) if "format" in file.attrs else "no format attribute"
+    if found not in formats:
+        raise InputError(
+            Diagnostic("file.format", path.name, f'is "{found}"', f"expected {' or '.join(formats)}")
+        )
+    version = int(file.attrs["format_version"])
+    if version > max_version:
+        what = f"has format_version {version}, this flexmbs reads up to {max_version}"
+        raise InputError(Diagnostic("file.version", path.name, what, "use a newer flexmbs"))
+    for name, node in walk(file):
+        if isinstance(node, h5py.Dataset):
+            _check_dataset(file, name, node)
+    if verify and text(file.attrs["content_sha256"]) != content_hash(file):
+        what = "is damaged: its content does not match its checksum"
+        raise InputError(Diagnostic("file.damaged", path.name, what, "write it again"))
+
+
+def file_format(path: str | Path) -> str:
+    """The `format` attribute of an HDF5 file, or "" when the file is none of ours."""
+    try:
+        with h5py.File(path, "r", locking="best-effort") as file:
+            return text(file.attrs["format"]) if "format" in file.attrs else ""
+    except OSError:
+        return ""
