@@ -2,38 +2,32 @@
 
 Needs the peers: `pip install exudyn ngsolve pin gmsh`, matplotlib, and CHOLMOD (`apt-get install
 libsuitesparse-dev libopenblas0-pthread`, `pip install scikit-sparse==0.4.16`). Groups: stage1, dynamics,
-scaling, and only by name large (half an hour, 12 GB). What a group measured is kept in
-results/benchmarks.json, so that one group can be repeated alone.
+scaling, and only by name large-modes and large-reduction (a quarter of an hour, 11 GB). What a group
+measured is kept in results/benchmarks.json, so that one group can be repeated alone.
 """
 
 import json
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
 from typing import Any
 
 from tests.benchmarks import large, motion, scaling, stage1
-from tests.benchmarks.runner import ROOT
+from tests.benchmarks.runner import ROOT, versions
 
 STORE = ROOT / "results" / "benchmarks.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
-GROUPS = {"stage1": stage1.rows, "large": large.rows, "dynamics": motion.rows, "scaling": scaling.curves}
+LARGE = {
+    "large-modes": partial(large.with_conditions, large.mode_rows),
+    "large-reduction": partial(large.with_conditions, large.reduction_rows),
+}
+GROUPS = {"stage1": stage1.rows, **LARGE, "dynamics": motion.rows, "scaling": scaling.curves}
 TITLES = {
-    "stage1": "From mesh to modal data", "large": "Large meshes", "dynamics": "From case to motion",
+    "stage1": "From mesh to modal data", "large-modes": "Twenty modes of a large mesh",
+    "large-reduction": "Complete reduction of a large mesh", "dynamics": "From case to motion",
     "scaling": "Time over size",
 }  # fmt: skip
-BY_NAME_ONLY = {"large"}
 PROGRAMS = ["numpy", "scipy", "numba", "pymetis", "ngsolve", "exudyn", "pin", "scikit-sparse"]
-
-
-def versions() -> str:
-    found = []
-    for name in PROGRAMS:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"{name} not installed")
-    return ", ".join(found)
 
 
 def table(rows: list[dict[str, str]]) -> list[str]:
@@ -56,7 +50,7 @@ def text_of(group: str, measured: Any) -> list[str]:
     """Lines of a section as they were measured."""
     if group == "scaling":
         return scaling.lines(measured)
-    if group == "large":
+    if group in LARGE:
         return [measured["conditions"], "", *table(measured["rows"])]
     return table(measured)
 
@@ -71,7 +65,7 @@ def page(store: dict[str, Any]) -> str:
         "Targets are ratios to the peer, or times and memory of flexmbs alone where they have a unit; a note",
         "says by how much and why one is missed.",
         "",
-        f"Python {platform.python_version()}, {versions()}.",
+        f"Python {platform.python_version()}, {versions(PROGRAMS)}.",
     ]
     for group in GROUPS:
         heading = f"## {TITLES[group]}"
@@ -84,7 +78,7 @@ def page(store: dict[str, Any]) -> str:
 
 def main() -> None:
     store = json.loads(STORE.read_text()) if STORE.exists() else {}
-    for group in sys.argv[1:] or [name for name in GROUPS if name not in BY_NAME_ONLY]:
+    for group in sys.argv[1:] or [name for name in GROUPS if name not in LARGE]:
         store[group] = GROUPS[group]()
         STORE.write_text(json.dumps(store, indent=1))
     if "scaling" in store:

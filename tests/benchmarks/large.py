@@ -1,43 +1,34 @@
-"""Stage 1 on large meshes, minutes and gigabytes each: only by name, `python -m tests.benchmarks large`."""
+"""Stage 1 on large meshes: minutes and gigabytes each, so by name only and kept with their conditions."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tests.benchmarks.runner import best_of, row, run_alone
+from tests.benchmarks.runner import best_of, row, run_alone, versions
 from tests.benchmarks.stage1 import MEMORY_CAUSE
+
+Measured = dict[str, Any]
 
 SHAPES = "stress modes of all shapes are part of ours"
 PATIENCE = 3600.0  # seconds by the wall, beside other work
 PROGRAMS = ("numpy", "scipy", "numba", "pymetis", "ngsolve", "exudyn", "scikit-sparse")
 
 
-def rows() -> dict[str, Any]:
+def with_conditions(measure: Callable[[], list[dict[str, str]]]) -> Measured:
     """Lines with their conditions: they are measured seldom, so the page says when and by which versions."""
     load = os.getloadavg()[1]
-    table = [*mode_rows(), *reduction_rows()]
+    table = measure()
     conditions = (
-        f"Measured together on {date.today().isoformat()}, once each, by {versions()}; "
+        f"Measured together on {date.today().isoformat()}, once each, by {versions(PROGRAMS)}; "
         f"load of the {os.cpu_count()} processors {load:.1f} before and {os.getloadavg()[1]:.1f} after."
     )
     return {"rows": table, "conditions": conditions}
 
 
-def versions() -> str:
-    """Programs of the measurements that are there."""
-    found = []
-    for name in PROGRAMS:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"{name} not installed")
-    return ", ".join(found)
-
-
-def mode_rows(dof: int = 940_000) -> list[dict[str, str]]:
+def mode_rows(dof: int = 1_000_000) -> list[dict[str, str]]:
     """Twenty fixed-interface modes against CHOLMOD and ARPACK."""
     run_alone("mesh_of_rod", dof)
     best = best_of(1, {"ours": ("modes_flexmbs", dof), "peer": ("modes_cholmod", dof)}, PATIENCE)

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,17 @@ class Clock:
 
     def __exit__(self, *unused: object) -> None:
         self.seconds = time.process_time() - self.started
+
+
+def versions(programs: Iterable[str]) -> str:
+    """Programs with their versions, absent ones by name."""
+    found = []
+    for name in programs:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"{name} not installed")
+    return ", ".join(found)
 
 
 def peak_memory_gb() -> float:

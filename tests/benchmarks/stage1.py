@@ -9,7 +9,7 @@ import numpy as np
 from tests.benchmarks.conrod import DENSITY, POISSON, YOUNG, conrod
 from tests.benchmarks.runner import Clock, best_of, measurement, row, shown
 
-MEMORY_CAUSE = "block Lanczos keeps all its vectors and their images by M, ARPACK 40 vectors"
+MEMORY_CAUSE = "block Lanczos keeps all its vectors, some hundred, and ARPACK 41"
 
 
 def rod_mesh(rod: dict[str, np.ndarray], bulge: float = 0.0) -> Any:
