@@ -63,7 +63,38 @@ def _inner_shapes(owner: Any) -> dict[str, tuple[int, ...]]:
     return {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
 
 
+#: types by the tuple, and the dtypes, dimensions and types of its items
+_KNOWN: dict[Any, HandleType] = {}
+
+
+def _signature(value: Any) -> tuple[Any, ...]:
+    """What the type of a tuple follows from; checks that arrays are as kernels take them."""
+    owner: Any = type(value)
+    found, shapes = [owner], _inner_shapes(owner)
+    for name, item in zip(value._fields, value, strict=True):
+        if isinstance(item, Handle):
+            item = item.value
+        if isinstance(item, np.ndarray):
+            inner = shapes.get(name, ())
+            if not item.flags.c_contiguous:
+                raise TypeError(f"{name}: arrays of kernels are contiguous")
+            if inner and item.shape[1:] != inner:
+                raise TypeError(f"{name}: an array of {item.shape}, not (n, {str(inner)[1:]}")
+            found.append((item.dtype, item.ndim))
+        else:
+            found.append(_signature(item) if isinstance(item, tuple) else isinstance(item, float))
+    return tuple(found)
+
+
 def _handle_type(value: Any) -> HandleType:
+    """Type of a tuple; made once for all tuples alike, as numba takes milliseconds for it."""
+    key = _signature(value)
+    if key not in _KNOWN:
+        _KNOWN[key] = _new_type(value)
+    return _KNOWN[key]
+
+
+def _new_type(value: Any) -> HandleType:
     fields = []
     kind: Any
     owner: Any = type(value)
@@ -73,10 +104,6 @@ def _handle_type(value: Any) -> HandleType:
         if isinstance(item, Handle):
             item = item.value
         if isinstance(item, np.ndarray):
-            if not item.flags.c_contiguous:
-                raise TypeError(f"{name}: arrays of kernels are contiguous")
-            if inner and item.shape[1:] != inner:
-                raise TypeError(f"{name}: an array of {item.shape}, not (n, {str(inner)[1:]}")
             kind = numba.types.Array(numba.from_dtype(item.dtype), item.ndim, "C")
         elif isinstance(item, tuple):
             kind = _handle_type(item)
@@ -92,7 +119,8 @@ def _pack(value: Any, words: list[int]) -> None:
         if isinstance(item, Handle):
             item = item.value
         if isinstance(item, np.ndarray):
-            words += [0, 0, item.size, item.itemsize, item.ctypes.data, *item.shape, *item.strides]
+            place = item.__array_interface__["data"][0]
+            words += [0, 0, item.size, item.itemsize, place, *item.shape, *item.strides]
         elif isinstance(item, tuple):
             _pack(item, words)
         elif isinstance(item, float):

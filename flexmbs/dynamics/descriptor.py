@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.contradiction import CONTRADICTION, contradiction
 from flexmbs.dynamics.dependent_matrices import Coordinates, Matrices, rate_matrices
 from flexmbs.dynamics.dependent_planar import PlanarCoordinates, PlanarMatrices
 from flexmbs.dynamics.dependent_rows import Found, Relations, RowSums
 from flexmbs.dynamics.descriptor_forces import JointForces
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
-from flexmbs.dynamics.initial import row_names
 from flexmbs.dynamics.saddle import ACCURATE, FEW, SOFT, Blocks, Saddle
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: what may be left of the constraints on acceleration level, over the size of their terms
-CONTRADICTION = 1e-6
 #: what may be left by factors of a state nearby
 SETTLED = 1e-13
 #: what may be wrong in a correction, which is followed by the next
@@ -275,11 +273,3 @@ class Descriptor:
     def _normalise(self, state: State) -> None:
         e = state.pos[self.at.e_of]
         state.pos[self.at.e_of] = e / np.linalg.norm(e, axis=1, keepdims=True)
-
-
-def contradiction(system: System, t: float, row: int, missed: float) -> SolverError:
-    """Constraints that no acceleration fulfils, with the row that is missed most."""
-    name = row_names(system)[row]
-    what = f"the constraints contradict each other: they miss by {missed:.2e} m/s^2 or rad/s^2 at {name}"
-    remedy = "look for drives that ask for different motions, or a position where the mechanism locks"
-    return SolverError(Diagnostic("solver.contradiction", f"t = {t:.6g} s", what, remedy))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.dynamics.contradiction import check_rows
 from flexmbs.dynamics.descriptor import Descriptor
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.guess import initial_aux
@@ -123,6 +124,8 @@ class Mechanism(System):
             acc = observe(Minimal(evaluator, state), state)
         else:
             acc = evaluator.observe(state)
+        forces, mass = np.abs(evaluator.ws.row_force).max(initial=0.0), self.tables.mass_scale[0]
+        check_rows(self, evaluator.ws, state, acc, float(forces / mass) if mass > 0.0 else 0.0)
         return motion_of(evaluator, state, acc)
 
     def _of_body(self, state: State, body: str) -> tuple[Any, dict[str, Any], int]:

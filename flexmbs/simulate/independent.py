@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.descriptor import CONTRADICTION, contradiction
+from flexmbs.dynamics.contradiction import check_rows
 from flexmbs.dynamics.evaluate import position_rates
 from flexmbs.dynamics.minimal import Minimal
 from flexmbs.dynamics.minimal_forces import accelerations, observe
@@ -84,19 +84,12 @@ class MinimalRun(FormulationRun):
             return self.observe(state)  # work and friction take reactions
         acc = accelerations(self.minimal, state)
         self.evaluator.tree_forces(state, acc.copy())
-        self._check(state, acc)
+        check_rows(self.system, self.evaluator.ws, state, acc)
         return acc
-
-    def _check(self, state: State, acc: Floats) -> None:
-        """Rows that the choice of coordinates leaves out must be met, too. Needs kinematics with acc."""
-        left, speed = np.abs(self.evaluator.ws.g_ddot[self.rows]), np.abs(state.vel).max(initial=0.0)
-        scale = max(float(np.abs(acc).max(initial=0.0)), float(speed) ** 2, 1e-300)
-        if not left.max(initial=0.0) <= CONTRADICTION * scale:
-            raise contradiction(self.system, state.t, int(self.rows[np.argmax(left)]), float(left.max()))
 
     def observe(self, state: State) -> Floats:
         acc = observe(self.minimal, state)
-        self._check(state, acc)
+        check_rows(self.system, self.evaluator.ws, state, acc)
         return acc
 
     def close(self, state: State, tolerance: float) -> tuple[float, float, int]:

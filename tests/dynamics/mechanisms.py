@@ -9,8 +9,13 @@ import numpy as np
 from scipy.linalg import eigh
 
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.mechanism import build
+from flexmbs.errors import InputError
+from flexmbs.expressions import parse
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
 from flexmbs.model.bodies import GROUND, FlexibleBody, Frame, Particle, RigidBody
+from flexmbs.model.couplings import COUPLINGS
+from flexmbs.model.couplings.turns import turns
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
 from flexmbs.spatial import exp_so3
@@ -219,6 +224,63 @@ def random_mechanism(
 
 def _keys(kind):
     return {"lead": 0.7} if kind == "helical" else {"length": 0.8} if kind == "distance" else {}
+
+
+def couple(rng, model, count):
+    """Couple joint coordinates by laws of random kinds that the start fulfils."""
+    tree = build(model)
+    evaluator = tree.evaluator()
+    evaluator.kinematics(tree.initial_state())
+    places = {(c.joint, c.name): evaluator.ws.coord_x[c.number] for c in tree.coordinates}
+    for k in range(count):
+        law = None
+        for _ in range(10):  # not every kind finds its joints, as gears find no chain of turns
+            law = law or drawn_law(rng, model, places, str(rng.choice(COUPLINGS.names())))
+        if law is not None:
+            model.add(COUPLINGS[law[0]](name=f"law{k}", **law[1]))
+
+
+def drawn_law(rng, model, places, kind):
+    """Kind and keys of a random coupling; None where the mechanism has no joints for it."""
+    if kind in ("gear", "bevel_gear", "worm_gear"):
+        return gear_law(rng, model, kind)
+    free = list(places)
+    if kind in ("rack_pinion", "screw"):
+        turns = [item for item in free if item[1] in ("angle", "angle1", "angle2")]
+        travels = [item for item in free if item not in turns]
+        if not turns or not travels:
+            return None
+        turn, travel = (".".join(items[int(rng.integers(len(items)))]) for items in (turns, travels))
+        size = float(rng.uniform(0.1, 0.5))
+        keys = {"pinion": turn, "rack": travel, "radius": size}
+        return kind, keys if kind == "rack_pinion" else {"nut": turn, "slide": travel, "lead": 6.0 * size}
+    if len(free) < 2:
+        return None
+    picked = [free[int(n)] for n in rng.choice(len(free), size=min(len(free), 3), replace=False)]
+    names, values = [".".join(item) for item in picked], [float(places[item]) for item in picked]
+    c = (rng.uniform(0.3, 1.5, size=3) * rng.choice([-1, 1], size=3)).tolist()
+    if kind == "linear":
+        return kind, {"terms": dict(zip(names, c[: len(names)], strict=True))}
+    (a, b), (x, y) = names[:2], values[:2]
+    if kind == "cam":
+        start = float(x - c[0] * np.sin(y) - 0.3 * y**2)
+        return kind, {"follower": a, "cam": b, "lift": parse(f"={start!r} + {c[0]!r}*sin(x) + 0.3*x**2")}
+    zero = float(x + c[0] * np.sin(y) + 0.2 * x * y)
+    return kind, {"zero": parse(f"={a} + {c[0]!r}*sin({b}) + 0.2*{a}*{b} - ({zero!r})*cos(t)")}
+
+
+def gear_law(rng, model, kind):
+    """Two wheels and a carrier from which turns lead to both; None where they are not found."""
+    bodies = [GROUND, *model.bodies]
+    for _ in range(30):
+        A, B, carrier = (str(name) for name in rng.choice(bodies, size=3, replace=len(bodies) < 3))
+        try:
+            if all(turns(model, "gear", wheel, carrier) for wheel in (A, B)) and A != B:
+                teeth = tuple(float(n) for n in rng.integers(10, 40, size=2))
+                return kind, {"wheels": (A, B), "carrier": carrier, "teeth": teeth}
+        except InputError:
+            continue
+    return None
 
 
 def moving_state(system, seed):

@@ -6,13 +6,14 @@ import pytest
 from flexmbs.dynamics.descriptor import Descriptor
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.minimal import Minimal
+from flexmbs.errors import SolverError
 from flexmbs.expressions import parse
 from flexmbs.model.bodies import GROUND, Frame, Particle, RigidBody
 from flexmbs.model.couplings import COUPLINGS
 from flexmbs.model.forces.joint_force import JointForce
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
-from tests.dynamics.mechanisms import add_body, moving_state, place_marker, random_mechanism, rotation
+from tests.dynamics.mechanisms import add_body, couple, moving_state, place_marker, random_mechanism, rotation
 from tests.dynamics.test_descriptor import assert_same
 
 FORMULATIONS = ("recursive", "minimal", "descriptor")
@@ -25,8 +26,8 @@ def motions(model, state_of=None):
     """Motions of a model at one state by all formulations."""
     tree = build(model)
     state = tree.initial_state() if state_of is None else state_of(tree)
-    found = []
-    for name in FORMULATIONS:
+    found = [tree.forward_dynamics(state)]
+    for name in FORMULATIONS[1:]:
         system = build(model, formulation=name)
         found.append(system.forward_dynamics(system.state_like(tree, state)))
     return found
@@ -47,6 +48,22 @@ def shortest_row(system, state):
     kept = evaluator.ws.redundant == 0
     length = np.linalg.norm(evaluator.jacobian(state), axis=1)
     return length.max() / length[kept].min() if kept.any() else 1.0
+
+
+def locked(system, state):
+    """Whether a law in time asks for a motion that the other rows forbid, which all formulations must say."""
+    if not any(isinstance(part, COUPLINGS["expression"]) for part in system.model.couplings.values()):
+        return False
+    evaluator = system.evaluator()
+    G, gamma = evaluator.jacobian(state.copy()), evaluator.ws.g_ddot
+    evaluator.kinematics(state.copy(), np.zeros(system.n_vel))
+    if np.abs(G @ np.linalg.lstsq(G, gamma, rcond=1e-9)[0] - gamma).max() < 1e-9:
+        return False
+    for name in FORMULATIONS:
+        other = build(system.model, formulation=name)
+        with pytest.raises(SolverError, match="the constraints contradict each other"):
+            other.forward_dynamics(other.state_like(system, state))
+    return True
 
 
 def with_twins(seed):
@@ -109,9 +126,10 @@ def drawn(seed):
             model = planar_linkage(k)
         else:
             model = random_mechanism(k, n_bodies=3 + seed % 4, n_loops=seed % 4, flexible=0.4 * (seed % 2))
+        couple(np.random.default_rng(k + 2), model, seed // 5 % 3)
         tree = build(model)
         state = moving_state(tree, k + 1)[1]
-        if condition(tree, state) < WORST and shortest_row(tree, state) < SHORT:
+        if condition(tree, state) < WORST and shortest_row(tree, state) < SHORT and not locked(tree, state):
             return model, state, again
     raise AssertionError(f"no mechanism from seed {seed}")
 
@@ -135,19 +153,41 @@ def test_500_random_mechanisms_move_alike_in_all_formulations():
     assert sum(again) <= 25, "bad draws are few"
 
 
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_law_in_time_that_a_locked_joint_cannot_follow_is_an_error(formulation):
+    """A door on two hinges that do not share an axis: nothing moves, and a relation asks it to."""
+    model = door()
+    model.add(COUPLINGS["linear"](name="law", terms={"low": 1.0, "high": -1.0}))  # redundant, and met
+    assert all(np.abs(m.bodies["door"].acceleration).max() < 1e-9 for m in motions(model))
+    model.joints["high"].axis = [0.0, 1.0, 1.0]
+    model.add(COUPLINGS["expression"](name="time", zero=parse("=low - 0.3*t**2")))
+    system = build(model, formulation=formulation)
+    with pytest.raises(SolverError, match="the constraints contradict each other"):
+        system.forward_dynamics(system.initial_state())
+
+
 def test_draws_hold_every_joint_type_loops_flexible_and_redundant_ones():
-    """Every type as a cut, every type with coordinates in the tree as well."""
+    """Every type as a cut, every type with coordinates in the tree; every coupling of both."""
     tree, cut, loops, flexible, redundant = set(), set(), 0, 0, 0
-    for seed in range(100):
+    coupled, kinds = {"tree": set(), "cut": set()}, {COUPLINGS[name]: name for name in COUPLINGS}
+    for seed in range(200):
         model, _, _ = drawn(seed)
         system = build(model)
         for name, joint in model.joints.items():
             (tree if system.joints[name].body else cut).add(joint.type_name)
+        for group in system.groups:
+            if group.kind == "coupling":
+                row, kind = group.rows[0], kinds[type(model.couplings[group.name])]
+                in_cuts = [bool(row.entries), *(place.entry is not None for place in row.of)]
+                in_tree = [bool(row.coordinates), *(place.entry is None for place in row.of)]
+                coupled["cut"] |= {kind} if any(in_cuts) else set()
+                coupled["tree"] |= {kind} if any(in_tree) else set()
         loops += system.topology.n_loops > 0
         flexible += any(not isinstance(body, RigidBody) for body in model.bodies.values())
         redundant += seed % 5 > 2
     assert cut == set(JOINTS)
     assert tree == {name for name in JOINTS if JOINTS[name].motion is not None}
+    assert coupled["tree"] == coupled["cut"] == set(COUPLINGS)
     assert min(loops, flexible, redundant) >= 10
 
 
