@@ -638,3 +638,28 @@ def test_radau_ends_on_a_state_that_is_not_finite_with_an_error(tmp_path):
     }
     with pytest.raises(SolverError, match="no rates there"):
         run(data, tmp_path / "a.h5")
+
+
+JUMPS = {"where(t<0.35,0,1)": 0.35, "mod(10*t,1)": 0.1, "floor(2*t)": 0.5, "where(t>0,1,0)": 0.0}
+EVEN = ["where(t<0.35,t,0.35)", "abs(t-0.5)", "1000*max(t-1/3,0)", "mod(t,0.5)*mod(-t,0.5)", "sin(t)"]
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "descriptor"])
+@pytest.mark.parametrize("law", JUMPS)
+def test_a_prescribed_position_that_jumps_is_refused(tmp_path, formulation, law):
+    data = pendulum({"formulation": formulation}, drives={"motor": {"joint": "pin", "position": f"={law}"}})
+    with pytest.raises(FlexmbsError, match=rf"drives.motor.*{law[:3]}.*t = {JUMPS[law]:.2g}"):
+        run(data, tmp_path / "a.h5")
+    assert not (tmp_path / "a.h5").exists()
+
+
+def test_laws_that_only_bend_run(tmp_path):
+    for k, law in enumerate(EVEN):
+        data = pendulum({"t_end": 0.6}, drives={"motor": {"joint": "pin", "position": f"={law}"}})
+        assert run(data, tmp_path / f"{k}.h5").result.status == "complete"
+
+
+def test_output_times_behind_the_end_are_named(tmp_path):
+    data = pendulum({"t_end": 0.2}, output={"every": 0.1, "times": [0.05, 0.5]})
+    done = run(data, tmp_path / "a.h5")
+    assert any("output.times: 0.5 s" in text for text in done.summary.warnings)

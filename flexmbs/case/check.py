@@ -17,6 +17,7 @@ from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.state import State
 from flexmbs.simulate.analyses import bends
+from flexmbs.simulate.jumps import check_jumps
 
 
 @dataclass
@@ -116,6 +117,8 @@ def check(case: Case, progress: Progress | None = None) -> Check:
         chosen = choose_branch(system, state.copy(), analysis.type)
         if chosen is not None:
             problems.warn("model.change_point", "model", chosen.what)
+    if analysis is not None and analysis.t_end:
+        check_jumps(system, state.t, analysis.t_end)
     if analysis is not None and analysis.type == "dynamics":
         system.forward_dynamics(state)  # a motion that cannot start is an error, by name
     _warn_redundancy(counts, case, len(system.model.drives), problems)

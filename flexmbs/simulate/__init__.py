@@ -23,6 +23,7 @@ from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
 from flexmbs.simulate.independent import MinimalRun, check_offered
 from flexmbs.simulate.items import LEFT_OUT, counts_of, indeterminate, topology_items
+from flexmbs.simulate.jumps import check_jumps
 from flexmbs.simulate.kinematic import KinematicRun
 from flexmbs.simulate.linear import linear_items
 from flexmbs.simulate.run import Progress, Recorder, record
@@ -114,6 +115,7 @@ def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tu
     check_contacts(system, settings)
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
     settings = replace(settings, t_end=t_end)
+    check_jumps(system, state.t, t_end)
     counts = counts_of(system, state, bends=bends(system, settings))
     if counts is None:
         say(LEFT_OUT)
@@ -205,5 +207,8 @@ def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings) -> S
         warnings.append(
             f"{statistics['chattering']} switching functions chatter; their zeros were located no more"
         )
+    outside = [t for t in settings.times if t > settings.t_end]
+    if outside and settings.type not in SINGLE:
+        warnings.append(f"output.times: {outside[0]:g} s lies behind the end, t_end = {settings.t_end:g} s")
     reason = choice.reason if settings.type == "dynamics" else f"{settings.type}: {choice.reason}"
     return Summary(choice.method, reason, statistics, watch.balance, watch.energy, warnings)
