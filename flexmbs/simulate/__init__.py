@@ -124,8 +124,17 @@ def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tu
     if counts is not None and counts.redundant:
         choose_branch(system, state, settings.type)
     if settings.type not in SINGLE and not is_followed(system, settings):
-        system.forward_dynamics(state)  # what cannot start says why, by name
+        _try_start(system, state, settings)
     return settings, state, counts
+
+
+def _try_start(system: Any, state: Any, settings: RunSettings) -> None:
+    """What cannot start says why, by name; a run keeps its start where constraints part from there on."""
+    try:
+        system.forward_dynamics(state)
+    except SolverError as error:
+        if error.diagnostics[0].code != "solver.contradiction" or settings.t_end <= state.t:
+            raise
 
 
 def _motion(

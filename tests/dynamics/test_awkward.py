@@ -302,6 +302,15 @@ def test_lock_ups_name_time_joint_and_keep_what_was_computed(name, tmp_path):
     assert np.abs(kept["solver/constraint_position"]).max() < 1e-6  # where a run is given up
 
 
+def test_one_instant_of_drives_that_part_is_an_error(tmp_path):
+    data = driven(parallelogram(), a="=1 + t", d="=1 + t + 0.1*t**2")
+    data["analysis"] = {"type": "dynamics", "t_end": 0}
+    with pytest.raises(
+        SolverError, match="the constraints contradict each other: they miss by .* at joints.c"
+    ):
+        fm.run(Case.from_dict(data), tmp_path / "r.h5")
+
+
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-9])
 @pytest.mark.parametrize("name", ["slider pulled beyond reach", "rocker turned beyond its dead point"])
 def test_the_implicit_method_names_the_joints_of_a_lock_up(name, rtol, tmp_path):
