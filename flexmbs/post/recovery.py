@@ -90,21 +90,8 @@ def recover(
     """
     record.require_body(body)
     notes: list[str] = []
-    data = body_modal(record, body, modal or {}, notes)
-    if data is None:
-        raise InputError(
-            Diagnostic("stress.no_modal", record.path.name, notes[0], "give it: --modal BODY=FILE")
-        )
-    if data.stress is None or not data.stress.size:
-        what = f'the modal data of "{body}" hold no stress modes'
-        raise InputError(Diagnostic("stress.no_modes", data.source, what, "reduce again with --stress nodes"))
-    low, high = -np.inf if start is None else start, np.inf if end is None else end
-    inside = (record.time >= low) & (record.time <= high)
-    if not inside.any():
-        what = f"no sample between {low:g} s and {high:g} s"
-        raise InputError(
-            Diagnostic("stress.range", record.path.name, what, f"it ends at {record.time[-1]:g} s")
-        )
+    data = _with_stress(record, body, modal or {}, notes)
+    inside = _samples(record, start, end)
     at, own, places, number = points_of(data, notes)
     q, stress = _terms(record, body, data, own, modal or {}, inside, notes)
     found = envelope(q, stress, progress)
@@ -125,6 +112,28 @@ def recover(
         data.nf,
         notes,
     )
+
+
+def _with_stress(record: Record, body: str, given: Mapping[str, str | Path], notes: list[str]) -> ModalData:
+    """Modal data of a body, which must be there and hold stress modes."""
+    data = body_modal(record, body, given, notes)
+    if data is None:
+        remedy = "give it: --modal BODY=FILE"
+        raise InputError(Diagnostic("stress.no_modal", record.path.name, notes[0], remedy))
+    if data.stress is None or not data.stress.size:
+        what = f'the modal data of "{body}" hold no stress modes'
+        raise InputError(Diagnostic("stress.no_modes", data.source, what, "reduce again with --stress nodes"))
+    return data
+
+
+def _samples(record: Record, start: float | None, end: float | None) -> Any:
+    """Which samples lie between two times; none is an error."""
+    low, high = -np.inf if start is None else start, np.inf if end is None else end
+    inside = (record.time >= low) & (record.time <= high)
+    if not inside.any():
+        what, remedy = f"no sample between {low:g} s and {high:g} s", f"it ends at {record.time[-1]:g} s"
+        raise InputError(Diagnostic("stress.range", record.path.name, what, remedy))
+    return inside
 
 
 def _terms(

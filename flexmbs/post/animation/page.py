@@ -98,31 +98,15 @@ def animation_page(
     thin = scene.thinned(MAX_SAMPLES)
     pick = np.searchsorted(scene.time, thin.time)
     arrays = Arrays()
-    outermost = thin.outermost()
-    low, high = outermost.min(axis=0), outermost.max(axis=0)
     radius = thin.radius()
     tree = {
         "title": thin.title,
         "time": arrays.put(thin.time, "float64"),
         "up": thin.up.tolist(),
-        "bounds": {
-            "low": low,
-            "high": high,
-            "centre": 0.5 * (low + high),
-            "radius": radius,
-            "outermost": outermost,
-        },
+        "bounds": _bounds(thin.outermost(), radius),
         "bodies": [_body(body, arrays) for body in thin.bodies],
         "joints": [_joint(joint, arrays) for joint in thin.joints],
-        "channels": [
-            {
-                "name": c.name,
-                "unit": c.unit,
-                "owner": c.owner,
-                "values": arrays.put(np.asarray(c.values)[pick]),
-            }
-            for c in curves
-        ],
+        "channels": [_channel(curve, pick, arrays) for curve in curves],
         "shown": list(shown),
         "start": {
             "scale": view.scale,
@@ -138,6 +122,17 @@ def animation_page(
         **_largest(thin, radius, swinging=scene.at_rest or bool(system_modes)),
     }
     return assemble(scene.title, tree, arrays)
+
+
+def _bounds(outermost: Any, radius: float) -> dict[str, Any]:
+    """The box of all that moves, for the camera."""
+    low, high = outermost.min(axis=0), outermost.max(axis=0)
+    return {"low": low, "high": high, "centre": 0.5 * (low + high), "radius": radius, "outermost": outermost}
+
+
+def _channel(curve: Curve, pick: Any, arrays: Arrays) -> dict[str, Any]:
+    values = arrays.put(np.asarray(curve.values)[pick])
+    return {"name": curve.name, "unit": curve.unit, "owner": curve.owner, "values": values}
 
 
 def _largest(scene: Scene, radius: float, swinging: bool) -> dict[str, float]:

@@ -34,15 +34,7 @@ def export(
     inp: the loads of one body at `time` on its mesh.
     """
     output = Path(output)
-    kind = output.suffix
-    if kind not in (*GRIDS, *TABLES, *DECKS):
-        what = f'"{kind}" is not offered'
-        choices = (
-            nearest(kind, (*GRIDS, *TABLES, *DECKS))
-            if kind
-            else "choices: " + ", ".join((*GRIDS, *TABLES, *DECKS))
-        )
-        raise UsageError(Diagnostic("export.kind", str(output), what, choices))
+    kind = _known_kind(output)
     if hdf5.file_format(result) == "flexmbs-modal":
         what = "is modal data; export takes results"
         raise InputError(
@@ -67,3 +59,12 @@ def export(
         write = write_csv if kind == ".csv" else write_parquet
         done["channels"] = write(output, record, channels)
     return done | {"bytes": output.stat().st_size}
+
+
+def _known_kind(output: Path) -> str:
+    """Ending of the output, one of those that are offered."""
+    kinds = (*GRIDS, *TABLES, *DECKS)
+    if output.suffix not in kinds:
+        what = f'"{output.suffix}" is not offered' if output.suffix else "has no ending"
+        raise UsageError(Diagnostic("export.kind", str(output), what, nearest(output.suffix or " ", kinds)))
+    return output.suffix
