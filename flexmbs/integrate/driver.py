@@ -79,6 +79,7 @@ class Chunk:
     """Samples and events of a slice: times (n,), states (n, size), info (n, 5); events (k,).
 
     `rows`: what is reported at the samples, where that does not follow from the states alone.
+    `fails`: the run ends by a failure behind them, which the next `advance` raises.
     """
 
     t: Floats
@@ -88,6 +89,7 @@ class Chunk:
     event_index: NDArray[np.int64]
     event_direction: Floats
     rows: Floats | None = None
+    fails: bool = False
 
 
 class Integrator:
@@ -200,6 +202,7 @@ class Integrator:
             self.events.t[:k].copy(),
             self.events.index[:k].copy(),
             self.events.direction[:k].copy(),
+            fails=self._failed != 0,
         )
 
     def _closure(self) -> Floats:

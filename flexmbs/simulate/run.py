@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +63,13 @@ class Recorder:
         self.chunks.clear()
         self.last_commit = time.monotonic()
 
+    def drop_last(self) -> None:
+        """Leave out the last sample that waits."""
+        last = self.chunks.pop()
+        if len(last.t) > 1:
+            rows = None if last.rows is None else last.rows[:-1]
+            self.chunks.append(replace(last, t=last.t[:-1], y=last.y[:-1], info=last.info[:-1], rows=rows))
+
     def _events(self) -> dict[str, Any]:
         found = [
             (float(t), *event_text(self.system, int(k), float(d)))
@@ -111,12 +117,15 @@ def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progre
         while not run.finished:
             target = (np.floor(run.t / every * (1.0 + 1e-12)) + 1.0) * every if np.isfinite(every) else np.inf
             try:
-                recorder.chunks.append(run.advance(target))
+                chunk = run.advance(target)
+                recorder.chunks.append(chunk)
             except SolverError as error:
                 _keep(run, recorder)
                 raise located(error, recorder.system, run) from None
             if progress is not None and settings.t_end > 0.0:
                 progress(min(run.t / settings.t_end, 1.0), f"t = {run.t:.4g} s")
+            if chunk.fails:  # what ended it is said, not what its last state lacks
+                continue
             if run.between_steps and (_due(run, recorder, target) or stop.asked):
                 recorder.commit(run)
             if stop.asked and run.between_steps and not run.finished:
@@ -134,6 +143,10 @@ def _due(run: Any, recorder: Recorder, target: float) -> bool:
 
 def _keep(run: Any, recorder: Recorder) -> None:
     """What was computed before a failure stays readable, as far as it can be evaluated."""
-    if run.between_steps and recorder.chunks:
-        with contextlib.suppress(SolverError):
-            recorder.commit(run)
+    for _ in range(2):  # the state next to the failure alone may be none
+        if not (run.between_steps and recorder.chunks):
+            return
+        try:
+            return recorder.commit(run)
+        except SolverError:
+            recorder.drop_last()

@@ -311,9 +311,12 @@ def test_one_instant_of_drives_that_part_is_an_error(tmp_path):
         fm.run(Case.from_dict(data), tmp_path / "r.h5")
 
 
+@pytest.mark.parametrize("patience", [0.0, 60.0])
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-9])
 @pytest.mark.parametrize("name", ["slider pulled beyond reach", "rocker turned beyond its dead point"])
-def test_the_implicit_method_names_the_joints_of_a_lock_up(name, rtol, tmp_path):
+def test_the_implicit_method_names_the_joints_of_a_lock_up(name, rtol, patience, tmp_path, monkeypatch):
+    """Whenever the segments before the failure are written, by a wall clock; what was computed is kept."""
+    monkeypatch.setattr("flexmbs.simulate.run.COMMIT_SECONDS", patience)
     data, time, place, _ = STUCK[name]
     own = {"method": "generalized-alpha", "rtol": rtol, "atol": 1e-2 * rtol}
     with pytest.raises(SolverError) as error:
@@ -322,6 +325,9 @@ def test_the_implicit_method_names_the_joints_of_a_lock_up(name, rtol, tmp_path)
     assert float(found.where.removeprefix("t = ").removesuffix(" s")) == pytest.approx(time, abs=1e-4)
     assert place in found.what and "lock-up or change point near" in found.what
     assert "generalized-alpha" not in found.remedy
+    kept = fm.Result.load(tmp_path / "r.h5")
+    assert kept.status == "failed" and kept.time[-1] == pytest.approx(time, abs=2e-3)
+    assert np.abs(kept["solver/constraint_position"]).max() < 1e-6
 
 
 def test_more_drives_than_freedoms_are_a_warning():
