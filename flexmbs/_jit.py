@@ -25,7 +25,7 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic
 
-from flexmbs._dispatch import Apart, Linked, Stored
+from flexmbs._dispatch import CHECKED, Apart, Compiler, Linked, Stored
 from flexmbs._handles import DISABLED, Handle, handle
 
 __all__ = [
@@ -82,7 +82,8 @@ def _sources_hash(path: Path) -> str:
         if item not in seen:
             seen.add(item)
             stack.extend(_imports(item))
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version_info[:2]}".encode())
+    versions = f"{numba.__version__} {np.__version__} {sys.version_info[:2]} {'checked' * CHECKED}"
+    digest = hashlib.sha256(versions.encode())
     for item in sorted(seen):
         digest.update(item.read_bytes())
     return digest.hexdigest()[:20]
@@ -124,7 +125,7 @@ def _compile(
     numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))  # type: ignore[attr-defined]
     compiled = numba.njit(**options)(function)
     compiled.__class__ = Apart if apart else Linked
-    compiled._cache.__class__ = Stored
+    compiled._cache.__class__, compiled._compiler.__class__ = Stored, Compiler
     for signature in signatures:
         compiled.compile(signature)
     return compiled

@@ -77,6 +77,36 @@ def test_a_kernel_apart_is_found_by_callers_that_were_loaded(tmp_path):
     assert run_with(tmp_path, cache, code.format("top")) == "5.0"
 
 
+ITEM = (
+    "from flexmbs._jit import kernel\n\n\n"
+    "@kernel(lean=True)\ndef item(x, k):\n    return x[k]\n\n\n"
+    "@kernel(lean=True)\ndef last(x):\n    return x[-1]\n\n\n"
+    "@kernel\ndef counted(x, k):\n    return x[k]\n"
+)
+
+
+@pytest.mark.parametrize("k", [-1, 3])
+def test_the_checked_build_ends_where_a_subscript_is_outside(tmp_path, k):
+    """Kernels of the time loop take subscripts as they are; constants, other kernels count from the end."""
+    package, cache = package_with_jit(tmp_path), tmp_path / "cache"
+    (package / "zz_item.py").write_text(ITEM)
+    code = "import numpy as np; from flexmbs.zz_item import {}; print({}(np.arange(7.0)[2:5]{}))"
+    env = {**os.environ, "FLEXMBS_CACHE": str(cache), "PYTHONPATH": str(tmp_path)}
+
+    def run(name, arguments="", **more):
+        command = [sys.executable, "-c", code.format(name, name, arguments)]
+        return subprocess.run(command, env=env | more, cwd=tmp_path, capture_output=True, text=True)
+
+    checked = {"FLEXMBS_SUBSCRIPTS": "checked"}
+    done = run("item", f", {k}", **checked)
+    assert done.returncode != 0 and f"subscript {k} of 3" in done.stderr and "item" in done.stderr
+    assert run("item", ", 2", **checked).stdout == "4.0\n"
+    assert run("last", **checked).stdout == run("last").stdout == "4.0\n"
+    assert run("counted", ", -1", **checked).stdout == run("counted", ", -1").stdout == "4.0\n"
+    if k < 0:  # the build that is shipped looks before the slice, at its neighbour
+        assert run("item", f", {k}").stdout == "1.0\n"
+
+
 def test_a_kernel_that_only_kernels_call_has_no_entry_until_python_calls_it(tmp_path):
     package, cache = package_with_jit(tmp_path), tmp_path / "cache"
     (package / "zz_low.py").write_text(LOW)

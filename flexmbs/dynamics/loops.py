@@ -123,7 +123,8 @@ def column_up(sys, ws, j, n):
                 continue
             s = ws.e[at] + dot_six(six(ws.H, k), c)
             ws.e[at] = s
-            c = plus_six(c, -s / ws.D[k], six(ws.U, k))
+            if jp >= 0 or k > first:  # nobody takes what leaves a root
+                c = plus_six(c, -s / ws.D[k], six(ws.U, k))
         if jp >= 0:
             column_to_parent(sys, ws, i, jp, c, r, n, x, y, z)
 
