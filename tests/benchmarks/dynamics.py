@@ -28,9 +28,19 @@ def smallest(call: Any, slices: int = 40, slice_seconds: float = 0.003) -> float
 
 
 def stepper(
-    data: dict[str, Any], method: str, step: float, t_end: float, times: Any = None, **options: Any
+    data: dict[str, Any],
+    method: str,
+    step: float,
+    t_end: float,
+    times: Any = None,
+    *,
+    all_rows: bool = False,
+    **options: Any,
 ) -> tuple[Any, Any]:
-    """System and running integrator of a case given as a dictionary; output at the ends or at `times`."""
+    """System and running integrator of a case given as a dictionary; output at the ends or at `times`.
+
+    `all_rows`: also those constraint rows that follow from the others, which runs leave out (F28).
+    """
     from flexmbs.case import Case
     from flexmbs.integrate import Settings, integrator
     from flexmbs.simulate.equations import problem, state_vector
@@ -40,7 +50,8 @@ def stepper(
     settings = Settings(method=method, step=step, **options)
     start = state_vector(system, state)
     times = np.array([0.0, t_end]) if times is None else times
-    return system, integrator(problem(system), settings, 0.0, start, times, t_end)
+    kept = np.ones(system.n_rows, dtype=bool) if all_rows else None
+    return system, integrator(problem(system, kept), settings, 0.0, start, times, t_end)
 
 
 def per_step(run: Any, slices: int = 40, slice_seconds: float = 0.003) -> tuple[float, float]:
@@ -61,9 +72,9 @@ def per_step(run: Any, slices: int = 40, slice_seconds: float = 0.003) -> tuple[
     return float(best), evaluations / (after["steps"] - before["steps"])
 
 
-def per_evaluation(data: dict[str, Any], step: float) -> dict[str, float]:
+def per_evaluation(data: dict[str, Any], step: float, *, all_rows: bool = False) -> dict[str, float]:
     """Seconds per evaluation of a fixed-step Runge-Kutta run, projections included."""
-    system, run = stepper(data, "rk4", step, 1e6)
+    system, run = stepper(data, "rk4", step, 1e6, all_rows=all_rows)
     seconds, evaluations = per_step(run, slices=10 if len(system.bodies) > 1000 else 40)
     return {"seconds": seconds / evaluations, "n_bodies": len(system.model.bodies)}
 
@@ -100,6 +111,13 @@ def loops_flexmbs(n: str) -> dict[str, Any]:
     from flexmbs.case.generate import four_bars
 
     return per_evaluation(four_bars(int(n)), 1e-5)
+
+
+@measurement
+def all_rows_flexmbs(n: str) -> dict[str, Any]:
+    from flexmbs.case.generate import four_bars
+
+    return per_evaluation(four_bars(int(n)), 1e-5, all_rows=True)
 
 
 def pinocchio_loops(n: int) -> tuple[Any, Any, Any, Any, Any]:
