@@ -119,6 +119,10 @@ class Descriptor:
         self._here, self._state = self._place(state), state.copy()
         return self._here
 
+    def forget(self) -> None:
+        """Other rows hold from now on: what is known of the last state is void."""
+        self._here = self.saddle = self.blocks = None
+
     def _seen(self, state: State) -> bool:
         old = self._state
         pairs = ((old.pos, state.pos), (old.vel, state.vel), (old.aux, state.aux), (old.turns, state.turns))
@@ -128,7 +132,8 @@ class Descriptor:
         self.evaluator.kinematics(state)
         found = self.relations.at(self.ws, state.turns)
         g, g_dot, gamma, coef = self.sums.at(self.ws, state.t, found)
-        g, g_dot, gamma = self.active * g, self.active * g_dot, self.active * gamma
+        held = self.active * ~np.isin(self.sums.rows, self.evaluator.open_rows)
+        g, g_dot, gamma, coef = held * g, held * g_dot, held * gamma, held[self.sums.part] * coef
         e = state.pos[self.at.e_of]
         H = rate_matrices(e)
         Phi, coordinates = self.matrices.jacobian(self.ws, H, e, found, coef)

@@ -56,7 +56,13 @@ class Evaluator:
                 piece = self.ws.e[t.path_e[j] : t.path_e[j] + (k1 - k0) * (r1 - r0)]
                 G[r0:r1, k0:k1] = piece.reshape(k1 - k0, r1 - r0).T
         G[t.row_massless >= 0] = 0.0  # no constraints: their unknown is not a speed
+        G[self.open_rows] = 0.0
         return G
+
+    @property
+    def open_rows(self) -> NDArray[np.int64]:
+        """Rows of contacts that are open, and hold nothing."""
+        return np.flatnonzero((self.tables.row_side != 0.0) & (self.ws.soft < 0.0))
 
     def row_sizes(self) -> Array:
         """Size of the terms of every row, against which its gradient may be rounding. Needs kinematics."""

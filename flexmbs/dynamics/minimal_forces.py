@@ -56,10 +56,14 @@ def observe(minimal: Minimal, state: State) -> Array:
 
 
 def _constraints(minimal: Minimal) -> list[int]:
-    """Rows that are constraints: no stiff forces, no motions without inertia."""
-    system = minimal.system
+    """Rows that are constraints: no stiff forces, no motions without inertia, no open contacts."""
+    system, free = minimal.system, set(minimal.evaluator.open_rows)
     kinds = [group.kind for group in system.groups]
-    return [r for r, g in enumerate(system.tables.group_of_row) if kinds[g] not in ("force", "massless")]
+    return [
+        r
+        for r, g in enumerate(system.tables.group_of_row)
+        if kinds[g] not in ("force", "massless") and r not in free
+    ]
 
 
 def _multipliers(minimal: Minimal, state: State, acc: Array) -> Array:

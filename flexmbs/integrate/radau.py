@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -53,11 +53,28 @@ class Radau(ReferenceRun):
         yield self.t, self.y[: self.size].copy()
         if self.t_end <= self.t:
             return
+        waiting, start = [t for t in self.times if t > self.t], (self.t, self.y[: self.size].copy())
+        while True:
+            event = yield from self._to_event(*start, waiting)
+            if event is None:
+                return
+            start = event[0], self.passed_event(*event)
+
+    def event(self, solver: Any, inside: Any) -> float | None:
+        """Time in the last step at which other equations take over."""
+        return None
+
+    def passed_event(self, t: float, x: Floats) -> Floats:
+        """The state behind an event."""
+        return x
+
+    def _to_event(
+        self, t_start: float, x0: Floats, waiting: list[float]
+    ) -> Generator[tuple[float, Floats], None, tuple[float, Floats] | None]:
+        """Steps up to the next event, which is returned, or to the end."""
         s, Solver = self.settings, self.solver()
-        x0 = self.y[: self.size].copy()
         known = {} if Solver.__name__ != "Radau" else {"jac": self.jacobian}
-        solver = Solver(self.rates, self.t, x0, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol, **known)
-        waiting = [t for t in self.times if t > self.t]
+        solver = Solver(self.rates, t_start, x0, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol, **known)
         while solver.status == "running":
             before = self.until(solver.t, solver.y)
             solver.max_step = self.longest_step(solver)
@@ -69,21 +86,25 @@ class Radau(ReferenceRun):
                 raise self.fail(message or "the state is not finite")
             self.count["steps"] += 1
             self._follow(solver.t, solver.y)
-            end = solver.t
-            ended = before < 0.0 <= self.until(end, solver.y)
             near = self.passed.was_near(solver.t_old)
-            if ended or near or (waiting and waiting[0] < end):
-                inside = solver.dense_output()  # costs evaluations
+            inside = _once(solver.dense_output)  # costs evaluations
             if near:
-                self.passed.paths.append((solver.t_old, end, inside))
+                inside(solver.t)
+                self.passed.paths.append((solver.t_old, solver.t, inside))
+            event = self.event(solver, inside)
+            end = solver.t if event is None else event
+            ended = before < 0.0 <= self.until(end, solver.y if event is None else inside(end))
             if ended:
-                end = self._root(inside, solver.t_old, end)
+                end, event = self._root(inside, solver.t_old, end), None
             while waiting and waiting[0] < end:
                 t = waiting.pop(0)
                 yield t, inside(t)
+            if event is not None:
+                return end, inside(end)
             if ended or solver.status == "finished":
                 yield end, inside(end) if ended else solver.y.copy()
-                return
+                return None
+        return None
 
     def _follow(self, t: float, x: Floats) -> None:
         """Bring held values (turn counters) up to date: outputs may be more than half a turn apart."""
@@ -108,3 +129,15 @@ def _step(solver: Any) -> str | None:
         solver.status = "failed"
         return f"no rates there, {error}"
     return found
+
+
+def _once(make: Callable[[], Callable[[float], Floats]]) -> Callable[[float], Floats]:
+    """A function of time that is made when it is first called."""
+    made: list[Callable[[float], Floats]] = []
+
+    def inside(t: float) -> Floats:
+        if not made:
+            made.append(make())
+        return np.asarray(made[0](t))
+
+    return inside

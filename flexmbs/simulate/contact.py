@@ -48,18 +48,23 @@ def contacts(system: Any, tables: Any) -> Contacts:
 
 
 def check_contacts(system: Any, settings: Any) -> None:
-    """Refuse what cannot open a contact on the way: other formulations, methods of other libraries."""
+    """Refuse what cannot open a contact on the way: methods of other libraries, drift that is held softly."""
     if not np.any(system.tables.row_side) or settings.type != "dynamics":
         return
     offered = [name for name in method if method[name].compiled]
     where, what = "analysis.method", f'method "{settings.method}" does not let contacts open'
-    if settings.formulation != "recursive":
-        where, what = "analysis.formulation", f'formulation = "{settings.formulation}" lets no contact open'
-        offered = ["recursive"]
-    elif settings.method in ("auto", *offered):
+    if settings.stabilisation != "projection":
+        where = "analysis.stabilisation"
+        what, offered = f'"{settings.stabilisation}" does not let contacts open', ["projection"]
+    elif settings.formulation != "recursive" or settings.method in ("auto", *offered):
         return
     remedy = f"choose one of: {', '.join(offered)}; or unilateral = false"
     raise UsageError(Diagnostic(where, where, f"{what} (a cam with unilateral = true)", remedy))
+
+
+def contact_rows(system: Any, lifts: bool = True) -> Ints:
+    """Rows that may let go; none where nothing is to lift."""
+    return np.flatnonzero(system.tables.row_side if lifts else ()).astype(np.int64)
 
 
 def open_contacts(system: Any, state: Any, y: Floats) -> None:

@@ -30,9 +30,12 @@ class DependentRun(FormulationRun):
 
     formulation = "descriptor"
 
-    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any) -> None:
+    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any, lifts: bool = True) -> None:
         self.descriptor = Descriptor(system, evaluator)
-        super().__init__(system, state, evaluator, *rest)
+        super().__init__(system, state, evaluator, *rest, lifts=lifts)
+
+    def other_rows(self, state: State) -> None:
+        self.descriptor.forget()
 
     def position_rates(self, state: State) -> Floats:
         at = self.descriptor.at
@@ -76,8 +79,8 @@ class BaumgarteRun(DependentRun):
 
     open_limit = 1e-2
 
-    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any) -> None:
-        super().__init__(system, state, evaluator, *rest)
+    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any, lifts: bool = True) -> None:
+        super().__init__(system, state, evaluator, *rest, lifts=lifts)
         self.stage_tolerance = np.inf
         self.pull = PULL / max(self.t_end - self.t, 1e-300)
 
@@ -135,4 +138,5 @@ def formulated(
         method=choice.method, rtol=settings.rtol, atol=settings.atol, step=settings.step, until=until
     )
     times = settings.output_times(state.t)
-    return choice, kind(system, state, evaluator, sampler, chosen, times, settings.t_end)
+    lifts = settings.type == "dynamics"  # a prescribed motion holds its cams together, and says so
+    return choice, kind(system, state, evaluator, sampler, chosen, times, settings.t_end, lifts=lifts)

@@ -18,7 +18,9 @@ from flexmbs.integrate import Chunk, Settings
 from flexmbs.integrate.radau import Radau
 from flexmbs.model.rows import ANGLE, ANGLE_FIRST, ANGLE_SECOND
 from flexmbs.model.state import State
+from flexmbs.simulate.contact import contact_rows, open_contacts
 from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.lifting import Lifting
 from flexmbs.simulate.passage import Passage
 from flexmbs.simulate.powers import given_rates_of_aux
 from flexmbs.simulate.sampling import Sampler
@@ -43,17 +45,28 @@ class FormulationRun(Radau):
 
     def __init__(
         self, system: Any, state: State, evaluator: Any, sampler: Sampler, chosen: Settings, times: Floats,
-        t_end: float,
+        t_end: float, *, lifts: bool = True,
     ) -> None:  # fmt: skip
         self.name = f"{chosen.method} ({self.formulation})"
         self.system, self.evaluator, self.sampler = system, evaluator, sampler
         self.length = max(float(np.abs(system.tables.mark_u0).max(initial=0.0)), 1.0)
         self.failure: SolverError | None = None
         self.stage_tolerance = max(TOLERANCE, 1e-4 * chosen.rtol) * self.length
-        known, y = problem(system), state_vector(system, state)
+        known, y = problem(system), self._start(system, state, evaluator, lifts)
+        self.lifting = Lifting(known, contact_rows(system, lifts), y)
+        self.own_events: list[tuple[float, int, float]] = self.lifting.events
         self.passage = Passage(known, state.t, y, t_end)
         own = replace(known, rates=self._rates, project=self._project_state, closed=True)
         super().__init__(own, chosen, state.t, y, times, t_end)
+
+    @staticmethod
+    def _start(system: Any, state: State, evaluator: Any, lifts: bool) -> Floats:
+        """State vector at the start; its open contacts, where any may open, are marked in the workspace."""
+        y, rows = state_vector(system, state), contact_rows(system, lifts)
+        if len(rows):
+            open_contacts(system, state, y)
+            evaluator.ws.soft[rows] = -y[len(y) - len(rows) :]
+        return y
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -84,10 +97,30 @@ class FormulationRun(Radau):
 
     def states(self) -> Iterator[tuple[float, Floats]]:
         """See `ReferenceRun`; a start without rates is an error, of which integrators make no step at all."""
+        if len(self.lifting.rows):
+            self.lifting.turn(self.t, self.y)
         self.rates(self.t, self.y[: self.size])
         if self.failure is not None:
             raise self.fail("")
         yield from super().states()
+
+    def other_rows(self, state: State) -> None:
+        """Other contacts are open in a state than in the last one: other rows hold."""
+
+    def event(self, solver: Any, inside: Any) -> float | None:
+        def at(t: float) -> Floats:
+            y = np.concatenate([inside(t), self.y[self.size :]])
+            self._closed(t, y, TOLERANCE * self.length)
+            return y
+
+        return self.lifting.first_change(solver.t_old, solver.t, at)
+
+    def passed_event(self, t: float, x: Floats) -> Floats:
+        y = np.concatenate([x, self.y[self.size :]])
+        self._closed(t, y, TOLERANCE * self.length)
+        self.lifting.turn(t, y)
+        self.y[self.size :] = y[self.size :]
+        return y[: self.size]
 
     def longest_step(self, solver: Any) -> float:
         """The angles that are tracked turn by TURN at most: whole turns are counted from step to step."""
@@ -155,8 +188,20 @@ class FormulationRun(Radau):
         n = len(rows)
         return replace(
             chunk, t=chunk.t[:n], y=chunk.y[:n], info=chunk.info[:n],
-            rows=np.array(rows).reshape(n, self.sampler.width),
+            rows=np.array(rows).reshape(n, self.sampler.width), **self._with_own_events(chunk),
         )  # fmt: skip
+
+    def _with_own_events(self, chunk: Chunk) -> dict[str, Any]:
+        """Events of a chunk and those of the formulation, in the order of time."""
+        own = [item for item in self.own_events if item[0] > self.passed.known]
+        self.own_events.clear()
+        found = zip(chunk.event_t, chunk.event_index, chunk.event_direction, strict=True)
+        events = sorted([*found, *own], key=lambda item: item[0])
+        return {
+            "event_t": np.array([item[0] for item in events], dtype=float),
+            "event_index": np.array([item[1] for item in events], dtype=np.int64),
+            "event_direction": np.array([item[2] for item in events], dtype=float),
+        }
 
     def _row(self, t: float, y: Floats) -> Floats:
         row = None
@@ -188,7 +233,11 @@ class FormulationRun(Radau):
     def _state(self, t: float, y: Floats) -> State:
         """Views into a state vector."""
         n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
-        return State(t, y[:n], y[n:m], y[m : m + self.system.n_aux], y[self.size :])
+        turns = slice(self.size, len(y) - int(np.count_nonzero(self.system.tables.row_side)))
+        state = State(t, y[:n], y[n:m], y[m : m + self.system.n_aux], y[turns])
+        if self.lifting.mark(self.evaluator.ws, y):
+            self.other_rows(state)
+        return state
 
     def _rates(self, data: Any, t: float, y: Floats, y_dot: Floats) -> int:
         """Rates of a state vector, from both sides where it is close to a change point; see Problem."""

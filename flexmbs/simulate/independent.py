@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,8 @@ from flexmbs.dynamics.evaluate import position_rates
 from flexmbs.dynamics.minimal import Minimal
 from flexmbs.dynamics.minimal_forces import accelerations, observe
 from flexmbs.errors import Diagnostic, UsageError
-from flexmbs.integrate import Chunk
 from flexmbs.model.state import State
-from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.equations import problem
 from flexmbs.simulate.formulation import FormulationRun
 from flexmbs.simulate.passage import Passage
 from flexmbs.simulate.settings import RunSettings
@@ -47,17 +45,17 @@ class MinimalRun(FormulationRun):
 
     formulation = "minimal"
 
-    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any) -> None:
-        regular = self._regular(system, state, rest[-1])
+    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any, lifts: bool = True) -> None:
+        y = self._start(system, state, evaluator, lifts)
+        regular = self._regular(system, state, y, rest[-1])
         self.minimal = Minimal(evaluator, regular)
         self.condition = self._condition(self.minimal, regular, evaluator)
-        self.switched: list[float] = []
-        super().__init__(system, state, evaluator, *rest)
+        super().__init__(system, state, evaluator, *rest, lifts=lifts)
 
     @staticmethod
-    def _regular(system: Any, state: State, t_end: float) -> State:
+    def _regular(system: Any, state: State, y: Floats, t_end: float) -> State:
         """The start, or where it is a change point a state beside it: rank is lost at the point itself."""
-        y, n, found = state_vector(system, state), system.n_pos, state.copy()
+        n, found = system.n_pos, state.copy()
         passage = Passage(problem(system), state.t, y, t_end)
         if passage.is_near(state.t, y):
             for _, time, place in passage.beside(state.t, y):
@@ -92,6 +90,10 @@ class MinimalRun(FormulationRun):
         check_rows(self.system, self.evaluator.ws, state, acc)
         return acc
 
+    def other_rows(self, state: State) -> None:
+        self.minimal = Minimal(self.evaluator, state)
+        self.condition = self._condition(self.minimal, state, self.evaluator)
+
     def close(self, state: State, tolerance: float) -> tuple[float, float, int]:
         self.minimal.close_positions(state)
         self.minimal.close_speeds(state)
@@ -116,18 +118,4 @@ class MinimalRun(FormulationRun):
             old, new = self.minimal.split.ind, other.split.ind
             if found > BETTER * now and len(old) == len(new) and not np.array_equal(old, new):
                 self.minimal, self.condition = other, found
-                self.switched.append(t)
-
-    def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
-        """Samples of a slice, with the choices of coordinates as events."""
-        chunk = super().advance(t_pause, n_steps)
-        times, self.switched = np.array([t for t in self.switched if t > self.passed.known]), []
-        n = len(times)
-        order = np.argsort(np.concatenate([chunk.event_t, times]), kind="stable")
-        chosen = np.full(n, -1, dtype=np.int64)
-        return replace(
-            chunk,
-            event_t=np.concatenate([chunk.event_t, times])[order],
-            event_index=np.concatenate([chunk.event_index, chosen])[order],
-            event_direction=np.concatenate([chunk.event_direction, np.ones(n)])[order],
-        )
+                self.own_events.append((t, -1, 1.0))
