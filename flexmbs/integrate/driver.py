@@ -96,7 +96,14 @@ class Integrator:
     """A run with a compiled method: `advance` until `finished`; `checkpoint` and `restore` between slices."""
 
     def __init__(
-        self, problem: Problem, settings: Settings, t_start: float, y0: Floats, times: Floats, t_end: float
+        self,
+        problem: Problem,
+        settings: Settings,
+        t_start: float,
+        y0: Floats,
+        times: Floats,
+        t_end: float,
+        loop: Any = None,
     ) -> None:
         chosen = method[settings.method]
         self.problem, self.settings, self.times = problem, settings, np.ascontiguousarray(times, dtype=float)
@@ -113,13 +120,18 @@ class Integrator:
         self.out = mem.samples(problem, max(16, min(4096, int(2**22 // max(1, problem.size)))))
         self.events = mem.events(256 + problem.n_switch)
         self._steps = 16
-        self._finished, self._failed, self._sampled = False, 0, float(t_start)
+        self._done, self._failed, self._sampled = False, 0, float(t_start)
+        self._held: list[Chunk] = []
         self._fixed = [handle(item) for item in (self.options, self.tab)]
         self._scratch, self._out, self._events = (
             handle(item) for item in (self.scratch, self.out, self.events)
         )
         self._memory = handle(self.memory)
-        self._run = self._compiled()
+        self._run = loop or self._compiled()
+
+    def beside(self, settings: Settings, t_start: float, y0: Floats, times: Floats) -> Integrator:
+        """Another run of the same problem to the same end; the compiled loop need not be looked up again."""
+        return Integrator(self.problem, settings, t_start, y0, times, self.options.t_end, self._run)
 
     def _compiled(self) -> Any:
         """The loop for the types of this problem: compiled once per installation, then loaded."""
@@ -147,19 +159,36 @@ class Integrator:
         return float(self.memory.real[mem.T])
 
     @property
+    def done(self) -> bool:
+        """Whether the end has been reached."""
+        return self._done
+
+    @property
+    def failed(self) -> bool:
+        return self._failed != 0
+
+    @property
     def finished(self) -> bool:
-        return self._finished
+        """Whether the end has been reached and all samples have been handed out."""
+        return self._done and not self._held
 
     @property
     def between_steps(self) -> bool:
-        """True where a checkpoint may be taken: nothing of a step is waiting to be sampled."""
-        return self.memory.count[mem.PENDING] == 0
+        """True where a checkpoint may be taken: nothing of a step is waiting to be sampled or handed out."""
+        return self.memory.count[mem.PENDING] == 0 and not self._held
+
+    def begin(self, n_steps: int) -> None:
+        """Take some steps now; `advance` hands out their samples first."""
+        self._held.append(self._slice(np.inf, n_steps))
 
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Integrate on for a slice of wall time, or `n_steps`, or to the first step end from t_pause on.
 
         A failure is raised when the samples before it are out, the last good state among them.
         """
+        return self._held.pop(0) if self._held else self._slice(t_pause, n_steps)
+
+    def _slice(self, t_pause: float, n_steps: int | None) -> Chunk:
         if self._failed:
             self._raise(self._failed)
         p = self.problem
@@ -178,7 +207,7 @@ class Integrator:
         )
         spent = time.perf_counter() - begun
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
-        self._finished, self._failed = status == mem.DONE, min(status, 0)
+        self._done, self._failed = status == mem.DONE, min(status, 0)
         chunk = self._chunk()
         if self._failed and not len(chunk.t):
             self._raise(status)
@@ -189,7 +218,8 @@ class Integrator:
         t, y, info = self.out.t[:n].copy(), self.out.y[:n].copy(), self.out.info[:n].copy()
         self._sampled = float(t[-1]) if n else self._sampled
         ended = self.memory.count[mem.ENDED] and not (n and self._sampled == self.t)  # by `until`
-        broken = self._failed and len(self.times) and self.between_steps and self._sampled < self.t
+        between = self.memory.count[mem.PENDING] == 0
+        broken = self._failed and len(self.times) and between and self._sampled < self.t
         if ended or broken:  # the end is a sample
             last = np.array([self.memory.real[mem.H_STEP], 0, self.memory.count[mem.REJECTED], 0, 0])
             last[3:] = self._closure()
@@ -241,6 +271,8 @@ class Integrator:
         """Go on from a checkpoint of the same problem and settings."""
         self.memory = Memory(*(np.atleast_1d(checkpoint[name]) for name in Memory._fields))
         self._memory = handle(self.memory)
+        self._done, self._failed = False, 0
+        self._held.clear()
 
 
 def integrator(

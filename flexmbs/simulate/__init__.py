@@ -184,15 +184,14 @@ def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tup
         rho_inf=settings.rho_inf,
         until=until,
     )
-    choice = Choice(settings.method, "as asked")
-    if settings.t_end <= t_start:
-        choice = Choice("dopri5", "a single state")
-    elif settings.method == "auto":
-        choice = choose(equations_of_motion, chosen, t_start, y0, settings.t_end)
+    task = t_start, y0, settings.output_times(t_start), settings.t_end
+    if settings.method == "auto" and settings.t_end > t_start:
+        choice, run = choose(equations_of_motion, chosen, *task)
         say(f"method {choice.method}: {choice.reason}")
-    chosen = replace(chosen, method=choice.method)
-    times = settings.output_times(t_start)
-    return choice, integrator(equations_of_motion, chosen, t_start, y0, times, settings.t_end)
+        return choice, run
+    single = Choice("dopri5", "a single state")
+    choice = single if settings.t_end <= t_start else Choice(settings.method, "as asked")
+    return choice, integrator(equations_of_motion, replace(chosen, method=choice.method), *task)
 
 
 def _go_on(writer: ResultWriter, run: Any, history: History, watch: Watch, say: Any) -> None:

@@ -1,8 +1,12 @@
-"""`method = "auto"`: a short pilot run of the candidates decides, by evaluations and nothing else."""
+"""`method = "auto"`: the run begins with the explicit method, and a pilot of the implicit one may end that.
+
+What is tried costs next to nothing beside the run: the explicit steps are those of the run itself, and the
+pilot is left out where the rest of the motion is not worth it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +15,17 @@ from flexmbs.errors import FlexmbsError
 from flexmbs.integrate import Integrator, Problem, Settings
 
 Floats = NDArray[np.float64]
-TRIAL_STEPS = 20, 40  # that lead into the motion, and that are measured
-#: Equal error. At the same tolerance the method of order 2 has the larger error and takes shorter steps for
-#: it; so has order 5 beside 8, and undamped modes hold it to shorter steps, which trials do not show yet.
-HANDICAP = {"generalized-alpha": 3.0, "dopri5": 1.3, "dop853": 1.0}
+#: order 8 takes at most a third longer than order 5 at any tolerance, and less where modes bound the steps
+EXPLICIT, IMPLICIT = "dop853", "generalized-alpha"
+#: steps that lead into the motion, and that are measured
+EXPLICIT_STEPS, IMPLICIT_STEPS = (10, 10), (20, 40)
+#: equal error: at the same tolerance the method of order 2 has an error ten times as large or more, and takes
+#: three times the steps to make up for ten
+HANDICAP = 5.0
 #: evaluations that bringing the end of an explicit step onto the constraints is worth (measured: 8 to 14)
 PROJECTION = 10
-IMPLICIT = "generalized-alpha"
-CANDIDATES = tuple(HANDICAP)
-#: a motion of fewer evaluations is not worth more than one trial
-SHORT = 6000.0
-#: at this tolerance order 8 costs what order 5 does, where nothing is projected
-EVEN = 1e-5
+#: the rest of a motion is worth a pilot, of 100 to 200 evaluations, from so many evaluations on
+WORTH = 2000.0
 
 
 @dataclass(frozen=True)
@@ -33,57 +36,68 @@ class Choice:
     reason: str
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Progress per evaluation of some steps, and the state behind them."""
+def choose(
+    problem: Problem, settings: Settings, t_start: float, y0: Floats, times: Floats, t_end: float
+) -> tuple[Choice, Integrator]:
+    """Method that gets further per evaluation at equal error, and the run with it, which may have begun.
 
-    speed: float
-    t: float
-    y: Floats
-
-
-def choose(problem: Problem, settings: Settings, t_start: float, y0: Floats, t_end: float) -> Choice:
-    """Method that gets furthest per evaluation at equal error, measured over some steps from the start.
-
-    The count of evaluations, not the clock, decides: the same case makes the same choice everywhere. Of a
-    short motion the others would see as much in their trials as the run itself.
+    Counts of evaluations, not the clock, decide, and samples are not counted: the same case makes the same
+    choice everywhere, and its numbers are those of the same method asked for by name.
     """
-    first = _trial(problem, settings, "dopri5", t_start, y0, t_end)
-    if t_end - first.t < SHORT * first.speed:
-        high = problem.closed or settings.rtol < EVEN
-        return Choice("dop853" if high else "dopri5", "a short motion; by loops and tolerance")
-    trials = {"dopri5": first}
-    for method in CANDIDATES:  # the others start behind the first transients
-        if method not in trials:
-            trials[method] = _trial(problem, settings, method, first.t, first.y, t_end)
-    speeds = {method: trial.speed / HANDICAP[method] for method, trial in trials.items()}
-    best = max(speeds, key=lambda name: speeds[name])
-    if speeds[best] <= 0.0:
-        return Choice(IMPLICIT, "no method takes a step; the implicit one is the most robust")
-    slower = ", ".join(f"{speeds[best] / v:.1f} x {n}" for n, v in speeds.items() if n != best and v > 0.0)
-    stiff = best == IMPLICIT and speeds[best] > 3.0 * max(speeds["dopri5"], speeds["dop853"])
-    kind = "stiff, modes or springs much faster than the motion; " if stiff else ""
-    return Choice(best, f"{kind}fewest evaluations at equal error ({slower or 'the others fail'})")
+    given = replace(settings, method=EXPLICIT)
+    run = Integrator(problem, given, t_start, y0, times, t_end)
+    head, speed = run, 0.0
+    if settings.step == 0.0:
+        speed = _speed(run, EXPLICIT_STEPS, problem.closed)
+    if settings.step > 0.0 or _is_crowded(run):
+        head = run.beside(replace(given, step=0.0, until=-1), t_start, y0, np.zeros(0))
+        run = run.beside(given, t_start, y0, times)
+        speed = _speed(head, EXPLICIT_STEPS, problem.closed)
+    if head.done:
+        return Choice(EXPLICIT, f"{head.statistics()['steps']} steps make the motion"), run
+    if (t_end - head.t) < WORTH * speed:
+        return Choice(EXPLICIT, f"a motion too short to try {IMPLICIT}"), run
+    t, y = (head.t, head.memory.y.copy()) if speed > 0.0 else (t_start, y0)
+    pilot = head.beside(replace(settings, method=IMPLICIT, step=0.0, until=-1), t, y, np.zeros(0))
+    choice = _compared(speed, _speed(pilot, IMPLICIT_STEPS, False), pilot.statistics()["evaluations"])
+    if choice.method == IMPLICIT:
+        run = run.beside(replace(settings, method=IMPLICIT), t_start, y0, times)
+    return choice, run
 
 
-def _trial(problem: Problem, settings: Settings, method: str, t: float, y: Floats, t_end: float) -> Trial:
-    """Some steps of a method from a state; no progress when it fails."""
-    own = Settings(method=method, rtol=settings.rtol, atol=settings.atol, rho_inf=settings.rho_inf, until=-1)
-    run = Integrator(problem, own, t, y, np.zeros(0), t_end)
-    reached, work = [t], [0.0]
+def _compared(explicit: float, implicit: float, spent: float) -> Choice:
+    """The choice by the speeds of both methods, after a pilot of so many evaluations."""
+    tried = f"tried for {spent:.0f} evaluations"
+    if implicit <= 0.0:
+        return Choice(EXPLICIT, f"{IMPLICIT}, {tried}, fails here")
+    if explicit <= 0.0:
+        return Choice(IMPLICIT, f"{EXPLICIT} fails here")
+    factor = implicit / (HANDICAP * explicit)
+    if factor > 1.0:
+        kind = "stiff, modes or springs much faster than the motion"
+        return Choice(IMPLICIT, f"{kind}; {EXPLICIT} takes {factor:.1f} times the evaluations at equal error")
+    return Choice(
+        EXPLICIT, f"{IMPLICIT}, {tried}, takes {1.0 / factor:.1f} times the evaluations at equal error"
+    )
+
+
+def _is_crowded(run: Integrator) -> bool:
+    """Whether samples filled the buffer before the steps were taken: the run is to begin without a head."""
+    return not run.done and not run.failed and run.statistics()["steps"] < sum(EXPLICIT_STEPS)
+
+
+def _speed(run: Integrator, counts: tuple[int, ...], projected: bool) -> float:
+    """Begin a run: its progress per evaluation over the last of some steps; 0 when it fails."""
+    reached, work = [run.t], [0.0]
     try:
-        for steps in TRIAL_STEPS:
-            if not run.finished:
-                run.advance(n_steps=steps)
+        for n_steps in counts:
+            if not run.done:
+                run.begin(n_steps)
+                counted = run.statistics()
                 reached.append(run.t)
-                work.append(_work(run, problem.closed and method != IMPLICIT))
+                work.append(counted["evaluations"] + (PROJECTION * counted["steps"] if projected else 0.0))
     except FlexmbsError:
-        return Trial(0.0, t, y)
-    speed = (reached[-1] - reached[-2]) / max(work[-1] - work[-2], 1.0)
-    return Trial(speed, run.t, run.memory.y.copy())
-
-
-def _work(run: Integrator, projected: bool) -> float:
-    """Evaluations so far, and what projections are worth in them."""
-    counts = run.statistics()
-    return counts["evaluations"] + (PROJECTION * counts["steps"] if projected else 0.0)
+        return 0.0
+    if run.failed:
+        return 0.0
+    return (reached[-1] - reached[-2]) / max(work[-1] - work[-2], 1.0)
