@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,23 +89,14 @@ def simulate(
         choice, motion = _motion(system, state, evaluator, history, settings, say)
         if writer.resumed is not None:
             _go_on(writer, motion, history, watch, say)
-        try:
+        with _kept(writer, system, motion):
             record(motion, Recorder(system, writer, history, watch), settings, progress)
-        except (SolverError, Interrupted) as error:
-            status = "interrupted" if isinstance(error, Interrupted) else "failed"
-            if isinstance(error, SolverError):
-                error = explained(error, system, motion)
-            writer.mark(status, error.diagnostics[0].what)
-            raise error from None
-        summary = _summary(choice, motion, watch, settings)
-        if counts is not None and counts.redundant:
-            rows = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
-            summary.warnings.insert(0, f"{rows}; forces {counts.shared}")
+        summary = _summary(choice, motion, watch, settings, counts)
         for line in summary.text.splitlines():
             log.note(line)
         provenance = {**writer.items.get("provenance", {}), "log": Item(log.text)}
         whole = {"summary": {"text": summary.text or " "}, "provenance": provenance}
-        whole |= dict(_finish(writer, finish))
+        whole |= dict({} if finish is None else finish(writer.result()))
         writer.finish("complete", items=whole)
     return Outcome(Result.load(path), summary)
 
@@ -151,8 +143,17 @@ def _motion(
     return choice, motion
 
 
-def _finish(writer: ResultWriter, finish: Any) -> Mapping[str, Any]:
-    return {} if finish is None else finish(writer.result())
+@contextmanager
+def _kept(writer: ResultWriter, system: Any, motion: Any) -> Iterator[None]:
+    """What was computed is kept when the solver stops or the user does, with the reason."""
+    try:
+        yield
+    except (SolverError, Interrupted) as error:
+        status = "interrupted" if isinstance(error, Interrupted) else "failed"
+        if isinstance(error, SolverError):
+            error = explained(error, system, motion)
+        writer.mark(status, error.diagnostics[0].what)
+        raise error from None
 
 
 def _followed(
@@ -205,12 +206,16 @@ def _go_on(writer: ResultWriter, run: Any, history: History, watch: Watch, say: 
     watch.restore(resumed.checkpoint["watch"])
 
 
-def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings) -> Summary:
+def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings, counts: Any) -> Summary:
+    """How it went, and what to know of it: redundant rows, modes that were not resolved, chatter."""
     statistics = run.statistics()
     if settings.type != "dynamics":  # samples, not steps of time
         statistics |= {"steps": 0, "rejected": 0}
     every = settings.every or settings.t_end / 1000.0
     warnings = watch.warnings(every) if settings.t_end > 0.0 else watch.pulls()
+    if counts is not None and counts.redundant:
+        rows = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
+        warnings.insert(0, f"{rows}; forces {counts.shared}")
     if statistics.get("chattering"):
         warnings.append(
             f"{statistics['chattering']} switching functions chatter; their zeros were located no more"

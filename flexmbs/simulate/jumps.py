@@ -41,8 +41,8 @@ def _laws(system: Any) -> Iterator[tuple[str, Expression]]:
         for row in group.rows:
             if row.expression is not None:
                 yield f"{group.kind}s.{group.name}", row.expression
-            if row.law is not None and not row.law.name:
-                yield f"{group.kind}s.{group.name}", row.law.expression
+            if isinstance(row.law, Expression):  # a length; the laws of drives stand above
+                yield f"{group.kind}s.{group.name}", row.law
     for travel in system.travels:
         for law in travel:
             yield "frames", law
