@@ -31,7 +31,8 @@ CONTRADICTS = 1e-6
 def located(error: SolverError, system: Any, motion: Any) -> SolverError:
     """The error with the joints concerned, from the last good state of the motion."""
     found = error.diagnostics[0]
-    if found.code not in SILENT or "joints." in found.what or not motion.between_steps:
+    told = "joints." in found.what and found.code != "solver.open"
+    if found.code not in SILENT or told or not motion.between_steps:
         return error
     y, n = np.atleast_1d(np.asarray(motion.checkpoint()["y"], dtype=float)), system.n_pos
     m = n + system.n_vel
