@@ -70,18 +70,56 @@ def difference(system: System, start: Array, pos: Array) -> Array:
 
 
 def coordinate_jacobian(evaluator: Evaluator, state: State, numbers: list[int]) -> Array:
-    """Rates of joint coordinates for unit speeds, (coordinates, n_vel)."""
-    trial, J = state.copy(), np.zeros((len(numbers), len(state.vel)))
-    for k in np.flatnonzero(evaluator.tables.driven < 0):
-        trial.vel[:] = 0.0
-        trial.vel[k] = 1.0
-        evaluator.kinematics(trial)
-        J[:, k] = evaluator.ws.coord_v[numbers]
+    """Rates of joint coordinates for unit speeds, (coordinates, n_vel).
+
+    Speeds that move no coordinate in common are tried together, so that the cost grows with the size of the
+    loops, not with their number.
+    """
+    moves = moved_by(evaluator, numbers)
+    trial, J = state.copy(), np.zeros(moves.shape)
     trial.vel[:] = 0.0
     evaluator.kinematics(trial)
-    J -= evaluator.ws.coord_v[numbers][:, None] * (evaluator.tables.driven < 0)
+    at_rest = evaluator.ws.coord_v[numbers].copy()
+    for speeds in apart(moves):
+        trial.vel[:] = 0.0
+        trial.vel[speeds] = 1.0
+        evaluator.kinematics(trial)
+        for k in speeds:
+            own = moves[:, k]
+            J[own, k] = (evaluator.ws.coord_v[numbers] - at_rest)[own]
     evaluator.kinematics(state)
     return J
+
+
+def moved_by(evaluator: Evaluator, numbers: list[int]) -> NDArray[np.bool_]:
+    """Which speeds may move which joint coordinates: those on the path of their joint's loop."""
+    system, t = evaluator.system, evaluator.tables
+    group = {g.name: k for k, g in enumerate(system.groups) if g.kind == "joint"}
+    moves = np.zeros((len(numbers), system.n_vel), dtype=bool)
+    for row, number in enumerate(numbers):
+        g = group.get(system.coordinates[number].joint)
+        if g is None:
+            moves[row] = True
+            continue
+        for i in t.path_body[t.path_start[g] : t.path_start[g + 1]]:
+            moves[row, t.o_eta[i] : t.o_eta[i + 1]] = True
+    moves[:, t.driven >= 0] = False
+    return moves
+
+
+def apart(moves: NDArray[np.bool_]) -> list[list[int]]:
+    """Sets of speeds that move no coordinate in common."""
+    sets: list[list[int]] = []
+    taken: list[set[int]] = []
+    for k in np.flatnonzero(moves.any(axis=0)):
+        own = set(np.flatnonzero(moves[:, k]).tolist())
+        place = next((n for n, rows in enumerate(taken) if rows.isdisjoint(own)), len(sets))
+        if place == len(sets):
+            sets.append([])
+            taken.append(set())
+        sets[place].append(int(k))
+        taken[place] |= own
+    return sets
 
 
 def first_guess(system: System, evaluator: Evaluator) -> Guess:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.evaluator import Evaluator, no_value
 from flexmbs.dynamics.guess import Guess, first_guess
+from flexmbs.dynamics.null_spaces import blocks
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.joints.base import EQUAL_TURN, SQUARE
 from flexmbs.model.state import State
@@ -60,9 +61,25 @@ class _Problem:
     def solve(self) -> Array:
         """Change that meets the hard rows; what they leave free goes to the soft rows of highest priority.
 
-        Priorities instead of large weights: a given value then stays to rounding where it can.
+        Priorities instead of large weights: a given value then stays to rounding where it can. Loops that
+        share no speed are solved apart, as the cost grows with the third power of their size.
         """
-        change, Z = _meet(self.G, -self.g)
+        n, change = len(self.g), np.zeros(self.G.shape[1])
+        longest = float(np.linalg.norm(self.G, axis=1).max(initial=0.0))
+        for rows, columns in blocks(np.vstack([self.G, self.A])):
+            if not len(columns):
+                continue
+            hard, soft = rows[rows < n], rows[rows >= n] - n
+            part = _Problem(
+                self.A[np.ix_(soft, columns)], self.b[soft], self.level[soft],
+                self.G[np.ix_(hard, columns)], self.g[hard],
+            )  # fmt: skip
+            change[columns] = part.solve_block(longest)
+        return change
+
+    def solve_block(self, longest: float) -> Array:
+        """The same where all rows hang together; `longest`: length of the longest of all hard rows."""
+        change, Z = _meet(self.G, -self.g, longest)
         for level in sorted(set(self.level), reverse=True):
             if not Z.shape[1]:
                 break
@@ -76,7 +93,7 @@ class _Problem:
         return change
 
 
-def _meet(G: Array, value: Array) -> tuple[Array, Array]:
+def _meet(G: Array, value: Array, longest: float) -> tuple[Array, Array]:
     """Least-norm x with G x = value, and the null space: G^T P = Q R, whose first columns span the rows."""
     if not len(value):
         return np.zeros(G.shape[1]), np.eye(G.shape[1])
@@ -84,7 +101,7 @@ def _meet(G: Array, value: Array) -> tuple[Array, Array]:
 
     Q, R, order = qr(G.T, pivoting=True)
     size = np.abs(np.diag(R))
-    rank = int(np.sum(size > 1e-9 * size[0])) if len(size) and size[0] > 0.0 else 0
+    rank = int(np.sum(size > 1e-9 * longest))
     y = solve_triangular(R[:rank, :rank].T, value[order[:rank]], lower=True) if rank else np.zeros(0)
     return Q[:, :rank] @ y, Q[:, rank:]
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from flexmbs.case import Case
+from flexmbs.dynamics.guess import coordinate_jacobian
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import SolverError
 from flexmbs.expressions import parse
@@ -11,7 +13,8 @@ from flexmbs.model.drives import Drive
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
 from flexmbs.spatial import exp_so3
-from tests.dynamics.mechanisms import random_mechanism
+from tests.dynamics import awkward
+from tests.dynamics.mechanisms import moving_state, random_mechanism
 from tests.model.test_couplings import four_bar
 
 
@@ -149,3 +152,47 @@ def test_a_loop_that_only_modes_can_close_leaves_the_joints_where_they_are():
         if i:
             np.testing.assert_allclose(evaluator.ws.R[i], model.bodies[name].pose_rot, atol=1e-12)
             np.testing.assert_allclose(evaluator.ws.r[i], model.bodies[name].pose_pos, atol=1e-12)
+
+
+def test_loops_that_share_nothing_assemble_as_each_alone_F34():
+    """Many loops beside each other, all off their closure by other amounts, as one by one."""
+    rng, angles = np.random.default_rng(3), []
+    whole = awkward.four_bar(0.3, 0.8, 0.6, 0.7, 0.9)
+    whole |= {"bodies": {}, "joints": {}}
+    for k in range(12):
+        one = awkward.four_bar(0.3, 0.8, 0.6, 0.7, 0.9)
+        for joint in one["joints"].values():
+            if "initial" in joint:
+                joint["initial"]["position"] += float(rng.uniform(-0.1, 0.1))
+        system = Case.from_dict(one).system()
+        angles.append(system.initial_state().pos)
+        for name, body in one["bodies"].items():
+            whole["bodies"][f"{name}{k}"] = body
+        for name, joint in one["joints"].items():
+            ends = {}
+            for side in ("from", "to"):
+                body, dot, frame = joint[side].partition(".")
+                ends[side] = joint[side] if body == "ground" else f"{body}{k}{dot}{frame}"
+            whole["joints"][f"{name}{k}"] = joint | ends
+    system = Case.from_dict(whole).system()
+    found = {c.joint: system.initial_state().pos[c.pos] for c in system.coordinates if c.pos >= 0}
+    alone = Case.from_dict(awkward.four_bar(0.3, 0.8, 0.6, 0.7, 0.9)).system()
+    for c in alone.coordinates:
+        if c.pos >= 0:
+            for k, pos in enumerate(angles):
+                assert found[f"{c.joint}{k}"] == pytest.approx(pos[c.pos], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rates_of_cut_coordinates_are_found_many_at_a_time(seed):
+    """Against one speed after the other."""
+    system = build(random_mechanism(seed, n_bodies=7, n_loops=3, loop_kinds=["revolute", "cylindrical"]))
+    evaluator, state = moving_state(system, seed)
+    numbers = [c.number for c in system.coordinates if c.entry is not None]
+    J = coordinate_jacobian(evaluator, state, numbers)
+    trial = state.copy()
+    for k in range(system.n_vel):
+        trial.vel[:] = 0.0
+        trial.vel[k] = 1.0
+        evaluator.kinematics(trial)
+        np.testing.assert_allclose(J[:, k], evaluator.ws.coord_v[numbers], atol=1e-12)
