@@ -97,3 +97,24 @@ def test_a_joint_without_coordinates_has_none_to_show(tmp_path):
     data["sensors"] = {"s": {"type": "joint", "joint": "weld"}}
     with pytest.raises(InputError, match="fixed joint weld has no coordinates"):
         execute(Case.from_dict(data), tmp_path / "a.h5")
+
+
+@pytest.mark.needs("ncdump", "xarray", "netCDF4")
+def test_every_dimension_has_a_scale_in_linear_models_too(tmp_path):
+    """A dataset with scales on some of its dimensions stops ncdump and xarray."""
+    import xarray
+
+    path = tmp_path / "linear.h5"
+    data = {
+        "bodies": {"a": {"type": "particle", "mass": 2.0}},
+        "forces": {"k": {"type": "bushing", "from": "ground", "to": "a", "stiffness": [8, 9, 10, 0, 0, 0]}},
+        "analysis": {"type": "linearize"},
+    }
+    execute(Case.from_dict(data), path)
+    with h5py.File(path) as file:
+        for name, node in hdf5.walk(file):
+            if isinstance(node, h5py.Dataset) and not node.is_scale and not name.startswith("/checkpoint"):
+                assert all(len(dim) for dim in node.dims), name
+    assert xarray.open_datatree(path)["linear"]["motion"]["a"].shape == (3, 6, 2)
+    done = subprocess.run(["ncdump", "-h", str(path)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and not done.stderr

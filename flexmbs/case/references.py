@@ -33,9 +33,23 @@ _JOINTS = [
 ]
 
 
+#: names that mean something else where they would be read
+_TAKEN = {
+    ("bodies", "ground"): "the ground",
+    ("parameters", "t"): "time",
+    ("parameters", "pi"): "the number",
+    ("states", "t"): "time",
+    ("states", "pi"): "the number",
+}
+
+
 def check_references(source: Source, problems: Diagnostics) -> None:
-    """Report every name of a body, frame or joint that does not exist."""
+    """Report every name of a body, frame or joint that does not exist, and names that are taken."""
     checker = _Checker(source, problems)
+    for (table, name), meaning in _TAKEN.items():
+        if name in table_of(source.data, table):
+            what = f'{table}.{name}: "{name}" means {meaning}; take another name'
+            problems.error("case.name", source.where((table, name), key=True), what)
     for table, key in _FRAMES:
         for path, value in _values(source.data, table, key):
             checker.frame(path, value)

@@ -95,13 +95,15 @@ def repeated(spline: Spline, name: str) -> Expression:
 class Expression:
     """A checked expression. `tables` holds the splines of its `table(...)` calls by file name.
 
-    `dimension` is that of the unit when the text was a number with one, see `units`.
+    `dimension` is that of the unit when the text was a number with one, see `units`; `given` are the names
+    that were replaced by numbers.
     """
 
     text: str
     tree: Node
     tables: Mapping[str, Spline] = field(default_factory=dict)
     dimension: tuple[int, int, int, int, int] | None = None
+    given: frozenset[str] = frozenset()
 
     @property
     def names(self) -> dict[str, Node]:
@@ -118,7 +120,8 @@ class Expression:
 
     def substitute(self, values: Mapping[str, float]) -> Expression:
         """Replace names by numbers (parameters) and fold what has become constant."""
-        return replace(self, tree=fold(_substitute(self.tree, values), self.tables))
+        given = self.given | (values.keys() & self.names.keys())
+        return replace(self, tree=fold(_substitute(self.tree, values), self.tables), given=given)
 
     def evaluate(self, values: Mapping[str, Any] | Callable[[Node], Any] | None = None) -> Any:
         """Value from numbers or arrays by name; `values` may be a function of the name's node."""

@@ -47,7 +47,7 @@ class Field:
 class Item:
     """A value that does not change in time, with its units.
 
-    `axes` are the paths of its dimension scales, items with `scale` set; "" where it has none.
+    `axes` are the paths of its dimension scales, items with `scale` set; "" where it is only counted.
     """
 
     data: Any
@@ -126,9 +126,20 @@ def write_items(group: Any, tree: Mapping[str, Any]) -> None:
         if item.data is None or item.scale:
             continue
         made = [scales[axis] if axis else None for axis in item.axes]
+        made = _with_counted(node, name, item.data, made)
         hdf5.dataset(
             node, name, item.data, units=item.units, equation=item.equation, scales=made, **item.attributes
         )
+
+
+def _with_counted(group: Any, name: str, data: Any, scales: list[Any]) -> list[Any]:
+    """Scales of all dimensions: those that have none count 0, 1, ...; netCDF asks for all of them."""
+    shape = np.shape(data)
+    found = scales + [None] * (len(shape) - len(scales))
+    for k, n in enumerate(shape):
+        if found[k] is None:
+            found[k] = hdf5.scale(group, f"{name}-{k + 1}", np.arange(n))
+    return found
 
 
 def write_axes(group: Any, layout: Layout) -> dict[str, Any]:

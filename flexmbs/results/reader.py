@@ -41,10 +41,7 @@ class FileStore:
 
     def dimensions(self, path: str) -> tuple[str, ...]:
         """Names of the dimensions, as paths of their scales."""
-        node = self._file[path]
-        if node.is_scale:
-            return (path,)
-        return tuple(dim[0].name.lstrip("/") if len(dim) else f"dim_{k}" for k, dim in enumerate(node.dims))
+        return _dimensions(self._file[path], "/")
 
     def close(self) -> None:
         self._stack.close()
@@ -62,7 +59,7 @@ class PartsStore:
         with opened as file:
             self.layout = Layout.from_json(hdf5.text(file["layout"][()]))
             self.items = {
-                name.lstrip("/"): (_value(node), _plain(node.attrs))
+                name.lstrip("/"): (_value(node), _plain(node.attrs), _dimensions(node, "/items/"))
                 for name, node in hdf5.walk(file["items"])
                 if hasattr(node, "shape")
             }
@@ -113,7 +110,7 @@ class PartsStore:
             return (path,)
         if path.startswith("events/"):
             return ("events/event",)
-        return tuple(f"dim_{k}" for k in range(np.ndim(self.read(path))))
+        return self.items[path][2] if path in self.items else ()
 
     def close(self) -> None:
         """Nothing stays open."""
@@ -260,6 +257,15 @@ def _value(node: Any) -> Any:
     if node.dtype.kind == "S":
         return [hdf5.text(item) for item in value.tolist()] if node.ndim else hdf5.text(value)
     return value
+
+
+def _dimensions(node: Any, root: str) -> tuple[str, ...]:
+    """Paths of the scales of a dataset, below `root`; a scale is its own."""
+    if node.is_scale:
+        return (str(node.name).removeprefix(root),)
+    return tuple(
+        str(dim[0].name).removeprefix(root) if len(dim) else f"dim_{k}" for k, dim in enumerate(node.dims)
+    )
 
 
 def _plain(attrs: Any) -> dict[str, Any]:

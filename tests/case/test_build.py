@@ -246,3 +246,33 @@ def test_a_frame_outside_its_body_is_named_with_its_place(tmp_path):
         InputError, match=r"c\.toml:\d+:\d+ .*bodies\.rod\.frames\.off: the point \[9, 0, 0\]"
     ):
         Case.load(path).system()
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "value"),
+    [
+        ("bodies", "ground", {"type": "particle", "mass": 1.0}),
+        ("parameters", "t", 5.0),
+        ("parameters", "pi", 3.0),
+        ("states", "t", {"rate": 1.0}),
+    ],
+)
+def test_names_that_mean_something_else_are_refused(table, name, value):
+    """In silence the one would take the place of the other."""
+    with pytest.raises(InputError, match="take another name") as error:
+        Case.from_dict({table: {name: value}})
+    assert [item.code for item in error.value.diagnostics] == ["case.name"]
+
+
+@pytest.mark.parametrize("name", ["x", "v"])
+def test_a_parameter_called_like_the_variable_of_a_law_is_refused_there(name):
+    data = {
+        "parameters": {name: 5.0},
+        "bodies": {"a": {"type": "particle", "mass": 1.0}},
+        "joints": {"s": {"type": "prismatic", "from": "ground", "to": "a"}},
+        "forces": {"f": {"type": "joint_force", "joint": "s", "value": f"={name}"}},
+    }
+    Case.from_dict(data).system()
+    data["joints"]["s"]["spring"] = {"force": f"=-3*{name}"}
+    with pytest.raises(InputError, match="a variable of this law"):
+        Case.from_dict(data).system()

@@ -137,6 +137,13 @@ def check_unit(report: Report, path: Path_, value: Any, expected: Pair, turns: b
             report.fail(path, f"the unit {error}")
 
 
+def check_variables(report: Report, path: Path_, value: Any, local: tuple[str, ...]) -> None:
+    """No parameter has taken the place of a variable of a law."""
+    for name in sorted(getattr(value, "given", frozenset()).intersection(local)):
+        what = f'"{name}" is a parameter of the case and a variable of this law'
+        report.fail(path, what, "give the parameter another name")
+
+
 def coordinate_of(report: Report, path: Path_, joint: Joint, name: str | None, needed: str) -> str | None:
     """Check the name of a coordinate; joints with one need none."""
     if name is not None and name not in joint.coordinates:
@@ -173,6 +180,8 @@ def _laws(report: Report, path: Path_, joint: Joint, table: JointTable) -> None:
             turns = turns_about(joint, item.coordinate)
             for key, expected in measured.items():
                 check_unit(report, (*here, key), row[key], expected, turns)
+                local = ("x", "v") if kind in ("spring", "damper") else ()
+                check_variables(report, (*here, key), row[key], local)
             if kind == "friction" and turns is not None:
                 _check_radius(report, here, row, turns)
             rows.append({key: _plain(value) for key, value in row.items() if value is not None})

@@ -15,6 +15,7 @@ from flexmbs.case.build.joints import (
     RATES,
     STIFFNESS,
     check_unit,
+    check_variables,
     coordinate_of,
     turns_about,
 )
@@ -55,6 +56,7 @@ class LawBuilder:
             return self._python(path, value)
         if not isinstance(value, Expression):
             return value
+        check_variables(self.report, path, value, local)
         with self.report.at(path):
             complete = self.resolver.complete(value, local)
             return Measured.of(complete.number(), value.dimension) if complete.is_constant else complete
