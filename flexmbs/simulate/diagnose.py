@@ -17,12 +17,33 @@ REMEDY = 'reduce the body with frame = "mean-axis", divide it, or set geometric_
 
 
 def least_inertia(system: System, name: str, q: Floats) -> float:
-    """Least eigenvalue of M of a body at q, rows over the roots of its diagonal at rest (F12, F17a)."""
+    """Least eigenvalue of M of a body at q, rows over the roots of its diagonal at rest (F12, F17a).
+
+    A frame that drives lead takes no part: what is left is m_ff, which q does not change.
+    """
+    if is_led(system, name):
+        return 1.0
     body: Any = system.model.bodies[name]
     integrals, stiff = system.integrals(name), body.geometric_stiffening is not False
     M = mass_matrix(integrals, q, inertia_terms=body.inertia_terms, stiffening=stiff)
     scale = np.diag(mass_matrix(integrals, 0.0 * q, inertia_terms=body.inertia_terms)) ** -0.5
     return float(np.linalg.eigvalsh(scale[:, None] * M * scale)[0])
+
+
+def is_led(system: System, name: str) -> bool:
+    """Whether all joint speeds between a body and ground are prescribed, and no modes move its frame."""
+    t, i = system.tables, system.bodies.index(name)
+    nf, marker = int(t.nf[i]), int(t.m_out[i])
+    for start, size in ((int(t.mark_row[marker]), 6 * nf), (int(t.mark_K[marker]), 6 * nf * nf)):
+        if start >= 0 and np.any(t.mark_data[start : start + size]):
+            return False
+    while i > 0:
+        if np.any(t.driven[t.o_eta[i] : t.o_qd[i]] < 0):
+            return False
+        i = int(t.parent[i])
+        if t.nf[i]:
+            return False
+    return True
 
 
 def without_inertia(system: System, q: dict[str, Floats]) -> list[str]:

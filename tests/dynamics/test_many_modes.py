@@ -7,6 +7,7 @@ from flexmbs.case import Case
 from flexmbs.case.check import check
 from flexmbs.case.runner import execute
 from flexmbs.errors import SolverError
+from flexmbs.simulate.diagnose import is_led, least_inertia
 from tests.benchmarks import flexible
 from tests.benchmarks.flexible import crank_case
 
@@ -75,3 +76,23 @@ def test_check_says_beforehand_that_a_frame_has_too_little_inertia(folder, modes
     found = {item.code: item for item in check(crank(folder, modes, frame)).warnings}
     assert ("body.inertia" in found) == warned
     assert not warned or "mean-axis" in str(found["body.inertia"])
+
+
+@pytest.mark.parametrize(
+    "held, led", [("held", True), ("driven", True), ("hinged", False), ("by its end", False)]
+)
+def test_a_frame_that_drives_lead_needs_no_inertia_of_its_own(folder, held, led):
+    data = crank_case(58, folder, frame="tangent:left")
+    end = "right" if held == "by its end" else "left"
+    kind = "fixed" if held in ("held", "by its end") else "revolute"
+    data |= {
+        "bodies": {"rod": data["bodies"]["rod"]},
+        "joints": {"root": {"type": kind, "from": "ground", "to": f"rod.{end}"}},
+        "drives": {"motor": {"joint": "root", "position": "=t"}} if held == "driven" else {},
+        "forces": {},
+    }
+    system = Case.from_dict({key: data[key] for key in ("bodies", "joints", "drives", "forces")}).system()
+    bent = np.zeros(system.integrals("rod").nf)
+    bent[0] = 0.01
+    assert is_led(system, "rod") == led
+    assert (least_inertia(system, "rod", bent) == 1.0) == led
