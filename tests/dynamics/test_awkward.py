@@ -287,9 +287,11 @@ STUCK = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("method", ["auto", "dopri5", "dop853"])
 @pytest.mark.parametrize("name", STUCK)
-def test_lock_ups_name_time_joint_and_keep_what_was_computed(name, tmp_path):
+def test_lock_ups_name_time_joint_and_keep_what_was_computed(name, method, tmp_path):
     data, time, place, samples = STUCK[name]
+    data = data | {"analysis": {"method": method} | data["analysis"]}
     with pytest.raises(SolverError) as error:
         fm.run(Case.from_dict(data), tmp_path / "r.h5")
     found = error.value.diagnostics[0]
