@@ -174,6 +174,7 @@ class Descriptor:
         here = self.place(state)
         forces = JointForces(self, here)
         args = self.evaluator._args(state, np.zeros(self.system.n_vel))
+        self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
         for _ in range(FRICTION_ROUNDS):
             evaluate.forces(*args)
             z_ddot, lam, wrench, left = forces.solve(state, self.ws.tau_coord.copy())

@@ -88,18 +88,24 @@ def change(sys, ws, level, bh):
 def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Accelerations of the state, added to `acc`, which holds a guess (zero is one) (F22-F26).
 
-    With friction by the reaction of a joint the two are found together. Writes: acc, lam. Returns a status.
+    With friction by the reaction of a joint the two are found together, from no friction on: what was
+    evaluated before leaves no trace. Writes: acc, lam. Returns a status.
     """
-    status = plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    if laws.press_law.shape[0] == 0:
-        return status
+    forget_loads(lw)
     for _ in range(FRICTION_ROUNDS):
-        if status != 0:
+        status = plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
+        if status != 0 or laws.press_law.shape[0] == 0:
             return status
         if press(sys, ws, laws, lw, t, pos, vel, aux, acc) <= FRICTION_TOLERANCE:
             return 0
-        status = plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
     return NO_FRICTION
+
+
+@kernel(inline=True)
+def forget_loads(lw):
+    """Joints press on nothing yet. Writes: load_of."""
+    for c in range(lw.load_of.shape[0]):
+        lw.load_of[c] = 0.0
 
 
 @kernel(lean=True, apart=True)
@@ -136,8 +142,22 @@ def plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
 def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
     """One pass of the implicit step: `acc` -> `acc_new`, loops closed on position level (F43, F44).
 
-    pos and vel are those that belong to `acc`. Writes: acc_new, lam. Returns a status.
+    pos and vel are those that belong to `acc`. Friction by reactions is that of `acc_new`, found as in
+    `accelerations`. Writes: acc_new, lam. Returns a status.
     """
+    forget_loads(lw)
+    for _ in range(FRICTION_ROUNDS):
+        status = plain_shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new)
+        if status != 0 or laws.press_law.shape[0] == 0:
+            return status
+        if press(sys, ws, laws, lw, t, pos, vel, aux, acc_new) <= FRICTION_TOLERANCE:
+            return 0
+    return NO_FRICTION
+
+
+@kernel(lean=True, apart=True)
+def plain_shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
+    """A pass for the friction as it is. Writes: acc_new, lam. Returns a status."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
     status = eliminate(sys, ws, laws, lw, gh, bh)
@@ -146,8 +166,6 @@ def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
     if status == 0:
         for k in range(acc.shape[0]):
             acc_new[k] = acc[k] + ws.delta[k]
-        if laws.press_law.shape[0] > 0:
-            press(sys, ws, laws, lw, t, pos, vel, aux, acc_new)  # for the next pass
     return status
 
 

@@ -40,6 +40,7 @@ def observe(minimal: Minimal, state: State) -> Array:
     evaluator = minimal.evaluator
     ws, laws = evaluator.ws, evaluator.system.laws.tables
     stress = _self_stress(minimal, state)
+    evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
     for _ in range(FRICTION_ROUNDS):
         acc = accelerations(minimal, state)
         lam = _multipliers(minimal, state, acc)
