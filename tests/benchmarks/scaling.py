@@ -50,16 +50,22 @@ def curves() -> list[dict[str, Any]]:
     return found
 
 
+def short(number: float) -> str:
+    """Three digits, without a power of ten."""
+    return f"{float(f'{number:.3g}'):.10g}"
+
+
 def lines(found: list[dict[str, Any]]) -> list[str]:
     """Tables of the page."""
     text = ["![time over size](benchmarks.svg)", ""]
     for curve in found:
         low, high = curve["range"]
         each = [s / n for n, s in zip(curve["sizes"], curve["seconds"], strict=True)]
+        unit, factor = ("s", 1.0) if min(curve["seconds"]) > 0.01 else ("us", 1e6)
         rows = {
             curve["unit"]: [str(n) for n in curve["sizes"]],
-            "time, us": [f"{1e6 * s:.3g}" for s in curve["seconds"]],
-            f"per {ONE[curve['unit']]}, us": [f"{1e6 * s:.3g}" for s in each],
+            f"time, {unit}": [short(factor * s) for s in curve["seconds"]],
+            f"per {ONE[curve['unit']]}, us": [short(1e6 * s) for s in each],
         }
         if curve["passes"]:
             rows["passes per step"] = [f"{p:.1f}" for p in curve["passes"]]
