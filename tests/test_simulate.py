@@ -11,7 +11,7 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
-from flexmbs.errors import FlexmbsError, SolverError, UsageError
+from flexmbs.errors import FlexmbsError, InputError, SolverError, UsageError
 from flexmbs.reduce import reduce
 from flexmbs.results import Result, segments
 from flexmbs.results.compare import compare
@@ -663,3 +663,12 @@ def test_output_times_behind_the_end_are_named(tmp_path):
     data = pendulum({"t_end": 0.2}, output={"every": 0.1, "times": [0.05, 0.5]})
     done = run(data, tmp_path / "a.h5")
     assert any("output.times: 0.5 s" in text for text in done.summary.warnings)
+
+
+def test_redundant_rows_are_refused_where_they_are_called_an_error(tmp_path):
+    """As by `check`: a run that shares the forces all the same would break the promise in silence."""
+    path = tmp_path / "a.h5"
+    with pytest.raises(InputError, match="3 redundant constraint rows"):
+        run(four_bar({"redundant": "error"}), path)
+    assert not path.exists()
+    run(pendulum({"redundant": "error", "t_end": 0.0}), path)

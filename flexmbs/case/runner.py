@@ -166,6 +166,7 @@ def settings(case: Case) -> RunSettings:
         start=start,
         about=analysis.about,
         elastic=analysis.elastic,
+        redundant=analysis.redundant,
         inputs=tuple(analysis.inputs),
         outputs=tuple(analysis.outputs),
         frequencies=analysis.frequencies.values if analysis.frequencies is not None else (),

@@ -10,7 +10,7 @@ from typing import Any
 
 from flexmbs._jit import is_cached
 from flexmbs.dynamics.change_point import choose_branch
-from flexmbs.errors import Interrupted, SolverError
+from flexmbs.errors import Diagnostic, InputError, Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Item, Result, ResultWriter
@@ -114,6 +114,9 @@ def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tu
     if system.laws.python:
         say("Python functions are called at every evaluation of the forces: this is slow")
     if counts is not None and counts.redundant:
+        if settings.redundant == "error":
+            what = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
+            raise InputError(Diagnostic("model.redundant", "model", what, 'or set redundant = "least-norm"'))
         choose_branch(system, state, settings.type)
     if settings.type not in SINGLE and not is_followed(system, settings):
         _try_start(system, state, settings)

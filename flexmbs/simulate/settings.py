@@ -34,6 +34,7 @@ class RunSettings:
     start: str = "assembled"
     about: str = "assembled"
     elastic: str = "dynamic"
+    redundant: str = "least-norm"
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     frequencies: tuple[float, ...] = ()
