@@ -209,6 +209,16 @@ def test_links_lead_to_files_and_headings(page: str) -> None:
             assert not anchor or anchor in anchors_of(path), f"{page}: {target}"
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_stars_of_formulas_are_not_taken_for_emphasis(page: str) -> None:
+    """Two stars in a paragraph are eaten by Markdown, as in M* and f*, unless they stand in code."""
+    prose = re.sub(r"^```.*?^```$", "", (DOCS / page).read_text("utf-8"), flags=re.M | re.S)
+    prose = re.sub(r"^    .*$|^\s*\* |`[^`\n]*`|\*\*|\\\*", "", prose, flags=re.M)
+    for paragraph in re.split(r"\n\s*\n", prose):
+        for found in re.finditer(r"\*[^*]+\*", paragraph):
+            assert not paragraph[: found.start()][-1:].isalnum(), paragraph
+
+
 def test_every_page_is_in_the_contents() -> None:
     contents = (DOCS / "mkdocs.yml").read_text("utf-8")
     assert [page for page in PAGES if page != README and f"{page}\n" not in contents] == []
