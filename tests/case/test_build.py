@@ -8,7 +8,7 @@ import pytest
 from flexmbs.case import Case
 from flexmbs.case.build.bodies import modal_damping
 from flexmbs.case.outcome import comparisons, metrics
-from flexmbs.case.runner import execute, result_path
+from flexmbs.case.runner import execute, prepare, result_path
 from flexmbs.errors import InputError
 from flexmbs.expressions import ExpressionError
 
@@ -18,6 +18,41 @@ BODY = {
     "com": [0.1, 0.2, 0.3],
     "inertia": {"ixx": 0.2, "iyy": 0.3, "izz": 0.4, "ixy": 0.01},
 }
+
+
+@pytest.mark.parametrize(
+    "kind, coordinate, words",
+    [
+        ("spherical", None, "no scalar coordinate"),
+        ("spherical", "angle", 'no coordinate "angle"'),
+        ("free", "angle", 'no coordinate "angle"; choices: x, y, z'),
+    ],
+)
+def test_the_turning_of_a_ball_says_how_it_is_driven(kind, coordinate, words):
+    drive = {"joint": "j", "position": "=t"} | ({"coordinate": coordinate} if coordinate else {})
+    data = {"bodies": {"a": BODY}, "joints": {"j": {"type": kind, "from": "ground", "to": "a"}}}
+    with pytest.raises(InputError) as error:
+        Case.from_dict(data | {"drives": {"m": drive}, "analysis": {"t_end": 1}}).system()
+    text = str(error.value)
+    assert words in text and "take three revolute joints" in text
+
+
+def test_the_places_of_a_free_joint_are_driven_and_their_efforts_carry_the_body():
+    """In all formulations: m (a - g) along x, y, z of ground, with the turning left free."""
+    laws = {"x": "=0.1*t**2", "y": "=0.2*t**2", "z": "=-0.3*t**2"}
+    body = BODY | {"com": [0, 0, 0]}
+    for formulation in ("recursive", "minimal", "descriptor"):
+        data = {
+            "gravity": [1.0, -9.0, 3.0], "bodies": {"a": body},
+            "joints": {"j": {"type": "free", "from": "ground", "to": "a"}},
+            "drives": {k: {"joint": "j", "coordinate": k, "position": law} for k, law in laws.items()},
+            "analysis": {"t_end": 0, "formulation": formulation},
+        }  # fmt: skip
+        system = prepare(Case.from_dict(data))
+        motion = system.forward_dynamics(system.initial_state())
+        expected = {"x": 2 * (0.2 - 1), "y": 2 * (0.4 + 9), "z": 2 * (-0.6 - 3)}
+        for k, force in expected.items():
+            assert motion.drives[k] == pytest.approx(force, rel=1e-12)
 
 
 def accelerations(joint, **more):

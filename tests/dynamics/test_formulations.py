@@ -1,8 +1,14 @@
 """Three formulations, one motion and one set of joint forces (F22-F28, F29-F30, F32-F33)."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
+from flexmbs.case import Case
+from flexmbs.case.runner import execute
 from flexmbs.dynamics.descriptor import Descriptor
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.minimal import Minimal
@@ -322,3 +328,23 @@ def test_mass_points_on_rods_by_the_equations_of_the_holonomic_notes_F32():
             np.testing.assert_allclose(motion.bodies[f"p{k}"].acceleration, a[k], rtol=0, atol=1e-10)
             force = motion.joints[f"rod{k}"].reaction_force
             np.testing.assert_allclose(force, lam[k] * d[k], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_driven_ball_takes_the_torques_of_eulers_equations(formulation, tmp_path):
+    """The case on the page of spherical joints, whose expected torques are found by hand, and their power."""
+    page = (Path(__file__).parents[2] / "docs" / "joints" / "spherical.md").read_text()
+    (text,) = re.findall(r"```toml\n(# driven_ball.*?)```", page, re.DOTALL)
+    (tmp_path / "ball.toml").write_text(text)
+    options = {"analysis.formulation": formulation, "output.every": 0.01}
+    done = execute(Case.load(tmp_path / "ball.toml", **options), tmp_path / "ball.h5")
+    assert done.passed
+    power = sum(
+        np.asarray(done.result[f"drives/{k}/effort"])
+        * np.asarray(done.result[f"joints/about_{k}/velocity"])[:, 0]
+        for k in "xyz"
+    )
+    energy = np.asarray(done.result["energy/kinetic"]) + np.asarray(done.result["energy/gravity"])
+    t = np.asarray(done.result.time)
+    work = CubicSpline(t, power).antiderivative()(t)
+    np.testing.assert_allclose(energy - energy[0], work, atol=1e-5 * np.abs(energy).max())

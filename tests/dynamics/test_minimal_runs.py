@@ -7,10 +7,12 @@ from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.minimal import Minimal
-from flexmbs.errors import UsageError
+from flexmbs.errors import FlexmbsError, UsageError
 from flexmbs.resources import resource
+from flexmbs.results import Result
 from flexmbs.simulate import independent
 from flexmbs.simulate.independent import MinimalRun
+from tests.dynamics.awkward import four_bar, with_velocity
 from tests.dynamics.mechanisms import moving_state, random_mechanism
 
 FOUR_BAR = """
@@ -124,3 +126,41 @@ def test_driven_mechanisms_meet_their_expected_values_F35(tmp_path, formulation)
     case = Case.load(resource("cases") / "cardan-driven.toml", **{"analysis.formulation": formulation})
     done = execute(case, tmp_path / "a.h5")
     assert [str(item) for item in done.comparisons if not item.passed] == []
+
+
+def conditions_on_the_way(monkeypatch, case, path):
+    """Events of a run, and after every step the condition of G_d and that at the choice of coordinates."""
+    seen, follow = [], MinimalRun._follow
+
+    def watched(self, t, x):
+        follow(self, t, x)
+        state = self._state(t, np.concatenate([x, self.y[self.size :]]))
+        seen.append((t, self._condition(self.minimal, state, self.evaluator), self.condition))
+
+    monkeypatch.setattr(MinimalRun, "_follow", watched)
+    result = execute(case, path).result
+    times = [float(t) for t, k in zip(result["events/time"], result["events/kind"], strict=True)
+             if str(k) == "coordinates"]  # fmt: skip
+    return result, times, np.array(seen)
+
+
+def test_coordinates_are_chosen_anew_before_they_degenerate_F31(monkeypatch, tmp_path):
+    """A four-bar of which no bar can turn round, through the dead points of all, constants as shipped."""
+    data = with_velocity(four_bar(0.5, 0.6, 0.7, 0.9, 1.0), a=6.0) | {"gravity": [0, -1.0, 0]}
+    data["analysis"] |= {"t_end": 4.0, "rtol": 1e-8, "atol": 1e-10, "formulation": "minimal"}
+    result, times, seen = conditions_on_the_way(monkeypatch, Case.from_dict(data), tmp_path / "a.h5")
+    assert len(times) >= 2, "the motion needs a switch"
+    # at every step what is left of the condition is a tenth of that at the choice, or could not be bettered
+    assert (seen[:, 1] > independent.WORSE * seen[:, 2] / independent.BETTER).all()
+    assert seen[:, 1].min() > 0.01  # the bound of docs/analyses.md
+    swing = [np.ptp(result.joints[name].position[:, 0]) for name in ("a", "d")]
+    assert min(swing) > 1.5 and max(swing) < 2 * np.pi
+    known = execute(Case.from_dict(data | {"analysis": data["analysis"] | {"formulation": "recursive"}}),
+                    tmp_path / "b.h5").result  # fmt: skip
+    for name in ("a", "d"):
+        np.testing.assert_allclose(result.joints[name].position, known.joints[name].position, atol=1e-4)
+    monkeypatch.undo()
+    monkeypatch.setattr(independent, "WORSE", 0.0)  # never: then the first dead point is the end
+    with pytest.raises(FlexmbsError, match="cannot be closed|do not follow"):
+        execute(Case.from_dict(data), tmp_path / "c.h5")
+    assert times[0] < Result.load(tmp_path / "c.h5").time[-1] + 0.01 < times[1]

@@ -144,16 +144,27 @@ def check_variables(report: Report, path: Path_, value: Any, local: tuple[str, .
         report.fail(path, what, "give the parameter another name")
 
 
+#: what to do where the turning of a ball is asked for
+BALL = (
+    "the turns of a ball are no coordinates: take three revolute joints with bodies of mass 0 between them, "
+    "see the page of spherical joints"
+)
+
+
 def coordinate_of(report: Report, path: Path_, joint: Joint, name: str | None, needed: str) -> str | None:
     """Check the name of a coordinate; joints with one need none."""
+    turns_freely = any(item.axis < 0 for item in joint.motion or ())
     if name is not None and name not in joint.coordinates:
         what = f'{joint.type_name} joint {joint.name} has no coordinate "{name}"'
-        report.fail((*path, "coordinate"), what, nearest(name, joint.coordinates))
+        known = nearest(name, joint.coordinates) if joint.coordinates else ""
+        remedy = "; ".join(text for text in (known, BALL if turns_freely else "") if text)
+        report.fail((*path, "coordinate"), what, remedy or nearest(name, []))
         return None
     if name is None and len(joint.coordinates) != 1:
         names = ", ".join(joint.coordinates)
         what = f"joint {joint.name} has {'several coordinates' if names else 'no scalar coordinate'}"
-        report.fail(path, f"{what}; {needed}", f'add coordinate = "..." ({names})' if names else "")
+        remedy = f'add coordinate = "..." ({names})' if names else BALL if turns_freely else ""
+        report.fail(path, f"{what}; {needed}", remedy)
         return None
     return name
 
