@@ -78,6 +78,8 @@ def execute(
 ) -> CaseRun:
     """Build, run and compare a case; see `simulate` for the callbacks and errors."""
     system = prepare(case, progress)
+    if case.spec.analysis is None and say is not None:
+        say("the case has no [analysis], so it is only assembled; [analysis] with t_end makes it move")
     computed: dict[str, float] = {}
 
     def finish(result: Result) -> Mapping[str, Any]:

@@ -161,3 +161,10 @@ def test_generated_cases_are_valid():
 
     assert len(Case.from_dict(four_bars(3)).model().bodies) == 7
     assert len(Case.from_dict(chain(4)).model().joints) == 4
+
+
+def test_a_case_without_analysis_says_that_nothing_moves(tmp_path, capsys):
+    path = tmp_path / "c.toml"
+    path.write_text('[bodies.a]\ntype = "particle"\nmass = 1\n')
+    assert main(["run", str(path), "-o", str(tmp_path / "c.h5")]) == 0
+    assert "the case has no [analysis], so it is only assembled" in capsys.readouterr().err

@@ -126,7 +126,7 @@ class JointTable(Table):
     @model_validator(mode="after")
     def _check(self) -> JointTable:
         if self.axis is not None and not any(self.axis):
-            raise fail("the axis is zero")
+            raise fail("the axis is zero; give a direction, such as [0, 0, 1]")
         return self
 
 
