@@ -1,6 +1,7 @@
 """Cams whose followers lift off: flight, impact, energy and momentum against closed forms."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from scipy.optimize import brentq
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
-from flexmbs.errors import FlexmbsError
+from flexmbs.errors import FlexmbsError, SolverError
 from flexmbs.resources import resource
+from flexmbs.simulate.lifting import Lifting
 
 M, K, FREE, BASE, E, W, G = 0.8, 2000.0, 0.04, 0.05, 0.02, 90.0, 9.81
 
@@ -151,6 +153,14 @@ def test_a_prescribed_motion_holds_its_cams_together_in_all_formulations(formula
     data = case({"type": "kinematics", "t_end": 0.05, "formulation": formulation})
     result = run(data, tmp_path / "a.h5")
     assert result["couplings/c/force"].min() < 0.0 and not len(result["events/time"])
+
+
+def test_a_contact_that_cannot_be_evaluated_is_an_error():
+    known = SimpleNamespace(n_switch=1, data=None, switches=lambda *args: 1, turn=lambda *args: 0)
+    lifting = Lifting(known, np.array([0]), np.zeros(1))
+    assert np.isnan(lifting.values(0.0, np.zeros(1))).all()
+    with pytest.raises(SolverError, match="t = 0.5 s .* where a contact opens or closes"):
+        lifting.turn(0.5, np.zeros(1))
 
 
 def test_the_impact_on_a_free_cam_keeps_the_momentum(tmp_path):
