@@ -164,6 +164,22 @@ def test_resume_goes_on_behind_the_last_segment(tmp_path):
     np.testing.assert_array_equal(Result.load(path).time, [0.0, 0.5, 1.0])
 
 
+def test_unfinished_replacement_of_a_result_says_how_to_go_on(tmp_path):
+    path = write(tmp_path / "a.h5", [[0.0]])
+    header = ({"topology": {"tree": ["a", "b"]}}, {"case_sha256": "x"})
+    with ResultWriter(path, LAYOUT, *header, overwrite=True) as w:
+        w.commit(samples([0.0, 0.5]), checkpoint(0.5), 0.5)
+    with (
+        pytest.raises(UsageError, match="--resume --overwrite goes on"),
+        ResultWriter(path, LAYOUT, *header, resume=True),
+    ):
+        pass
+    with ResultWriter(path, LAYOUT, *header, resume=True, overwrite=True) as w:
+        assert w.resumed.t == 0.5
+        w.finish("complete")
+    np.testing.assert_array_equal(Result.load(path).time, [0.0, 0.5])
+
+
 def test_resume_refuses_another_case(tmp_path):
     path = write(tmp_path / "a.h5", [[0.0, 0.5]], finish=False)
     with (

@@ -85,7 +85,10 @@ class ResultWriter:
     def _open(self) -> None:
         unfinished = (self.folder / segments.HEADER).is_file()
         if self.path.exists() and not self.overwrite:
-            raise _exists(self.path, "--overwrite replaces it, -o chooses another name")
+            remedy = "--overwrite replaces it, -o chooses another name"
+            if unfinished:
+                remedy = "--resume --overwrite goes on with the unfinished run, and replaces it at the end"
+            raise _exists(self.path, remedy)
         if unfinished and not (self.resume or self.overwrite):
             remedy = "--resume goes on, --overwrite starts again, -o chooses another name"
             raise _exists(self.folder, remedy)

@@ -131,7 +131,8 @@ def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progre
             if stop.asked and run.between_steps and not run.finished:
                 what = f"interrupted at t = {run.t:.6g} s; everything up to there is kept"
                 where = str(recorder.writer.path)
-                raise Interrupted(Diagnostic("run.interrupted", where, what, "go on with --resume"))
+                again = "--resume --overwrite" if recorder.writer.path.exists() else "--resume"
+                raise Interrupted(Diagnostic("run.interrupted", where, what, f"go on with {again}"))
 
 
 def _due(run: Any, recorder: Recorder, target: float) -> bool:
