@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.integrate import Settings, integrator
+from flexmbs.integrate.memory import OVER
 from flexmbs.simulate.branch import watch
 from flexmbs.simulate.equations import problem, state_vector
 from tests.dynamics.awkward import driven, slider_crank, with_velocity
@@ -94,6 +95,28 @@ def test_the_implicit_method_agrees_with_the_others_at_change_points(name, rtol)
     assert len(events) == 1 and events[0] == pytest.approx(event, abs=size + 1e-5)
     assert np.abs(found[:, :n] - exact[:, :n]).max() < size
     assert np.abs(found[:, speeds] - exact[:, speeds]).max() < 10.0 * size
+
+
+SWINGS = {f"swing from {theta}": load("parallelogram.toml", theta=theta) for theta in (0.06, -0.01, -0.06)}
+
+
+@pytest.mark.parametrize(("name", "rtol"), [(n, 1e-9) for n in PASSED] + [(n, 1e-6) for n in SWINGS])
+def test_implicit_steps_give_way_once_at_every_change_point(name, rtol):
+    """Nearness decides by two measures, of implicit and of explicit steps: they do not take turns.
+
+    The swings pass slowly, or turn back beside the change point and pass none.
+    """
+    case = SWINGS[name] if name in SWINGS else Case.from_dict(PASSED[name])
+    system, t_end = case.system(), 3.0 if name in SWINGS else PASSED[name]["analysis"]["t_end"]
+    p, y0 = problem(system), state_vector(system, system.initial_state())
+    watch(p, 0.0, y0, t_end)
+    settings = Settings(method="generalized-alpha", rtol=rtol, atol=1e-2 * rtol)
+    run, over, events = integrator(p, settings, 0.0, y0, np.zeros(0), t_end), [0], 0
+    while not run.finished:
+        events += np.count_nonzero(run.advance(n_steps=1).event_index <= -2)
+        over.append(run.memory.count[OVER])
+    assert events == {"swing from 0.06": 7, "swing from -0.01": 0, "swing from -0.06": 0}.get(name, 1)
+    assert np.count_nonzero(np.diff(over)) == 2 * events and np.sum(over) <= 6 * events
 
 
 @pytest.mark.parametrize("method", ["dopri5", "dop853", "rk4"])
