@@ -132,8 +132,9 @@ class Descriptor:
         self.evaluator.kinematics(state)
         found = self.relations.at(self.ws, state.turns)
         g, g_dot, gamma, coef = self.sums.at(self.ws, state.t, found)
-        held = self.active * ~np.isin(self.sums.rows, self.evaluator.open_rows)
-        g, g_dot, gamma, coef = held * g, held * g_dot, held * gamma, held[self.sums.part] * coef
+        closed = 1.0 - np.isin(self.sums.rows, self.evaluator.open_rows)
+        held, coef = self.active * closed, closed[self.sums.part] * coef
+        g, g_dot, gamma = held * g, held * g_dot, held * gamma
         e = state.pos[self.at.e_of]
         H = rate_matrices(e)
         Phi, coordinates = self.matrices.jacobian(self.ws, H, e, found, coef)
