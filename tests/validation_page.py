@@ -4,6 +4,7 @@ flexmbs verify --json > verify.json && python -m tests.validation_page verify.js
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def runs(lines):
 def row(lines):
     worst = max(lines, key=lambda line: float("inf") if line["ratio"] is None else line["ratio"])
     quantity = worst["quantity"].replace("|", "\\|").replace("*", "\\*")
+    quantity = re.sub(r"([/_.])(?=\w)", r"\1<wbr>", quantity)  # where a long name may be broken
     if len(lines) > 1:
         quantity += f"; {len(lines)} quantities"
     numbers = (worst["reference"], worst["obtained"], worst["error"], worst["tolerance"])
