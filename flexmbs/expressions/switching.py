@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 from flexmbs.expressions.tree import Expression, Node
@@ -13,11 +14,20 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 def switching_functions(expression: Expression) -> list[Expression]:
     """Expressions whose zeros are the places where the given one, or a derivative of it, may jump."""
     found: dict[Node, None] = {}
-    for node in expression.tree.walk():
+    for node in _parts(expression.tree, expression):
         for tree in _switches(node):
             if any(part.op == "name" for part in tree.walk()):
                 found.setdefault(tree)
     return [replace(expression, tree=tree, text="switch of " + expression.text) for tree in found]
+
+
+def _parts(node: Node, expression: Expression) -> Iterator[Node]:
+    """All nodes, save what turns the argument of a periodic table back: the table goes on smoothly there."""
+    yield node
+    if node.op == "table" and expression.tables[node.text].periodic:
+        return
+    for arg in node.args:
+        yield from _parts(arg, expression)
 
 
 def _switches(node: Node) -> list[Node]:

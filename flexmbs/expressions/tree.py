@@ -55,6 +55,7 @@ class Spline:
 
     x: Array
     c: Array
+    periodic: bool = False
 
     def __call__(self, x: Any) -> Any:
         """Value; NaN outside the table, where nothing is known."""
@@ -78,9 +79,8 @@ def periodic_spline(x: Array, y: Array) -> Spline:
     from scipy.interpolate import CubicSpline
 
     y = np.append(y[:-1], y[0])
-    return Spline(
-        np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(CubicSpline(x, y, bc_type="periodic").c)
-    )
+    c = np.ascontiguousarray(CubicSpline(x, y, bc_type="periodic").c)
+    return Spline(np.ascontiguousarray(x, dtype=float), c, periodic=True)
 
 
 def repeated(spline: Spline, name: str) -> Expression:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flexmbs._jit import kernel
 from flexmbs.integrate.dip import first_dip
 from flexmbs.integrate.memory import CHATTER, ENDED, EVENT, H_STEP, NOT_EVALUATED, T_EVENT, T_STEP, T
+from flexmbs.integrate.problem import BEFORE
 from flexmbs.integrate.step import attempt
 
 
@@ -113,6 +114,8 @@ def pass_event(rates, project, switches, turn, data, opt, mem, scr, events):
     t, chosen = mem.real[T], mem.count[EVENT] - 1
     gap = mem.real[T_EVENT] - t
     status = rates(data, t, mem.y, mem.f)
+    if status == 0:
+        status = turn(data, t, mem.y, BEFORE - chosen, scr.s1, scr.turned)
     if status != 0:
         return status
     for i in range(mem.y.size):

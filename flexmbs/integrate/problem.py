@@ -16,6 +16,10 @@ Function = Callable[..., int]
 #: What a caller of `project` may write into out[2]: only held values are to change; the rates of this very
 #: state were the last evaluation
 HOLD, SEEN = -1.0, -2.0
+#: part of the bound of an error by which closing the loops may move the end of a step
+DISPLACED = 0.1
+#: What a caller of `turn` passes as `chosen` just before the zero of function k: BEFORE - k
+BEFORE = -2
 
 
 @kernel(lean=True)
@@ -61,8 +65,8 @@ class Problem:
     turn(data, t, y, chosen, s, turned)
         At a zero of switching function `chosen` (-1: none, at the start): change the state where that
         changes the equations. s are the switching functions, then those of the new state; turned[k] = 1, -1
-        or 2 where function k turned, else 0. The last `n_sided` functions are positive before and after they
-        turn.
+        or 2 where function k turned, else 0. Called before the zero too, with BEFORE - chosen, to take note
+        of the state there. The last `n_sided` functions are positive before and after they turn.
 
     `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
     values that stay as they are during a step and are brought up to date by `project` (turn counters).

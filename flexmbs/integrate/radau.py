@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.integrate.methods import method
+from flexmbs.integrate.problem import DISPLACED
 from flexmbs.integrate.reference import ReferenceRun
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,7 @@ class Radau(ReferenceRun):
 
     order = 5
     name = "radau"
+    _moved: Any = 0.0  # how far closing the loops moves the end of the last step
 
     def solver(self) -> Any:
         """Class of SciPy that takes the steps."""
@@ -107,11 +109,20 @@ class Radau(ReferenceRun):
         return None
 
     def _follow(self, t: float, x: Floats) -> None:
-        """Bring held values (turn counters) up to date: outputs may be more than half a turn apart."""
-        y = np.concatenate([x, self.y[self.size :]])
-        if self.problem.n_held:
-            self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3))
-            self.y[self.size :] = y[self.size :]
+        """Bring held values (turn counters) up to date: outputs may be more than half a turn apart.
+
+        And look whether closing the loops moves the state otherwise than before the step: a law has jumped.
+        """
+        p, y = self.problem, np.concatenate([x, self.y[self.size :]])
+        if not (p.n_held or p.closed):
+            return
+        p.project(p.data, t, y, 0.0, 0.0, np.zeros(3))
+        self.y[self.size :] = y[self.size :]
+        k = np.flatnonzero(p.twins >= 0)
+        moved = (y[: self.size] - x)[p.twins[k]]
+        if np.any(np.abs(moved - self._moved) > DISPLACED * p.bounds[k]):
+            raise self.fail("no step leads on, the law of a constraint jumps")
+        self._moved = moved
 
     def _root(self, inside: object, low: float, high: float) -> float:
         """First time at which `until` is positive."""

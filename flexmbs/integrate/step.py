@@ -26,7 +26,7 @@ from flexmbs.integrate.memory import (
     T_LAST,
     T,
 )
-from flexmbs.integrate.problem import HOLD, SEEN
+from flexmbs.integrate.problem import DISPLACED, HOLD, SEEN
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
 #: part of the speeds by which the stages of a fixed step on a loop may disagree
@@ -155,11 +155,28 @@ def is_thrown(opt, tab, mem, scr, h):
 
 
 @kernel(inline=True)
+def is_displaced(opt, scr):
+    """Whether closing the loops moved the end of a step, from scr.y_try, further than any step may be wrong.
+
+    So it is where the law of a coupling jumps: no step leads over it.
+    """
+    for j in range(opt.n_vel):
+        i = scr.twin[j]
+        if i >= 0 and abs(scr.y1[i] - scr.y_try[i]) > DISPLACED * scr.bound[j]:
+            return True
+    return False
+
+
+@kernel(inline=True)
 def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
     """End of an explicit step onto the constraints, and the rates there. Writes: scr.y1, scr.f_end."""
     if tab.end_rate == 1:
         scr.closure[2] = SEEN
+    for i in range(opt.n_pos):
+        scr.y_try[i] = scr.y1[i]
     status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+    if status == 0 and scr.closure[2] > 0.0 and is_displaced(opt, scr):
+        status = NO_CONVERGENCE
     if status == 0 and opt.step > 0.0 and scr.closure[2] > 0.0 and is_thrown(opt, tab, mem, scr, h):
         status = NO_CONVERGENCE
     if status != 0:

@@ -79,12 +79,13 @@ class TimeLaws:
         slots, expressions = {"t": 0}, []
         for k, row in enumerate(self.rows):
             names = {old: f"{old}#{k}" for old in row.names}
-            expressions.append(_rename(row.expression, names))
+            expressions.append(renamed(row.expression, names))
             slots |= {names[old]: 1 + c.number for old, c in row.names.items()}
         return compile_table(expressions, slots)
 
 
-def _rename(expression: Any, names: dict[str, str]) -> Expression:
+def renamed(expression: Any, names: dict[str, str]) -> Expression:
+    """The expression with other names."""
     from dataclasses import replace
 
     def walk(node: Any) -> Any:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle, kernel
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.independent_rows import independent_rows
-from flexmbs.integrate.problem import HOLD, SEEN, Problem
+from flexmbs.integrate.problem import BEFORE, HOLD, SEEN, Problem
 from flexmbs.model.fewer_rows import laws_with_rows, with_rows
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import free_expressions
 from flexmbs.model.forces.channels import switches as law_switches
-from flexmbs.model.forces.tables import Laws, LawWork
+from flexmbs.model.forces.tables import OF_TIME, Laws, LawWork
 from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
@@ -187,6 +187,9 @@ def turn(data, t, y, chosen, s, turned):
     first = s.shape[0] - n_contacts
     for k in range(turned.shape[0]):
         turned[k] = 0.0
+    if chosen <= BEFORE:
+        return kink_begins(data, t, y, BEFORE - chosen)
+    kink_ends(data, t, y, chosen)
     k, count = chosen - first, 0
     while n_contacts > 0 and count <= 4 * n_contacts:
         if k < 0:
@@ -203,6 +206,37 @@ def turn(data, t, y, chosen, s, turned):
         turned[first + k] = turned_by(data, y, k, turned[first + k])
         k, count = -1, count + 1
     return 0
+
+
+@kernel(inline=True)
+def has_kink(data, k):
+    """Whether speeds jump at a zero of switching function k: a law of time, or of a coupling."""
+    return 0 <= k < data.laws.switch_law.shape[0] and data.laws.switch_law[k] <= OF_TIME
+
+
+@kernel(lean=True, apart=True)
+def kink_begins(data, t, y, k):
+    """Take note of the speeds before a kink of a constraint. Writes: y, contact. Returns a status."""
+    if not has_kink(data, k):
+        return 0
+    status = project(data, t, y, 0.0, 0.0, data.contact.closure)
+    at_rest(data, t, y)
+    impact_begins(data, y[: data.size[0]], y[data.size[0] : data.size[0] + data.size[1]])
+    return status
+
+
+@kernel(lean=True, apart=True)
+def kink_ends(data, t, y, k):
+    """Loss of an impact on the kink of a coupling; at that of a law of time all is work. Writes: y."""
+    if not has_kink(data, k):
+        return
+    n, m = data.size[0], data.size[0] + data.size[1]
+    loss = y[m + data.size[2] + 1]
+    at_rest(data, t, y)
+    impact_ends(data, y[:n], y[n:m], y[m + data.size[2] :])
+    if data.laws.switch_law[k] == OF_TIME:
+        y[m + data.size[2]] -= y[m + data.size[2] + 1] - loss
+        y[m + data.size[2] + 1] = loss
 
 
 @kernel(lean=True, apart=True)

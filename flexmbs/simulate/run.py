@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, Interrupted, SolverError
 from flexmbs.integrate import Chunk
 from flexmbs.integrate.change import FIRST_CHANGE
-from flexmbs.model.forces.tables import COORD_STOP
+from flexmbs.model.forces.tables import COORD_STOP, RELATION
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
 from flexmbs.simulate.contact import EVENTS as CONTACT_EVENTS
@@ -103,6 +103,8 @@ def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
     if index >= len(laws.switch_expr):
         return "until", "the condition of analysis.until turns positive"
     law = int(laws.switch_law[index])
+    if law == RELATION:
+        return "switch", "the law of a coupling has a kink: an impact"
     if law < 0:
         return "switch", "an expression passes a switch"
     owner = system.laws.owners[law]

@@ -16,12 +16,13 @@ import numpy as np
 
 from flexmbs.expressions import Expression, Node, compile_table, constant, switching_functions
 from flexmbs.model.forces.base import Number, PythonNumber
-from flexmbs.model.forces.slots import SlotBuilder
+from flexmbs.model.forces.slots import Slot, SlotBuilder
 from flexmbs.model.forces.stiff import stiff_groups, stiff_numbers
-from flexmbs.model.forces.tables import Laws
+from flexmbs.model.forces.tables import COORD_X, OF_TIME, RELATION, Laws
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.model import Model
-from flexmbs.model.rows import Group
+from flexmbs.model.rows import Group, Row
+from flexmbs.model.time_laws import renamed
 
 
 @dataclass
@@ -81,10 +82,21 @@ class LawBuilder:
         self.slots = SlotBuilder(self.model, self.markers, self.joints)
 
     def expression(self, item: Expression, law: int = -1) -> int:
-        """Number of an expression in the table; `law` is the one whose x and v it takes."""
+        """Number of an expression in the table; `law` is the one whose x and v it takes, or OF_TIME."""
         number = self._store(item)
         self.switches += [(self._store(switch), law) for switch in switching_functions(item)]
         return number
+
+    def relation(self, row: Row) -> None:
+        """Locate where the expression of a constraint row, or a slope of it, jumps: speeds jump there."""
+        names = {old: f"coordinate#{c.number}" for old, c in row.names.items()}
+        for old, c in row.names.items():
+            if names[old] not in self.slots.places:
+                self.slots.places[names[old]] = len(self.slots.slots)
+                self.slots.slots.append(Slot(COORD_X, c))
+        for switch in switching_functions(row.expression) if row.expression is not None else ():
+            self.expressions.append(renamed(switch, names))
+            self.switches.append((len(self.expressions) - 1, RELATION))
 
     def _store(self, item: Expression) -> int:
         for node in item.names.values():
@@ -242,8 +254,10 @@ def collect(
     numbers = {name: build.expression(item) for name, item in (free or {}).items()}
 
     def finish(system: Any) -> LawPart:
-        drives = [build.expression(law.expression) for law in system.time_laws]
-        travel = [[build.expression(item) for item in place] for place in system.travels]
+        drives = [build.expression(law.expression, OF_TIME) for law in system.time_laws]
+        travel = [[build.expression(item, OF_TIME) for item in place] for place in system.travels]
+        for row in (row for group in system.groups for row in group.rows):
+            build.relation(row)
         order = {name: k for k, name in enumerate(numbers)}
         tables = build.finish(system, list(numbers.values()), drives, travel)
         return LawPart(tables, tuple(row.owner for row in build.rows), order, tuple(build.callbacks))

@@ -42,6 +42,9 @@ COORD_FORCE = 9  # effort
 COORD_FRICTION = 10  # effort, coefficient * radius, stiction velocity
 COORD_STOP = 11  # lower, upper, stiffness, damping
 
+#: What `switch_law` says of functions where speeds jump: laws of time, and relations between coordinates.
+OF_TIME, RELATION = -2, -3
+
 #: Columns of `LawWork.out`.
 FORCE, MOMENT = 0, 3  # on the `on` or `to` side, ground axes
 LENGTH, RATE, VALUE = 6, 7, 8  # length or coordinate, its rate, tension or effort
@@ -86,7 +89,9 @@ class Laws(NamedTuple):
     travel_expr: Annotated[Ints, 3]  # (n_travel, 3) place of travelling markers
     free_expr: Ints  # expressions evaluated on demand: sensors, until
     switch_expr: Ints  # functions whose zeros are where a law or a slope of it jumps
-    switch_law: Ints  # law whose length or coordinate (and rate) such a function takes as x and v, or -1
+    # law whose length or coordinate (and rate) such a function takes as x and v, or -1; where speeds jump
+    # with it: OF_TIME, RELATION
+    switch_law: Ints
     press_law: Ints  # laws of friction by the reaction of their joint
     press_joint: Ints  # joint, in the order of `System.joints`
     press_axis: Ints  # axis of marker Q along which the joint slides, or -1 where it turns
