@@ -589,6 +589,19 @@ def test_python_functions_are_announced_as_slow(tmp_path, law):
     assert any("slow" in text for text in said) == isinstance(law, dict)
 
 
+@pytest.mark.parametrize("when", [-1.0, 0.2])
+def test_what_a_python_function_raises_is_shown(tmp_path, when):
+    """At the start and on the way."""
+    law = f"def pull(t, x):\n    return -x if t < {when} else {{}}['gas']\n"
+    (tmp_path / "laws.py").write_text(law)
+    data = pendulum({"t_end": 1.0})
+    value = {"function": "laws.py:pull", "channels": ["pin.position"]}
+    data["forces"] = {"f": {"type": "joint_force", "joint": "pin", "value": value}}
+    case = Case.from_dict(data, folder=tmp_path, allow_python=True)
+    with pytest.raises(FlexmbsError, match=r"forces\.f.*laws\.py:pull raised KeyError: 'gas'"):
+        execute(case, tmp_path / "a.h5")
+
+
 @pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
 def test_numbers_do_not_depend_on_slices_of_wall_time(tmp_path, monkeypatch, formulation):
     analysis = {"t_end": 0.5, "rtol": 1e-7, "formulation": formulation}

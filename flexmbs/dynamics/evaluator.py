@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ class Evaluator:
             return
         nothing = self.without_value(state.copy()) if state is not None else []
         if nothing and state is not None:
-            raise SolverError(no_value(nothing, state.t))
+            raise SolverError(no_value(nothing, state.t, self.system.laws.errors))
         names = self.system.bodies
         speeds = np.flatnonzero(self.ws.D == 0.0)
         at = [names[int(np.searchsorted(self.tables.o_eta, k, side="right")) - 1] for k in speeds]
@@ -151,10 +152,12 @@ class Evaluator:
         raise SolverError(Diagnostic("solver.singular", where, what, remedy))
 
 
-def no_value(names: list[str], t: float) -> Diagnostic:
-    """The finding that expressions have no finite value."""
+def no_value(names: list[str], t: float, errors: Sequence[str] = ()) -> Diagnostic:
+    """The finding that expressions have no finite value; `errors` of Python functions."""
     more = f" (nor have {', '.join(names[1:4])})" if len(names) > 1 else ""
-    what = f"has no finite value, or none of its rates, at t = {t:.6g} s{more}"
+    what = f"has no finite value, or none of its rates, at t = {t:.6g} s{more}" + "".join(
+        f"; {e}" for e in errors
+    )
     return Diagnostic(
         "solver.no_value", names[0], what, "look at the domain of its roots, logarithms, divisors"
     )

@@ -40,9 +40,8 @@ def located(error: SolverError, system: Any, motion: Any) -> SolverError:
     state = State(motion.t, y[:n].copy(), y[n:m].copy(), y[m : m + system.n_aux].copy(), held.copy())
     nothing = expired(system, state)
     if nothing:
-        return SolverError(
-            replace(found, what=f"{found.what}; {', '.join(nothing)} has no finite value there")
-        )
+        what = "; ".join([found.what, f"{', '.join(nothing)} has no finite value there", *system.laws.errors])
+        return SolverError(replace(found, what=what))
     text = trouble(system, state) if system.n_rows else ""
     return SolverError(replace(found, what=f"{found.what}; {text}")) if text else error
 

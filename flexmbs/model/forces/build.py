@@ -49,15 +49,16 @@ class LawRow:
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
 
 
-def callback(number: PythonNumber) -> Any:
+def callback(number: PythonNumber, errors: list[str]) -> Any:
     """Wrap a function for calls by address. It never raises into a kernel: a failure is NaN, which stops the
-    run with the name of the force."""
+    run with the name of the force, and what was raised. Writes: errors."""
     n_args, function = len(number.channels), number.function
 
     def call(args: Any, returned: Any) -> None:
         try:
             returned[0] = float(function(*(args[k] for k in range(n_args + 1))))
-        except Exception:
+        except Exception as error:
+            errors[:] = [f"{number.name} raised {type(error).__name__}: {error}"]
             returned[0] = float("nan")
 
     return CALLBACK(call)
@@ -158,7 +159,7 @@ class LawBuilder:
         loads = [np.asarray(row.load, dtype=float) for row in rows]
         args = [len(channels) for _, _, channels in self.python]
         laws = system.time_laws
-        self.callbacks = [callback(number) for _, number, _ in self.python]
+        self.callbacks = [callback(number, self.errors) for _, number, _ in self.python]
         return Laws(
             expr=compile_table(self.expressions, self.slots.places),
             slot=self.slots.table(system),
@@ -204,6 +205,7 @@ class LawBuilder:
 
     state_rates: list[int] = field(default_factory=list)
     callbacks: list[Any] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
 
 def _ints(items: Any) -> np.ndarray:
@@ -219,13 +221,15 @@ class LawPart:
     """Laws of a system: `tables` for the kernels, and which law belongs to whom.
 
     `owners[k]` is `forces.<name>` or `joints.<name>.<spring ...>` of law k; `free[name]` the number of an
-    expression that is evaluated on demand. `keep` holds Python callbacks alive.
+    expression that is evaluated on demand. `keep` holds Python callbacks alive;
+    `errors`: what one of them raised last.
     """
 
     tables: Laws
     owners: tuple[str, ...]
     free: dict[str, int]
     keep: tuple[Any, ...] = ()
+    errors: Sequence[str] = ()
 
     @property
     def python(self) -> bool:
@@ -260,7 +264,8 @@ def collect(
             build.relation(row)
         order = {name: k for k, name in enumerate(numbers)}
         tables = build.finish(system, list(numbers.values()), drives, travel)
-        return LawPart(tables, tuple(row.owner for row in build.rows), order, tuple(build.callbacks))
+        owners = tuple(row.owner for row in build.rows)
+        return LawPart(tables, owners, order, tuple(build.callbacks), build.errors)
 
     return finish, stiff_groups(build.rows)
 
