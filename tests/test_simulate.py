@@ -685,3 +685,10 @@ def test_redundant_rows_are_refused_where_they_are_called_an_error(tmp_path):
         run(four_bar({"redundant": "error"}), path)
     assert not path.exists()
     run(pendulum({"redundant": "error", "t_end": 0.0}), path)
+
+
+def test_a_length_that_jumps_is_refused_by_its_own_size(tmp_path):
+    data = pendulum()
+    data["joints"]["knee"] = {"type": "distance", "from": "a.tip", "to": "b", "length": "=where(t<0.35,1,2)"}
+    with pytest.raises(FlexmbsError, match=r"joints.knee.*jumps by 1 at t = 0.35 s"):
+        run(data, tmp_path / "a.h5")

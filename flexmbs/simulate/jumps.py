@@ -41,8 +41,9 @@ def _laws(system: Any) -> Iterator[tuple[str, Expression]]:
         for row in group.rows:
             if row.expression is not None:
                 yield f"{group.kind}s.{group.name}", row.expression
-            if isinstance(row.law, Expression):  # a length; the laws of drives stand above
-                yield f"{group.kind}s.{group.name}", row.law
+    for name, joint in system.model.joints.items():
+        if isinstance(getattr(joint, "length", None), Expression):
+            yield f"joints.{name}", joint.length
     for travel in system.travels:
         for law in travel:
             yield "frames", law
