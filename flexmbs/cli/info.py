@@ -56,6 +56,7 @@ def result_info(path: Path) -> tuple[str, dict[str, Any]]:
     parts = {name: sorted(result[name]) for name in PARTS if name in result}
     time = result["time"]
     facts, warnings = told(Record(result)) if len(time) else ({}, [])
+    warnings = [*warnings, *later_run(path)]
     lines = [f"{key:<22} {value}" for key, value in head.items() if value != ""]
     lines += [f"{name:<22} {', '.join(items)}" for name, items in parts.items() if items]
     span = f", from {time[0]:g} to {time[-1]:g} s" if len(time) else ""
@@ -67,6 +68,17 @@ def result_info(path: Path) -> tuple[str, dict[str, Any]]:
     data = {**head, **parts, "samples": len(time), "facts": facts, "warnings": warnings}
     data["topology"] = list(report)
     return "\n".join(lines), data
+
+
+def later_run(path: Path) -> list[str]:
+    """What lies beside a whole result: a run that was to replace it and has not."""
+    from flexmbs.results import Result, segments
+
+    folder = segments.parts_folder(path)
+    if not path.is_file() or not (folder / segments.HEADER).is_file():
+        return []
+    found = Result.load(path, unfinished=True).attributes
+    return [f"a later run lies in {folder.name}: {found['status']}, up to t = {found['t_reached']:g} s"]
 
 
 def told(record: Any) -> tuple[dict[str, Any], list[str]]:

@@ -98,3 +98,31 @@ def test_info_says_why_freedoms_are_not_counted(tmp_path, capsys):
     assert main(["info", str(case)]) == 0
     assert "bodies.a must be reduced first" in capsys.readouterr().out
     assert not (tmp_path / "a.reduce.modal.h5").exists()
+
+
+def test_info_names_a_later_run_that_has_not_replaced_the_result(tmp_path, capsys):
+    """The first ends well, the second is stopped by a law that has no value from 0.05 s on."""
+    text = """format_version = 1
+[bodies.ball]
+type = "rigid"
+mass = 1
+[joints.way]
+type = "prismatic"
+from = "ground"
+to = "ball"
+[forces.push]
+type = "joint_force"
+joint = "way"
+value = "=sqrt(T - t)"
+[parameters]
+T = 1
+[analysis]
+t_end = 0.1
+"""
+    case, result = tmp_path / "a.toml", tmp_path / "a.h5"
+    case.write_text(text)
+    assert main(["run", str(case), "-o", str(result), "--quiet"]) == 0
+    assert main(["run", str(case), "-o", str(result), "--quiet", "--overwrite", "--set", "T=0.05"]) == 4
+    capsys.readouterr()
+    assert main(["info", str(result)]) == 0
+    assert "warning: a later run lies in a.h5.parts: failed, up to t = 0.0" in capsys.readouterr().out
