@@ -74,6 +74,15 @@ def test_no_formulation_leads_over_a_law_that_jumps(tmp_path, jump, formulation)
         run(sliders(law), tmp_path / "a.h5", formulation=formulation)
 
 
+@pytest.mark.parametrize("lift", ["where(x < 0.3, 0, 0.1)", "0.5*max(0, x - 0.3)"])
+def test_a_law_that_jumps_is_warned_of_at_the_start(tmp_path, lift):
+    data = sliders({"type": "cam", "cam": "s", "follower": "u", "lift": f"={lift}"})
+    data["analysis"]["t_end"], said = 0.1, []
+    execute(Case.from_dict(data), tmp_path / "a.h5", say=said.append)
+    told = [text for text in said if "couplings.c: its law jumps by 0.1 at s = 0.3" in text]
+    assert len(told) == ("where" in lift)
+
+
 def test_a_periodic_profile_has_no_switch_at_its_end():
     x = np.linspace(0.0, 2.0 * np.pi, 37)
     assert switching_functions(repeated(periodic_spline(x, np.cos(x)), "lift")) == []

@@ -24,7 +24,7 @@ from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
 from flexmbs.simulate.independent import MinimalRun, check_offered
 from flexmbs.simulate.items import LEFT_OUT, counts_of, indeterminate, topology_items
-from flexmbs.simulate.jumps import check_jumps
+from flexmbs.simulate.jumps import check_jumps, coupling_jumps
 from flexmbs.simulate.kinematic import KinematicRun
 from flexmbs.simulate.linear import linear_items
 from flexmbs.simulate.run import Progress, Recorder, record
@@ -108,6 +108,8 @@ def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tu
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
     settings = replace(settings, t_end=t_end)
     check_jumps(system, state.t, t_end)
+    for text in coupling_jumps(system):
+        say(f"warning: {text}")
     counts = counts_of(system, state, bends=bends(system, settings))
     if counts is None:
         say(LEFT_OUT)

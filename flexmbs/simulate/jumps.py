@@ -49,30 +49,48 @@ def _laws(system: Any) -> Iterator[tuple[str, Expression]]:
             yield "frames", law
 
 
+def coupling_jumps(system: Any) -> list[str]:
+    """Warnings of laws of couplings that jump over a coordinate, wherever that is."""
+    half = np.geomspace(1e-6, 1e3, INTERVALS // 2)
+    grid, found = np.concatenate([-half[::-1], [0.0], half]), []
+    for group in system.groups:
+        for row in group.rows:
+            for name in row.names if row.expression is not None else ():
+                jump = _first(row.expression, grid, name)
+                if jump is not None:
+                    where = f"{row.names[name].joint} = {jump[0]:.6g}"
+                    found.append(f"{group.kind}s.{group.name}: its law jumps by {jump[1]:.6g} at {where}")
+    return found
+
+
 def first_jump(law: Expression, t_start: float, t_end: float) -> tuple[float, float] | None:
     """Time and size of the first jump of a law between two times, all names but t at zero; None without."""
-    grid = np.linspace(t_start, t_end, INTERVALS + 1)
-    switches = [switch for switch in switching_functions(law) if set(switch.names) == {"t"}]
-    after = np.sort(np.concatenate([np.zeros(0), *(_changes(switch, grid) for switch in switches)]))
-    ulp = 4.0 * np.spacing(max(abs(t_start), abs(t_end)))
-    values = _at(law, np.clip([after - 2.0 * ulp, after, after + ulp], t_start, t_end))
-    jump, size = np.ptp(values, axis=0), np.abs(_at(law, grid))
+    return _first(law, np.linspace(t_start, t_end, INTERVALS + 1), "t")
+
+
+def _first(law: Expression, grid: Floats, name: str) -> tuple[float, float] | None:
+    """Place and size of the first jump of a law over one name, all others at zero; None without."""
+    switches = [switch for switch in switching_functions(law) if set(switch.names) == {name}]
+    after = np.sort(np.concatenate([np.zeros(0), *(_changes(switch, grid, name) for switch in switches)]))
+    ulp = 4.0 * np.spacing(np.abs(grid).max())
+    values = _at(law, np.clip([after - 2.0 * ulp, after, after + ulp], grid[0], grid[-1]), name)
+    jump, size = np.ptp(values, axis=0), np.abs(_at(law, grid, name))
     found = np.flatnonzero(jump > JUMP * size.max(initial=0.0, where=np.isfinite(size)))
     return (ulp * round(float(after[found[0]]) / ulp), float(jump[found[0]])) if len(found) else None
 
 
-def _at(law: Expression, t: Floats) -> Floats:
-    value = law.evaluate(lambda node: t if node.label == "t" else 0.0)
-    return np.broadcast_to(np.asarray(value, dtype=float), t.shape)
+def _at(law: Expression, x: Floats, name: str) -> Floats:
+    value = law.evaluate(lambda node: x if node.label == name else 0.0)
+    return np.broadcast_to(np.asarray(value, dtype=float), x.shape)
 
 
-def _changes(switch: Expression, grid: Floats) -> Floats:
-    """Times just after the changes of sign of a switch, all of them bisected at once."""
-    side = np.sign(_at(switch, grid))
+def _changes(switch: Expression, grid: Floats, name: str) -> Floats:
+    """Places just after the changes of sign of a switch, all of them bisected at once."""
+    side = np.sign(_at(switch, grid, name))
     k = np.flatnonzero(np.diff(side) != 0.0)
     low, high, side = grid[k], grid[k + 1], side[k]
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        same = np.sign(_at(switch, middle)) == side
+        same = np.sign(_at(switch, middle, name)) == side
         low, high = np.where(same, middle, low), np.where(same, high, middle)
     return high
