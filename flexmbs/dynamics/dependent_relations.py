@@ -7,17 +7,19 @@ from forces and bodies' accelerations, have no part in it: the two agree only wh
 import math
 
 from flexmbs._jit import kernel
+from flexmbs.model.quaternions import of_matrix, rotation_vector
 
 #: Same numbers as in `model/joints/base.py` and `model/rows.py`, where the relations are made.
 OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 0, 1, 2, 3, 4, 5, 6, 7
+ATTITUDE = 9
 
 
 @kernel(lean=True)
-def relations_at(kind, p, q, a, b, size, turns, x, R, v, acc, out):
+def relations_at(kind, p, q, a, b, size, turns, attitude, x, R, v, acc, out):
     """Relations between markers at x, R with twists v and accelerations acc, all in ground axes.
 
-    `turns`: last values, to count whole turns. Writes: out (n, 9): value, rate, second rate at these
-    accelerations, force and moment that a unit multiplier puts on Q at its origin.
+    `turns`: last values, to count whole turns; `attitude`: prescribed quaternions. Writes: out (n, 9): value,
+    rate, second rate at these accelerations, force and moment that a unit multiplier puts on Q at its origin.
     """
     for e in range(kind.shape[0]):
         for k in range(9):
@@ -46,6 +48,9 @@ def relations_at(kind, p, q, a, b, size, turns, x, R, v, acc, out):
         elif kind[e] == ANGLE_SECOND:
             turn(R, v, acc, P, Q, Q, j, 1.0, out[e])
             out[e, 0] = whole(second_angle(R, P, Q, j, i), turns[e])
+        elif kind[e] == ATTITUDE:
+            turn(R, v, acc, P, Q, Q, i, 1.0, out[e])
+            out[e, 0] = past_attitude(R, P, Q, attitude[j], i)
 
 
 @kernel(inline=True)
@@ -157,3 +162,29 @@ def second_angle(R, p, q, k, other):
     c = 3 - k - other
     sign = 1.0 if (k - other) % 3 == 1 else -1.0
     return math.atan2(sign * cosine(R, p, q, other, c), cosine(R, p, q, other, other))
+
+
+@kernel(lean=True)
+def past_attitude(R, p, q, a, k):
+    """Component k of the rotation vector from the frame at quaternion a in P to Q (F19a)."""
+    w, x, y, z = a[0], a[1], a[2], a[3]
+    T = (  # axes of that frame in P
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),
+        (2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)),
+        (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
+    Q = (  # axes of Q in P
+        (cosine(R, p, q, 0, 0), cosine(R, p, q, 1, 0), cosine(R, p, q, 2, 0)),
+        (cosine(R, p, q, 0, 1), cosine(R, p, q, 1, 1), cosine(R, p, q, 2, 1)),
+        (cosine(R, p, q, 0, 2), cosine(R, p, q, 1, 2), cosine(R, p, q, 2, 2)),
+    )
+    off = (
+        dot(T[0], Q[0]), dot(T[0], Q[1]), dot(T[0], Q[2]),
+        dot(T[1], Q[0]), dot(T[1], Q[1]), dot(T[1], Q[2]),
+        dot(T[2], Q[0]), dot(T[2], Q[1]), dot(T[2], Q[2]),
+    )  # fmt: skip
+    w, x, y, z = of_matrix(off)
+    x, y, z = rotation_vector(w, x, y, z)
+    if k == 0:
+        return x
+    return y if k == 1 else z

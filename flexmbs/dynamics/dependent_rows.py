@@ -42,12 +42,12 @@ class Relations:
         self.n = len(kinds)
         one, three = np.zeros((0, 9)), np.zeros((0, 3, 3))
         empty = tuple(item[:0] for item in self.given)
-        self._at = prepare(relations_at, *empty, one[:, 0].copy(), one, three, one, one, one)
+        self._at = prepare(relations_at, *empty, one[:, 0].copy(), one, one, three, one, one, one)
 
     def at(self, ws: Workspace, turns: Array) -> Found:
         """Needs markers moving at zero accelerations; `turns` (n,) are last values, to count whole turns."""
         out = np.empty((self.n, 9))
-        self._at(*self.given, turns, ws.mark_x, ws.mark_R, ws.mark_v, ws.mark_a, out)
+        self._at(*self.given, turns, ws.attitude, ws.mark_x, ws.mark_R, ws.mark_v, ws.mark_a, out)
         return Found(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:])
 
 

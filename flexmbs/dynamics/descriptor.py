@@ -103,13 +103,11 @@ class Descriptor:
         return active
 
     def _joints_of_relations(self) -> NDArray[np.int64]:
-        """Joint whose rows or coordinates a relation belongs to, by its number in `System.joints`."""
-        found = np.zeros(len(self.tables.ent_kind), dtype=np.int64)
+        """Joint whose rows, coordinates or driven ball a relation belongs to, by its number in `joints`."""
+        found = np.maximum(self.tables.ent_joint, 0)
         for j, place in enumerate(self.system.joints.values()):
-            rows = place.group.rows if place.group is not None else []
-            for entry in [e for row in rows for _, e in row.entries] + [c.entry for c in place.coordinates]:
-                if entry is not None and entry.number >= 0:
-                    found[entry.number] = j
+            for row in place.group.rows if place.group is not None else []:
+                found[[entry.number for _, entry in row.entries]] = j
         return found
 
     def place(self, state: State) -> Place:

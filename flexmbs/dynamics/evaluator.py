@@ -117,11 +117,11 @@ class Evaluator:
         """Drives, lengths and places that follow the time and are no numbers, or have rates that are none."""
         evaluate.kinematics(*self._args(state, np.zeros(self.system.n_vel)))
         ws, model = self.ws, self.system.model
-        names = [f"drives.{name}" for name in model.drives]
+        names = [f"drives.{law.name}" for law in self.system.time_laws if law.name]
         lengths = [n for n, j in model.joints.items() if isinstance(getattr(j, "length", None), Expression)]
         names += [f"joints.{name}" for name in lengths]
         bad = ~np.isfinite(np.stack([ws.drive_x, ws.drive_v, ws.drive_a])).all(axis=0)
-        found = [name for name, wrong in zip(names, bad, strict=False) if wrong]
+        found = list(dict.fromkeys(name for name, wrong in zip(names, bad, strict=False) if wrong))
         moved = [m.body for m in self.system.markers.finish() if m.travel is not None]
         lost = ~np.isfinite(ws.travel).all(axis=(1, 2))
         places = {body for body, wrong in zip(moved, lost, strict=True) if wrong}

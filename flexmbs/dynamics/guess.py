@@ -146,7 +146,7 @@ def first_guess(system: System, evaluator: Evaluator) -> Guess:
 def initial_aux(system: System) -> Array:
     """Own states at their initial values, then values of drives that are given by their rates."""
     values = [float(item.initial) for item in system.model.states.values()]
-    return np.array([*values, *(x for law in system.time_laws for x in law.start)], dtype=float)
+    return np.array([*values, *system.law_starts], dtype=float)
 
 
 def _elastic(system: System, state: State) -> None:

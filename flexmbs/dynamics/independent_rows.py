@@ -101,7 +101,7 @@ def _anywhere(system: System, rng: np.random.Generator, length: float) -> Array:
 def _move(system: System, evaluator: Evaluator, pos: Array) -> None:
     """Rows and their gradients at positions of the tree, driven ones too: no drive moves any."""
     free = np.full(system.n_vel, -1, dtype=np.int64)
-    tables = handle(system.tables._replace(driven=free, driven_pos=free))
+    tables = handle(system.tables._replace(driven=free, driven_pos=free, attitude_pos=free[:0]))
     ws, aux = evaluator.ws, np.zeros(system.n_aux)
     ws.beta_ref[:] = 0.0
     speeds, acc = np.zeros(system.n_vel), np.zeros(system.n_vel)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.evaluator import Evaluator, no_value
 from flexmbs.dynamics.guess import Guess, first_guess
 from flexmbs.dynamics.null_spaces import blocks
+from flexmbs.dynamics.projection import add_increment
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.joints.base import EQUAL_TURN, SQUARE
 from flexmbs.model.state import State

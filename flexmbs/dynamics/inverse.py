@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.dynamics import evaluate
-from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.initial import row_names
+from flexmbs.dynamics.projection import add_increment
 from flexmbs.dynamics.reactions import reactions, self_stress
 from flexmbs.dynamics.share import share_forces
 from flexmbs.errors import Diagnostic, SolverError

@@ -27,9 +27,11 @@ def positions(sys, ws, pos):
     mark_theta, L, e_*; and the driven coordinates in pos.
     """
     for k in range(sys.driven.shape[0]):
-        d = sys.driven[k]
-        if d >= 0:
-            pos[sys.driven_pos[k]] = ws.drive_x[d]
+        if sys.driven_pos[k] >= 0:
+            pos[sys.driven_pos[k]] = ws.drive_x[sys.driven[k]]
+    for n in range(sys.attitude_pos.shape[0]):
+        if sys.attitude_pos[n] >= 0:
+            put_attitude(pos, sys.attitude_pos[n], ws.attitude[n])
     for i in range(sys.parent.shape[0]):
         if i == 0:
             ws.r[i, 0] = ws.r[i, 1] = ws.r[i, 2] = 0.0
@@ -41,6 +43,15 @@ def positions(sys, ws, pos):
         place_markers(sys, ws, i, pos)
         if sys.nf[i] + sys.nf[sys.parent[i]] > 0:
             elastic_columns(sys, ws, i)
+
+
+@kernel(lean=True)
+def put_attitude(pos, b, q):
+    """A prescribed quaternion, with the sign that is nearer to the last one. Writes: pos[b : b + 4]."""
+    near = pos[b] * q[0] + pos[b + 1] * q[1] + pos[b + 2] * q[2] + pos[b + 3] * q[3]
+    sign = -1.0 if near < 0.0 else 1.0
+    for c in range(4):
+        pos[b + c] = sign * q[c]
 
 
 @kernel(inline=True)

@@ -52,7 +52,9 @@ class Rates:
         self.system, self.state = system, state
         self.evaluator = Evaluator(system)
         self.minimal = Minimal(self.evaluator, state)
-        self.n, self.n_aux = len(self.minimal.split.ind), len(state.aux)
+        # what rotations by their rates integrate stands last, and follows the time alone
+        self.n = len(self.minimal.split.ind)
+        self.n_aux = len(state.aux) - sum(len(item.start) for item in system.attitudes)
         self.speeds = state.vel[self.minimal.split.ind].copy()
         unit = unit_displacements(system)[self.minimal.split.ind]
         self.unit = np.concatenate([unit, SPEED * unit, np.ones(self.n_aux)])
@@ -60,7 +62,7 @@ class Rates:
     def state_at(self, x: Array) -> State:
         """The state that x stands for."""
         n, base = self.n, self.state.copy()
-        base.aux += x[2 * n :]
+        base.aux[: self.n_aux] += x[2 * n :]
         return self.minimal.moved(base, x[:n], self.speeds + x[n : 2 * n])
 
     def at(self, x: Array, effort: int = -1, size: float = 0.0) -> Array:
@@ -68,10 +70,10 @@ class Rates:
         n, ind = self.n, self.minimal.split.ind
         state = self.state_at(x)
         acc = self._accelerations(state, effort, size)
-        aux_dot = np.zeros(self.n_aux)
+        aux_dot = np.zeros(len(state.aux))
         evaluate.own_rates(self.evaluator.laws, self.evaluator.law_work, state.aux, aux_dot)
         position_rates = state.vel[ind] + self._turning(x[:n])
-        return np.concatenate([position_rates, acc[ind], aux_dot])
+        return np.concatenate([position_rates, acc[ind], aux_dot[: self.n_aux]])
 
     def _accelerations(self, state: State, effort: int, size: float) -> Array:
         ev = self.evaluator
@@ -199,4 +201,4 @@ def speed_names(system: System, speeds: NDArray[np.int64]) -> list[str]:
 
 def _aux_names(system: System) -> list[str]:
     own = [f"states.{name}" for name in system.model.states]
-    return own + [f"drives.{law.name}[{k}]" for law in system.time_laws for k in range(law.order)]
+    return own + [f"drives.{law.name}[{k}]" for law in system.time_laws for k in range(len(law.start))]

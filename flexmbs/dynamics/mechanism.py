@@ -71,7 +71,7 @@ class Motion:
     bodies: dict[str, BodyMotion]
     joints: dict[str, JointMotion]
     couplings: dict[str, float]
-    drives: dict[str, float]
+    drives: dict[str, Any]
     acc: Array = field(repr=False)
 
     def __getitem__(self, path: str) -> Any:
@@ -177,6 +177,8 @@ def plane_of(system: Mechanism) -> Plane | None:
     """Plane in which all bodies move, recognised from the axes of the joints, or None (F32)."""
     if not all(isinstance(body, RigidBody) for body in system.model.bodies.values()):
         return None  # elastic bodies may leave the plane
+    if system.attitudes:
+        return None  # so may what is turned about any axis
     evaluator = system.evaluator()
     try:
         evaluator.kinematics(system.initial_state())
@@ -232,7 +234,8 @@ def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:
         for g in system.groups
         if g.kind == "coupling"
     }
-    drives = {name: float(ws.effort[d]) for d, name in enumerate(system.model.drives)}
+    drives: dict[str, Any] = {name: ws.effort[n].copy() for name, n in system.efforts.items()}
+    drives = {name: float(x[0]) if len(x) == 1 else x for name, x in drives.items()}
     return Motion(state.t, bodies, joints, couplings, drives, acc)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.initial import row_names
 from flexmbs.dynamics.minimal_loops import closed_forms
+from flexmbs.dynamics.projection import add_increment
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 from flexmbs.model.system import System

@@ -103,19 +103,23 @@ def force_on_coordinates(sys, ws, r):
 
 @kernel(lean=True)
 def drive_effort(sys, ws, d):
-    """Force of a drive: its column of H on the joint's wrench, less the joint's own springs (F19)."""
-    c = sys.drive_coord[d]
+    """Force of a drive: its column of H on the joint's wrench, less the joint's own springs (F19).
+
+    On a ball: components in the axes of Q, one by one.
+    """
+    c, k = sys.drive_coord[d], sys.drive_vel[d]
     if sys.drive_row[d] >= 0:
         ws.effort[d] = ws.row_force[sys.drive_row[d]]
         return
-    k = sys.coord_vel[c]
-    i, s = 1, -ws.tau_coord[c]
+    i, s = 1, 0.0
+    if c >= 0:
+        s = -ws.tau_coord[c]
     while sys.o_eta[i + 1] <= k:
         i += 1
     for row in range(6):
         s += ws.H[k, row] * ws.f_p[i, row]
     for n in range(sys.rowdof_coord.shape[0]):
-        if sys.rowdof_coord[n] == c:
+        if c >= 0 and sys.rowdof_coord[n] == c:
             s -= ws.rowdof_c[n] * ws.row_force[row_of_dof(sys, n)]
     ws.effort[d] = s
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.model.numbering import BodyNumbers, floats, ints, offsets
 from flexmbs.model.rows import Coordinate, Entry, Group, Row
+from flexmbs.model.time_laws import Effort
 
 Ints = NDArray[np.int64]
 
@@ -181,7 +182,7 @@ def _rows(groups: list[Group]) -> list[Row]:
 
 
 def joint_tables(
-    joints: dict[str, Any], groups: list[Group], n_entries: int, drive_of: dict[str, Any]
+    joints: dict[str, Any], groups: list[Group], n_entries: int, efforts: list[Effort]
 ) -> dict[str, Any]:
     """Where the forces of joints and drives are found. Rows, entries and coordinates must be numbered."""
     rows, coords, entry_joint = [], [], np.full(n_entries, -1, dtype=np.int64)
@@ -192,7 +193,12 @@ def joint_tables(
         coords.append((c[0].number, c[-1].number + 1) if c else (0, 0))
         entry_joint[[item.entry.number for item in c if item.entry is not None]] = j
     soft = [place.joint.compliance for place in joints.values()]
-    drive_rows = {group.name: group.rows[0].number for group in groups if group.kind == "drive"}
+    drive_rows = {group.name: group.rows for group in groups if group.kind == "drive"}
+    order = {name: j for j, name in enumerate(joints)}
+    row = [drive_rows[e.drive][e.component].number if e.drive in drive_rows else -1 for e in efforts]
+    for e in efforts:
+        for _, entry in drive_rows[e.drive][e.component].entries if e.drive in drive_rows else ():
+            entry_joint[entry.number] = order[e.joint]
     return {
         "joint_body": ints(place.body for place in joints.values()),
         "joint_sign": floats(-1.0 if place.reverse else 1.0 for place in joints.values()),
@@ -202,6 +208,8 @@ def joint_tables(
         "ent_joint": entry_joint,
         "joint_row": np.array(rows, dtype=np.int64).reshape(-1, 2),
         "joint_coord": np.array(coords, dtype=np.int64).reshape(-1, 2),
-        "drive_coord": ints(c.number for c in drive_of.values()),
-        "drive_row": ints(drive_rows.get(name, -1) for name in drive_of),
+        "drive_coord": ints(-1 if e.coordinate is None else e.coordinate.number for e in efforts),
+        "drive_vel": ints(e.vel for e in efforts),
+        "drive_row": ints(row),
+        "drive_law": ints(e.law for e in efforts),
     }

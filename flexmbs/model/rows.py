@@ -13,6 +13,8 @@ from flexmbs.model.markers import Marker
 
 #: Further kinds of relations, for the coordinates of cut joints: travel is OFFSET.
 ANGLE, ANGLE_FIRST, ANGLE_SECOND = 5, 6, 7
+#: rotation from a prescribed attitude (`b`: its number) to Q, component `a` (F19a)
+ATTITUDE = 9
 
 
 @dataclass(eq=False)

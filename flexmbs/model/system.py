@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from flexmbs.expressions import Expression, constant
 from flexmbs.ffrf.integrals import ShapeIntegrals
+from flexmbs.model.attitudes import Attitude
 from flexmbs.model.forces.build import LawPart, collect
-from flexmbs.model.joints.base import Joint
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.measure import collect_sensors
 from flexmbs.model.model import Model
@@ -30,14 +30,13 @@ from flexmbs.model.numbering import (
     motion_tables,
     number_bodies,
 )
-from flexmbs.model.places import JointPlace, find_coordinate
+from flexmbs.model.places import JointPlace, find_coordinate, place_joints
 from flexmbs.model.row_tables import entries_of, entry_tables, joint_tables, order_groups, row_tables
-from flexmbs.model.rows import Coordinate, Entry, Group, Row, coordinate_entries, cut_group
+from flexmbs.model.rows import Coordinate, Group, Row
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.time_laws import TimeLaw, TimeLaws
 from flexmbs.model.topology import Plane, Topology, build_topology, check_joints
 from flexmbs.model.workspace import make_workspace
-from flexmbs.spatial import shortest_rotation
 
 Array = NDArray[np.float64]
 
@@ -56,6 +55,7 @@ class System:
     time_laws: tuple[TimeLaw, ...]
     travels: tuple[tuple[Expression, ...], ...]
     tables: Tables
+    attitudes: tuple[Attitude, ...]
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -73,7 +73,13 @@ class System:
     @property
     def n_aux(self) -> int:
         """Own states of the case, then values of drives that are given by their rates."""
-        return len(self.model.states) + sum(law.order for law in self.time_laws)
+        return len(self.model.states) + len(self.law_starts)
+
+    @property
+    def law_starts(self) -> list[float]:
+        """Where drives that are given by their rates begin: own states of scalar ones, then of rotations."""
+        starts = [law.start for law in self.time_laws] + [item.start for item in self.attitudes]
+        return [x for start in starts for x in start]
 
     @property
     def laws(self) -> LawPart:
@@ -91,6 +97,14 @@ class System:
             raise KeyError(body)
         return found
 
+    @property
+    def efforts(self) -> dict[str, list[int]]:
+        """Places of the efforts of each drive: one, or three of a ball (see `Tables.drive_coord`)."""
+        found: dict[str, list[int]] = {name: [] for name in self.model.drives}
+        for number, effort in enumerate(self.extra["efforts"]):
+            found[effort.drive].append(number)
+        return found
+
     def coordinate(self, joint: str, name: str | None = None) -> Coordinate:
         """Scalar coordinate of a joint by name; the name may be left out where there is only one."""
         return find_coordinate(self.joints, joint, name)
@@ -98,28 +112,6 @@ class System:
     def workspace(self) -> Workspace:
         """Arrays for one evaluation, filled with NaN; not to be shared between threads."""
         return make_workspace(self.tables, len(self.time_laws), len(self.travels))
-
-
-def joint_markers(joint: Joint, markers: Markers) -> tuple[Marker, Marker]:
-    """Markers P and Q of a joint, with its own axes."""
-    if joint.ends is not None:
-        P, Q = (
-            markers.place(body, *end)
-            for body, end in zip((joint.from_frame, joint.to_frame), joint.ends, strict=True)
-        )
-        return P, Q
-    turn = None if joint.axis is None else shortest_rotation(joint.axis)
-    if joint.point is None:
-        return markers.get(joint.from_frame, turn=turn), markers.get(joint.to_frame, turn=turn)
-    both = []
-    for path in (joint.from_frame, joint.to_frame):
-        body, _ = markers.model.split_frame(path)
-        part = markers.model.bodies.get(body)
-        R = np.eye(3) if part is None else np.asarray(part.pose_rot, dtype=float)
-        r = np.zeros(3) if part is None else np.asarray(part.pose_pos, dtype=float)
-        axes = R.T if turn is None else R.T @ turn
-        both.append(markers.place(body, R.T @ (np.asarray(joint.point, dtype=float) - r), axes))
-    return both[0], both[1]
 
 
 def build_system(
@@ -140,7 +132,7 @@ def build_system(
     topology = build_topology(model, absolute=absolute, plane=plane)
     numbers = number_bodies(topology, model.bodies)
     markers = Markers(model, numbers.names)
-    joints, coordinates = _place_joints(model, topology, numbers, markers)
+    joints, coordinates = place_joints(model, topology, numbers, markers)
     laws = TimeLaws(model, joints)
     finish_laws, stiff = collect(model, markers, joints, free or {})
     groups = order_groups(_groups(model, topology, joints, numbers, laws, massless) + stiff, numbers)
@@ -168,57 +160,20 @@ def build_system(
         **_scales(numbers, length, massless),
         **marker_tables(numbers, found),
         **coordinate_tables(coordinates),
-        **joint_tables(joints, groups, len(entries), laws.drive_of),
+        attitude_pos=ints(item.pos for item in laws.attitudes),
+        **joint_tables(joints, groups, len(entries), laws.efforts),
         **entry_tables(entries),
         **rows,
         row_laws=laws.row_table(coordinates),
     )
     system = System(
         model, topology, numbers, markers, joints, tuple(coordinates), tuple(groups),
-        tuple(laws.items), travels, tables,
+        tuple(laws.items), travels, tables, tuple(laws.attitudes),
     )  # fmt: skip
     system.extra["laws"] = finish_laws(system)
+    system.extra["efforts"] = laws.efforts
     system.extra["sensors"] = finish_sensors(system)
     return system
-
-
-def _place_joints(
-    model: Model, topology: Topology, numbers: BodyNumbers, markers: Markers
-) -> tuple[dict[str, JointPlace], list[Coordinate]]:
-    places: dict[str, JointPlace] = {}
-    coordinates: list[Coordinate] = []
-    in_tree = {id(branch.joint): i for i, branch in enumerate(topology.branches, start=1)}
-    bases = [b.joint for b in topology.branches if model.joints.get(b.joint.name) is not b.joint]
-    for joint in [*model.joints.values(), *bases]:
-        markers.where = f"joints.{joint.name}"
-        P, Q = joint_markers(joint, markers)
-        i = in_tree.get(id(joint), 0)
-        reverse = bool(i) and topology.branches[i - 1].reverse
-        pos = int(numbers.o_beta[i]) if i else -1
-        vel = int(numbers.o_eta[i]) if i else -1
-        own = _coordinates_of(joint, P, Q, i, pos, vel)
-        group = None if i else cut_group(joint, P, Q, model.bodies)
-        key = joint.name if id(joint) not in {id(b) for b in bases} else f"({joint.name})"
-        places[key] = JointPlace(joint, P, Q, i, reverse, pos, vel, own, group)
-        for c in own:
-            c.number = len(coordinates)
-            coordinates.append(c)
-    return places, coordinates
-
-
-def _coordinates_of(
-    joint: Joint, P: Marker, Q: Marker, body: int, pos: int, vel: int
-) -> tuple[Coordinate, ...]:
-    """Scalar coordinates of a joint, in the order of its motions."""
-    found = []
-    entries = iter(coordinate_entries(joint, P, Q)) if not body else iter(())
-    for item in joint.motion or ():
-        if item.axis >= 0:
-            entry: Entry | None = None if body else next(entries)
-            found.append(Coordinate(joint.name, item.name, pos, vel, body, entry))
-        if body:
-            pos, vel = pos + (4 if item.axis < 0 else 1), vel + (3 if item.axis < 0 else 1)
-    return tuple(found)
 
 
 def _scales(numbers: BodyNumbers, size: float, massless: Sequence[int]) -> dict[str, Any]:
@@ -268,10 +223,7 @@ def _groups(
     groups = [place.group for place in joints.values() if place.group is not None and place.group.rows]
     for name, part in model.couplings.items():
         groups.append(Group(name, "coupling", [_coupling_row(part.law(model), joints)]))
-    for drive, coordinate, law in laws.on_cuts:
-        assert coordinate.entry is not None
-        row = Row("drive", entries=[(1.0, coordinate.entry)], law=law)
-        groups.append(Group(drive, "drive", [row]))
+    groups += [Group(drive, "drive", rows) for drive, rows in laws.on_cuts]
     for speed in massless:
         body = int(np.searchsorted(numbers.o_eta, speed, side="right")) - 1
         row = Row("no inertia", massless=(int(speed), body))

@@ -65,9 +65,10 @@ class Tables(NamedTuple):
     prim_beta: Ints  # offset in pos
     prim_eta: Ints  # offset in vel
     driven: Ints  # (n_vel,) place in drive_x of a prescribed speed, or -1
+    attitude_pos: Ints  # place in pos of the quaternion that an attitude prescribes, or -1 in a cut
     massless: Floats  # (n_vel,) what is added to a vanishing pivot, else 0 (F26a)
     mass_scale: Floats  # (2,) a mass, and mass times length squared: what a pivot is compared with
-    driven_pos: Ints  # (n_vel,) its coordinate's place in pos, or -1 (ball and elastic speeds: -1)
+    driven_pos: Ints  # (n_vel,) place in pos of its scalar coordinate, or -1
     # balls in pos, for x (+) v: places of the quaternion and of its three speeds
     ball_beta: Ints
     ball_eta: Ints
@@ -101,8 +102,11 @@ class Tables(NamedTuple):
     joint_soft: Annotated[Floats, 6]  # compliances in the axes of P, for forces that equilibrium leaves open
     joint_row: Annotated[Ints, 2]  # (n_joints, 2) its rows, when it is a cut
     joint_coord: Annotated[Ints, 2]  # (n_joints, 2) its scalar coordinates
-    drive_coord: Ints  # coordinate that a drive prescribes, drives in the order of the model
+    # efforts of drives, in the order of the model; of a ball three, in the axes of Q
+    drive_coord: Ints  # scalar coordinate that is prescribed, or -1
+    drive_vel: Ints  # its place in vel, or -1 for a cut joint
     drive_row: Ints  # its row, when the joint is a cut, or -1
+    drive_law: Ints  # its place in drive_v
     # relations between two markers: kinds in model/joints/relations.py
     ent_kind: Ints
     ent_p: Ints  # marker P
@@ -171,10 +175,12 @@ class Workspace(NamedTuple):
     mark_v: Annotated[Floats, 6]  # (n_markers, 6)
     mark_a: Annotated[Floats, 6]  # (n_markers, 6)
     mark_rel: Annotated[Floats, 12]  # velocity in the body and its rate beside the terms in w, ground axes
-    # functions of time and their rates: drives, then lengths (`System.time_laws`); written before all stages
+    # functions of time and their rates: drives (for a ball its speeds, then the laws that give
+    # them), then lengths (`System.time_laws`); written before all stages
     drive_x: Floats
     drive_v: Floats
     drive_a: Floats
+    attitude: Annotated[Floats, 4]  # (n_attitudes, 4) prescribed quaternions, Q to P (F19a)
     stack: Annotated[Floats, 3]
     slots: Floats  # (3, 1 + n_coords) what expressions see: values, rates, second rates
     out3: Floats
@@ -237,7 +243,7 @@ class Workspace(NamedTuple):
     # outputs
     row_force: Floats  # (n_rows,) multipliers as they are reported
     reaction: Annotated[Floats, 6]  # (n_joints, 6) force and moment on Q's side, at Q, ground axes
-    effort: Floats  # (n_drives,)
+    effort: Floats  # (n_efforts,)
     null: Floats  # (n_null, n_rows) states of self-stress (F28)
     null_w: Floats  # (n_null, 6 n_joints) their joint wrenches
     null_v: Floats  # (n_null + 1, 6 n_joints) those and the reactions in a metric

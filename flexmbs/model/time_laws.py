@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.expressions import Expression, compile_table, constant
+from flexmbs.expressions import Expression, compile_table
+from flexmbs.model.attitudes import Attitude, as_law, attitude_of, attitude_rows, ball_place, drives_ball
 from flexmbs.model.joints.base import Joint
 from flexmbs.model.model import Model
 from flexmbs.model.places import JointPlace, find_coordinate
@@ -21,7 +22,8 @@ from flexmbs.model.rows import Coordinate, Row
 class TimeLaw:
     """A function of time that prescribes: `order` 0 the value, 1 its rate, 2 its second rate.
 
-    For orders 1 and 2 the value (and the rate) are own states, from place `aux` on, that start at `start`.
+    For orders 1 and 2 the value (and the rate) are own states, from place `aux` on, that start at `start`;
+    those of rotations are with their `Attitude`.
     """
 
     expression: Expression
@@ -31,25 +33,65 @@ class TimeLaw:
     name: str = ""
 
 
+@dataclass(frozen=True)
+class Effort:
+    """One number of what a drive reports: a scalar coordinate has one, a ball three, in the axes of Q.
+
+    `vel`: the speed that it moves, -1 on a cut joint; `law`: place of that speed among the functions of time.
+    """
+
+    drive: str
+    joint: str
+    component: int
+    coordinate: Coordinate | None
+    vel: int
+    law: int
+
+
 class TimeLaws:
     """Functions of time: drives, then lengths of rods; and expressions of rows."""
 
     def __init__(self, model: Model, joints: dict[str, JointPlace]) -> None:
         self.items: list[TimeLaw] = []
-        self.on_tree: list[tuple[Coordinate, int]] = []
-        self.on_cuts: list[tuple[str, Coordinate, TimeLaw]] = []
+        self.attitudes: list[Attitude] = []
+        self.efforts: list[Effort] = []
+        self.positions: dict[int, int] = {}  # places in pos of driven scalar coordinates, by speed
+        self.on_cuts: list[tuple[str, list[Row]]] = []
         self.rows: list[Row] = []
-        aux = len(model.states)
-        self.drive_of: dict[str, Coordinate] = {}
+        self.aux = len(model.states)
         for name, drive in model.drives.items():
-            self.drive_of[name] = coordinate = find_coordinate(joints, drive.joint, drive.coordinate)
-            law = _drive_law(name, drive, coordinate, joints[drive.joint].joint, aux)
-            aux += law.order
-            if coordinate.entry is None:
-                self.on_tree.append((coordinate, len(self.items)))
+            place = joints.get(drive.joint)
+            if place is not None and drives_ball(place.joint, drive.coordinate):
+                self._drive_ball(name, drive, place)
             else:
-                self.on_cuts.append((name, coordinate, law))
-            self.items.append(law)
+                self._drive_scalar(name, drive, joints)
+        for n, attitude in enumerate(self.attitudes):  # own states of rotations stand behind all others
+            self.attitudes[n] = replace(attitude, aux=self.aux if attitude.start else -1)
+            self.aux += len(attitude.start)
+
+    def _drive_scalar(self, name: str, drive: Any, joints: dict[str, JointPlace]) -> None:
+        c = find_coordinate(joints, drive.joint, drive.coordinate)
+        law = _drive_law(name, drive, c, joints[drive.joint].joint, self.aux)
+        self.aux += law.order
+        if c.entry is not None:
+            self.on_cuts.append((name, [Row("drive", entries=[(1.0, c.entry)], law=law)]))
+        else:
+            self.positions[c.vel] = c.pos
+        self.efforts.append(Effort(name, drive.joint, 0, c, c.vel, len(self.items)))
+        self.items.append(law)
+
+    def _drive_ball(self, name: str, drive: Any, place: JointPlace) -> None:
+        first, vel = len(self.items), ball_place(place)[1]
+        attitude, laws = attitude_of(drive, place, first)
+        order = (drive.velocity is not None) + 2 * (drive.acceleration is not None)
+        items = [TimeLaw(law, order, name=name) for law in laws]
+        if not place.body:
+            self.on_cuts.append((name, attitude_rows(place, len(self.attitudes), items[:3])))
+        for k in range(3):
+            speed = vel + k if place.body else -1
+            self.efforts.append(Effort(name, drive.joint, k, None, speed, first + k))
+        self.items += items
+        self.attitudes.append(attitude)
 
     def number_of(self, law: Any) -> int:
         if law is None:
@@ -70,8 +112,9 @@ class TimeLaws:
 
     def driven(self, n_vel: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         driven, pos = np.full(n_vel, -1, dtype=np.int64), np.full(n_vel, -1, dtype=np.int64)
-        for coordinate, number in self.on_tree:
-            driven[coordinate.vel], pos[coordinate.vel] = number, coordinate.pos
+        for effort in self.efforts:
+            if effort.vel >= 0:
+                driven[effort.vel], pos[effort.vel] = effort.law, self.positions.get(effort.vel, -1)
         return driven, pos
 
     def row_table(self, coordinates: Sequence[Coordinate]) -> Any:
@@ -86,7 +129,6 @@ class TimeLaws:
 
 def renamed(expression: Any, names: dict[str, str]) -> Expression:
     """The expression with other names."""
-    from dataclasses import replace
 
     def walk(node: Any) -> Any:
         if node.op == "name" and node.label in names:
@@ -105,7 +147,7 @@ def _drive_law(name: str, drive: Any, c: Coordinate, joint: Joint, aux: int) -> 
 
     for order, given in enumerate((drive.position, drive.velocity, drive.acceleration)):
         if given is not None:
-            expression = given if isinstance(given, Expression) else constant(float(given))
+            expression = as_law(given)
             begin = (start(joint.position), start(joint.velocity))[:order]
             return TimeLaw(expression, order, aux if order else -1, begin, name)
     raise InputError(

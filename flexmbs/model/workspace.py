@@ -35,6 +35,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         v=nan(bodies, 6), a=nan(bodies, 6), mark_v=nan(n_mark, 6), mark_a=nan(n_mark, 6),
         mark_rel=np.zeros((n_mark, 12)),
         drive_x=nan(n_laws), drive_v=nan(n_laws), drive_a=nan(n_laws),
+        attitude=nan(len(t.attitude_pos), 4),
         stack=nan(STACK, 3), slots=np.zeros((3, 1 + n_coord)), out3=nan(3), travel=nan(n_travels, 3, 3),
         path_rows=nan(int(t.path_row[-1])),
         coord_x=nan(n_coord), coord_v=nan(n_coord), beta_ref=np.zeros(n_ent),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics import evaluate
+from flexmbs.dynamics import evaluate, projection
 from flexmbs.simulate.powers import efforts, rates_of_aux
 
 Floats = NDArray[np.float64]
@@ -77,9 +77,9 @@ def beside(data, t, pos, vel, aux, tau, gh, bh):
     for j in range(vel.shape[0]):
         b.acc[j] = tau * vel[j] if b.scale[j] < 1e300 else 0.0
         b.vel[j] = vel[j]
-    evaluate.add_increment(data.sys, pos, b.acc, b.pos)
+    projection.add_increment(data.sys, pos, b.acc, b.pos)
     time = t + tau if data.size[4] == 1 else t
-    worst, worst_dot, _ = evaluate.project(
+    worst, worst_dot, _ = projection.project(
         data.sys,
         data.ws,
         data.laws,
@@ -156,7 +156,7 @@ def follow(data, t, pos, vel, aux, gh, bh):
         for j in range(vel.shape[0]):
             vel[j] = b.mean[n + j]
             b.acc[j] = 0.0
-        evaluate.add_increment(data.sys, b.mean[:n], b.acc, pos)  # quaternions of unit length
+        projection.add_increment(data.sys, b.mean[:n], b.acc, pos)  # quaternions of unit length
     return status
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import handle, kernel
-from flexmbs.dynamics import evaluate
+from flexmbs.dynamics import evaluate, projection
 from flexmbs.dynamics.independent_rows import independent_rows
 from flexmbs.integrate.problem import BEFORE, HOLD, SEEN, Problem
 from flexmbs.model.fewer_rows import laws_with_rows, with_rows
@@ -60,7 +60,7 @@ def rates(data, t, y, y_dot):
     status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
     if data.size[4] == 1 and status == 0:  # its work needs the forces of drives and joints
         efforts(data, t, pos, vel, aux, acc)
-    evaluate.position_rates(data.sys, pos, vel, y_dot[:n])
+    projection.position_rates(data.sys, pos, vel, y_dot[:n])
     rates_of_aux(data, vel, aux, y_dot[m:])
     if is_near(data):
         status = smooth_rates(data, t, y, y_dot, status)
@@ -108,7 +108,7 @@ def nearness(data, out):
 def increment(data, y, delta, y_new):
     """Positions x (+) delta. Writes: the positions of y_new."""
     n = data.size[0]
-    evaluate.add_increment(data.sys, y[:n], delta, y_new[:n])
+    projection.add_increment(data.sys, y[:n], delta, y_new[:n])
     return 0
 
 
@@ -125,7 +125,7 @@ def project(data, t, y, bh, gh, out):
     take_held(data, y)
     near = data.ws.near[0]
     data.ws.near[0] = 1e300
-    worst, worst_dot, count = evaluate.project(
+    worst, worst_dot, count = projection.project(
         data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, gh, bh, tolerance, most,
         known,
     )  # fmt: skip
@@ -135,8 +135,8 @@ def project(data, t, y, bh, gh, out):
             for k in range(m):
                 y[k] = copy[k]
         evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc)
-        evaluate.follow_turns(data.sys, data.ws)
-        worst, worst_dot = evaluate.largest(data.ws.g), evaluate.largest(data.ws.g_dot)
+        projection.follow_turns(data.sys, data.ws)
+        worst, worst_dot = projection.largest(data.ws.g), projection.largest(data.ws.g_dot)
     if count == 0:
         data.ws.near[0] = near
     first = m + data.size[2] + 2

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.change_point import Position
-from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.initial import row_names
+from flexmbs.dynamics.projection import add_increment
 from flexmbs.errors import SolverError
 from flexmbs.model.state import State
 

@@ -211,8 +211,10 @@ def joint_fields(fields: Fields, system: System, sampler: Sampler, indeterminate
 def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
     """Drives, forces and own states."""
     at = sampler.places
-    for d, name in enumerate(system.model.drives):
-        fields.add(f"drives/{name}/effort", slice(at["effort"] + d, at["effort"] + d + 1), (), "N, N m")
+    for name, places in system.efforts.items():
+        columns = slice(at["effort"] + places[0], at["effort"] + places[-1] + 1)
+        ball = len(places) == 3
+        fields.add(f"drives/{name}/effort", columns, ("xyz",) if ball else (), "N m" if ball else "N, N m")
     for name, force in system.model.forces.items():
         rows = [k for k, owner in enumerate(system.laws.owners) if owner == f"forces.{name}"]
         law_fields(

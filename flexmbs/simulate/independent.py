@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.contradiction import check_rows
-from flexmbs.dynamics.evaluate import position_rates
 from flexmbs.dynamics.minimal import Minimal
 from flexmbs.dynamics.minimal_forces import accelerations, observe
+from flexmbs.dynamics.projection import position_rates
 from flexmbs.errors import Diagnostic, UsageError
 from flexmbs.model.state import State
 from flexmbs.simulate.equations import problem

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.evaluate import position_rates
 from flexmbs.dynamics.inverse import Follower
+from flexmbs.dynamics.projection import position_rates
 from flexmbs.errors import SolverError
 from flexmbs.integrate import Chunk
 from flexmbs.integrate.driver import SLICE_SECONDS

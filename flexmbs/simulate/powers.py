@@ -31,7 +31,7 @@ def rates_of_aux(data, vel, aux, aux_dot):
     work, dissipated = data.lw.power[0], data.lw.power[1]
     if data.size[4] == 1:
         for d in range(data.ws.effort.shape[0]):
-            work += data.ws.effort[d] * data.ws.drive_v[d]
+            work += data.ws.effort[d] * data.ws.drive_v[data.sys.drive_law[d]]
         work += rheonomic_power(data.sys, data.ws, vel)
     for k in range(data.damped.shape[0]):
         dissipated += modal_loss(data.sys, data.damped[k], vel)

@@ -16,7 +16,9 @@ def rheonomic_power(sys, ws, vel):
 
     Needs the velocity stage, forces through joints (f_p) and row_force.
     """
-    total, n_drives = 0.0, sys.drive_coord.shape[0]
+    total, n_drives = 0.0, 0  # places of drives come before those of lengths
+    for d in range(sys.drive_law.shape[0]):
+        n_drives = max(n_drives, sys.drive_law[d] + 1)
     for r in range(sys.row_law.shape[0]):
         if sys.group_soft[sys.group_of_row[r]] == 1:
             continue  # a force, whose power its law reports

@@ -16,10 +16,10 @@ from flexmbs.model.forces.channels import (
     fill_slots,
     free_expressions,
     relative_component,
-    relative_quaternion,
 )
 from flexmbs.model.forces.tables import N_OUT, REL_W
 from flexmbs.model.measure import SensorTables, measure
+from flexmbs.model.quaternions import relative_quaternion
 from flexmbs.model.system import System
 from flexmbs.simulate.branch import NEAR, WEIGHTS, beside, time_to_reach
 from flexmbs.simulate.powers import take_held

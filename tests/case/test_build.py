@@ -20,21 +20,42 @@ BODY = {
 }
 
 
+TURN = {"axis": [0, 0, 1], "angle": "=t"}
+
+
 @pytest.mark.parametrize(
-    "kind, coordinate, words",
+    "kind, drive, words",
     [
-        ("spherical", None, "no scalar coordinate"),
-        ("spherical", "angle", 'no coordinate "angle"'),
-        ("free", "angle", 'no coordinate "angle"; choices: x, y, z'),
+        ("spherical", {"position": "=t"}, 'position of "rotation" of joint j is a rotation table'),
+        ("spherical", {"velocity": "=t"}, 'velocity of "rotation" of joint j is a list of three'),
+        ("spherical", {"position": TURN, "coordinate": "angle"}, 'no coordinate "angle"; choices: rotation'),
+        ("free", {"position": TURN}, "several coordinates; which one is driven?"),
+        (
+            "free",
+            {"position": TURN, "coordinate": "x"},
+            'position of "x" of joint j is a number or an expression',
+        ),
+        ("free", {"velocity": [0, 0, 1], "coordinate": "y"}, 'velocity of "y" of joint j is a number'),
+        ("free", {"velocity": [0, 0], "coordinate": "rotation"}, "expected 3 values"),
+        ("spherical", {"position": {"axis": [0, 0, 1]}}, "a rotation needs axis and angle"),
+        ("spherical", {"position": {"sequence": "xy", "angles": ["=t"]}}, "needs 2 angles, found 1"),
+        ("spherical", {"position": {"axis": [0, 0, 1], "angle": "=j.velocity[0]"}}, "only t and parameters"),
+        ("spherical", {"position": {"axis": [0, 0, 1], "angle": "3 mm"}}, "angle"),
+        ("spherical", {"velocity": ["3 m/s", 0, 0]}, "unit"),
+        ("fixed", {"position": 1.0}, "has no coordinate"),
     ],
 )
-def test_the_turning_of_a_ball_says_how_it_is_driven(kind, coordinate, words):
-    drive = {"joint": "j", "position": "=t"} | ({"coordinate": coordinate} if coordinate else {})
+def test_what_cannot_drive_a_joint_is_said(kind, drive, words):
     data = {"bodies": {"a": BODY}, "joints": {"j": {"type": kind, "from": "ground", "to": "a"}}}
     with pytest.raises(InputError) as error:
-        Case.from_dict(data | {"drives": {"m": drive}, "analysis": {"t_end": 1}}).system()
-    text = str(error.value)
-    assert words in text and "take three revolute joints" in text
+        Case.from_dict(data | {"drives": {"m": {"joint": "j"} | drive}, "analysis": {"t_end": 1}}).system()
+    assert words in str(error.value)
+
+
+def test_a_spring_on_a_ball_says_what_to_take():
+    joint = {"type": "spherical", "from": "ground", "to": "a", "spring": {"stiffness": 1.0}}
+    with pytest.raises(InputError, match="take three revolute joints"):
+        Case.from_dict({"bodies": {"a": BODY}, "joints": {"j": joint}, "analysis": {"t_end": 1}}).system()
 
 
 def test_the_places_of_a_free_joint_are_driven_and_their_efforts_carry_the_body():

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.linalg import eigh
 
-from flexmbs.dynamics import evaluate
+from flexmbs.dynamics import projection
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError
 from flexmbs.expressions import parse
@@ -287,7 +287,7 @@ def moving_state(system, seed):
     """Assembled state with random speeds on the constraints, and its evaluator."""
     evaluator, state = system.evaluator(), system.initial_state()
     state.vel[:] = np.random.default_rng(seed).normal(size=system.n_vel)
-    evaluate.project(*evaluator._args(state, evaluator.acc), 0.0, 0.0, 1e-13, 20, False)
+    projection.project(*evaluator._args(state, evaluator.acc), 0.0, 0.0, 1e-13, 20, False)
     state.turns[:] = evaluator.ws.beta_ref
     return evaluator, state
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.initial import assemble
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.minimal import Minimal, Split
 from flexmbs.dynamics.minimal_loops import closed_forms
+from flexmbs.dynamics.projection import add_increment
 from flexmbs.errors import SolverError
 from flexmbs.model.bodies import GROUND, Frame, RigidBody
 from flexmbs.model.joints import JOINTS

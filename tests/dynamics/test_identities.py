@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 
-from flexmbs.dynamics.evaluate import add_increment
 from flexmbs.dynamics.mechanism import build
+from flexmbs.dynamics.projection import add_increment
 from flexmbs.errors import SolverError
-from flexmbs.expressions import parse
+from flexmbs.expressions import constant, parse
 from flexmbs.model.bodies import GROUND, FlexibleBody
-from flexmbs.model.drives import Drive
+from flexmbs.model.drives import Drive, RotationLaw
 from flexmbs.model.forces.bushing import Bushing
 from flexmbs.model.forces.joint_force import JointForce
 from flexmbs.model.forces.point import Point
 from flexmbs.model.forces.spring_damper import SpringDamper
 from flexmbs.model.forces.tables import POTENTIAL
 from flexmbs.model.forces.torque import Torque
+from flexmbs.model.joints.base import ROTATION
 from tests import reference
 from tests.dynamics.mechanisms import body_accelerations, moving_state, random_mechanism, rotation
 from tests.dynamics.test_recursion import check_reactions, compare, elastic, speeds_of
@@ -85,19 +86,25 @@ def power_of_what_is_no_potential(system, evaluator, state):
     for name, i in system.numbers.index.items():
         q_dot = elastic(system, state.vel, i)
         dissipated += q_dot @ system.integrals(name).D_ff @ q_dot if i else 0.0
-    return work - dissipated + float(evaluator.ws.effort @ evaluator.ws.drive_v[: len(evaluator.ws.effort)])
+    return work - dissipated + float(evaluator.ws.effort @ evaluator.ws.drive_v[system.tables.drive_law])
 
 
 def driven(model, seed):
     """The same with a drive, of branch or cut, on a joint that has room to move with the modes held."""
     motion = build(model)
     motion = motion.forward_dynamics(motion.initial_state())
-    names = [j.name for j in model.joints.values() if j.coordinates]
+    names = [j.name for j in model.joints.values() if j.drivable]
     for k in range(len(names)):
         name = names[(seed + k) % len(names)]
-        x = float(motion[f"joints.{name}.position"][len(model.joints[name].coordinates) - 1])
-        law = {"joint": name, "coordinate": model.joints[name].coordinates[-1]}
-        model.add(Drive(name="motor", position=parse(f"={x} + 0.3*t + 0.4*t**2"), **law))
+        law, x = (
+            {"joint": name, "coordinate": model.joints[name].drivable[-1]},
+            motion[f"joints.{name}.position"],
+        )
+        if law["coordinate"] == ROTATION:
+            parts = (*(constant(item) for item in x[-4:-1]), parse(f"={x[-1]} + 0.3*t + 0.4*t**2"))
+            model.add(Drive(name="motor", position=RotationLaw("quaternion", parts), **law))
+        else:
+            model.add(Drive(name="motor", position=parse(f"={x[-1]} + 0.3*t + 0.4*t**2"), **law))
         try:
             build(model).initial_state()
         except SolverError:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flexmbs.dynamics import evaluate
+from flexmbs.dynamics import projection
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Frame, RigidBody
@@ -100,7 +100,7 @@ def test_columns_and_bias_are_derivatives_of_the_pose_F20(kind, reverse):
         moved, steps = state.copy(), 40
         for k in range(steps):
             mid = state.vel + acc * (k + 0.5) * time / steps
-            evaluate.add_increment(evaluator.tables, moved.pos.copy(), mid * time / steps, moved.pos)
+            projection.add_increment(evaluator.tables, moved.pos.copy(), mid * time / steps, moved.pos)
         moved.vel[:] = state.vel + acc * time
         evaluator.kinematics(moved, acc)
         return evaluator.ws.r.copy(), evaluator.ws.R.copy(), evaluator.ws.v.copy()

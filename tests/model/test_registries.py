@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from flexmbs.dynamics.mechanism import build
-from flexmbs.expressions import parse
+from flexmbs.expressions import constant, parse
 from flexmbs.model.bodies import Frame, FreeStart, Particle, RigidBody
 from flexmbs.model.couplings import COUPLINGS
-from flexmbs.model.drives import Drive
+from flexmbs.model.drives import Drive, RotationLaw
 from flexmbs.model.forces.base import FORCES
 from flexmbs.model.forces.joint_force import JointForce
 from flexmbs.model.joints import JOINTS
+from flexmbs.model.joints.base import ROTATION
 from flexmbs.model.model import Model
 from flexmbs.spatial import exp_so3
 from tests import reference
@@ -65,11 +66,11 @@ def test_every_joint_as_branch_and_as_cut_is_the_dense_solution(kind, cut, rever
 DRIVABLE = [
     (k, c)
     for k in JOINTS
-    for c in JOINTS[k](name="j", from_frame="", to_frame="", **KEYS.get(k, {})).coordinates
+    for c in JOINTS[k](name="j", from_frame="", to_frame="", **KEYS.get(k, {})).drivable
 ]
 
 
-@pytest.mark.parametrize("kind, name", DRIVABLE)
+@pytest.mark.parametrize("kind, name", [item for item in DRIVABLE if item[1] != ROTATION])
 def test_every_coordinate_can_be_driven_as_branch_and_as_cut(kind, name):
     """By an expression: its second derivative, and one effort, whether the joint is a branch or a cut."""
     model = hung(kind, False, False).model
@@ -91,6 +92,35 @@ def test_every_coordinate_can_be_driven_as_branch_and_as_cut(kind, name):
     model.joints["j"].cut = False
     forced.add(JointForce(name="f", joint="j", coordinate=name, value=motion["drives.d"]))
     free = build(forced)
+    same = free.forward_dynamics(free.state_like(branch, state))
+    np.testing.assert_allclose(
+        same["joints.j.acceleration"], motion["joints.j.acceleration"], rtol=1e-8, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("kind", [k for k, name in DRIVABLE if name == ROTATION])
+def test_every_ball_can_be_driven_as_branch_and_as_cut(kind):
+    """By a rotation: its speeds and their rates, and one torque, whether the joint is a branch or a cut."""
+    model = hung(kind, False, False).model
+    parts = (constant(0.9), parse("=0.1 - 0.4*t"), parse("=0.2 + 0.8*t**2"), parse("=0.3*t"))
+    law = RotationLaw("quaternion", parts)
+    model.add(Drive(name="d", joint="j", coordinate=ROTATION, position=law))
+    branch = build(model)
+    _, state = moving_state(branch, 4)
+    motion = branch.forward_dynamics(state)
+    model.joints["j"].cut = True
+    cut = build(model)
+    again = cut.forward_dynamics(cut.state_like(branch, state))
+    for path in ("joints.j.acceleration", "drives.d", "joints.j.reaction_moment"):
+        np.testing.assert_allclose(again[path], motion[path], rtol=1e-7, atol=1e-9)
+    # the effort as a torque on Q, and back on P, makes the same motion
+    model.joints["j"].cut, model.drives = False, {}
+    moments = branch.evaluator()
+    moments.kinematics(state.copy())
+    moment = moments.ws.mark_R[branch.joints["j"].Q.number] @ motion["drives.d"]
+    for body, sign in (("arm", 1.0), ("base", -1.0)):
+        model.add(FORCES["torque"](name=f"on_{body}", on=body, torque=list(sign * moment), axes="ground"))
+    free = build(model)
     same = free.forward_dynamics(free.state_like(branch, state))
     np.testing.assert_allclose(
         same["joints.j.acceleration"], motion["joints.j.acceleration"], rtol=1e-8, atol=1e-9

@@ -15,6 +15,7 @@ from flexmbs.case.source import Path_
 from flexmbs.errors import nearest
 from flexmbs.expressions import Expression, ExpressionError
 from flexmbs.model.joints import JOINTS, Joint
+from flexmbs.model.joints.base import ROTATION
 from flexmbs.spatial import quat_from_matrix
 
 
@@ -146,14 +147,14 @@ def check_variables(report: Report, path: Path_, value: Any, local: tuple[str, .
 
 #: what to do where the turning of a ball is asked for
 BALL = (
-    "the turns of a ball are no coordinates: take three revolute joints with bodies of mass 0 between them, "
-    "see the page of spherical joints"
+    "the turns of a ball are coordinates for drives alone: take three revolute joints with bodies of mass 0 "
+    "between them"
 )
 
 
 def coordinate_of(report: Report, path: Path_, joint: Joint, name: str | None, needed: str) -> str | None:
-    """Check the name of a coordinate; joints with one need none."""
-    turns_freely = any(item.axis < 0 for item in joint.motion or ())
+    """Check the name of a scalar coordinate; joints with one need none."""
+    turns_freely = ROTATION in joint.drivable
     if name is not None and name not in joint.coordinates:
         what = f'{joint.type_name} joint {joint.name} has no coordinate "{name}"'
         known = nearest(name, joint.coordinates) if joint.coordinates else ""

@@ -12,7 +12,6 @@ from flexmbs.case.build.frames import flexible_frame, rigid_place
 from flexmbs.case.build.joints import (
     DAMPING,
     EFFORT,
-    RATES,
     STIFFNESS,
     check_unit,
     check_variables,
@@ -31,7 +30,6 @@ from flexmbs.expressions import Expression, ExpressionError, confined, parse, re
 from flexmbs.model.bodies import FlexibleBody, Frame
 from flexmbs.model.couplings import COUPLINGS
 from flexmbs.model.couplings.cam import lift_of_table
-from flexmbs.model.drives import Drive
 from flexmbs.model.forces.base import FORCES, PythonNumber
 from flexmbs.model.model import Model, OwnState
 from flexmbs.model.sensors import Sensor
@@ -158,7 +156,7 @@ class LawBuilder:
                 fields[key] = tuple(fields[key])
         if table.type == "expression" and isinstance(fields.get("zero"), Expression):
             with self.report.at((*path, "zero")):
-                _only(
+                only(
                     fields["zero"],
                     lambda label: label == "t" or _is_position(label),
                     "joint coordinates and t",
@@ -193,22 +191,6 @@ class LawBuilder:
             what = f'{joint.type_name} joint {name} has no coordinate "{coordinate}"'
             self.report.fail((*path, key), what, nearest(coordinate, joint.coordinates))
 
-    def drive(self, name: str, table: Any) -> Drive | None:
-        path: Path_ = ("drives", name)
-        joint = self.model.joints.get(table.joint)
-        if joint is None:
-            return None
-        coordinate_of(self.report, path, joint, table.coordinate, "which one is driven?")
-        fields = self.fields(path, table)
-        for rate, key in enumerate(("position", "velocity", "acceleration")):
-            if isinstance(fields.get(key), Expression):
-                with self.report.at((*path, key)):
-                    _only(fields[key], lambda label: label == "t", "t and parameters")
-            elif key in fields:
-                turns = turns_about(joint, table.coordinate)
-                check_unit(self.report, (*path, key), fields[key], RATES[rate], turns)
-        return Drive(name=name, **fields)
-
     def state(self, name: str, table: Any) -> OwnState:
         rate = self.value(("states", name, "rate"), table.rate)
         return OwnState(name=name, rate=rate, initial=float(table.initial))
@@ -226,7 +208,7 @@ def _is_position(label: str) -> bool:
     return label.startswith("joints.") and ".position[" in label
 
 
-def _only(expression: Expression, allowed: Callable[[str], bool], words: str) -> None:
+def only(expression: Expression, allowed: Callable[[str], bool], words: str) -> None:
     for node in expression.names.values():
         if not allowed(node.label):
             raise ExpressionError(f'"{node.label}" cannot be used here, only {words}', node.column)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flexmbs.case.build.bodies import body_of
+from flexmbs.case.build.drives import drive_of
 from flexmbs.case.build.frames import rigid_frame
 from flexmbs.case.build.joints import joint_of
 from flexmbs.case.build.laws import LawBuilder
@@ -51,7 +52,7 @@ def _check_drives(report: Report, model: Model) -> None:
     taken: dict[tuple[str, str | None], str] = {}
     for name, drive in model.drives.items():
         joint = model.joints[drive.joint]
-        key = (drive.joint, drive.coordinate or joint.coordinates[0])
+        key = (drive.joint, drive.coordinate or joint.drivable[0])
         if key in taken:
             what = f"joint {key[0]} is already driven by drives.{taken[key]} ({key[1]})"
             report.fail(("drives", name, "joint"), what, "one drive per coordinate")
@@ -87,7 +88,7 @@ def _add_laws(report: Report, model: Model) -> None:
     for name, coupling in spec.couplings.items():
         model.couplings[name] = builder.coupling(name, coupling)
     for name, drive in spec.drives.items():
-        built = builder.drive(name, drive)
+        built = drive_of(builder, name, drive)
         if built is not None:
             model.drives[name] = built
     for name, force in spec.forces.items():

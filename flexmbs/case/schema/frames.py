@@ -10,8 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
-from flexmbs.case.schema.values import Angle, Direction, MovingPoint, Plain, Point, Table, fail, vector
+from flexmbs.case.schema.values import (
+    Angle,
+    Direction,
+    MovingDirection,
+    MovingPoint,
+    Plain,
+    Point,
+    Table,
+    fail,
+    law,
+    vector,
+)
 from flexmbs.spatial import axis_angle, quat_to_matrix
+from flexmbs.units import ANGLE, NONE
 
 Array = NDArray[np.float64]
 
@@ -37,15 +49,7 @@ class Rotation(Table):
 
     @model_validator(mode="after")
     def _check(self) -> Rotation:
-        given = {name for name in type(self).model_fields if getattr(self, name) is not None}
-        forms = [{"axis", "angle"}, {"sequence", "angles"}, {"quaternion"}, {"matrix"}]
-        axes_form = given <= {"x", "y", "z"} and len(given) == 2
-        if given not in forms and not axes_form:
-            found = ", ".join(sorted(given)) or "nothing"
-            raise fail(
-                f"a rotation needs axis and angle, or sequence and angles, or quaternion, or matrix, "
-                f"or two of x, y, z; found {found}"
-            )
+        _check_form(self)
         self.to_matrix()
         return self
 
@@ -65,8 +69,6 @@ class Rotation(Table):
 
     @staticmethod
     def _from_sequence(sequence: str, angles: list[float]) -> Array:
-        if len(sequence) != len(angles):
-            raise fail(f'the sequence "{sequence}" needs {len(sequence)} angles, found {len(angles)}')
         R = np.eye(3)
         for letter, angle in zip(sequence, angles, strict=True):
             R = R @ axis_angle(_AXES[letter], angle)
@@ -107,6 +109,41 @@ def _proper(R: Array) -> Array:
         )
     U, _, Vt = np.linalg.svd(R)
     return U @ Vt
+
+
+def _check_form(table: Any) -> None:
+    """A rotation is given in one form, with as many angles as axes."""
+    given = {name for name in type(table).model_fields if getattr(table, name) is not None}
+    forms = [{"axis", "angle"}, {"sequence", "angles"}, {"quaternion"}, {"matrix"}]
+    axes_form = given <= {"x", "y", "z"} and len(given) == 2
+    if given not in forms and not axes_form:
+        found = ", ".join(sorted(given)) or "nothing"
+        raise fail(
+            f"a rotation needs axis and angle, or sequence and angles, or quaternion, or matrix, "
+            f"or two of x, y, z; found {found}"
+        )
+    if table.sequence is not None and len(table.sequence) != len(table.angles):
+        n = len(table.sequence)
+        raise fail(f'the sequence "{table.sequence}" needs {n} angles, found {len(table.angles)}')
+
+
+class MovingRotation(Table):
+    """Orientation over the time, in the forms of a rotation; every number may be an expression of t."""
+
+    axis: MovingDirection | None = None
+    angle: law(ANGLE) | None = None
+    sequence: Annotated[str, Field(pattern="^[xyz]{1,6}$")] | None = None
+    angles: list[law(ANGLE)] | None = None
+    quaternion: vector(law(NONE), 4) | None = None
+    matrix: vector(MovingDirection) | None = None
+    x: MovingDirection | None = None
+    y: MovingDirection | None = None
+    z: MovingDirection | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> MovingRotation:
+        _check_form(self)
+        return self
 
 
 class Pose(Table):

@@ -4,22 +4,40 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Discriminator, Tag, model_validator
 
-from flexmbs.case.schema.frames import Place
-from flexmbs.case.schema.values import Law, Number, Table, fail
+from flexmbs.case.schema.frames import MovingRotation, Place
+from flexmbs.case.schema.values import Law, Number, Table, fail, vector
+
+
+def _form_of_law(value: Any) -> str:
+    if isinstance(value, Mapping | MovingRotation):
+        return "rotation"
+    return "components" if isinstance(value, list | tuple) else "number"
+
+
+_OfNumber = Annotated[Law, Tag("number")]
+LawOfRotation = Annotated[
+    _OfNumber | Annotated[MovingRotation, Tag("rotation")] | Annotated[vector(Law), Tag("components")],
+    Discriminator(_form_of_law),
+]
 
 
 class Drive(Table):
-    """Prescribed joint coordinate: `position`, `velocity` or `acceleration` as a function of t."""
+    """Prescribed joint coordinate: `position`, `velocity` or `acceleration` as a function of t.
+
+    Of the rotation of a ball the position is a rotation table; angular velocity and acceleration have three
+    components in the axes of Q.
+    """
 
     joint: str
     coordinate: str | None = None
-    position: Law | None = None
-    velocity: Law | None = None
-    acceleration: Law | None = None
+    position: LawOfRotation | None = None
+    velocity: LawOfRotation | None = None
+    acceleration: LawOfRotation | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Drive:

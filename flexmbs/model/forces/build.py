@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.expressions import Expression, Node, compile_table, constant, switching_functions
+from flexmbs.model.attitudes import Attitude
 from flexmbs.model.forces.base import Number, PythonNumber
 from flexmbs.model.forces.slots import Slot, SlotBuilder
 from flexmbs.model.forces.stiff import stiff_groups, stiff_numbers
@@ -186,6 +187,7 @@ class LawBuilder:
             drive_expr=_ints(drives),
             drive_order=_ints(law.order for law in laws),
             drive_aux=_ints(law.aux for law in laws),
+            **_attitudes(system.attitudes),
             travel_expr=np.array(travel, dtype=np.int64).reshape(-1, 3),
             free_expr=_ints(free),
             switch_expr=_ints(number for number, _ in self.switches),
@@ -206,6 +208,19 @@ class LawBuilder:
     state_rates: list[int] = field(default_factory=list)
     callbacks: list[Any] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+
+
+def _attitudes(items: Sequence[Attitude]) -> dict[str, np.ndarray]:
+    """Prescribed rotations."""
+    axes = [np.zeros((0, 3)), *(item.axes for item in items)]
+    return {
+        "att_kind": _ints(item.kind for item in items),
+        "att_law": _ints(item.law for item in items),
+        "att_speed": _ints(item.speed for item in items),
+        "att_aux": _ints(item.aux for item in items),
+        "att_axis_start": _ints(np.cumsum([len(piece) for piece in axes])),
+        "att_axis": np.ascontiguousarray(np.concatenate(axes), dtype=float),
+    }
 
 
 def _ints(items: Any) -> np.ndarray:

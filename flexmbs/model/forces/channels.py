@@ -6,6 +6,7 @@ import math
 
 from flexmbs._jit import call_fortran, kernel
 from flexmbs.expressions import evaluate
+from flexmbs.model.forces.attitudes import attitude_rates, attitudes
 from flexmbs.model.forces.tables import (
     AUX,
     COORD_V,
@@ -28,6 +29,7 @@ from flexmbs.model.forces.tables import (
     TIME,
     VEL,
 )
+from flexmbs.model.quaternions import relative_quaternion, rotation_vector
 
 
 @kernel(lean=True)
@@ -38,17 +40,21 @@ def set_time(laws, lw, t):
 
 @kernel(lean=True, apart=True)
 def drives(laws, lw, ws, t, aux):
-    """Prescribed coordinates and travelling markers at time t (F19). Writes: ws.drive_*, ws.travel."""
+    """Prescribed coordinates, rotations and travelling markers at time t (F19).
+
+    Writes: ws.drive_*, ws.attitude, ws.travel.
+    """
     set_time(laws, lw, t)
     for d in range(laws.drive_expr.shape[0]):
         evaluate(laws.expr, laws.drive_expr[d], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
         k, order = laws.drive_aux[d], laws.drive_order[d]
-        if order == 0:
+        if k < 0:  # as it stands, whatever it prescribes
             ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = lw.result[0], lw.result[1], lw.result[2]
         elif order == 1:
             ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = aux[k], lw.result[0], lw.result[1]
         else:
             ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = aux[k], aux[k + 1], lw.result[0]
+    attitudes(laws, ws, aux)
     for m in range(laws.travel_expr.shape[0]):
         for c in range(3):
             evaluate(laws.expr, laws.travel_expr[m, c], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
@@ -125,52 +131,6 @@ def relative_component(ws, kind, a, b, c):
     return ws.mark_R[m, 0, k] * x + ws.mark_R[m, 1, k] * y + ws.mark_R[m, 2, k] * z
 
 
-@kernel(inline=True)
-def relative_quaternion(mark_R, a, b):
-    """Quaternion with w >= 0 of marker a against marker b, or against ground (b < 0)."""
-    R = mark_R[a]
-    # m[i, j] = axis i of b . axis j of a
-    m00, m01, m02 = R[0, 0], R[0, 1], R[0, 2]
-    m10, m11, m12 = R[1, 0], R[1, 1], R[1, 2]
-    m20, m21, m22 = R[2, 0], R[2, 1], R[2, 2]
-    if b >= 0:
-        P = mark_R[b]
-        n00 = P[0, 0] * m00 + P[1, 0] * m10 + P[2, 0] * m20
-        n01 = P[0, 0] * m01 + P[1, 0] * m11 + P[2, 0] * m21
-        n02 = P[0, 0] * m02 + P[1, 0] * m12 + P[2, 0] * m22
-        n10 = P[0, 1] * m00 + P[1, 1] * m10 + P[2, 1] * m20
-        n11 = P[0, 1] * m01 + P[1, 1] * m11 + P[2, 1] * m21
-        n12 = P[0, 1] * m02 + P[1, 1] * m12 + P[2, 1] * m22
-        n20 = P[0, 2] * m00 + P[1, 2] * m10 + P[2, 2] * m20
-        n21 = P[0, 2] * m01 + P[1, 2] * m11 + P[2, 2] * m21
-        n22 = P[0, 2] * m02 + P[1, 2] * m12 + P[2, 2] * m22
-        m00, m01, m02, m10, m11, m12, m20, m21, m22 = n00, n01, n02, n10, n11, n12, n20, n21, n22
-    trace = m00 + m11 + m22
-    # the largest of the four squares is the best conditioned
-    if trace >= m00 and trace >= m11 and trace >= m22:
-        w, x, y, z = 1.0 + trace, m21 - m12, m02 - m20, m10 - m01
-    elif m00 >= m11 and m00 >= m22:
-        w, x, y, z = m21 - m12, 1.0 + m00 - m11 - m22, m01 + m10, m02 + m20
-    elif m11 >= m22:
-        w, x, y, z = m02 - m20, m01 + m10, 1.0 + m11 - m00 - m22, m12 + m21
-    else:
-        w, x, y, z = m10 - m01, m02 + m20, m12 + m21, 1.0 + m22 - m00 - m11
-    s = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
-    if w < 0.0:
-        s = -s
-    return w * s, x * s, y * s, z * s
-
-
-@kernel(inline=True)
-def rotation_vector(w, x, y, z):
-    """Rotation vector of a unit quaternion with w >= 0, angle in [0, pi]."""
-    n = math.sqrt(x * x + y * y + z * z)
-    factor = 2.0
-    if n > 1e-12:
-        factor = 2.0 * math.atan2(n, w) / n
-    return factor * x, factor * y, factor * z
-
-
 @kernel(lean=True)
 def turn_component(ws, kind, a, b, c):
     """Component of a quaternion (c = 0 ... 3) or of a rotation vector (c = 0 ... 2)."""
@@ -216,6 +176,7 @@ def state_rates(laws, lw, aux, aux_dot):
             aux_dot[k], aux_dot[k + 1] = aux[k + 1], lw.result[0]
         else:
             aux_dot[k] = lw.result[0]
+    attitude_rates(laws, lw, aux, aux_dot)
 
 
 @kernel(lean=True, apart=True)

@@ -6,7 +6,6 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.ffrf.marker import inverse_jacobian_coefficient
-from flexmbs.model.forces.channels import relative_quaternion, rotation_vector
 from flexmbs.model.forces.joint_kernels import local_law
 from flexmbs.model.forces.tables import (
     DAMPING,
@@ -22,6 +21,7 @@ from flexmbs.model.forces.tables import (
     WORK,
 )
 from flexmbs.model.forces.wrench import add_wrench
+from flexmbs.model.quaternions import relative_quaternion, rotation_vector
 
 
 @kernel(lean=True)

@@ -81,11 +81,17 @@ class Laws(NamedTuple):
     stiff_entry: Ints  # entry and row that stand for it
     stiff_row: Ints
     state_expr: Ints  # rates of own states
-    drive_expr: Ints  # (n_drives,) law of the drive
+    drive_expr: Ints  # (n_laws,) functions of time: `System.time_laws`
     drive_order: Ints  # what the law gives: 0 position, 1 velocity, 2 acceleration
-    drive_aux: (
-        Ints  # first of the drive's own places in aux (order 1: position; 2: position, velocity), or -1
-    )
+    drive_aux: Ints  # first own place in aux (order 1: position; 2: position, velocity); -1: law as it is
+    # prescribed rotations (forces/attitudes.py): what their laws give, places in drive_x of the first law and
+    # of the three speeds, first place in aux or -1, axes of factors
+    att_kind: Ints
+    att_law: Ints
+    att_speed: Ints
+    att_aux: Ints
+    att_axis_start: Ints  # (n_attitudes + 1,)
+    att_axis: Annotated[Floats, 3]
     travel_expr: Annotated[Ints, 3]  # (n_travel, 3) place of travelling markers
     free_expr: Ints  # expressions evaluated on demand: sensors, until
     switch_expr: Ints  # functions whose zeros are where a law or a slope of it jumps
@@ -112,6 +118,7 @@ class LawWork(NamedTuple):
     load_of: Floats  # (n_coords,) size of the joint's force that presses on the friction of a coordinate
     power: Floats  # (2,) work, dissipated: of all laws [W]
     wrench: Floats  # (12,) deflection scratch of bushings
+    rate: Floats  # (3,) scratch of attitudes
 
 
 def workspace(laws: Laws) -> LawWork:
@@ -135,4 +142,5 @@ def workspace(laws: Laws) -> LawWork:
         np.zeros(n_coords),
         np.zeros(2),
         nan(12),
+        nan(3),
     )

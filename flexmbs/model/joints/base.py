@@ -15,6 +15,8 @@ JOINTS: Registry[Joint] = Registry("joint", "flexmbs.model.joints")
 joint = JOINTS
 
 AXES = {"x": 0, "y": 1, "z": 2}
+#: what the rotation of a ball is called, which is a coordinate for drives alone
+ROTATION = "rotation"
 
 
 class Motion(NamedTuple):
@@ -141,6 +143,11 @@ class Joint:
     def coordinates(self) -> list[str]:
         """Names of the scalar coordinates, which springs, drives and couplings use; a ball has none."""
         return [item.name for item in self.motion or () if item.axis >= 0]
+
+    @property
+    def drivable(self) -> list[str]:
+        """Names of what a drive can prescribe: the scalar coordinates, and the rotation of a ball."""
+        return [ROTATION if item.axis < 0 else item.name for item in self.motion or ()]
 
     @property
     def has_motion(self) -> bool:

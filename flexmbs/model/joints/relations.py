@@ -7,10 +7,11 @@ takes -n at that same point, and -m. So its rate is n.(v_Q - v_P at that point) 
 import math
 
 from flexmbs._jit import kernel
+from flexmbs.model.quaternions import product, relative_quaternion, rotation_vector
 
 #: Same numbers as in `base.py` and `model/rows.py`, where the relations are made.
 OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 0, 1, 2, 3, 4, 5, 6, 7
-STIFF = 8
+STIFF, ATTITUDE = 8, 9
 
 
 @kernel(lean=True, apart=True)
@@ -40,6 +41,9 @@ def relations(sys, ws):
             ws.ent[e, 0] = d - p * near(angle(ws, sys.ent_p[e], sys.ent_q[e], a), d / p)
         elif kind == STIFF:
             pass  # its forces are written with the forces of the law
+        elif kind == ATTITUDE:
+            turning(sys, ws, e, a, False, 1.0)
+            ws.ent[e, 0] = off_attitude(ws, sys.ent_p[e], sys.ent_q[e], b, a)
         elif kind == ANGLE:
             turning(sys, ws, e, a, True, 1.0)
             ws.ent[e, 0] = near(angle(ws, sys.ent_p[e], sys.ent_q[e], a), ws.beta_ref[e])
@@ -78,6 +82,23 @@ def pin_angle(ws, p, q, a, b, first):
     if first:
         return math.atan2(sign * axis_dot(ws, p, c, q, b), axis_dot(ws, p, b, q, b))
     return math.atan2(sign * axis_dot(ws, p, a, q, c), axis_dot(ws, p, a, q, a))
+
+
+@kernel(lean=True)
+def off_attitude(ws, p, q, n, k):
+    """Component k, in the axes of Q, of the rotation vector from attitude n of P to Q (F19a).
+
+    Its rate is the relative angular velocity less the prescribed one where it vanishes, which is where it is
+    kept; from far off one step along it still ends there.
+    """
+    a = ws.attitude[n]
+    s, x, y, z = product((a[0], -a[1], -a[2], -a[3]), relative_quaternion(ws.mark_R, q, p))
+    if s < 0.0:
+        s, x, y, z = -s, -x, -y, -z
+    x, y, z = rotation_vector(s, x, y, z)
+    if k == 0:
+        return x
+    return y if k == 1 else z
 
 
 @kernel(inline=True)
