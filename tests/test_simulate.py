@@ -347,6 +347,23 @@ def test_inverse_dynamics_returns_the_torques_of_a_run(tmp_path):
         assert np.abs(effort["knee"])[inside].max() < 2e-3
 
 
+@pytest.mark.slow
+def test_inverse_dynamics_returns_the_torques_on_a_ball(tmp_path):
+    """The motion of a ball from a result; its torque is what was there, in the axes of the body."""
+    body = {"type": "rigid", "mass": 2.0, "com": [0.3, 0, 0], "inertia": {"ixx": 0.1, "iyy": 0.2, "izz": 0.3}}
+    socket = {"type": "spherical", "from": "ground", "to": "body", "initial": {"velocity": [1.0, 2.0, 3.0]}}
+    data = {"gravity": [0, 0, -9.81], "bodies": {"body": body}, "joints": {"socket": socket}}
+    torque = {"type": "torque", "on": "body", "torque": ["=sin(3*t)", 1.0, 0.5], "in": "body"}
+    settings = {"t_end": 1.0, "rtol": 1e-10, "atol": 1e-12}
+    forward = data | {"forces": {"m": torque}, "analysis": settings, "output": {"every": 0.002}}
+    run(forward, tmp_path / "a.h5")
+    inverse = data | {"analysis": {"type": "inverse_dynamics", "motion": "a.h5"}}
+    result = execute(Case.from_dict(inverse, folder=tmp_path), tmp_path / "b.h5").result
+    effort, t = result.drives["motion_socket_rotation"].effort, result.time
+    wanted = np.stack([np.sin(3 * t), 1.0 + 0.0 * t, 0.5 + 0.0 * t], axis=1)
+    assert np.abs(effort - wanted)[20:-20].max() < 2e-3  # the spline is less smooth at its ends
+
+
 def test_wrong_motion_is_named(tmp_path):
     (tmp_path / "m.csv").write_text("time,pim\n0,0\n1,1\n2,2\n3,3\n")
     case = Case.from_dict(

@@ -10,6 +10,7 @@ import numpy as np
 from flexmbs.case.body_warnings import warn_bodies
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.outcome import check_channels, result_paths
+from flexmbs.case.start import warn_start
 from flexmbs.dynamics.change_point import choose_branch
 from flexmbs.dynamics.mechanism import Mechanism
 from flexmbs.dynamics.mobility import Mobility, mobility
@@ -121,8 +122,8 @@ def check(case: Case, progress: Progress | None = None) -> Check:
         check_jumps(system, state.t, analysis.t_end)
     if analysis is not None and analysis.type == "dynamics":
         system.forward_dynamics(state)  # a motion that cannot start is an error, by name
-    _warn_redundancy(counts, case, len(system.model.drives), problems)
-    _warn_start(case, system, state, problems)
+    _warn_redundancy(counts, case, len(system.tables.drive_coord), problems)
+    warn_start(case, system, state, problems)
     warn_bodies(system, state, problems)
     for name, part in system.model.couplings.items():
         for text in part.warnings(system.model):
@@ -214,7 +215,7 @@ def _sizes(case: Case, system: Mechanism) -> dict[str, Any]:
     return {"samples": samples, "result_bytes": 8 * numbers * samples, "memory_bytes": int(memory)}
 
 
-def _warn_redundancy(counts: Mobility, case: Case, n_drives: int, problems: Diagnostics) -> None:
+def _warn_redundancy(counts: Mobility, case: Case, n_driven: int, problems: Diagnostics) -> None:
     """Redundant rows, freedoms that are hidden or none, more drives than freedoms, change points near."""
     if counts.redundant:
         what = f"{counts.redundant} redundant constraint rows: {_by_joint(counts.redundant_rows)}"
@@ -226,9 +227,9 @@ def _warn_redundancy(counts: Mobility, case: Case, n_drives: int, problems: Diag
     if not counts.mobility and freedoms:
         what = f"nothing can move: the loops and couplings take all {freedoms} freedoms of the tree"
         problems.warn("model.locked", "model", what)
-    if counts.mobility < n_drives:
-        what = f"{n_drives} drives for {counts.mobility} degrees of freedom: they must agree at all times"
-        problems.warn("model.overdriven", "model", what)
+    if counts.mobility < n_driven:
+        what = f"{n_driven} driven freedoms for {counts.mobility} degrees of freedom"
+        problems.warn("model.overdriven", "model", f"{what}: they must agree at all times")
     for text in counts.hidden:
         problems.warn("model.hidden", "model", f"hidden freedom: {text}")
     if counts.condition > 1e6:
@@ -244,29 +245,6 @@ def _by_joint(rows: list[str]) -> str:
         grouped.setdefault(joint, []).append(direction.rstrip(")"))
     texts = [f"{joint} ({', '.join(items)})" for joint, items in grouped.items()]
     return ", ".join(texts[:6]) + (", ..." if len(texts) > 6 else "")
-
-
-def _warn_start(case: Case, system: Mechanism, state: State, problems: Diagnostics) -> None:
-    """Given initial values that assembly had to change."""
-    evaluator = system.evaluator()
-    evaluator.kinematics(state.copy())
-    prescribed = {drive.joint for drive in system.model.drives.values()}
-    found = {"position": evaluator.ws.coord_x, "velocity": evaluator.ws.coord_v}
-    for c in system.coordinates:
-        joint = system.model.joints.get(c.joint)
-        for key, values in found.items():
-            asked = None if joint is None else getattr(joint, key)
-            if asked is None or joint is None or c.name not in joint.coordinates:
-                continue
-            number = joint.coordinates.index(c.name)
-            given, got = float(asked[number]), float(values[c.number])
-            if abs(got - given) > 1e-3 * max(1.0, abs(given)):
-                where = case.source.where(("joints", c.joint, "initial", key))
-                what = f"joints.{c.joint}: the loop closes at {c.name} = {got:.6g}, given was {given:.6g}"
-                if key == "velocity":
-                    what = f"joints.{c.joint}: {c.name} begins with {got:.6g}, given was {given:.6g}"
-                remedy = "its drive gives it" if c.joint in prescribed else "set hold = true to keep it"
-                problems.warn("assembly.moved", where, what, remedy)
 
 
 def text(report: Check) -> str:

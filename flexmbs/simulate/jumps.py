@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, switching_functions
+from flexmbs.model.drives import RotationLaw
 
 Floats = NDArray[np.float64]
 #: intervals that are searched for places where a law changes its branch
@@ -17,11 +18,17 @@ INTERVALS = 4096
 BISECTIONS = 60
 #: difference between the two sides, over the size of the law, that is a jump
 JUMP = 1e-9
+#: what may be off in R^T R = 1, and what is wrong then
+SQUARE = 1e-6
+WRONG = {
+    "quaternion": "its quaternion, or its axis, is zero",
+    "matrix": "its axes are not of length one, at right angles, and right-handed",
+}
 
 
 def check_jumps(system: Any, t_start: float, t_end: float) -> None:
-    """Raise an `InputError` with all laws of time that jump: drives, lengths, relations, ways of frames."""
-    found = []
+    """Raise an `InputError` with all laws of time that jump, or are no rotation where they should be one."""
+    found = list(_no_rotations(system, t_start, t_end))
     for name, law in _laws(system):
         jump = first_jump(law, t_start, t_end) if t_end > t_start else None
         if jump is not None:
@@ -30,6 +37,19 @@ def check_jumps(system: Any, t_start: float, t_end: float) -> None:
             found.append(Diagnostic("law.jump", name, what, remedy))
     if found:
         raise InputError(*found)
+
+
+def _no_rotations(system: Any, t_start: float, t_end: float) -> Iterator[Diagnostic]:
+    """Prescribed rotations whose quaternion vanishes, or whose matrix is none of a rotation (F19a)."""
+    grid = np.linspace(t_start, t_end, INTERVALS + 1) if t_end > t_start else np.array([t_start])
+    for name, drive in system.model.drives.items():
+        if isinstance(drive.position, RotationLaw):
+            off = drive.position.defect(grid)
+            bad = np.flatnonzero(off > SQUARE)
+            if len(bad):
+                what = f"is no rotation at t = {grid[bad[0]]:.6g} s: {WRONG[drive.position.form]}"
+                remedy = "give angles about axes, which always are one"
+                yield Diagnostic("law.rotation", f"drives.{name}", what, remedy)
 
 
 def _laws(system: Any) -> Iterator[tuple[str, Expression]]:

@@ -10,7 +10,9 @@ import numpy as np
 from flexmbs.dynamics.inverse import measured_drive
 from flexmbs.dynamics.minimal import Minimal
 from flexmbs.errors import Diagnostic, InputError, nearest
-from flexmbs.model.drives import Drive
+from flexmbs.model.attitudes import ball_place
+from flexmbs.model.drives import Drive, RotationLaw
+from flexmbs.model.joints.base import ROTATION
 from flexmbs.results import Result
 
 
@@ -33,10 +35,16 @@ def measured_drives(system: Any, path: str | Path) -> list[Drive]:
     drives = []
     for name, values in columns.items():
         joint, _, coordinate = name.partition(".")
-        drives.append(
-            measured_drive(f"motion_{name.replace('.', '_')}", joint, coordinate or None, time, values)
-        )
+        measured = measured_rotation if values.ndim == 2 else measured_drive
+        drives.append(measured(f"motion_{name.replace('.', '_')}", joint, coordinate or None, time, values))
     return drives
+
+
+def measured_rotation(name: str, joint: str, coordinate: str | None, times: Any, quaternions: Any) -> Drive:
+    """A drive of a ball along measured quaternions (n, 4): a cubic spline of each component (F19a, F36)."""
+    parts = (measured_drive(f"{name}_{k}", joint, coordinate, times, quaternions[:, k]) for k in range(4))
+    law = RotationLaw("quaternion", tuple(part.position for part in parts))
+    return Drive(name=name, joint=joint, coordinate=coordinate, position=law)
 
 
 def end_of_motion(path: str | Path) -> float:
@@ -82,11 +90,19 @@ def _from_result(system: Any, path: Path) -> dict[str, Any]:
     state = system.initial_state()
     independent = set(Minimal(system.evaluator(), state).split.ind.tolist())
     columns = {"": np.asarray(result["time"])}
+
+    def position(joint: str) -> Any:
+        if f"joints/{joint}/position" not in result.paths:
+            what = f'has no motion of joint "{joint}"'
+            raise InputError(Diagnostic("motion.columns", path.name, what))
+        return np.asarray(result[f"joints/{joint}/position"])
+
     for c in system.coordinates:
         if c.vel in independent and c.joint in system.model.joints:
-            if f"joints/{c.joint}/position" not in result.paths:
-                what = f'has no motion of joint "{c.joint}"'
-                raise InputError(Diagnostic("motion.columns", path.name, what))
             place = [item.name for item in system.joints[c.joint].coordinates].index(c.name)
-            columns[f"{c.joint}.{c.name}"] = np.asarray(result[f"joints/{c.joint}/position"])[:, place]
+            columns[f"{c.joint}.{c.name}"] = position(c.joint)[:, place]
+    for name, joint in system.model.joints.items():
+        first = ball_place(system.joints[name])[1] if ROTATION in joint.drivable else -1
+        if first >= 0 and independent.issuperset(range(first, first + 3)):
+            columns[f"{name}.{ROTATION}"] = position(name)[:, -4:]
     return columns

@@ -335,7 +335,8 @@ def test_the_implicit_method_names_the_joints_of_a_lock_up(name, rtol, patience,
 def test_more_drives_than_freedoms_are_a_warning():
     data = driven(parallelogram(), "kinematics", a="=1 + t", d="=1 + t")
     assert any(
-        "2 drives for 1 degrees of freedom" in str(text) for text in check(Case.from_dict(data)).warnings
+        "2 driven freedoms for 1 degrees of freedom" in str(text)
+        for text in check(Case.from_dict(data)).warnings
     )
 
 
