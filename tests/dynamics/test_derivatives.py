@@ -15,11 +15,11 @@ from flexmbs.dynamics.mechanism import build
 from flexmbs.expressions import parse
 from flexmbs.model.bodies import Frame, RigidBody
 from flexmbs.model.couplings import COUPLINGS
-from flexmbs.model.drives import Drive
+from flexmbs.model.drives import Drive, RotationLaw
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
 from flexmbs.model.state import State
-from flexmbs.spatial import axial
+from flexmbs.spatial import axial, quat_multiply
 from tests.complex_step import derivative, plain, pos_rates, twin
 from tests.dynamics.mechanisms import IN_TREE, ONLY_CUT, random_mechanism
 from tests.model.test_travel import travelling
@@ -243,6 +243,32 @@ def test_drives_of_any_order_F19(given, cut):
     for value, slope in zip(names[:-1], names[1:], strict=True):
         assert np.abs(getattr(found, slope)).max() > 0.0
         close(rate[value], getattr(found, slope), value)
+
+
+TURNS = {
+    "angles": ("0.3*sin(2*t) + t**2", "1 - 2*t", "exp(t)"),
+    "quaternion": ("1 + t", "sin(2*t)", "t**2", "0.4"),
+    "matrix": ("cos(2*t)", "-sin(2*t)", "0", "sin(2*t)", "cos(2*t)", "0", "0", "0", "1"),
+}
+
+
+@pytest.mark.parametrize("form", TURNS)
+@pytest.mark.parametrize("cut", [False, True])
+def test_attitudes_of_any_form_F19a(form, cut):
+    """Speeds are rates of the attitude, their rates are theirs; in a cut g has the rates of its speeds."""
+    rng = np.random.default_rng(8)
+    model = shafts()
+    model.joints["c"] = JOINTS["spherical"](name="c", from_frame="ground", to_frame="C", cut=cut)
+    law = RotationLaw(form, tuple(parse(f"={text}") for text in TURNS[form]), np.eye(3))
+    model.add(Drive(name="motor", joint="c", position=law))
+    motion = Motion(build(model), rng)
+    found, rate = motion.evaluator.ws, motion.along(motion.vel, motion.acc, 1.0)
+    q, w = found.attitude[0], found.drive_v[:3]
+    product = quat_multiply(q, np.array([0.0, *w])) / 2.0
+    close(rate["attitude"][0], product, "attitude")
+    close(rate["drive_v"][:3], found.drive_a[:3], "speeds")
+    assert np.abs(w).max() > 0.1 and not cut or len(found.g) >= 3
+    close(rate["g_dot"], found.g_ddot, "second rates of rows")
 
 
 @pytest.mark.parametrize("on", ["beam", "box"])

@@ -5,6 +5,7 @@ import pytest
 
 from flexmbs.case.build.rotations import rotation_law
 from flexmbs.case.schema.frames import MovingRotation
+from flexmbs.dynamics.dependent_rows import Relations
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError
 from flexmbs.expressions import Expression, constant, parse
@@ -100,12 +101,16 @@ def test_every_form_of_a_rotation_with_its_speeds_and_rates_F19a(form):
         np.testing.assert_allclose(quat_to_matrix(state.pos), R(t), rtol=0, atol=1e-13)
         np.testing.assert_allclose(state.vel, speeds(R, t), rtol=0, atol=1e-9)  # h^4
         np.testing.assert_allclose(acc, rates(R, t), rtol=0, atol=1e-7)
+    for t in np.linspace(2.1, 6.0, 79):  # past half turns, where quaternions of matrices change their sign
+        last, state.t = state.pos.copy(), t
+        evaluator.kinematics(state)
+        assert state.pos @ last > 0.0
 
 
 def three_laws():
     """The same motion by position, velocity and acceleration, where its rates are polynomials."""
     R0, w0, b = axis_angle([1, -1, 2], 2.5), np.array([1.0, -2.0, 0.5]), np.array([0.3, 2.0, -4.0])
-    start = {"position": list(quat_from_matrix(R0)), "velocity": list(w0)}
+    start = {"position": list(2.0 * quat_from_matrix(R0)), "velocity": list(w0)}
     velocity = [parse(f"={x} + {y}*t") for x, y in zip(w0, b, strict=True)]
     return R0, w0, b, start, {"velocity": velocity}, {"acceleration": [constant(x) for x in b]}
 
@@ -162,8 +167,9 @@ def test_own_states_of_a_law_of_rates_stay_a_rotation_F19a():
         system = build(swung(start=start, **law))
         evaluator, state = system.evaluator(), system.initial_state()
         assert len(state.aux) == n
+        np.testing.assert_allclose(state.aux[:4], np.array(start["position"]) / 2.0, rtol=1e-14)
         for factor in (1.0, 1.1):
-            state.aux[:4] = factor * np.array(start["position"])
+            state.aux[:4] = factor / 2.0 * np.array(start["position"])
             args = evaluator._args(state, np.zeros(3))
             evaluate.kinematics(*args)
             evaluate.forces(*args)
@@ -260,6 +266,22 @@ def test_a_flexible_body_on_a_driven_ball_is_that_on_a_gimbal_F19a():
     axes = (np.eye(3)[0], turned("x", (a,))[:, 1], turned("xy", (a, b))[:, 2])
     for k, n in enumerate(axes):
         assert two[f"drives.d{k}"] == pytest.approx(n @ R @ torque, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_what_is_off_is_the_rotation_vector_to_q_F19a(reverse):
+    """Of both readings of the relation, anywhere."""
+    system = build(swung(True, reverse, position=law_of(SEQUENCE)))
+    evaluator, state, rng = system.evaluator(), system.initial_state(), np.random.default_rng(4)
+    for _ in range(5):
+        state.pos[3:7], state.vel[:] = rng.normal(size=4), rng.normal(size=6)
+        evaluator.kinematics(state)
+        place = system.joints["socket"]
+        P, Q = (evaluator.ws.mark_R[m.number] for m in (place.P, place.Q))
+        off = log_so3(turned("xyz", angles(0.0)).T @ P.T @ Q)
+        np.testing.assert_allclose(evaluator.ws.g[3:], off, rtol=0, atol=1e-12)
+        found = Relations(system.tables).at(evaluator.ws, state.turns)
+        np.testing.assert_allclose(found.value[3:], off, rtol=0, atol=1e-12)
 
 
 def test_axes_that_are_no_rotation_are_found():
