@@ -10,13 +10,15 @@ from scipy.linalg import eigh
 
 from flexmbs.dynamics import projection
 from flexmbs.dynamics.mechanism import build
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, SolverError
 from flexmbs.expressions import parse
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
 from flexmbs.model.bodies import GROUND, FlexibleBody, Frame, Particle, RigidBody
 from flexmbs.model.couplings import COUPLINGS
 from flexmbs.model.couplings.turns import turns
+from flexmbs.model.drives import Drive, RotationLaw
 from flexmbs.model.joints import JOINTS
+from flexmbs.model.joints.base import ROTATION
 from flexmbs.model.model import Model
 from flexmbs.spatial import exp_so3
 
@@ -281,6 +283,22 @@ def gear_law(rng, model, kind):
         except InputError:
             continue
     return None
+
+
+def drive_balls(model, seed):
+    """Drive every ball that the loops leave room, by a rotation that the start has; whether there is one."""
+    motion, rng = build(model), np.random.default_rng(seed)
+    motion = motion.forward_dynamics(motion.initial_state())
+    for joint in [item for item in model.joints.values() if ROTATION in item.drivable]:
+        start = motion[f"joints.{joint.name}.position"][-4:]
+        terms = zip(start, *rng.normal(size=(2, 4)), strict=True)
+        law = RotationLaw("quaternion", tuple(parse(f"={a} + {b}*t + {c}*t**2") for a, b, c in terms))
+        model.add(Drive(name=f"on_{joint.name}", joint=joint.name, coordinate=ROTATION, position=law))
+        try:
+            build(model).initial_state()
+        except SolverError:
+            del model.drives[f"on_{joint.name}"]
+    return bool(model.drives)
 
 
 def moving_state(system, seed):

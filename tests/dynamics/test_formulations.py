@@ -19,7 +19,15 @@ from flexmbs.model.couplings import COUPLINGS
 from flexmbs.model.forces.joint_force import JointForce
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
-from tests.dynamics.mechanisms import add_body, couple, moving_state, place_marker, random_mechanism, rotation
+from tests.dynamics.mechanisms import (
+    add_body,
+    couple,
+    drive_balls,
+    moving_state,
+    place_marker,
+    random_mechanism,
+    rotation,
+)
 from tests.dynamics.test_descriptor import assert_same
 
 FORMULATIONS = ("recursive", "minimal", "descriptor")
@@ -157,6 +165,38 @@ def test_random_mechanisms_move_alike_in_all_formulations(seed):
 def test_500_random_mechanisms_move_alike_in_all_formulations():
     again = [check_draw(seed) for seed in range(30, 530)]
     assert sum(again) <= 25, "bad draws are few"
+
+
+def check_driven_balls(seeds):
+    """Of mechanisms with driven balls, in the tree and as cuts, all that are well posed move alike."""
+    compared = 0
+    for seed in seeds:
+        cuts = (f"j{seed % 3}",) if seed % 4 == 0 else ()
+        sizes = {"n_bodies": 3 + seed % 4, "n_loops": seed % 3, "flexible": 0.4 * (seed % 2)}
+        model = random_mechanism(seed, cuts=cuts, **sizes)
+        if not drive_balls(model, seed):
+            continue
+        tree = build(model)
+        evaluator, state = moving_state(tree, seed)
+        if np.abs(evaluator.ws.g_dot).max(initial=0.0) > 1e-10:  # the loops leave the drives no room
+            continue
+        # driven speeds leave less to choose from: what the minimal form loses grows with the square of this
+        if condition(tree, state) > 1e3 or (tree.n_rows and shortest_row(tree, state) > SHORT):
+            continue
+        recursive, *others = motions(model, lambda tree, state=state: state)
+        for motion in others:
+            assert_same(recursive, motion, rtol=1e-9)
+        compared += 1
+    return compared
+
+
+def test_driven_balls_move_alike_in_all_formulations_F19a():
+    assert check_driven_balls(range(14)) >= 5
+
+
+@pytest.mark.slow
+def test_many_driven_balls_move_alike_in_all_formulations_F19a():
+    assert check_driven_balls(range(14, 200)) >= 90
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
