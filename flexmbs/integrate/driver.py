@@ -177,9 +177,10 @@ class Integrator:
         """True where a checkpoint may be taken: nothing of a step is waiting to be sampled or handed out."""
         return self.memory.count[mem.PENDING] == 0 and not self._held
 
-    def begin(self, n_steps: int) -> None:
-        """Take some steps now; `advance` hands out their samples first."""
+    def begin(self, n_steps: int) -> int:
+        """Take some steps now; `advance` hands out their samples first. Returns how many events they met."""
         self._held.append(self._slice(np.inf, n_steps))
+        return len(self._held[-1].event_t)
 
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Integrate on for a slice of wall time, or `n_steps`, or to the first step end from t_pause on.

@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 EXPLICIT, IMPLICIT = "dop853", "generalized-alpha"
 #: steps that lead into the motion, and that are measured
 EXPLICIT_STEPS, IMPLICIT_STEPS = (10, 10), (20, 40)
+#: further steps are measured, so often at most, where an event has cut the last ones short
+AGAIN = 2
 #: equal error: at the same tolerance the method of order 2 has an error ten times as large or more, and takes
 #: three times the steps to make up for ten
 HANDICAP = 5.0
@@ -88,11 +90,11 @@ def _is_crowded(run: Integrator) -> bool:
 
 def _speed(run: Integrator, counts: tuple[int, ...], projected: bool) -> float:
     """Begin a run: its progress per evaluation over the last of some steps; 0 when it fails."""
-    reached, work = [run.t], [0.0]
+    reached, work, events = [run.t], [0.0], 0
     try:
-        for n_steps in counts:
-            if not run.done:
-                run.begin(n_steps)
+        for k, n_steps in enumerate(counts + counts[-1:] * AGAIN):
+            if not run.done and (k < len(counts) or events > 0):
+                events = run.begin(n_steps)
                 counted = run.statistics()
                 reached.append(run.t)
                 work.append(counted["evaluations"] + (PROJECTION * counted["steps"] if projected else 0.0))
