@@ -161,6 +161,6 @@ def test_an_event_among_the_first_steps_does_not_count_as_stiffness():
         }
         system = Case.from_dict(data).system()
         p, y0 = problem(system), state_vector(system, system.initial_state())
-        begun = Integrator(p, Settings("dop853", rtol=1e-8, atol=1e-11), 0.0, y0, np.zeros(0), 10.0)
+        begun = Integrator(p, Settings(method="dop853", rtol=1e-8, atol=1e-11), 0.0, y0, np.zeros(0), 10.0)
         speeds.append(speed(begun, EXPLICIT_STEPS, False))
     assert speeds[0] > 0.5 * speeds[1]
