@@ -24,7 +24,7 @@ from flexmbs.model.system import System
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-12  # of the size of the model
-ITERATIONS = 60
+ITERATIONS, CLOSING = 60, 10
 
 
 def assemble(system: System, evaluator: Evaluator | None = None) -> State:
@@ -58,11 +58,12 @@ class _Problem:
     G: Array
     g: Array
 
-    def solve(self) -> Array:
+    def solve(self, relax: float = 1.0) -> Array:
         """Change that meets the hard rows; what they leave free goes to the soft rows of highest priority.
 
         Priorities instead of large weights: a given value then stays to rounding where it can. Loops that
-        share no speed are solved apart, as the cost grows with the third power of their size.
+        share no speed are solved apart, as the cost grows with the third power of their size. `relax`: the
+        part of the way to the soft rows that is taken.
         """
         n, change = len(self.g), np.zeros(self.G.shape[1])
         longest = float(np.linalg.norm(self.G, axis=1).max(initial=0.0))
@@ -74,10 +75,10 @@ class _Problem:
                 self.A[np.ix_(soft, columns)], self.b[soft], self.level[soft],
                 self.G[np.ix_(hard, columns)], self.g[hard],
             )  # fmt: skip
-            change[columns] = part.solve_block(longest)
+            change[columns] = part.solve_block(longest, relax)
         return change
 
-    def solve_block(self, longest: float) -> Array:
+    def solve_block(self, longest: float, relax: float) -> Array:
         """The same where all rows hang together; `longest`: length of the longest of all hard rows."""
         change, Z = _meet(self.G, -self.g, longest)
         for level in sorted(set(self.level), reverse=True):
@@ -88,7 +89,7 @@ class _Problem:
             U, s, Vt = np.linalg.svd(AZ, full_matrices=True)
             rank = int(np.sum(s > 1e-9 * max(1.0, float(s[0])))) if len(s) else 0
             missing = self.b[rows] - self.A[rows] @ change
-            change = change + Z @ (Vt[:rank].T @ ((U[:, :rank].T @ missing) / s[:rank]))
+            change = change + relax * (Z @ (Vt[:rank].T @ ((U[:, :rank].T @ missing) / s[:rank])))
             Z = Z @ Vt[rank:].T
         return change
 
@@ -135,15 +136,20 @@ def _positions(system: System, evaluator: Evaluator, guess: Guess, active: NDArr
     evaluator.kinematics(state)
     if not np.any(active) and not guess.cut_targets:
         return
-    best = np.inf
-    for k in range(ITERATIONS):
+    best, relax, last = np.inf, 1.0, np.zeros(len(free))
+    for k in range(ITERATIONS + CLOSING):
         G = _without_rounding(evaluator, evaluator.jacobian(state))[np.ix_(active, free)]
         g = evaluator.ws.g[active].copy()
         best = float(np.abs(g).max(initial=0.0))
-        change = _Problem(*guess.soft_rows(evaluator, start, free), G, g).solve()
+        change = _Problem(*guess.soft_rows(evaluator, start, free), G, g).solve(relax)
         if best <= TOLERANCE * size and (k > 0 or not guess.cut_targets) and _small(change):
             return
         _damped_step(evaluator, state, free, change, active, best)
+        if k + 1 >= ITERATIONS:
+            relax = 0.0  # closed comes before nearest
+        elif k > 3 and change @ last < -0.25 * last @ last:
+            relax *= 0.5  # curved far from the guess: full steps to the nearest swing about it
+        last = change
     if best > 1e-9 * size:
         evaluator.kinematics(state)
 

@@ -16,6 +16,7 @@ from flexmbs.model.state import State
 from flexmbs.simulate.equations import problem
 from flexmbs.simulate.formulation import FormulationRun
 from flexmbs.simulate.passage import Passage
+from flexmbs.simulate.rheonomic import follows_time
 from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,8 @@ class MinimalRun(FormulationRun):
         regular = self._regular(system, state, y, rest[-1])
         self.minimal = Minimal(evaluator, regular)
         self.condition = self._condition(self.minimal, regular, evaluator)
+        laws = system.laws.tables
+        self.takes_reactions = follows_time(system) or len(laws.press_law) > 0  # work, friction
         super().__init__(system, state, evaluator, *rest, lifts=lifts)
 
     @staticmethod
@@ -65,12 +68,18 @@ class MinimalRun(FormulationRun):
 
     @staticmethod
     def _condition(minimal: Minimal, state: State, evaluator: Any) -> float:
-        """Smallest over largest singular value of G_d."""
+        """How firmly the independent speeds hold the others: least singular value of G_d, largest of G.
+
+        Their ratio, rows of unit length. G has all columns: one row is always well conditioned in itself.
+        """
         split = minimal.split
         if not len(split.dep):
             return 1.0
-        s = np.linalg.svd(evaluator.jacobian(state)[np.ix_(split.rows, split.dep)], compute_uv=False)
-        return float(s[-1] / s[0])
+        free = np.concatenate([split.dep, split.ind])
+        G = evaluator.jacobian(state)[np.ix_(split.rows, free)]
+        G /= np.maximum(np.linalg.norm(G, axis=1), np.finfo(float).tiny)[:, None]
+        least = np.linalg.svd(G[:, : len(split.dep)], compute_uv=False)[-1]
+        return float(least / np.linalg.svd(G, compute_uv=False)[0])
 
     def position_rates(self, state: State) -> Floats:
         out = np.zeros(len(state.pos))
@@ -78,8 +87,8 @@ class MinimalRun(FormulationRun):
         return out
 
     def accelerations(self, state: State) -> Floats:
-        if len(self.system.model.drives) or len(self.system.laws.tables.press_law):
-            return self.observe(state)  # work and friction take reactions
+        if self.takes_reactions:
+            return self.observe(state)
         acc = accelerations(self.minimal, state)
         self.evaluator.tree_forces(state, acc.copy())
         check_rows(self.system, self.evaluator.ws, state, acc)

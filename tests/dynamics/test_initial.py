@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from flexmbs.case import Case
 from flexmbs.dynamics.guess import coordinate_jacobian
@@ -196,3 +197,34 @@ def test_rates_of_cut_coordinates_are_found_many_at_a_time(seed):
         trial.vel[k] = 1.0
         evaluator.kinematics(trial)
         np.testing.assert_allclose(J[:, k], evaluator.ws.coord_v[numbers], atol=1e-12)
+
+
+@pytest.mark.parametrize("length", [0.1, 0.02, 0.3])
+def test_a_start_far_from_the_guess_is_closed_and_nearest_F34(length):
+    """Two bars whose ends a short rod joins: full steps to the nearest swing about it. Against SciPy."""
+    data = awkward.four_bar(0.2, 0.5, 0.4, 0.5, 0.5)
+    data["joints"] = {
+        "a": {
+            "type": "revolute",
+            "from": "ground",
+            "to": "crank",
+            "initial": {"position": 0.5, "hold": True},
+        },
+        "b": {"type": "revolute", "from": "crank.end", "to": "coupler", "initial": {"position": 0.5}},
+        "c": {"type": "revolute", "from": "ground.far", "to": "rocker", "initial": {"position": 1.8}},
+        "d": {"type": "distance", "from": "coupler.end", "to": "rocker.end", "length": length},
+    }
+    data["ground"] = {"frames": {"far": {"pos": [0.5, 0, 0]}}}
+    found = positions(Case.from_dict(data).system())
+
+    def gap(x):
+        left = 0.2 * np.exp(0.5j) + 0.5 * np.exp(1j * (0.5 + x[0]))
+        return abs(left - 0.5 - 0.4 * np.exp(1j * x[1])) - length
+
+    best = minimize(
+        lambda x: (x[0] - 0.5) ** 2 + (x[1] - 1.8) ** 2, [0.45, 1.75], method="SLSQP",
+        constraints={"type": "eq", "fun": gap}, options={"ftol": 1e-14},
+    )  # fmt: skip
+    x = np.array([found["b"], found["c"]]).ravel()
+    assert abs(gap(x)) < 1e-12
+    np.testing.assert_allclose(x, best.x, atol=1e-5)  # SLSQP

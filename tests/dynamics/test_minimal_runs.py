@@ -1,12 +1,15 @@
 """Runs in minimal coordinates: same case file, same motion, coordinates chosen anew on the way (F29-F31)."""
 
+import tomllib
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.minimal import Minimal
+from flexmbs.dynamics.minimal import Minimal, Split
 from flexmbs.errors import FlexmbsError, UsageError
 from flexmbs.resources import resource
 from flexmbs.results import Result
@@ -68,7 +71,7 @@ class Frozen(MinimalRun):
 
     def __init__(self, system, state, evaluator):
         self.system, self.evaluator = system, evaluator
-        self.minimal = Minimal(evaluator, state)
+        self.minimal, self.takes_reactions = Minimal(evaluator, state), False
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -164,3 +167,39 @@ def test_coordinates_are_chosen_anew_before_they_degenerate_F31(monkeypatch, tmp
     with pytest.raises(FlexmbsError, match="cannot be closed|do not follow"):
         execute(Case.from_dict(data), tmp_path / "c.h5")
     assert times[0] < Result.load(tmp_path / "c.h5").time[-1] + 0.01 < times[1]
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "minimal", "descriptor"])
+@pytest.mark.parametrize(
+    ("joint", "law"),
+    [
+        ("distance", ""),
+        ("parallel", 'zero = "=c.position - a.position - 1.3 - 0.3*sin(4*t)"'),
+    ],
+)
+def test_what_lengths_and_laws_of_time_give_is_booked_as_work_F27(tmp_path, formulation, joint, law):
+    end = f'type = "{joint}"' + ("" if law else '\nlength = "=0.1*(1 + 0.5*sin(4*t))"')
+    text = FOUR_BAR.replace('type = "revolute"\nfrom = "rod.pin"', end + '\nfrom = "rod.pin"')
+    text += f'\n[couplings.law]\ntype = "expression"\n{law}\n' if law else ""
+    path = tmp_path / "bars.toml"
+    text = text.replace("t_end = 1.2", "t_end = 0.3")
+    path.write_text(text.replace("[analysis]", f'[analysis]\nformulation = "{formulation}"\nrtol = 1e-9'))
+    result = execute(Case.load(path), tmp_path / "bars.h5").result
+    assert np.abs(result["energy/work"]).max() > 3e-3
+    assert np.abs(result["energy/balance_error"]).max() < 1e-6  # rtol, of 37 J
+
+
+def test_a_loop_that_one_row_closes_can_lose_its_condition_F29():
+    text = FOUR_BAR.replace(
+        'type = "revolute"\nfrom = "rod.pin"', 'type = "distance"\nlength = 0.1\nfrom = "rod.pin"'
+    )
+    evaluator, state = moving_state(Case.from_dict(tomllib.loads(text)).system(), 1)
+    ratios = []
+    for angle in np.linspace(0.0, 2 * np.pi, 33):  # the rod turned round: the distance is across it twice
+        state.pos[1] = angle
+        slopes = evaluator.jacobian(state)[0]
+        split = Split(np.array([0, 2]), np.array([1]), np.array([0]))
+        found = MinimalRun._condition(SimpleNamespace(split=split), state, evaluator)
+        np.testing.assert_allclose(found, abs(slopes[1]) / np.linalg.norm(slopes), rtol=1e-12)
+        ratios.append(found)
+    assert min(ratios) < 0.1 < max(ratios)
