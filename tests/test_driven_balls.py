@@ -67,6 +67,23 @@ def test_a_driven_ball_moves_alike_in_every_formulation_as_branch_and_as_cut(tmp
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("formulation", ["recursive", "minimal", "descriptor"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_work_of_a_driven_ball_beside_a_rod_that_follows_the_time(tmp_path, cut, formulation):
+    """Each counts once: the energy balances, and nothing is left to move."""
+    data = swung(LAWS["position"], cut=cut, formulation=formulation)
+    data["ground"] = {"frames": {"far": {"pos": [1.0, 0, 0.5]}}}
+    rod = {"type": "distance", "from": "ground.far", "to": "carrier.pin", "length": "=0.9 + 0.1*sin(4*t)"}
+    data["joints"] |= {
+        "rod": rod,
+        "hinge": {k: v for k, v in data["joints"]["hinge"].items() if k != "initial"},
+    }
+    result = run(data, tmp_path / "a.h5")
+    size = float(np.ptp(result["energy/work"]))
+    assert size > 1.0 and np.abs(result["energy/balance_error"]).max() < 1e-7 * size
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [False, True])
 def test_the_implicit_step_follows_a_driven_ball(tmp_path, cut):
     first = run(swung(LAWS["position"]), tmp_path / "a.h5")
