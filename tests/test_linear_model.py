@@ -72,6 +72,18 @@ def test_receptance_of_two_masses_is_its_closed_form(tmp_path):
     assert result.linear.output_units == ["m", "m/s", "m/s^2", "N"]
 
 
+def test_expressions_and_wrenches_are_outputs(tmp_path):
+    data = two_masses(outputs=["twice", "held"], inputs=["shaker"])
+    data["sensors"] = {
+        "twice": {"type": "expression", "value": "=2*b.position.x + 7"},
+        "held": {"type": "reaction", "joint": "a"},
+    }
+    linear = fm.run(Case.from_dict(data), tmp_path / "r.h5").linear
+    np.testing.assert_allclose(linear.C[0], [0.0, 2.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(linear.C[1], [K1 * -1.0 - K2, K2, -C1 - C2, C2], rtol=1e-9)
+    assert linear.output_units == ["1"] + ["N"] * 3 + ["N m"] * 3
+
+
 def test_every_axis_of_the_model_has_its_scale(tmp_path):
     data = two_masses(frequencies=[1.0, 2.0], outputs=["a.position.x"])
     result = fm.run(Case.from_dict(data), tmp_path / "r.h5")

@@ -585,6 +585,34 @@ def test_expressions_that_end_are_named(tmp_path, name, method):
         )
 
 
+@pytest.mark.parametrize(
+    "analysis",
+    [{"type": "kinematics"}, {"type": "dynamics"}, {"type": "dynamics", "method": "generalized-alpha"}],
+)
+@pytest.mark.parametrize("name", ["drives.motor", "forces.push"])
+def test_nothing_but_prescribed_motion_needs_values_too(tmp_path, name, analysis):
+    """Where drives leave nothing open no equation is solved, yet what is reported must be numbers."""
+    driven = {"motor": {"joint": "pin", "position": "=t"}, "other": {"joint": "knee", "position": "=t"}}
+    part = NO_VALUE[name] | {"parameters": {"T": 0.4997}}
+    part["drives"] = driven | part.get("drives", {})
+    with pytest.raises(SolverError, match=rf"{name}.*has no finite value"):
+        run(pendulum({"t_end": 1.0, **analysis}, **part), tmp_path / "a.h5")
+    result = Result.load(tmp_path / "a.h5")
+    assert result.status == "failed" and 0.49 < result.time[-1] < 0.5
+    assert (
+        np.isfinite(result["joints/knee/position"]).all() and np.isfinite(result["drives/motor/effort"]).all()
+    )
+
+
+@pytest.mark.needs("sksundae")
+@pytest.mark.parametrize("method", ["ida", "cvode"])
+def test_references_end_where_rates_have_no_value(tmp_path, method):
+    """They crept on by steps that did not move the time, for hours."""
+    part = NO_VALUE["forces.push"] | {"parameters": {"T": 0.5}}
+    with pytest.raises(SolverError, match="forces.push has no finite value there"):
+        run(pendulum({"t_end": 1.0, "method": method}, **part), tmp_path / "a.h5")
+
+
 def test_sensors_without_a_value_are_warned_of(tmp_path):
     data = pendulum(
         {"t_end": 1.0},

@@ -93,6 +93,12 @@ class Evaluator:
         recursion.tree_forces(self.tables, self.ws, out)
         return out
 
+    def sound_tree_forces(self, state: State, acc: Array) -> Array:
+        """The same, or an error that names what has no value."""
+        load = self.tree_forces(state, acc)
+        self.require(state, load)
+        return load
+
     def observe(self, state: State) -> Array:
         """Accelerations (n_vel,) and all outputs of a state; raises `SolverError` when there are none."""
         self.check(evaluate.observe(*self._args(state, self.acc)), state)
@@ -126,6 +132,17 @@ class Evaluator:
         lost = ~np.isfinite(ws.travel).all(axis=(1, 2))
         places = {body for body, wrong in zip(moved, lost, strict=True) if wrong}
         return found + [f"a place on {body} that follows t" for body in sorted(places)]
+
+    def require_times(self, state: State) -> None:
+        """Raise an error that names what follows the time and has no value where the state is."""
+        self.kinematics(state)
+        self.require(state, self.ws.drive_x, self.ws.drive_v, self.ws.drive_a, self.ws.travel)
+
+    def require(self, state: State, *values: Array) -> None:
+        """Raise an error that names what has no value at a state, if one of `values` is no number."""
+        if not all(np.isfinite(x).all() for x in values):
+            names = self.without_value(state.copy()) or ["model"]
+            raise SolverError(no_value(names, state.t, self.system.laws.errors))
 
     def check(self, status: int, state: State | None = None) -> None:
         """Turn a status of `dynamics/evaluate.py` into an error that names what is wrong."""

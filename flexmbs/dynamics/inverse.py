@@ -90,7 +90,9 @@ class Follower:
             if not self.near:
                 return acc
         except SolverError:
-            self._weigh(self._singular_values(self.evaluator.jacobian(self.state)))
+            G = self.evaluator.jacobian(self.state)
+            if np.isfinite(G).all():
+                self._weigh(self._singular_values(G))
             if not self.near:
                 raise
         try:
@@ -125,9 +127,8 @@ class Follower:
         ws, state = self.evaluator.ws, self.state
         speed = float(np.abs(before.vel).max(initial=0.0))
         if not speed > STILL:
-            raise SolverError(
-                Diagnostic("kinematics.open", f"t = {time:.6g} s", "the motion stands", "start elsewhere")
-            )
+            where = f"t = {time:.6g} s"
+            raise SolverError(Diagnostic("kinematics.open", where, "the motion stands", "start elsewhere"))
         names = ("row_force", "reaction", "effort")
         motion = {name: 0.0 * getattr(state, name) for name in ("pos", "vel")} | {"acc": 0.0 * state.vel}
         forces = {name: np.zeros_like(getattr(ws, name)) for name in names}
@@ -157,6 +158,7 @@ class Follower:
             self.evaluator.tables, state.pos.copy(), np.where(np.isfinite(ahead), ahead, 0.0), state.pos
         )
         state.t = float(time)
+        self.evaluator.require_times(state)
         for _ in range(SETTLING):
             acc = self._motion()
             if not self.quasi_static or not self._bend(acc):
@@ -171,7 +173,7 @@ class Follower:
         state, ev = self.state, self.evaluator
         G = ev.jacobian(state)
         gap = ev.ws.g.copy()
-        change, _ = self._solve(G, ev.tree_forces(state, acc), gap)
+        change, _ = self._solve(G, ev.sound_tree_forces(state, acc), gap)
         add_increment(ev.tables, state.pos.copy(), change, state.pos)
         return bool(np.abs(change).max(initial=0.0) > SETTLED * max(float(np.abs(state.pos).max()), SMALLEST))
 
@@ -256,14 +258,14 @@ class Follower:
                 f"t = {self.state.t:.6g} s",
                 f"{name} cannot follow the drives: {what} miss by {abs(g[worst]):.3g}",
                 "the drives contradict each other, or lead past a dead point",
-            )
+            )  # fmt: skip
         )
 
     def _forces(self, acc: Array) -> None:
         """Multipliers that hold the joint coordinates in this motion, then reactions and efforts (F36)."""
         ev, state, ws = self.evaluator, self.state, self.evaluator.ws
         G = ev.jacobian(state)
-        _, lam = self._solve(G, ev.tree_forces(state, acc), np.zeros(len(G)))
+        _, lam = self._solve(G, ev.sound_tree_forces(state, acc), np.zeros(len(G)))
         args = ev._args(state, acc)
         evaluate.kinematics(*args)
         evaluate.forces(*args)

@@ -165,7 +165,7 @@ def build(
     massless: list[int] = []
     while True:
         system = build_system(model, free, absolute=absolute, plane=plane, massless=massless)
-        system.extra["formulation"] = formulation
+        system.extra["formulation"], system.extra["free"] = formulation, free
         mechanism = Mechanism(**{item.name: getattr(system, item.name) for item in fields(System)})
         found = motions_without_inertia(mechanism)
         if not set(found) - set(massless):

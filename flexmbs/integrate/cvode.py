@@ -14,6 +14,8 @@ from flexmbs.integrate.reference import ReferenceRun
 
 Floats = NDArray[np.float64]
 MAX_STEPS = 10_000_000  # between two outputs
+#: evaluations without a value, and how close in time, that end a run: steps would creep on by the million
+MOST_BAD, CREEP = 500, 1e-6
 
 
 @method("cvode")
@@ -22,6 +24,17 @@ class Cvode(ReferenceRun):
 
     order = 5
     name = "cvode"
+    _bad, _first = 0, -np.inf
+
+    def rates(self, t: float, x: Floats) -> Floats:
+        """Rates, or an error where shorter and shorter steps do not find any."""
+        found = super().rates(t, x)
+        if not np.isfinite(found).all():
+            near = abs(t - self._first) <= CREEP * max(abs(t), CREEP)
+            self._bad, self._first = (self._bad + 1, self._first) if near else (1, t)
+            if self._bad > MOST_BAD:
+                raise self.fail("the rates are no numbers from there on")
+        return found
 
     def solver(self) -> Any:
         """The solver, started."""

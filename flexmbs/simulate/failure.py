@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.change_point import Position
+from flexmbs.dynamics.evaluator import no_value
 from flexmbs.dynamics.initial import row_names
 from flexmbs.dynamics.projection import add_increment
 from flexmbs.errors import SolverError
@@ -44,6 +45,14 @@ def located(error: SolverError, system: Any, motion: Any) -> SolverError:
         return SolverError(replace(found, what=what))
     text = trouble(system, state) if system.n_rows else ""
     return SolverError(replace(found, what=f"{found.what}; {text}")) if text else error
+
+
+def without_value(system: Any, t: float) -> SolverError:
+    """The error of a run whose samples are no numbers from a time on; names what has no value then."""
+    state = system.initial_state()
+    state.t = t
+    names = system.evaluator().without_value(state)
+    return SolverError(no_value(list(names) or ["model"], t, system.laws.errors))
 
 
 def expired(system: Any, state: State) -> list[str]:

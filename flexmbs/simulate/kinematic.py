@@ -91,6 +91,7 @@ class KinematicRun:
         self.count["evaluations"] += 1
         rates = np.zeros(self.system.n_aux + N_QUAD)
         given_rates_of_aux(self.sampler.data, self.state.vel, aux, rates)
+        self.evaluator.require(self.state, rates)
         if self.passage.watched and t > self._noted:
             y, slopes = self._vector(), self._slopes(rates)
             self.passed.note(t, self.passage.distance(t, y)[0], y, slopes)

@@ -71,6 +71,7 @@ def channels(history: History, wanted: tuple[str, ...]) -> Channels:
             end = "" if size == 1 else f".{labels[k]}" if len(labels) == size else f"[{k}]"
             names.append(path.replace("/", ".") + end)
             unit = catalogue.fields[path].units.split(", ")
+            unit = [unit[0]] * 3 + [unit[1]] * 3 if (len(unit), size) == (2, 6) else unit  # a wrench
             units.append(unit[k] if len(unit) == size else unit[0] if len(unit) == 1 else "1")
             places.append((path, k))
     return Channels(tuple(names), tuple(units), tuple(places))
@@ -154,7 +155,8 @@ def with_ports(
     B, D = np.zeros((size, len(forces))), np.zeros((len(chosen.names), len(forces)))
     x_dot, y = rates.at(rest), seen(rest)
     for j, (force, _, _) in enumerate(forces):
-        excited = build(replace(system.model, forces={**system.model.forces, force.name: force}))
+        more = {**system.model.forces, force.name: force}
+        excited = build(replace(system.model, forces=more), system.extra["free"])
         moved = Rates(excited, state)
         B[:, j] = moved.at(rest) - x_dot
         D[:, j] = chosen.values(History(excited, equations(excited)), excited, moved.state_at(rest)) - y

@@ -17,7 +17,7 @@ from flexmbs.model.forces.tables import COORD_STOP, RELATION
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
 from flexmbs.simulate.contact import EVENTS as CONTACT_EVENTS
-from flexmbs.simulate.failure import located
+from flexmbs.simulate.failure import located, without_value
 from flexmbs.simulate.history import History
 from flexmbs.simulate.interrupts import deferred
 from flexmbs.simulate.settings import RunSettings
@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 Progress = Callable[[float, str], None]
 COMMIT_SECONDS = 10.0
 COMMIT_BYTES = 2**26
+#: what must be a number in every sample
+TOLD = ("position", "velocity", "acceleration", "effort")
 
 
 @dataclass
@@ -40,18 +42,26 @@ class Recorder:
     chunks: list[Chunk] = field(default_factory=list)
     last_commit: float = field(default_factory=time.monotonic)
     started: float = field(default_factory=time.monotonic)
+    lost: float | None = None
 
     @property
     def waiting_bytes(self) -> int:
         return sum(len(chunk.t) for chunk in self.chunks) * 8 * self.history.sampler.width
 
     def commit(self, run: Any) -> None:
-        """Make everything up to the present step durable, with the state to go on from."""
+        """Make everything up to the present step durable, with the state to go on from.
+
+        Samples from the first on that is no number are left out, and `lost` is their time.
+        """
         t = np.concatenate([chunk.t for chunk in self.chunks])
         y = np.concatenate([chunk.y for chunk in self.chunks])
         info = np.concatenate([chunk.info for chunk in self.chunks])
         given = [chunk.rows for chunk in self.chunks if chunk.rows is not None]
         samples = self.history.samples(t, y, info, np.concatenate(given) if given else None)
+        good = good_samples(samples)
+        self.lost = None if good == len(t) else float(t[good])
+        if self.lost is not None:
+            samples = {path: values[:good] for path, values in samples.items()}
         self.watch.see(samples)
         checkpoint = {
             "integrator": run.checkpoint(),
@@ -59,7 +69,8 @@ class Recorder:
             "watch": self.watch.checkpoint(),
             "state": {"t": run.t},
         }
-        self.writer.commit(samples, checkpoint, run.t, self._events())
+        reached = run.t if good == len(t) else float(t[max(good - 1, 0)])
+        self.writer.commit(samples, checkpoint, reached, self._events())
         self.chunks.clear()
         self.last_commit = time.monotonic()
 
@@ -83,6 +94,17 @@ class Recorder:
             "kind": [item[1] for item in found],
             "text": [item[2] for item in found],
         }
+
+
+def good_samples(samples: dict[str, Floats]) -> int:
+    """How many samples come before the first in which a joint or a drive is no number."""
+    told = [
+        np.isfinite(values).reshape(len(values), -1).all(axis=1)
+        for path, values in samples.items()
+        if path.startswith(("joints/", "drives/")) and path.rpartition("/")[2] in TOLD
+    ]
+    bad = np.flatnonzero(~np.all(told, axis=0)) if told else np.zeros(0, dtype=np.int64)
+    return int(bad[0]) if len(bad) else len(samples["time"])
 
 
 def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
@@ -130,6 +152,8 @@ def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progre
                 continue
             if run.between_steps and (_due(run, recorder, target) or stop.asked):
                 recorder.commit(run)
+                if recorder.lost is not None:
+                    raise without_value(recorder.system, recorder.lost)
             if stop.asked and run.between_steps and not run.finished:
                 what = f"interrupted at t = {run.t:.6g} s; everything up to there is kept"
                 where = str(recorder.writer.path)

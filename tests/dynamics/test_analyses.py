@@ -97,6 +97,17 @@ def test_forces_of_a_measured_motion_are_those_that_made_it_F36():
     assert again.forward_dynamics(state)["joints.main.acceleration"][0] == pytest.approx(40.0, rel=1e-6)
 
 
+def test_a_measured_motion_may_begin_slowly_and_end_soon_F36():
+    """The place behind the start, where the rank is learnt, lies beyond the table: there is none."""
+    model, t = four_bar(), np.linspace(0.0, 1.0, 11)
+    model.add(measured_drive("motion_a", "a", None, t, 0.7 + 1e-5 * t + 0.01 * t**2))
+    system = build(model)
+    follower = Follower(system.evaluator(), system.initial_state())
+    assert np.isfinite(follower.at(0.5)).all() and follower.idle == 0
+    with pytest.raises(SolverError, match="drives.motion_a.*has no finite value"):
+        follower.at(1.2)
+
+
 def test_a_pendulum_hangs_down_in_equilibrium_F37():
     model = Model(gravity=(0, -9.81, 0))
     model.add(RigidBody(name="bob", mass=2.0, com=[0.7, 0, 0], inertia=np.eye(3) * 0.1))
