@@ -21,7 +21,7 @@ from flexmbs.model.joints.relations import relations
 NOT_FINITE, NO_FRICTION = 3, 4
 #: Friction and reactions belong together when the loads change by no more than this part.
 FRICTION_TOLERANCE, FRICTION_ROUNDS = 1e-12, 60
-ACCELERATION, POSITION = 0, 1
+ACCELERATION, POSITION, VELOCITY = 0, 1, 2
 
 
 @kernel(lean=True, apart=True)
@@ -64,15 +64,19 @@ def eliminate(sys, ws, laws, lw, gh, bh):
 def change(sys, ws, level, bh):
     """Change of the accelerations that fulfils the equations and the constraints (F26, F44).
 
-    level 0: constraints on acceleration level; 1: on position level, `g + bh G change = 0`. Needs eliminate.
-    Writes: lam, delta, da. Returns a status.
+    level 0: constraints on acceleration level; 1: on position level, `g + bh G change = 0`; 2: of velocities,
+    `g_dot + G change = 0`. Needs eliminate. Writes: lam, delta, da. Returns a status.
     """
     n = ws.g.shape[0]
     if n > 0:
         response(sys, ws)
         for r in range(n):
-            if sys.row_massless[r] < 0:
-                ws.rhs[r] -= ws.g_ddot[r] if level == 0 else ws.g[r] / bh
+            if sys.row_massless[r] >= 0:
+                continue
+            if level == ACCELERATION:
+                ws.rhs[r] -= ws.g_ddot[r]
+            else:
+                ws.rhs[r] -= ws.g[r] / bh if level == POSITION else ws.g_dot[r]
         solve_rows(sys, ws)
         add_multipliers(sys, ws)
     forward(sys, ws, ws.delta)

@@ -1,12 +1,12 @@
-"""Steps on positions and back onto the constraints: x (+) v, rates of positions, projection (F19, F44)."""
+"""Steps on positions and back onto the constraints, projection, impacts (F19, F44)."""
 
 import math
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.evaluate import eliminate, forces, kinematics
+from flexmbs.dynamics.evaluate import VELOCITY, change, eliminate, forces, kinematics
 from flexmbs.dynamics.loop_matrix import solve_rows
 from flexmbs.dynamics.loops import add_multipliers
-from flexmbs.dynamics.recursion import forward
+from flexmbs.dynamics.recursion import dot_six, forward, plus_six, put_six, six, upper, upper_times
 from flexmbs.model.quaternions import product
 
 
@@ -113,6 +113,46 @@ def respond(sys, ws, residual):
     solve_rows(sys, ws)
     add_multipliers(sys, ws)
     forward(sys, ws, ws.delta)
+
+
+@kernel(lean=True, apart=True)
+def impact(sys, ws, laws, lw, t, pos, vel, aux, acc, twist, speed):
+    """Speeds behind an impact, M (vel - speed) = G^T Lam for free speeds; driven ones keep their law (F44).
+
+    `speed` are the speeds of before, `twist` (n_bodies + 1, 6) those of the bodies. `acc` is scratch.
+    Changes vel. Returns a status.
+    """
+    for k in range(acc.shape[0]):
+        acc[k] = 0.0
+    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    missing_momentum(sys, ws, vel, twist, speed)
+    status = eliminate(sys, ws, laws, lw, 0.0, 0.0)
+    if status == 0:
+        status = change(sys, ws, VELOCITY, 1.0)
+    if status == 0:
+        for k in range(vel.shape[0]):
+            vel[k] += ws.delta[k]
+    return status
+
+
+@kernel(lean=True, apart=True)
+def missing_momentum(sys, ws, vel, twist, speed):
+    """Momentum that is missing against before, as residuals: -M jump. Needs forces. Writes: f, tau."""
+    for k in range(vel.shape[0]):
+        ws.tau[k] = 0.0
+    for i in range(1, sys.parent.shape[0]):
+        d, nf, k0 = plus_six(six(ws.v, i), -1.0, six(twist, i)), sys.nf[i], sys.o_qd[i]
+        f = upper_times(upper(ws.M, i), d)
+        for m in range(nf):
+            row = six(ws.M_f[sys.o_E[i] : sys.o_E[i] + 6 * nf].reshape(nf, 6), m)
+            f = plus_six(f, vel[k0 + m] - speed[k0 + m], row)
+            s, mff = dot_six(row, d), sys.o_K[i] + nf * m
+            lo, hi = (m, m + 1) if sys.low_rank[i] >= 0 else (0, nf)
+            for n in range(lo, hi):
+                s += sys.K_data[mff + n] * (vel[k0 + n] - speed[k0 + n])
+            ws.tau[k0 + m] = -s
+        put_six(ws.f, i, (-f[0], -f[1], -f[2], -f[3], -f[4], -f[5]))
 
 
 @kernel(inline=True)

@@ -189,7 +189,9 @@ def turn(data, t, y, chosen, s, turned):
         turned[k] = 0.0
     if chosen <= BEFORE:
         return kink_begins(data, t, y, BEFORE - chosen)
-    kink_ends(data, t, y, chosen)
+    status = kink_ends(data, t, y, chosen)
+    if status != 0:
+        return status
     k, count = chosen - first, 0
     while n_contacts > 0 and count <= 4 * n_contacts:
         if k < 0:
@@ -229,14 +231,20 @@ def kink_begins(data, t, y, k):
 def kink_ends(data, t, y, k):
     """Loss of an impact on the kink of a coupling; at that of a law of time all is work. Writes: y."""
     if not has_kink(data, k):
-        return
+        return 0
     n, m = data.size[0], data.size[0] + data.size[1]
     loss = y[m + data.size[2] + 1]
+    take_held(data, y)
+    status = projection.impact(
+        data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, data.contact.v,
+        data.contact.vel,
+    )  # fmt: skip
     at_rest(data, t, y)
     impact_ends(data, y[:n], y[n:m], y[m + data.size[2] :])
     if data.laws.switch_law[k] == OF_TIME:
         y[m + data.size[2]] -= y[m + data.size[2] + 1] - loss
         y[m + data.size[2] + 1] = loss
+    return status
 
 
 @kernel(lean=True, apart=True)
