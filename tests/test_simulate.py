@@ -17,6 +17,7 @@ from flexmbs.results import Result, segments
 from flexmbs.results.compare import compare
 from flexmbs.simulate import RunSettings
 from flexmbs.simulate.fields import unit_of_q
+from flexmbs.simulate.run import good_samples
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINK = {
@@ -602,6 +603,18 @@ def test_nothing_but_prescribed_motion_needs_values_too(tmp_path, name, analysis
     assert (
         np.isfinite(result["joints/knee/position"]).all() and np.isfinite(result["drives/motor/effort"]).all()
     )
+
+
+def test_segments_without_samples_hold_no_bad_one():
+    """Long steps may make nothing but their state durable."""
+    nothing = {
+        "time": np.zeros(0),
+        "joints/a/position": np.zeros((0, 1)),
+        "joints/b/position": np.zeros((0, 0)),
+    }
+    assert good_samples(nothing) == 0
+    some = {"time": np.arange(3.0), "joints/a/position": np.array([[0.0], [1.0], [np.nan]])}
+    assert good_samples(some | {"joints/b/position": np.zeros((3, 0))}) == 2
 
 
 @pytest.mark.needs("sksundae")

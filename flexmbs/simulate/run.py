@@ -99,7 +99,7 @@ class Recorder:
 def good_samples(samples: dict[str, Floats]) -> int:
     """How many samples come before the first in which a joint or a drive is no number."""
     told = [
-        np.isfinite(values).reshape(len(values), -1).all(axis=1)
+        np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
         for path, values in samples.items()
         if path.startswith(("joints/", "drives/")) and path.rpartition("/")[2] in TOLD
     ]
