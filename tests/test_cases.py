@@ -131,9 +131,7 @@ def check_opinions(case, path):
     other = other_formulation(case)
     assert other == "descriptor"
     found = second_opinion(case, execute(case, path).result, other)
-    assert {"positions", "rotations", "energies"} <= {
-        item.kind for item in found
-    }  # reactions where they are unique
+    assert {"positions", "rotations", "energies"} <= {item.kind for item in found}
     assert all(item.passed for item in found), "\n".join(str(item) for item in found)
 
 

@@ -90,7 +90,7 @@ def second_opinion(
 
 
 def opinions(a: Result, b: Result, tolerance: float) -> list[Opinion]:
-    """Largest differences of positions, rotations, modes, determinate reactions and energies."""
+    """Largest differences of positions, rotations, modes, reactions, efforts and energies."""
     n = min(len(a.time), len(b.time))
     times = np.asarray(a.time)[:n]
     bodies = list(a.bodies) if "bodies" in a else []
@@ -102,12 +102,16 @@ def opinions(a: Result, b: Result, tolerance: float) -> list[Opinion]:
         "rotations": ([f"bodies/{name}/quaternion" for name in bodies], 1.0),
         "modes": (modes, max([1e-12, *(_size(a, path) for path in modes)])),
     }
-    names = [name for name in (a.joints if "joints" in a else ()) if _determinate(a, b, name)]
-    forces = [f"joints/{name}/reaction_force" for name in names]
-    moments = [f"joints/{name}/reaction_moment" for name in names]
-    force = max([1e-9, *(_size(a, path) for path in forces), *(_size(a, p) / length for p in moments)])
-    kinds["reaction forces"] = (forces, force)
-    kinds["reaction moments"] = (moments, force * length)
+    names = list(a.joints) if "joints" in a else []
+    force = max([1e-9, *(_size(a, f"joints/{name}/reaction_force") for name in names)])
+    force = max([force, *(_size(a, f"joints/{name}/reaction_moment") / length for name in names)])
+    for shared in (False, True):  # by redundant rows: all formulations share by the same rule (F28)
+        some = [name for name in names if _determinate(a, b, name) is not shared]
+        for what, size in (("force", force), ("moment", force * length)):
+            kind = f"{'shared ' if shared else ''}reaction {what}s"
+            kinds[kind] = ([f"joints/{name}/reaction_{what}" for name in some], size)
+    efforts = [f"drives/{name}/effort" for name in (a.drives if "drives" in a else ())]
+    kinds["efforts"] = (efforts, max([1e-9, *(_size(a, path) for path in efforts)]))
     energies = [f"energy/{name}" for name in ENERGIES]
     kinds["energies"] = (energies, max([1e-12, *(_size(a, path) for path in energies)]))
     return [

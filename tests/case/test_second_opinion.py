@@ -58,6 +58,25 @@ def test_difference_beyond_tolerance_is_exit_6(bar, tmp_path, capsys, monkeypatc
     assert not all(item["passed"] for item in json.loads(out.out)["verified"])
 
 
+def test_wrong_reactions_of_a_planar_loop_are_seen(tmp_path, monkeypatch):
+    """Its reactions are shared over redundant rows: by one rule, so that they can be compared."""
+    path = str(resource("cases", "slider-crank-driven.toml"))
+    case = Case.load(path, **{"analysis.t_end": 0.01, "output.every": 0.001})
+    done = second_opinion.execute(case, tmp_path / "a.h5")
+    right = second_opinion.second_opinion(case, done.result, "descriptor")
+    kinds = {item.kind: item for item in right}
+    assert "reaction forces" not in kinds and all(item.passed for item in right)
+
+    def heavier(case, *args, execute=second_opinion.execute, **options):
+        return execute(case.with_values(**{"bodies.rod.mass": 0.81}), *args, **options)
+
+    monkeypatch.setattr(second_opinion, "execute", heavier)
+    wrong = second_opinion.second_opinion(case, done.result, "descriptor")
+    failed = {item.kind for item in wrong if not item.passed}
+    assert {"shared reaction forces", "efforts"} <= failed
+    assert "positions" not in failed
+
+
 def test_analysis_without_second_formulation_needs_expected_values(bar, tmp_path, capsys):
     code, out = verify(bar, tmp_path, capsys, "--set", "analysis.type=statics")
     assert code == 2
