@@ -12,7 +12,7 @@ from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.memory import OVER
 from flexmbs.simulate.branch import watch
 from flexmbs.simulate.equations import problem, state_vector
-from tests.dynamics.awkward import driven, slider_crank, with_velocity
+from tests.dynamics.awkward import driven, four_bar, slider_crank, with_velocity
 from tests.dynamics.test_awkward import PASSED
 
 pytestmark = pytest.mark.slow
@@ -192,6 +192,18 @@ def ground_force(result, case):
         a = np.asarray(b.acceleration) + np.cross(alpha, turned) + np.cross(w, np.cross(w, turned))
         total = total + body["mass"] * (a - case["gravity"])
     return total
+
+
+def test_long_steps_record_every_change_point_of_a_turning_parallelogram(tmp_path):
+    """At both flat positions of every turn; a step may lead away from one and end near the next."""
+    data = with_velocity(four_bar(0.3, 0.8, 0.3, 0.8, 1.0), a=-10.0)
+    data["analysis"] |= {"t_end": 1.2, "rtol": 1e-6, "atol": 1e-8, "method": "dop853"}
+    result = execute(Case.from_dict(data), tmp_path / "bars.h5").result
+    turned = result["joints/a/position"][:, 0]
+    flat = np.pi * np.arange(0, np.floor(turned[-1] / np.pi), -1)
+    times = np.interp(-flat, -turned, result.time)
+    assert len(times) >= 4
+    np.testing.assert_allclose(result["events/time"], times, atol=1e-5)  # linear between samples
 
 
 @pytest.mark.parametrize("formulation", ["recursive", "minimal"])

@@ -41,6 +41,7 @@ def find_change(
     """
     t, h, now = mem.real[T], mem.real[H_STEP], mem.real[NEARNESS]
     ahead = is_ahead(mem, h)
+    soon = zero_of_line(mem, h) if ahead else 1.0
     if opt.explicit == 1 or mem.count[OVER] == 1:
         ahead = ahead or dips(tab, scr.near, now, new)
     # at a start it was measured by the masses, in implicit steps by the stiffness too: no line joins the two
@@ -53,8 +54,32 @@ def find_change(
     if mem.count[CHANGED] == 1 or not ahead:
         return 0
     counted, passes = mem.count[EVALUATIONS], mem.count[STEP_PASSES]
-    low, high = 0.0, 1.0
-    x, y = 1.0 - GOLDEN, GOLDEN
+    place = -1.0
+    if 3.0 * soon < 1.0:  # behind it nearness may rise and fall again before a long step ends
+        place = zero_between(
+            rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, 3.0 * soon, now, new
+        )
+    if place < 0.0:
+        place = zero_between(
+            rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, 1.0, now, new
+        )
+    mem.count[EVALUATIONS], mem.count[STEP_PASSES] = counted, passes
+    if place >= 0.0:
+        n = events.count[0]
+        events.t[n], events.index[n] = t + place * h, FIRST_CHANGE - int(scr.closure[1])
+        events.direction[n] = 1.0
+        mem.count[CHANGED] = 1 if new <= AWAY else 0  # a long step may end near the next one
+        events.count[0] += 1
+    return 0
+
+
+@kernel(lean=True, apart=True)
+def zero_between(
+    rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, end, now, new
+):  # fmt: skip
+    """Where nearness is zero from the start of the pending step to a fraction of it; -1 where it is not."""
+    low, high = 0.0, end
+    x, y = (1.0 - GOLDEN) * end, GOLDEN * end
     f = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, x)
     g = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, y)
     for k in range(40):
@@ -68,18 +93,20 @@ def find_change(
             low, x, f = x, y, g
             y = low + GOLDEN * (high - low)
             g = at(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, y)
-    mem.count[EVALUATIONS], mem.count[STEP_PASSES] = counted, passes
-    if min(f, g) < ZERO * max(now, new) and low > 0.0 and high < 1.0:
-        n = events.count[0]
-        events.t[n], events.index[n] = t + 0.5 * (low + high) * h, FIRST_CHANGE - int(scr.closure[1])
-        events.direction[n], mem.count[CHANGED] = 1.0, 1
-        events.count[0] += 1
-    return 0
+    found = min(f, g) < ZERO * max(now, new) and low > 0.0 and high < end
+    return 0.5 * (low + high) if found else -1.0
+
+
+@kernel(lean=True)
+def zero_of_line(mem, h):
+    """Where nearness is zero on the line of the last step, as a fraction of the pending one (it falls)."""
+    now = mem.real[NEARNESS]
+    return now * (mem.real[T] - mem.real[T_LAST]) / ((mem.real[LAST_NEARNESS] - now) * h)
 
 
 @kernel(lean=True, apart=True)
 def dips(tab, near, now, new):
-    """Whether nearness falls at the begin of a step and rises at its end, or runs to zero soon behind it."""
+    """Whether nearness falls at first and rises at the end, or runs to zero in the step or soon behind it."""
     first, last, least = near[1], 1, 1e300
     for s in range(1, tab.n_stages):
         for part in range(3):  # halves are NaN where there are none
@@ -91,6 +118,8 @@ def dips(tab, near, now, new):
         return False
     if (first < now and near[last] < new) or least < min(now, new):
         return True
+    if near[last] < 1.5 * (now - near[last]) * (1.0 / tab.C[last] - 1.0):
+        return True  # on the line to the last stage, zero before the end
     return new < (near[last] - new) / (1.0 - tab.C[last])
 
 
