@@ -1,5 +1,7 @@
 """Constraints whose laws bend or jump: impacts with their energy, and laws that no motion can follow."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,18 @@ from flexmbs.expressions import switching_functions
 from flexmbs.expressions.tree import periodic_spline, repeated, spline_through
 
 METHODS = ["dopri5", "dop853", "generalized-alpha"]
+#: every way in which a case may run
+WAYS = [
+    *({"method": name} for name in [*METHODS, "radau"]),
+    *(
+        {"formulation": form, "method": name}
+        for form in ("minimal", "descriptor")
+        for name in ("dop853", "radau")
+    ),
+    *({"formulation": "descriptor", "stabilisation": name} for name in ("baumgarte", "ggl")),
+    *(pytest.param({"method": name}, marks=pytest.mark.needs("sksundae")) for name in ("cvode", "ida")),
+]
+every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way.values()))
 
 
 def sliders(coupling=None, velocity=1.0, **more):
@@ -31,31 +45,255 @@ def run(data, path, **analysis):
     return execute(Case.from_dict(data | {"analysis": data["analysis"] | analysis}), path).result
 
 
-@pytest.mark.parametrize("method", METHODS)
+def relation(text, **more):
+    return sliders({"type": "expression", "zero": f"={text}"}, **more)
+
+
+def ends(found, s, v, u, w):
+    """Positions and speeds of both sliders at the end."""
+    for name, place, speed in (("s", s, v), ("u", u, w)):
+        assert found[f"joints/{name}/position"][-1, 0] == pytest.approx(place, abs=2e-8)
+        assert found[f"joints/{name}/velocity"][-1, 0] == pytest.approx(speed, abs=2e-8)
+
+
+def books(found, dissipated, work=0.0, times=()):
+    assert found["energy/dissipated"][-1] == pytest.approx(dissipated, abs=2e-8)
+    assert found["energy/work"][-1] == pytest.approx(work, abs=2e-8)
+    assert np.abs(found["energy/balance_error"]).max() < 1e-6  # of Baumgarte's terms
+    assert list(found["events/kind"]) == ["switch"] * len(times)
+    np.testing.assert_allclose(found["events/time"], times, atol=1e-9)
+
+
+@every_way
 @pytest.mark.parametrize("kind", ["cam", "expression"])
-def test_a_kink_of_a_coupling_is_an_impact_whose_loss_is_dissipated(tmp_path, kind, method):
+def test_a_kink_of_a_coupling_is_an_impact_whose_loss_is_dissipated(tmp_path, kind, way):
     """u = max(0, s - 0.3) / 2: the momentum along (1, 1/2) is kept, 1 = (1 + 1/4) s_dot."""
     law = {"type": "cam", "cam": "s", "follower": "u", "lift": "=0.5*max(0, x - 0.3)"}
     if kind == "expression":
         law = {"type": "expression", "zero": "=u.position - 0.5*max(0, s.position - 0.3)"}
-    found = run(sliders(law), tmp_path / "a.h5", method=method)
-    assert found.joints.s.velocity[-1, 0] == pytest.approx(0.8, abs=1e-9)
-    assert found.joints.s.position[-1, 0] == pytest.approx(0.3 + 0.8 * 0.7, abs=1e-9)
-    assert found.joints.u.velocity[-1, 0] == pytest.approx(0.4, abs=1e-9)
-    assert found.energy.dissipated[-1] == pytest.approx(0.1, abs=1e-9)
-    assert np.abs(found.energy.balance_error).max() < 1e-9
-    assert found.events.kind == ["switch"] and found.events.time[0] == pytest.approx(0.3, abs=1e-9)
+    found = run(sliders(law), tmp_path / "a.h5", **way)
+    ends(found, 0.3 + 0.8 * 0.7, 0.8, 0.4 * 0.7, 0.4)
+    books(found, 0.1, times=[0.3])
+    assert "the law of a coupling has a kink: an impact" in found.events.text[0]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_kink_of_a_drive_is_work(tmp_path, method):
-    """As of a law that bends quickly: force times mean velocity, nothing is lost."""
-    data = sliders(velocity=0.0, drives={"m": {"joint": "s", "position": "=max(0, t - 0.3)"}})
+@every_way
+def test_a_corner_with_slopes_of_both_signs_keeps_the_momentum(tmp_path, way):
+    """u = |s - 0.3| from s = 0.1: (m - 1) = (m + 1) s_dot, of masses m = 3 and 1."""
+    data = relation("u.position - abs(s.position - 0.3)")
+    data["bodies"]["a"]["mass"] = 3.0
+    data["joints"]["s"] = data["joints"]["s"] | {"initial": {"position": 0.1, "velocity": 1.0, "hold": True}}
+    found = run(data, tmp_path / "a.h5", **way)
+    ends(found, 0.3 + 0.5 * 0.8, 0.5, 0.5 * 0.8, 0.5)
+    books(found, 0.5 * 4.0 - 0.5 * 4.0 * 0.25, times=[0.2])
+
+
+@every_way
+def test_a_corner_between_two_slopes_by_where(tmp_path, way):
+    """(1 + 0.2*0.7) = (1 + 0.7**2) s_dot."""
+    found = run(
+        relation("u.position - where(s.position < 0.3, 0.2*s.position, 0.06 + 0.7*(s.position - 0.3))"),
+        tmp_path / "a.h5", **way,
+    )  # fmt: skip
+    v = (1.0 + 0.2 * 0.7) / (1.0 + 0.7**2)
+    ends(found, 0.3 + 0.7 * v, v, 0.06 + 0.49 * v, 0.7 * v)
+    books(found, 0.5 * 1.04 - 0.5 * 1.49 * v**2, times=[0.3])
+
+
+@every_way
+def test_a_law_that_follows_the_time_does_work_at_its_kink(tmp_path, way):
+    """u = max(0, s - 0.3 - t/2), s_dot = 2: behind u_dot = s_dot - 1/2 and 2 = s_dot + u_dot."""
+    found = run(
+        relation("u.position - max(0, s.position - 0.3 - 0.5*t)", velocity=2.0), tmp_path / "a.h5", **way
+    )
+    ends(found, 0.4 + 1.25 * 0.8, 1.25, 0.75 * 0.8, 0.75)
+    loss = 0.5 * (0.75**2 + 0.75**2)
+    books(found, loss, work=0.5 * (1.25**2 + 0.75**2) - 2.0 + loss, times=[0.2])
+
+
+@every_way
+@pytest.mark.parametrize("law", ["max(0, t - 0.5)", "max(t - 0.5, 0)", "0.5*(t - 0.5 + abs(t - 0.5))"])
+def test_a_kink_of_a_drive_is_work_at_an_output_too(tmp_path, law, way):
+    """As of a law that bends quickly: force times mean velocity, nothing is lost. The sample is behind it."""
+    data = sliders(velocity=0.0, drives={"m": {"joint": "s", "position": f"={law}"}})
     del data["joints"]["s"]["initial"]
-    found = run(data, tmp_path / "a.h5", method=method)
-    assert found.energy.work[-1] == pytest.approx(0.5, abs=1e-9)
-    assert found.energy.dissipated[-1] == pytest.approx(0.0, abs=1e-9)
-    assert np.abs(found.energy.balance_error).max() < 1e-9
+    found = run(data | {"output": {"every": 0.25}}, tmp_path / "a.h5", **way)
+    assert list(found["time"]) == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert list(np.round(found["joints/s/velocity"][:, 0], 9)) == [0.0, 0.0, 1.0, 1.0, 1.0]
+    assert found["joints/s/position"][-1, 0] == pytest.approx(0.5, abs=1e-12)
+    np.testing.assert_allclose(found["energy/work"], [0.0, 0.0, 0.5, 0.5, 0.5], atol=1e-9)
+    books(found, 0.0, work=0.5, times=[0.5])
+
+
+@every_way
+def test_a_kink_at_the_end_is_passed(tmp_path, way):
+    data = sliders(velocity=0.0, drives={"m": {"joint": "s", "position": "=max(0, t - 1)"}})
+    del data["joints"]["s"]["initial"]
+    found = run(data | {"output": {"every": 0.5}}, tmp_path / "a.h5", **way)
+    assert list(found["time"]) == [0.0, 0.5, 1.0]
+    assert found["joints/s/velocity"][-1, 0] == pytest.approx(1.0, abs=1e-12)
+    books(found, 0.0, work=0.5, times=[1.0])
+
+
+@every_way
+def test_a_drive_that_bounces_is_located_each_time(tmp_path, way):
+    """|sin|: at every zero the speed turns round, which takes no work; between them it goes to zero."""
+    data = sliders(velocity=0.0, drives={"m": {"joint": "s", "position": "=abs(sin(10*t + 0.5))"}})
+    del data["joints"]["s"]["initial"]
+    found = run(data, tmp_path / "a.h5", **way)
+    t = found["time"]
+    kinetic = 0.5 * (10.0 * np.cos(10.0 * t + 0.5)) ** 2
+    np.testing.assert_allclose(found["energy/work"], kinetic - kinetic[0], atol=1e-3)
+    assert list(found["events/kind"]) == ["switch"] * 3
+    np.testing.assert_allclose(found["events/time"], (np.pi * np.arange(1, 4) - 0.5) / 10.0, atol=1e-9)
+
+
+@every_way
+@pytest.mark.parametrize("law, speeds, loss", [
+    ("0.5*max(0, s.position)", (0.8, 0.4), 0.1), ("0.5*max(s.position, 0)", (1.0, 0.5), 0.0),
+    ("abs(s.position)", (0.5, 0.5), 0.25),
+])  # fmt: skip
+def test_a_start_on_a_corner_goes_on_to_its_side(tmp_path, law, speeds, loss, way):
+    """What assembly makes of the speeds is taken for those before it: an impact at the start, or none."""
+    found = run(relation(f"u.position - {law}"), tmp_path / "a.h5", **way)
+    v, w = speeds
+    ends(found, v, v, w, w)
+    books(found, loss, times=[0.0] if loss else [])
+    assert found["time"][0] == 0.0 and found["energy/dissipated"][0] == pytest.approx(loss, abs=1e-9)
+
+
+@every_way
+def test_a_drive_that_starts_on_its_kink(tmp_path, way):
+    data = sliders(velocity=0.0, drives={"m": {"joint": "s", "position": "=max(0, t)"}})
+    del data["joints"]["s"]["initial"]
+    found = run(data, tmp_path / "a.h5", **way)
+    np.testing.assert_allclose(found["joints/s/velocity"][:, 0], 1.0, atol=1e-9)
+    assert np.abs(found["energy/balance_error"]).max() < 1e-6  # of Baumgarte's terms
+
+
+@every_way
+def test_a_motion_over_several_corners_under_forces(tmp_path, way):
+    """A heavy slider on a spring goes to and fro over a corner: as an integration by pieces says."""
+    from scipy.integrate import solve_ivp
+
+    data = relation("u.position - 0.4*max(0, s.position - 0.1)")
+    data["bodies"]["a"]["mass"] = 2.0
+    data["joints"]["s"] = data["joints"]["s"] | {"spring": {"stiffness": 80.0}}
+    data["joints"]["u"] = data["joints"]["u"] | {"spring": {"stiffness": 30.0}}
+    data["analysis"] = {"t_end": 2.0, "rtol": 1e-9, "atol": 1e-12}
+    found = run(data, tmp_path / "a.h5", **way)
+    t, s, v, slope, loss, times = 0.0, 0.0, 1.0, 0.0, 0.0, []
+    while t < 2.0:
+        mass = 2.0 + slope**2
+
+        def rates(_, y, k=slope, m=mass):
+            return [y[1], -(80.0 * y[0] + 30.0 * k * k * (y[0] - 0.1)) / m]
+
+        def over(_, y):
+            return y[0] - 0.1
+
+        over.terminal, over.direction = True, 1.0 if slope == 0.0 else -1.0
+        part = solve_ivp(rates, (t, 2.0), [s, v], events=over, rtol=1e-12, atol=1e-14)
+        t, (s, v) = part.t[-1], part.y[:, -1]
+        if part.status == 1:
+            times.append(t)
+            after = 0.4 - slope
+            v_after = (2.0 + slope * after) * v / (2.0 + after**2)
+            loss += 0.5 * (2.0 + slope**2) * v**2 - 0.5 * (2.0 + after**2) * v_after**2
+            v, slope = v_after, after
+    assert len(times) == 4
+    assert list(found["events/kind"]) == ["switch"] * len(times)
+    np.testing.assert_allclose(found["events/time"], times, atol=1e-6)
+    assert found["joints/s/position"][-1, 0] == pytest.approx(s, abs=1e-6)
+    assert found["joints/s/velocity"][-1, 0] == pytest.approx(v, abs=2e-5)
+    assert found["energy/dissipated"][-1] == pytest.approx(loss, abs=1e-6)
+    assert np.abs(found["energy/balance_error"]).max() < 1e-5
+
+
+@every_way
+def test_a_corner_that_sends_the_motion_back_is_an_error(tmp_path, way):
+    """u = 2 |s - 0.3| of equal masses: behind the corner s_dot would be (1 - 4)/(1 + 4) < 0, to and fro."""
+    data = relation("u.position - 2*abs(s.position - 0.3)")
+    data["joints"]["s"] = data["joints"]["s"] | {"initial": {"position": 0.1, "velocity": 1.0, "hold": True}}
+    with pytest.raises(SolverError, match=r"t = 0\.2 s.* corner"):
+        run(data, tmp_path / "a.h5", **way)
+
+
+FORMS = [{"method": "dop853"}, {"method": "radau"}, {"formulation": "minimal"}, {"formulation": "descriptor"}]
+
+
+@pytest.mark.parametrize("way", [*FORMS, {"method": "generalized-alpha"}], ids=str)
+@pytest.mark.parametrize("bend", ["cam", "drive"])
+def test_a_cam_with_corners_strikes_its_follower_and_throws_it(tmp_path, bend, way):
+    """Dwell, ramp, dwell, of the lift over a steady drive, or of the drive of an even lift.
+
+    At the foot of the ramp the follower takes its speed at once, by work of the drive, and as much again is
+    lost where the drive goes on, none where it bends. At the top nothing pulls: it flies on.
+    """
+    m, g, w = 0.8, 9.81, 30.0
+    ramp = "0.02*min(max(0, {x} - 0.3), 0.5)"
+    data = {
+        "gravity": [0, -g, 0],
+        "bodies": {
+            "disc": {"type": "rigid", "mass": 1.0, "inertia": {"ixx": 0.01, "iyy": 0.01, "izz": 0.01}},
+            "rod": {"type": "rigid", "mass": m},
+        },
+        "joints": {
+            "shaft": {"type": "revolute", "from": "ground", "to": "disc"},
+            "guide": {"type": "prismatic", "from": "ground", "to": "rod", "axis": [0, 1, 0]},
+        },
+        "couplings": {
+            "c": {"type": "cam", "cam": "shaft", "follower": "guide", "unilateral": True}
+            | {"lift": "=" + (ramp.format(x="x") if bend == "cam" else "x")}
+        },
+        "drives": {
+            "motor": {"joint": "shaft"}
+            | {"position": f"={w}*t" if bend == "cam" else "=" + ramp.format(x=f"{w}*t")}
+        },
+        "analysis": {"t_end": 0.2, "rtol": 1e-8, "atol": 1e-11},
+        "output": {"every": 0.005},
+    }  # fmt: skip
+    found = run(data, tmp_path / "a.h5", **way)
+    v, foot, top = 0.02 * w, 0.3 / w, 0.8 / w
+    on = top + 2.0 * v / g
+    kinds = list(found["events/kind"])
+    assert [kind for kind in kinds if kind != "switch"] == ["contact_lost", "contact_regained"]
+    assert kinds.count("switch") == 2
+    np.testing.assert_allclose(found["events/time"], [foot, *sorted([top, top]), on], atol=1e-9)
+    t, y = found["time"], found["joints/guide/position"][:, 0]
+    fly = np.where(t > top, v * (t - top) - 0.5 * g * (t - top) ** 2, 0.0)
+    expected = np.where(t < on, np.clip(v * (t - foot), 0.0, 0.01) + fly, 0.01)
+    np.testing.assert_allclose(y, expected, atol=1e-9)
+    strike = 0.5 * m * v**2
+    assert found["energy/dissipated"][-1] == pytest.approx(strike * (2.0 if bend == "cam" else 1.0), abs=1e-8)
+    gain = m * g * 0.01 + found["energy/dissipated"][-1]
+    assert found["energy/work"][-1] == pytest.approx(gain, abs=1e-8)
+    assert np.abs(found["energy/balance_error"]).max() < 1e-9
+    assert found["couplings/c/force"].min() >= 0.0
+
+
+@pytest.mark.parametrize("way", [*FORMS, {"method": "dopri5"}], ids=str)
+def test_a_run_goes_on_behind_a_corner_to_the_same_bits(tmp_path, way):
+    from flexmbs.errors import Interrupted
+    from flexmbs.results.compare import compare
+
+    data = relation("u.position - 0.5*max(0, s.position - 0.3)")
+    data["output"] = {"every": 0.1, "times": [0.3], "checkpoint_every": 0.1}
+    data["analysis"] |= way
+    whole = run(data, tmp_path / "whole.h5")
+    seen = []
+
+    def stop(t):
+        seen.append(t)
+        if t >= 0.3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        execute(Case.from_dict(data), tmp_path / "part.h5", announce=stop)
+    again = execute(Case.from_dict(data), tmp_path / "part.h5", resume=True).result
+    found = compare(whole, again, rtol=0.0, atol=0.0)
+    assert found.equal, found.text
+    assert list(again["events/kind"]) == ["switch"]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -67,11 +305,11 @@ def test_no_step_leads_over_a_law_that_jumps(tmp_path, jump, method):
 
 
 @pytest.mark.parametrize("jump", [0.1, -2.0])
-@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
-def test_no_formulation_leads_over_a_law_that_jumps(tmp_path, jump, formulation):
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in ({"method": name} for name in METHODS)])
+def test_no_formulation_leads_over_a_law_that_jumps(tmp_path, jump, way):
     law = {"type": "cam", "cam": "s", "follower": "u", "lift": f"=where(x < 0.3, 0, {jump})"}
     with pytest.raises(SolverError, match=r"jumps|open|close"):
-        run(sliders(law), tmp_path / "a.h5", formulation=formulation)
+        run(sliders(law), tmp_path / "a.h5", **way)
 
 
 @pytest.mark.parametrize("lift", ["where(x < 0.3, 0, 0.1)", "0.5*max(0, x - 0.3)"])

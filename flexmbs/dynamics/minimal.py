@@ -12,6 +12,7 @@ from flexmbs.dynamics.initial import row_names
 from flexmbs.dynamics.minimal_loops import closed_forms
 from flexmbs.dynamics.projection import add_increment
 from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.expressions import switching_functions
 from flexmbs.model.state import State
 from flexmbs.model.system import System
 
@@ -22,7 +23,8 @@ RANK_TOLERANCE = 1e-8
 ROUNDING = 1e-12
 #: iterations that close a loop, and the change that is rounding
 ITERATIONS, ROUNDED = 30, 1e-13
-#: Elastic columns count this much in the choice, so that joint speeds become the dependent ones.
+#: Elastic columns count this much in the choice, so that joint speeds become the dependent ones; so do those
+#: over which a law has kinks: next to one, they do not follow from the others.
 ELASTIC_SHARE = 1e-3
 
 
@@ -49,6 +51,7 @@ def choose(system: System, G: Array, sizes: Array) -> Split:
     t = system.tables
     for i in range(1, len(t.parent)):
         weight[t.o_qd[i] : t.o_eta[i + 1]] = ELASTIC_SHARE
+    weight[kinked(system)] = ELASTIC_SHARE
     norms = np.linalg.norm(G, axis=1)
     # a row of rounding is no row: made as long as the others it would count
     scaled = G / np.where(norms > ROUNDING * np.maximum(sizes, norms.max()), norms, np.inf)[:, None]
@@ -60,6 +63,18 @@ def choose(system: System, G: Array, sizes: Array) -> Split:
     _, rows = qr(scaled[:, dep].T, mode="r", pivoting=True) if rank else (None, np.zeros(0, dtype=int))
     ind = np.setdiff1d(free, dep)
     return Split(ind, dep, np.sort(rows[:rank]).astype(np.int64))
+
+
+def kinked(system: System) -> list[int]:
+    """Speeds of the coordinates over which the law of a constraint has kinks."""
+    over = [
+        row.names.get(name)
+        for group in system.groups
+        for row in group.rows
+        for switch in (switching_functions(row.expression) if row.expression is not None else ())
+        for name in switch.names
+    ]
+    return sorted({c.vel for c in over if c is not None and c.vel >= 0})
 
 
 def solve(A: Array, b: Array) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import missing_component
+from flexmbs.integrate.crossings import Crossed
 from flexmbs.integrate.methods import method
 from flexmbs.integrate.reference import ReferenceRun
 
@@ -36,8 +37,8 @@ class Cvode(ReferenceRun):
                 raise self.fail("the rates are no numbers from there on")
         return found
 
-    def solver(self) -> Any:
-        """The solver, started."""
+    def solver(self, t: float, x: Floats) -> Any:
+        """The solver, started at a state."""
         try:
             from sksundae.cvode import CVODE
         except ImportError:
@@ -46,13 +47,19 @@ class Cvode(ReferenceRun):
         def rhs(t: float, x: Floats, x_dot: Floats) -> None:
             x_dot[:] = self.rates(t, x)
 
-        solver = CVODE(rhs, method="BDF", **self.options())
-        solver.init_step(self.t, self.y[: self.size].copy())
+        def jacobian(t: float, x: Floats, x_dot: Floats, J: Floats) -> None:
+            J[:, :] = self.jacobian(t, x)
+
+        solver = CVODE(rhs, method="BDF", **self.options(jacobian))
+        solver.init_step(t, x)
         return solver
 
-    def options(self) -> dict[str, Any]:
+    def options(self, jacobian: Any) -> dict[str, Any]:
+        """Options of a solver; where speeds may jump, its matrix is taken beside the zeros."""
         s = self.settings
         options: dict[str, Any] = {"rtol": max(s.rtol, 1e-14), "atol": s.atol, "max_num_steps": MAX_STEPS}
+        if self.crossings.live.any():
+            options["jacfn"] = jacobian
         if s.until >= 0:
             options |= {"eventsfn": self.event_function(), "num_events": 1}
         return options
@@ -64,17 +71,33 @@ class Cvode(ReferenceRun):
         events.terminal, events.direction = [True], [1]  # type: ignore[attr-defined]
         return events
 
-    def states(self) -> Iterator[tuple[float, Floats]]:
-        yield self.t, self.y[: self.size].copy()
-        waiting = [t for t in self.times if t > self.t]
-        if not waiting:
-            return
-        solver = self.solver()
-        for t in waiting:
-            found = solver.step(t, method="normal", tstop=self.t_end)
-            reached, x = float(np.ravel(found.t)[-1]), np.ravel(found.y).copy()
+    def states(self) -> Iterator[tuple[float, float, Floats]]:
+        (t, x), waiting, solver = self.begun(), [t for t in self.times if t > self.t], None
+        yield self.t, t, x
+        zeros = self.crossings
+        while waiting:
+            if zeros.at_hand(t):
+                (t, x), solver = self.crossed(t, x, zeros.chosen), None
+                continue
+            if t >= waiting[0]:  # behind an event
+                yield waiting.pop(0), t, x
+                continue
+            end = min(waiting[0], t + zeros.longest(t))
+            stop = self.t_end if zeros.high == np.inf else end
+            try:
+                with zeros.watching():
+                    solver = solver or self.solver(t, x.copy())
+                    found = solver.step(end, method="normal", tstop=stop)
+            except Crossed as zero:
+                zeros.ahead(zero)
+                solver = None
+                continue
+            t, x = float(np.ravel(found.t)[-1]), np.ravel(found.y).copy()
             if not found.success or not np.all(np.isfinite(x)):
                 raise self.fail(str(found.message))
-            yield reached, x
-            if reached < t:  # an event ends the run
+            self.reached(t, x)
+            if t < end:  # an event ends the run
+                yield t, t, x
                 return
+            if t == waiting[0] and not zeros.at_hand(t):
+                yield waiting.pop(0), t, x

@@ -42,6 +42,11 @@ REASONS = {
         "the iteration of the implicit step does not settle, however short the step",
         'take a smaller step, method = "dopri5", or softer springs',
     ),
+    mem.CORNERED: (
+        "corner",
+        "the motion strikes a corner in the law of a constraint behind which no motion keeps the momentum",
+        "round the corner, or give the parts that move over it more inertia",
+    ),
     mem.CANNOT_START: (
         "cannot_start",
         "the equations cannot be solved at the initial state",
@@ -78,6 +83,7 @@ class Settings:
 class Chunk:
     """Samples and events of a slice: times (n,), states (n, size), info (n, 5); events (k,).
 
+    `at`: times of the states, where they are not those of the samples: behind an event on an output time.
     `rows`: what is reported at the samples, where that does not follow from the states alone.
     `fails`: the run ends by a failure behind them, which the next `advance` raises.
     """
@@ -90,6 +96,12 @@ class Chunk:
     event_direction: Floats
     rows: Floats | None = None
     fails: bool = False
+    at: Floats | None = None
+
+    @property
+    def state_t(self) -> Floats:
+        """Times of the states."""
+        return self.t if self.at is None else self.at
 
 
 class Integrator:
@@ -156,7 +168,7 @@ class Integrator:
     @property
     def t(self) -> float:
         """Time that has been reached: the end of the last step."""
-        return float(self.memory.real[mem.T])
+        return min(float(self.memory.real[mem.T]), self.options.t_end)
 
     @property
     def done(self) -> bool:
@@ -217,6 +229,7 @@ class Integrator:
     def _chunk(self) -> Chunk:
         n, k = int(self.out.count[0]), int(self.events.count[0])
         t, y, info = self.out.t[:n].copy(), self.out.y[:n].copy(), self.out.info[:n].copy()
+        at = self.out.at[:n].copy()
         self._sampled = float(t[-1]) if n else self._sampled
         ended = self.memory.count[mem.ENDED] and not (n and self._sampled == self.t)  # by `until`
         between = self.memory.count[mem.PENDING] == 0
@@ -225,6 +238,7 @@ class Integrator:
             last = np.array([self.memory.real[mem.H_STEP], 0, self.memory.count[mem.REJECTED], 0, 0])
             last[3:] = self._closure()
             t, y = np.append(t, self.t), np.vstack([y, self.memory.y])
+            at = np.append(at, self.memory.real[mem.T])
             info = np.vstack([info, last])
         return Chunk(
             t,
@@ -234,6 +248,7 @@ class Integrator:
             self.events.index[:k].copy(),
             self.events.direction[:k].copy(),
             fails=self._failed != 0,
+            at=at,
         )
 
     def _closure(self) -> Floats:

@@ -20,7 +20,7 @@ class Ida(Cvode):
 
     name = "ida"
 
-    def solver(self) -> Any:
+    def solver(self, t: float, x: Floats) -> Any:
         try:
             from sksundae.ida import IDA
         except ImportError:
@@ -29,9 +29,11 @@ class Ida(Cvode):
         def residual(t: float, x: Floats, x_dot: Floats, out: Floats) -> None:
             out[:] = x_dot - self.rates(t, x)
 
-        solver = IDA(residual, **self.options())
-        x = self.y[: self.size].copy()
-        solver.init_step(self.t, x, self.rates(self.t, x))
+        def jacobian(t: float, x: Floats, x_dot: Floats, out: Floats, c: float, J: Floats) -> None:
+            J[:, :] = c * np.eye(len(x)) - self.jacobian(t, x)
+
+        solver = IDA(residual, **self.options(jacobian))
+        solver.init_step(t, x, self.rates(t, x))
         return solver
 
     def event_function(self) -> Any:

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.dip import first_dip
-from flexmbs.integrate.memory import CHATTER, ENDED, EVENT, H_STEP, NOT_EVALUATED, T_EVENT, T_STEP, T
-from flexmbs.integrate.problem import BEFORE
+from flexmbs.integrate.memory import (
+    CHATTER,
+    EVENT,
+    H_STEP,
+    NOT_EVALUATED,
+    T_EVENT,
+    T_STEP,
+    T,
+)
 from flexmbs.integrate.step import attempt
 
 
 @kernel(inline=True)
-def crossing(opt, mem, s_low, s):
-    """Number of the switching function that changed its side first (by the secant), or -1."""
+def crossing(opt, mem, scr, s_low, s):
+    """Number of the switching function that changed its side first (by the secant), or -1.
+
+    Where speeds jump, zero is no place to be: which slope the law has there is a matter of its words.
+    """
     found, first = -1, 2.0
     for k in range(opt.n_switch):
         wanted = mem.mute[k] < CHATTER and not (k == opt.until and mem.sign[k] > 0.0)
-        if wanted and mem.sign[k] * s[k] < 0.0:
-            place = s_low[k] / (s_low[k] - s[k]) if s_low[k] * s[k] < 0.0 else 0.0
+        if wanted and (mem.sign[k] * s[k] < 0.0 or is_on(mem, scr, k, s[k])):
+            place = s_low[k] / (s_low[k] - s[k]) if s_low[k] * mem.sign[k] > 0.0 else 0.0
             if place < first:
                 found, first = k, place
     return found
+
+
+@kernel(inline=True)
+def is_on(mem, scr, k, value):
+    """Whether a function at whose zero speeds jump has come to be exactly zero."""
+    return value == 0.0 and mem.sign[k] != 0.0 and scr.jumps[k] != 0.0
 
 
 @kernel(inline=True)
@@ -47,7 +63,7 @@ def look_inside(rates, shifted, increment, project, switches, nearness, data, op
     if status == 0:
         status = switches(data, mem.real[T] + h, scr.y1, scr.s1)
     if status == 0:
-        k = crossing(opt, mem, scr.s0, scr.s1)
+        k = crossing(opt, mem, scr, scr.s0, scr.s1)
     if k < 0:
         attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, whole)
         h = whole
@@ -65,7 +81,7 @@ def locate(rates, shifted, increment, project, switches, nearness, data, opt, ta
     low, high = 0.0, mem.real[H_STEP]
     if switches(data, mem.real[T_STEP], scr.y1, scr.s1) != 0 or switches(data, t, mem.y, scr.s0) != 0:
         return NOT_EVALUATED
-    k = crossing(opt, mem, scr.s0, scr.s1)
+    k = crossing(opt, mem, scr, scr.s0, scr.s1)
     if k < 0 and opt.n_sided > 0:
         k, high = look_inside(
             rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr
@@ -80,13 +96,15 @@ def locate(rates, shifted, increment, project, switches, nearness, data, opt, ta
         h = 0.5 * (low + high)
         if iteration % 4 != 3 and f_low * f_high < 0.0:
             h = low + (high - low) * f_low / (f_low - f_high)
+        elif f_high == 0.0:
+            h = high - 1e-3 * (high - low)
         h = min(max(h, low + 0.4 * tolerance), high - 0.4 * tolerance)
         status, _ = attempt(
             rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h
         )  # fmt: skip
         if status == 0:
             status = switches(data, t + h, scr.y1, scr.s2)
-        found = crossing(opt, mem, scr.s0, scr.s2) if status == 0 else k
+        found = crossing(opt, mem, scr, scr.s0, scr.s2) if status == 0 else k
         if found < 0:
             low, f_low = h, scr.s2[k]
             f_high *= 0.5 if side == -1 else 1.0
@@ -98,7 +116,7 @@ def locate(rates, shifted, increment, project, switches, nearness, data, opt, ta
             f_low *= 0.5 if side == 1 else 1.0
             side = 1
     mem.count[EVENT] = k + 1
-    mem.real[T_EVENT] = t + high
+    mem.real[T_EVENT] = t + high + (tolerance if is_on(mem, scr, k, f_high) else 0.0)
     mem.real[T_STEP], mem.real[H_STEP] = t + low, low
     if low > 0.0:
         status, _ = attempt(
@@ -106,56 +124,3 @@ def locate(rates, shifted, increment, project, switches, nearness, data, opt, ta
         )  # fmt: skip
         return NOT_EVALUATED if status != 0 else 0
     return 0
-
-
-@kernel(lean=True, apart=True)
-def pass_event(rates, project, switches, turn, data, opt, mem, scr, events):
-    """Cross the located zero by an explicit step as short as the bracket. Writes: mem, events."""
-    t, chosen = mem.real[T], mem.count[EVENT] - 1
-    gap = mem.real[T_EVENT] - t
-    status = rates(data, t, mem.y, mem.f)
-    if status == 0:
-        status = turn(data, t, mem.y, BEFORE - chosen, scr.s1, scr.turned)
-    if status != 0:
-        return status
-    for i in range(mem.y.size):
-        mem.y[i] += gap * mem.f[i]
-    mem.real[T] = mem.real[T_EVENT]
-    status = project(data, mem.real[T], mem.y, 0.0, 0.0, scr.closure)
-    if status == 0:
-        status = switches(data, mem.real[T], mem.y, scr.s1)
-    if status == 0:
-        status = turn(data, mem.real[T], mem.y, chosen, scr.s1, scr.turned)
-    if status != 0:
-        return status
-    quick = 1e-6 * (opt.t_end - opt.t_start)
-    record_turned(mem, scr, events)
-    for k in range(opt.n_switch - opt.n_sided):
-        old = mem.sign[k]
-        if k == chosen:
-            mem.sign[k] = -old
-        elif scr.s1[k] != 0.0:
-            mem.sign[k] = 1.0 if scr.s1[k] > 0.0 else -1.0
-        if mem.sign[k] != old and old != 0.0:
-            n = events.count[0]
-            events.t[n], events.index[n], events.direction[n] = mem.real[T], k, mem.sign[k]
-            events.count[0] += 1
-            mem.mute[k] = mem.mute[k] + 1.0 if mem.real[T] - mem.last[k] < quick else 0.0
-            mem.last[k] = mem.real[T]
-            if k == opt.until and mem.sign[k] > 0.0:
-                mem.count[ENDED] = 1
-    mem.count[EVENT] = 0
-    return 0
-
-
-@kernel(inline=True)
-def record_turned(mem, scr, events):
-    """Events of the switching functions that changed the equations. Writes: events. Returns their number."""
-    count = 0
-    for k in range(scr.turned.size):
-        if scr.turned[k] != 0.0:
-            n = events.count[0]
-            events.t[n], events.index[n], events.direction[n] = mem.real[T], k, scr.turned[k]
-            events.count[0] += 1
-            count += 1
-    return count

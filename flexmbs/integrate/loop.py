@@ -6,12 +6,13 @@ from flexmbs._jit import kernel
 from flexmbs.integrate.change import find_change
 from flexmbs.integrate.control import next_step
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, metric
-from flexmbs.integrate.locate import locate, pass_event, record_turned, update_sides
+from flexmbs.integrate.locate import locate, update_sides
 from flexmbs.integrate.memory import (
     AFTER_REJECT,
     CANNOT_START,
     CLOSURE_POS,
     CLOSURE_VEL,
+    CORNERED,
     DENSE,
     DONE,
     ENDED,
@@ -40,6 +41,7 @@ from flexmbs.integrate.memory import (
     H,
     T,
 )  # fmt: skip
+from flexmbs.integrate.passing import begin_on_zeros, pass_event, record_turned, stand_before, thrown_back
 from flexmbs.integrate.step import attempt, first_size, inside, restart
 
 
@@ -93,7 +95,11 @@ def start(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, ev
         if status != 0:
             return status
         update_sides(opt, mem, scr)
-        if record_turned(mem, scr, events):
+        turned = record_turned(mem, scr, events)
+        passed = begin_on_zeros(rates, project, switches, turn, data, opt, mem, scr, events)
+        if passed < 0:
+            return NOT_EVALUATED
+        if turned + passed > 0:
             status = restart(rates, project, data, opt, mem, scr, 0.0)
             nearness(data, scr.closure)
             mem.real[NEARNESS] = scr.closure[0]
@@ -139,7 +145,13 @@ def accepted_step(
         )  # fmt: skip
         mem.count[FAILURE] = status
         if status == 0 and err <= 1.0:
-            break
+            back = thrown_back(switches, data, opt, mem, scr, h, 0.0)
+            if back < 0:
+                break
+            if h <= 1e-13 * (opt.t_end - opt.t_start):
+                stand_before(opt, mem, back, h)
+                return 0
+            err = 1e300
         reject(opt, tab, mem, h, status, err)
     if opt.step > 0.0:
         mem.real[H] = opt.step
@@ -157,6 +169,11 @@ def accepted_step(
         status = locate(
             rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr
         )  # fmt: skip
+    low = mem.real[H_STEP]
+    if status == 0 and mem.count[EVENT] > 0 and low > 0.0:
+        if thrown_back(switches, data, opt, mem, scr, low, 1e-3) >= 0:
+            shorten(mem)
+            return 0
     if status == 0:
         find_change(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, events, near)
     return status
@@ -183,7 +200,9 @@ def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr
     passes, counted = mem.count[STEP_PASSES], mem.count[EVALUATIONS]
     while mem.count[OUT] < times.size and mem.count[ENDED] == 0:
         t_out = times[mem.count[OUT]]
-        if t_out > (mem.real[T_STEP] if pending else mem.real[T]) or pending and t_out >= mem.real[T_STEP]:
+        # so close before an event, rounding might put a sample behind it
+        margin = 1e-11 * mem.real[H_STEP] if mem.count[EVENT] > 0 else 0.0
+        if t_out > mem.real[T] and (not pending or t_out >= mem.real[T_STEP] - margin):
             break
         n = out.count[0]
         if n >= out.t.size:
@@ -204,6 +223,7 @@ def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr
         if status != 0:
             return NOT_EVALUATED
         out.t[n] = t_out
+        out.at[n] = t_out if is_inside else max(t_out, mem.real[T])
         for i in range(mem.y.size):
             out.y[n, i] = scr.y_out[i]
         out.info[n, 0] = mem.real[H_STEP]
@@ -272,4 +292,6 @@ def move_on(rates, project, switches, turn, nearness, data, opt, mem, scr, event
             nearness(data, scr.closure)
             mem.real[NEARNESS] = mem.real[LAST_NEARNESS] = scr.closure[0]
             mem.real[T_LAST] = mem.real[T]
+    if status == CORNERED:
+        return CORNERED
     return NOT_EVALUATED if status != 0 else 0

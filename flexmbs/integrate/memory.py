@@ -23,7 +23,7 @@ ENDED, EVENT, DENSE, FAILURE, NO_FILTER, CHANGED, OVER, SAMPLING = range(10, 18)
 
 # what the loop returns
 DONE, PAUSED, FULL = 0, 1, 2
-TOO_SMALL, NOT_EVALUATED, CANNOT_START = -1, -2, -3
+TOO_SMALL, NOT_EVALUATED, CANNOT_START, CORNERED = -1, -2, -3, -4
 
 INFO = 5  # columns of Samples.info: step size, passes, rejected so far, closure of positions, of speeds
 MAX_PASSES = 12
@@ -96,12 +96,14 @@ class Scratch(NamedTuple):
     s2: Floats
     turned: Floats
     dip: Floats  # switching functions at places inside a step
+    jumps: Floats  # 1 for switching functions at whose zeros speeds jump
 
 
 class Samples(NamedTuple):
     """Buffer of output states; the loop returns when it is full."""
 
     t: Floats
+    at: Floats  # times of the states: behind an event on an output time, its own
     y: Floats
     info: Floats
     count: Ints  # type: ignore[assignment]
@@ -146,13 +148,14 @@ def scratch(problem: Problem, tab: Tableau) -> Scratch:
         full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(problem.n_aux),
         full(n_vel), full(n_vel), full(size), np.zeros(3), full(3 * tab.A.shape[0]),
         full(n_switch), full(n_switch), full(n_switch), full(n_switch), full(8 * n_switch),
+        problem.jumping,
     )  # fmt: skip
 
 
 def samples(problem: Problem, capacity: int) -> Samples:
     return Samples(
-        np.zeros(capacity), np.zeros((capacity, problem.size)), np.zeros((capacity, INFO)),
-        np.zeros(1, dtype=np.int64),
+        np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, problem.size)),
+        np.zeros((capacity, INFO)), np.zeros(1, dtype=np.int64),
     )  # fmt: skip
 
 

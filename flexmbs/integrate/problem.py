@@ -68,6 +68,8 @@ class Problem:
         or 2 where function k turned, else 0. Called before the zero too, with BEFORE - chosen, to take note
         of the state there. The last `n_sided` functions are positive before and after they turn.
 
+    `jumps` (n_switch,) is 1 for functions at whose zeros speeds jump: they are passed from strictly before to
+    strictly behind, a start on one of them too.
     `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
     values that stay as they are during a step and are brought up to date by `project` (turn counters).
     `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for
@@ -97,6 +99,7 @@ class Problem:
     group: NDArray[np.int64] | None = None
     twin: NDArray[np.int64] | None = None
     bound: Array | None = None
+    jumps: Array | None = None
     stiffness: Callable[[float, Array], float] | None = None
 
     @property
@@ -114,6 +117,11 @@ class Problem:
     def bounds(self) -> Array:
         """Largest local displacement error of every speed; none where the problem says nothing."""
         return np.full(self.n_vel, np.inf) if self.bound is None else np.array(self.bound, dtype=float)
+
+    @property
+    def jumping(self) -> Array:
+        """1 where speeds jump at the zero of a switching function; nowhere where the problem says nothing."""
+        return np.zeros(self.n_switch) if self.jumps is None else np.array(self.jumps, dtype=float)
 
     @property
     def twins(self) -> NDArray[np.int64]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.integrate.crossings import Crossed
 from flexmbs.integrate.methods import method
+from flexmbs.integrate.one_sided import first_fall
 from flexmbs.integrate.problem import DISPLACED
 from flexmbs.integrate.reference import ReferenceRun
 
 Floats = NDArray[np.float64]
-#: change of a state, over its size or 1, by which its influence is found
-CHANGE = 1.5e-8
 
 
 @method("radau")
@@ -23,6 +23,7 @@ class Radau(ReferenceRun):
 
     order = 5
     name = "radau"
+    lifts = True
     _moved: Any = 0.0  # how far closing the loops moves the end of the last step
 
     def solver(self) -> Any:
@@ -31,19 +32,6 @@ class Radau(ReferenceRun):
 
         return Radau
 
-    def jacobian(self, t: float, x: Floats) -> Floats:
-        """Derivatives of the rates by differences.
-
-        SciPy's own ones enlarge the change of a state without influence, such as an integral, at every call,
-        until it overflows.
-        """
-        rates, J = self.rates(t, x), np.empty((len(x), len(x)))
-        for k, h in enumerate(CHANGE * np.maximum(np.abs(x), 1.0)):
-            moved = x.copy()
-            moved[k] += h
-            J[:, k] = (self.rates(t, moved) - rates) / (moved[k] - x[k])
-        return J
-
     def longest_step(self, solver: Any) -> float:
         """Longest step from the state of a solver."""
         return float(np.inf)
@@ -51,62 +39,104 @@ class Radau(ReferenceRun):
     def forget(self) -> None:
         """Drop what earlier evaluations left: a step must not show, even in rounding, what was sampled."""
 
-    def states(self) -> Iterator[tuple[float, Floats]]:
-        yield self.t, self.y[: self.size].copy()
-        if self.t_end <= self.t:
-            return
-        waiting, start = [t for t in self.times if t > self.t], (self.t, self.y[: self.size].copy())
-        while True:
-            event = yield from self._to_event(*start, waiting)
+    def states(self) -> Iterator[tuple[float, float, Floats]]:
+        here, waiting = self.begun(), [t for t in self.times if t > self.t]
+        yield self.t, *here
+        while here[0] < self.t_end:
+            event = yield from self._to_event(*here, waiting)
             if event is None:
                 return
-            start = event[0], self.passed_event(*event)
+            here, self._moved = self.crossed(*event), 0.0
+        if self.t_end > self.t:
+            yield self.t_end, *here
 
-    def event(self, solver: Any, inside: Any) -> float | None:
-        """Time in the last step at which other equations take over."""
+    def event(self, solver: Any, inside: Any) -> tuple[float, int] | None:
+        """Time in the last step at which a one-sided function turns, and its number."""
+
+        zeros = self.crossings
+        if not zeros.sided:
+            return None
+
+        def values(t: float) -> Floats:
+            y = np.concatenate([inside(t), self.y[self.size :]])
+            self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3))
+            return zeros.values(t, y)[zeros.first :]
+
+        found = first_fall(values, solver.t_old, solver.t)
+        return None if found is None else (found[0], zeros.first + found[1])
+
+    def _started(self, t: float, x: Floats) -> Any:
+        """A solver at a state; None next to a zero that comes first."""
+        s, Solver = self.settings, self.solver()
+        more: dict[str, Any] = {} if Solver.__name__ != "Radau" else {"jac": self.jacobian}
+        while not self.crossings.at_hand(t):
+            try:
+                with self.crossings.watching():
+                    return Solver(self.rates, t, x, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol, **more)
+            except Crossed as zero:
+                self.crossings.ahead(zero)
+                more["first_step"] = min(self.crossings.longest(t), self.t_end - t)
         return None
 
-    def passed_event(self, t: float, x: Floats) -> Floats:
-        """The state behind an event."""
-        return x
+    def _step(self, solver: Any) -> str | None:
+        """A step, or why there is none: SciPy refuses matrices of rates that are not finite."""
+        solver.max_step = min(self.longest_step(solver), self.crossings.longest(solver.t))
+        self.forget()
+        try:
+            with self.crossings.watching():
+                found: str | None = solver.step()
+        except (ValueError, np.linalg.LinAlgError) as error:
+            solver.status = "failed"
+            return f"no rates there, {error}"
+        return found
 
     def _to_event(
         self, t_start: float, x0: Floats, waiting: list[float]
-    ) -> Generator[tuple[float, Floats], None, tuple[float, Floats] | None]:
-        """Steps up to the next event, which is returned, or to the end."""
-        s, Solver = self.settings, self.solver()
-        known = {} if Solver.__name__ != "Radau" else {"jac": self.jacobian}
-        solver = Solver(self.rates, t_start, x0, self.t_end, rtol=max(s.rtol, 3e-14), atol=s.atol, **known)
+    ) -> Generator[tuple[float, float, Floats], None, tuple[float, Floats, int] | None]:
+        """Steps up to the next event, whose time, state and function are returned, or to the end."""
+        found, solver = self.crossings, self._started(t_start, x0)
+        if solver is None:
+            return t_start, x0, found.chosen
         while solver.status == "running":
+            if found.at_hand(solver.t):
+                return solver.t, solver.y.copy(), found.chosen
             before = self.until(solver.t, solver.y)
-            solver.max_step = self.longest_step(solver)
-            self.forget()
-            message = _step(solver)
+            try:
+                message = self._step(solver)
+            except Crossed as zero:
+                found.ahead(zero)
+                self.count["rejected"] += 1
+                continue
             if solver.status == "failed" or not np.all(np.isfinite(solver.y)):
                 if solver.t > self.t and np.all(np.isfinite(solver.y)):
-                    yield solver.t, solver.y.copy()  # the last good state
+                    yield solver.t, solver.t, solver.y.copy()  # the last good state
                 raise self.fail(message or "the state is not finite")
             self.count["steps"] += 1
+            self.reached(solver.t, solver.y)
             self._follow(solver.t, solver.y)
-            near = self.passed.was_near(solver.t_old)
-            inside = _once(solver.dense_output)  # costs evaluations
-            if near:
-                inside(solver.t)
-                self.passed.paths.append((solver.t_old, solver.t, inside))
+            inside = self._inside(solver)
             event = self.event(solver, inside)
-            end = solver.t if event is None else event
+            end = solver.t if event is None else event[0]
             ended = before < 0.0 <= self.until(end, solver.y if event is None else inside(end))
             if ended:
                 end, event = self._root(inside, solver.t_old, end), None
             while waiting and waiting[0] < end:
                 t = waiting.pop(0)
-                yield t, inside(t)
+                yield t, max(t, t_start), inside(max(t, t_start))
             if event is not None:
-                return end, inside(end)
-            if ended or solver.status == "finished":
-                yield end, inside(end) if ended else solver.y.copy()
+                return end, inside(end), event[1]
+            if ended or (solver.status == "finished" and not found.at_hand(end)):
+                yield end, end, inside(end) if ended else solver.y.copy()
                 return None
-        return None
+        return solver.t, solver.y.copy(), found.chosen
+
+    def _inside(self, solver: Any) -> Callable[[float], Floats]:
+        """States inside the last step; costs evaluations when first called, and near change points."""
+        near, inside = self.passed.was_near(solver.t_old), _once(solver.dense_output)
+        if near:
+            inside(solver.t)
+            self.passed.paths.append((solver.t_old, solver.t, inside))
+        return inside
 
     def _follow(self, t: float, x: Floats) -> None:
         """Bring held values (turn counters) up to date: outputs may be more than half a turn apart.
@@ -130,16 +160,6 @@ class Radau(ReferenceRun):
 
         root = brentq(lambda t: self.until(t, inside(t)), low, high, xtol=1e-14 * max(high, 1e-3))  # type: ignore[operator]
         return float(root)
-
-
-def _step(solver: Any) -> str | None:
-    """A step, or why there is none: SciPy refuses matrices of rates that are not finite."""
-    try:
-        found: str | None = solver.step()
-    except (ValueError, np.linalg.LinAlgError) as error:
-        solver.status = "failed"
-        return f"no rates there, {error}"
-    return found
 
 
 def _once(make: Callable[[], Callable[[float], Floats]]) -> Callable[[float], Floats]:

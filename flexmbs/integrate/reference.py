@@ -9,30 +9,36 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, SolverError, UsageError
+from flexmbs.integrate.crossings import Crossed, Crossings
 from flexmbs.integrate.driver import SLICE_SECONDS, Chunk, Settings
-from flexmbs.integrate.memory import INFO
+from flexmbs.integrate.memory import CHATTER, INFO
 from flexmbs.integrate.passed import Passed
 from flexmbs.integrate.problem import Problem
 
 Floats = NDArray[np.float64]
+#: change of a state, over its size or 1, by which its influence is found
+CHANGE = 1.5e-8
 
 
 class ReferenceRun:
     """Base of the runs: subclasses yield states at the output times."""
 
     compiled = False
+    lifts = False  # whether contacts may open: it takes states inside finished steps
     tableau = None
     name = ""
 
     def __init__(
-        self, problem: Problem, settings: Settings, t_start: float, y0: Floats, times: Floats, t_end: float
-    ) -> None:
+        self, problem: Problem, settings: Settings, t_start: float, y0: Floats, times: Floats, t_end: float,
+        crossings: Crossings | None = None,
+    ) -> None:  # fmt: skip
         if settings.step > 0.0:
             what = f'fixed steps are not offered with "{self.name}"'
             remedy = 'choose "generalized-alpha", "dopri5", "dop853" or "rk4"'
@@ -49,19 +55,68 @@ class ReferenceRun:
         self._done = self._skip = 0
         self.passed = Passed(lambda t, y: self.nearness_at(t, y))
         self.failed: SolverError | None = None
+        self.crossings = crossings or Crossings(problem, self.t, t_end)
+        self.own_events = self.crossings.events
         self._project(self.t, self.y)
         self._states = self.states()
 
     @abstractmethod
-    def states(self) -> Iterator[tuple[float, Floats]]:
-        """Time and state x (without held values) at every output time, and at the end."""
+    def states(self) -> Iterator[tuple[float, float, Floats]]:
+        """Output time, time of the state (behind an event there), state x (without held values); the end."""
+
+    def begun(self) -> tuple[float, Floats]:
+        """Time and state x from which a run goes, behind what happens at its start."""
+        t = self.t
+        if self.t_end > t:
+            t = self.crossings.begin(t, self.y)
+        return t, self.y[: self.size].copy()
+
+    def on_stage(self, t: float, x: Floats) -> Floats:
+        """Whole state for a trial x of the integrator, on the constraints."""
+        y = np.concatenate([x, self.y[self.size :]])
+        if self.problem.closed:
+            self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3))
+        return y
+
+    def reached(self, t: float, x: Floats) -> None:
+        """Take in a state that was reached: a zero where speeds jump may lie ahead."""
+        if self.crossings.live.any():
+            raw = np.concatenate([x, self.y[self.size :]])
+            self.crossings.stand(t, self.on_stage(t, x), raw)
+
+    def crossed(self, t: float, x: Floats, k: int) -> tuple[float, Floats]:
+        """Time and state behind the zero of switching function k, next to a state before it."""
+        y = np.concatenate([x, self.y[self.size :]])
+        if k < self.crossings.first:
+            t, y = self.crossings.over(t, y)
+        else:
+            self._project(t, y)
+            self.crossings.turn(t, y, k)
+        self.y[self.size :] = y[self.size :]
+        return t, y[: self.size].copy()
+
+    def jacobian(self, t: float, x: Floats) -> Floats:
+        """Derivatives of the rates by differences, away from the zeros where speeds jump.
+
+        SciPy's own ones enlarge the change of a state without influence, such as an integral, at every call,
+        until it overflows.
+        """
+        rates, J = self.rates(t, x), np.zeros((len(x), len(x)))
+        for k, size in enumerate(CHANGE * np.maximum(np.abs(x), 1.0)):
+            for h in (size, -size):
+                moved = x.copy()
+                moved[k] += h
+                with suppress(Crossed):
+                    J[:, k] = (self.rates(t, moved) - rates) / (moved[k] - x[k])
+                    break
+        return J
 
     def rates(self, t: float, x: Floats) -> Floats:
         """Rates at the state brought back onto the constraints."""
-        y = np.concatenate([x, self.y[self.size :]])
+        self.crossings.look(t, np.concatenate([x, self.y[self.size :]]))
+        y = self.on_stage(t, x)
+        self.crossings.look(t, y)
         y_dot = np.zeros_like(y)
-        if self.problem.closed:
-            self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3))
         self.count["evaluations"] += 1
         if self.problem.rates(self.problem.data, t, y, y_dot) != 0:
             y_dot[:] = np.nan
@@ -104,6 +159,7 @@ class ReferenceRun:
         """
         begun = time.perf_counter()
         t: list[float] = []
+        at: list[float] = []
         y: list[Floats] = []
         said: list[list[float]] = []
         while time.perf_counter() - begun < SLICE_SECONDS and self.t < t_pause:
@@ -113,12 +169,15 @@ class ReferenceRun:
             if found is None:
                 self.finished = True
                 break
-            self.t, x = found
+            self.t, place, x = found
             self.y[: self.size] = x
-            self._project(self.t, self.y)
+            self._project(place, self.y)
             self._done += 1
+            if self._done == self._skip:  # recorded before
+                self.own_events.clear()
             if self._done > self._skip:
                 t.append(self.t)
+                at.append(place)
                 y.append(self.y.copy())
                 said.append([self.count["rejected"], *self.closure[:2]])
             if n_steps is not None and len(t) >= n_steps:
@@ -126,9 +185,17 @@ class ReferenceRun:
         info = np.zeros((len(t), INFO))
         info[:, 2:] = np.array(said).reshape(len(t), INFO - 2)
         states = np.array(y).reshape(len(t), self.problem.size)
-        return Chunk(np.array(t), states, info, *self.passed.behind(self.t, self.finished))
+        return Chunk(np.array(t), states, info, *self._events(), at=np.array(at))
 
-    def _next(self, waiting: bool) -> tuple[float, Floats] | None:
+    def _events(self) -> tuple[Floats, NDArray[np.int64], Floats]:
+        """Change points and the run's own events of a slice, in the order of time."""
+        found = [*zip(*self.passed.behind(self.t, self.finished), strict=True), *self.own_events]
+        self.own_events.clear()
+        found.sort(key=lambda item: item[0])
+        numbers = np.array([item[1] for item in found], dtype=np.int64)
+        return np.array([item[0] for item in found]), numbers, np.array([item[2] for item in found])
+
+    def _next(self, waiting: bool) -> tuple[float, float, Floats] | None:
         """The next state; a failure is kept while samples wait to go out."""
         if self.failed is None:
             try:
@@ -149,7 +216,7 @@ class ReferenceRun:
             **self.count,
             "largest_closure": float(self.largest[0]),
             "largest_closure_velocity": float(self.largest[1]),
-            "chattering": 0,
+            "chattering": int(np.count_nonzero(self.crossings.mute >= CHATTER)),
         }
 
     def checkpoint(self) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class Contacts(NamedTuple):
     row: Ints
     v: Floats  # (n_bodies + 1, 6) twists before
     vel: Floats  # (n_vel,) speeds before
+    tried: Floats  # 1 for rows that are tried open at an impact
     energy: Floats  # (n_bodies + 1, 4)
     closure: Floats  # (3,) of `project`
     before: Floats  # (1,) kinetic energy before
@@ -42,16 +43,16 @@ def contacts(system: Any, tables: Any) -> Contacts:
     """Contacts of a system, in the order of the rows of its tables."""
     rows = np.flatnonzero(tables.row_side).astype(np.int64)
     n = len(system.bodies)
-    return Contacts(
-        rows, np.zeros((n, 6)), np.zeros(system.n_vel), np.zeros((n, 4)), np.zeros(3), np.zeros(1)
-    )
+    vel, closure = np.zeros(system.n_vel), np.zeros(3)
+    energy, before = np.zeros((n, 4)), np.zeros(1)
+    return Contacts(rows, np.zeros((n, 6)), vel, np.zeros(len(rows)), energy, closure, before)
 
 
 def check_contacts(system: Any, settings: Any) -> None:
     """Refuse what cannot open a contact on the way: methods of other libraries, drift that is held softly."""
     if not np.any(system.tables.row_side) or settings.type != "dynamics":
         return
-    offered = [name for name in method if method[name].compiled]
+    offered = [name for name in method if method[name].compiled or method[name].lifts]
     where, what = "analysis.method", f'method "{settings.method}" does not let contacts open'
     if settings.stabilisation != "projection":
         where = "analysis.stabilisation"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.integrate import Chunk, Settings
+from flexmbs.integrate.crossings import Crossings
 from flexmbs.integrate.radau import Radau
 from flexmbs.model.rows import ANGLE, ANGLE_FIRST, ANGLE_SECOND
 from flexmbs.model.state import State
@@ -53,11 +54,11 @@ class FormulationRun(Radau):
         self.failure: SolverError | None = None
         self.stage_tolerance = max(TOLERANCE, 1e-4 * chosen.rtol) * self.length
         known, y = problem(system), self._start(system, state, evaluator, lifts)
-        self.lifting = Lifting(known, contact_rows(system, lifts), y)
-        self.own_events: list[tuple[float, int, float]] = self.lifting.events
+        self.lifting = Lifting(contact_rows(system, lifts), y)
         self.passage = Passage(known, state.t, y, t_end)
         own = replace(known, rates=self._rates, project=self._project_state, closed=True)
-        super().__init__(own, chosen, state.t, y, times, t_end)
+        crossings = Crossings(known, state.t, t_end, sided=lifts)
+        super().__init__(own, chosen, state.t, y, times, t_end, crossings)
 
     @staticmethod
     def _start(system: Any, state: State, evaluator: Any, lifts: bool) -> Floats:
@@ -95,32 +96,34 @@ class FormulationRun(Radau):
 
         return DOP853 if self.settings.method == "dop853" else super().solver()
 
-    def states(self) -> Iterator[tuple[float, Floats]]:
+    def begun(self) -> tuple[float, Floats]:
         """See `ReferenceRun`; a start without rates is an error, of which integrators make no step at all."""
-        if len(self.lifting.rows):
-            self.lifting.turn(self.t, self.y)
-        self.rates(self.t, self.y[: self.size])
+        t, x = super().begun()
+        self._other_rows(t, x)
+        self.rates(t, x)
         if self.failure is not None:
             raise self.fail("")
-        yield from super().states()
+        return t, x
 
     def other_rows(self, state: State) -> None:
         """Other contacts are open in a state than in the last one: other rows hold."""
 
-    def event(self, solver: Any, inside: Any) -> float | None:
-        def at(t: float) -> Floats:
-            y = np.concatenate([inside(t), self.y[self.size :]])
-            self._closed(t, y, TOLERANCE * self.length)
-            return y
+    def crossed(self, t: float, x: Floats, k: int) -> tuple[float, Floats]:
+        t, x = super().crossed(t, x, k)
+        if k < self.crossings.first:
+            self._other_rows(t, x)
+        return t, x
 
-        return self.lifting.first_change(solver.t_old, solver.t, at)
+    def _other_rows(self, t: float, x: Floats) -> None:
+        """The slopes of rows are others now."""
+        if self.crossings.jumps.any():
+            self.other_rows(self._state(t, np.concatenate([x, self.y[self.size :]])))
 
-    def passed_event(self, t: float, x: Floats) -> Floats:
+    def on_stage(self, t: float, x: Floats) -> Floats:
         y = np.concatenate([x, self.y[self.size :]])
-        self._closed(t, y, TOLERANCE * self.length)
-        self.lifting.turn(t, y)
-        self.y[self.size :] = y[self.size :]
-        return y[: self.size]
+        if self.stage_tolerance < np.inf:
+            self._closed(t, y, self.stage_tolerance)
+        return y
 
     def longest_step(self, solver: Any) -> float:
         """The angles that are tracked turn by TURN at most: whole turns are counted from step to step."""
@@ -143,14 +146,15 @@ class FormulationRun(Radau):
 
         An integrator tries states that cannot be: it must be able to take a shorter step.
         """
-        y = np.concatenate([x, self.y[self.size :]])
-        y_dot = np.zeros_like(y)
         self.count["evaluations"] += 1
         if not np.all(np.isfinite(x)):  # after a stage that could not be
             return np.full_like(x, np.nan)
+        y = np.concatenate([x, self.y[self.size :]])
+        y_dot = np.zeros_like(y)
+        self.crossings.look(t, y)  # where loops would throw it back too
         try:
-            if self.stage_tolerance < np.inf:
-                self._closed(t, y, self.stage_tolerance)
+            y = self.on_stage(t, x)
+            self.crossings.look(t, y)
             self._rates(None, t, y, y_dot)
         except SolverError as error:
             self.failure = error
@@ -179,7 +183,7 @@ class FormulationRun(Radau):
         chunk = super().advance(t_pause, n_steps)
         rows: list[Floats] = []
         try:
-            for t, y in zip(chunk.t, chunk.y, strict=True):
+            for t, y in zip(chunk.state_t, chunk.y, strict=True):
                 rows.append(self._row(float(t), y))
         except SolverError as error:
             self.failed = self.failed or error
@@ -187,21 +191,9 @@ class FormulationRun(Radau):
                 raise self.failed from None
         n = len(rows)
         return replace(
-            chunk, t=chunk.t[:n], y=chunk.y[:n], info=chunk.info[:n],
-            rows=np.array(rows).reshape(n, self.sampler.width), **self._with_own_events(chunk),
+            chunk, t=chunk.t[:n], y=chunk.y[:n], info=chunk.info[:n], at=chunk.state_t[:n],
+            rows=np.array(rows).reshape(n, self.sampler.width),
         )  # fmt: skip
-
-    def _with_own_events(self, chunk: Chunk) -> dict[str, Any]:
-        """Events of a chunk and those of the formulation, in the order of time."""
-        own = [item for item in self.own_events if item[0] > self.passed.known]
-        self.own_events.clear()
-        found = zip(chunk.event_t, chunk.event_index, chunk.event_direction, strict=True)
-        events = sorted([*found, *own], key=lambda item: item[0])
-        return {
-            "event_t": np.array([item[0] for item in events], dtype=float),
-            "event_index": np.array([item[1] for item in events], dtype=np.int64),
-            "event_direction": np.array([item[2] for item in events], dtype=float),
-        }
 
     def _row(self, t: float, y: Floats) -> Floats:
         row = None

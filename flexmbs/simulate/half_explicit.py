@@ -54,6 +54,7 @@ class HalfExplicit:
     def _rates(self, t: float, x: Floats) -> Floats:
         """Rates without the multipliers of the positions, those of the speeds on acceleration level."""
         y = np.concatenate([x, self.run.y[self.run.size :]])
+        self.run.crossings.look(t, y)
         y_dot = np.zeros_like(y)
         self.run.count["evaluations"] += 1
         self.run._rates(None, t, y, y_dot)
@@ -99,6 +100,7 @@ class HalfExplicit:
         for k, row in enumerate(ROWS):
             stage = t + h * nodes[k]
             x = y + h * sum(a * rate for a, rate in zip(row, rates, strict=True))
+            self.run.crossings.look(stage, np.concatenate([x, self.run.y[self.run.size :]]))
             rates[-1] += self._close(stage, x, here) / (h * row[-1])
             rates.append(self._rates(stage, x))
             here = self.form.place(self.run._state(stage, np.concatenate([x, self.run.y[self.run.size :]])))

@@ -49,11 +49,13 @@ class History:
     def layout(self) -> Layout:
         return self.fields.layout()
 
-    def samples(self, t: Floats, y: Floats, info: Floats, rows: Floats | None = None) -> dict[str, Floats]:
-        """All fields at the times t; states y (n, size), step information (n, 5), sample rows if known."""
+    def samples(
+        self, t: Floats, y: Floats, info: Floats, rows: Floats | None = None, at: Floats | None = None
+    ) -> dict[str, Floats]:
+        """All fields at the times t: states y (n, size) at the times `at`, info (n, 5), rows if known."""
         info = info.copy()
         if rows is None:
-            rows = self.sampler.rows(t, y)
+            rows = self.sampler.rows(t if at is None else at, y)
             info[:, 3:] = np.maximum(info[:, 3:], self.sampler.closure)
         self.touches.load(rows)
         found = self.fields.histories(rows)

@@ -57,7 +57,8 @@ class Recorder:
         y = np.concatenate([chunk.y for chunk in self.chunks])
         info = np.concatenate([chunk.info for chunk in self.chunks])
         given = [chunk.rows for chunk in self.chunks if chunk.rows is not None]
-        samples = self.history.samples(t, y, info, np.concatenate(given) if given else None)
+        at = np.concatenate([chunk.state_t for chunk in self.chunks])
+        samples = self.history.samples(t, y, info, np.concatenate(given) if given else None, at)
         good = good_samples(samples)
         self.lost = None if good == len(t) else float(t[good])
         if self.lost is not None:
@@ -79,7 +80,9 @@ class Recorder:
         last = self.chunks.pop()
         if len(last.t) > 1:
             rows = None if last.rows is None else last.rows[:-1]
-            self.chunks.append(replace(last, t=last.t[:-1], y=last.y[:-1], info=last.info[:-1], rows=rows))
+            at, one_less = last.state_t[:-1], slice(len(last.t) - 1)
+            fewer = {name: getattr(last, name)[one_less] for name in ("t", "y", "info")}
+            self.chunks.append(replace(last, **fewer, rows=rows, at=at))
 
     def _events(self) -> dict[str, Any]:
         found = [
