@@ -91,12 +91,22 @@ def choose_branch(system: Any, state: State, analysis: str) -> ChangePoint | Non
     found = change_point(system, state)
     if found is None:
         return None
-    if analysis == "linearize":
-        raise SolverError(Diagnostic("start.change_point", "model", found.what, "start beside the position"))
-    if found.velocity is None:
-        raise SolverError(Diagnostic("start.change_point", "model", found.what, found.remedy))
-    state.vel[:] = found.velocity
-    return found
+    if found.velocity is not None and analysis != "linearize":
+        state.vel[:] = found.velocity
+        return found
+    found = _by_joints(system, state) or found
+    remedy = "start beside the position" if analysis == "linearize" else found.remedy
+    raise SolverError(Diagnostic("start.change_point", "model", found.what, remedy))
+
+
+def _by_joints(system: Any, state: State) -> ChangePoint | None:
+    """The same in coordinates of joints where every body has its own: a case gives speeds of joints."""
+    if not system.topology.absolute:
+        return None
+    from flexmbs.dynamics.mechanism import build
+
+    tree = build(system.model)
+    return change_point(tree, tree.state_like(system, state))
 
 
 class Position:
