@@ -70,6 +70,24 @@ def body_loads(form: Any, points: Floats, n_dof: int) -> Floats:
     return np.concatenate([S_f, turn, np.stack(products)]).T
 
 
+def turning_stiffness(form: Any, Phi: Floats) -> Floats:
+    """What attached inertias add to `K_geo` of `body_loads`, (12, nf, nf): they turn, rigid (F17b).
+
+    Linear rows would stretch them; the rotation of second order, theta~^2 / 2, takes that back.
+    """
+    J, Psi = form.inertias, form.turns(Phi)
+    one, trace = np.eye(3), np.einsum("jkk->j", J)[:, None, None]
+    P = 0.5 * trace * one - J
+    parts = [np.zeros_like(P)] * 3 + [np.einsum("mn,jnp->jmp", eps, P) for eps in LEVI_CIVITA]
+    for k in range(3):
+        for ell in range(k, 3):
+            X = 0.5 * (one[k][:, None] * P[:, None, ell] + one[ell][:, None] * P[:, None, k])
+            X = X - P[:, k, ell, None, None] * one
+            parts.append(P - 0.5 * trace * one - X if k == ell else -2.0 * X)
+    K = np.array([np.einsum("jma,jmn,jnb->ab", Psi, part, Psi, optimize=True) for part in parts])
+    return 0.5 * (K + np.swapaxes(K, 1, 2))
+
+
 def wrench_loads(model: TiedModel) -> Floats:
     """Tied forces (n_t, 6 n_interfaces) of unit wrenches at the interfaces, body axes (F17)."""
     parts = [np.asarray(model.rows[name].T @ item.axes.T) for name, item in model.interfaces.items()]

@@ -22,7 +22,13 @@ from flexmbs.modal.place import rows_at_node
 from flexmbs.modal.receptance import BandError, FullResponse, reduced
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel, nodal_marker_rows, tie
-from flexmbs.modal.unit_loads import body_loads, missed_shapes, unit_responses, wrench_loads
+from flexmbs.modal.unit_loads import (
+    body_loads,
+    missed_shapes,
+    turning_stiffness,
+    unit_responses,
+    wrench_loads,
+)
 from flexmbs.modaldata import InterfaceData, StaticStress
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.source import Source
@@ -169,11 +175,12 @@ def unit_loads(recipe: Recipe, reduction: Reduction) -> UnitLoads | None:
 def stiffening(
     recipe: Recipe, reduction: Reduction, loads: UnitLoads | None
 ) -> tuple[Floats | None, tuple[str, ...]]:
-    """K_geo of the unit loads and their names (F17)."""
+    """K_geo of the unit loads and their names (F17, F17b)."""
     if loads is None:
         return None, ()
     U = np.asarray(loads.model.G @ loads.U)
     K_geo = geometric_stiffness(reduction.source.mesh, recipe.materials, U, reduction.Phi)
+    K_geo[: len(BODY_LOADS)] += turning_stiffness(reduction.source.fe.mass_form, reduction.Phi)
     return 0.5 * (K_geo + np.swapaxes(K_geo, 1, 2)), loads.names
 
 
