@@ -11,6 +11,7 @@ from flexmbs.dynamics.statics import equilibrium
 from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
 from flexmbs.model.state import State
 from flexmbs.results import Result
+from flexmbs.simulate.items import tree_texts
 from flexmbs.simulate.settings import RunSettings
 
 #: analyses that `simulate` offers
@@ -87,7 +88,9 @@ def _check_stabilisation(settings: RunSettings) -> None:
 
 def from_result(system: Any, state: State, path: Path) -> State:
     """Last state of a result of the same mechanism; the time starts anew."""
-    checkpoint = Result.load(path).checkpoint()
+    result = Result.load(path)
+    _same_tree(system, result, path)
+    checkpoint = result.checkpoint()
     y = np.atleast_1d(np.asarray(checkpoint["integrator"]["y"], dtype=float))
     n, m, k = system.n_pos, system.n_pos + system.n_vel, system.n_aux
     last = m + k + 2 + len(state.turns)
@@ -98,3 +101,21 @@ def from_result(system: Any, state: State, path: Path) -> State:
             Diagnostic("analysis.start", str(path), what, "start from a result of this mechanism")
         )
     return State(0.0, y[:n].copy(), y[n:m].copy(), y[m : m + k].copy(), y[m + k + 2 : last].copy())
+
+
+def _same_tree(system: Any, result: Result, path: Path) -> None:
+    """Refuse a state whose numbers mean other coordinates: of another tree, other cuts, other modes."""
+    trees = [tree_texts(system), [str(text) for text in result["topology/tree"]]]
+    cuts = [
+        [j.name for j in system.topology.cuts],
+        [str(t).partition(":")[0] for t in result["topology/cuts"]],
+    ]
+    for here, there in (trees, cuts):
+        here = here or ["none"]
+        if here != there:
+            other = next(
+                (pair for pair in zip(there, here, strict=False) if pair[0] != pair[1]), (there, here)
+            )
+            what = f"has another tree or other cuts: {other[0]}, here {other[1]}"
+            remedy = "keep cuts, formulation, and the order of bodies and joints"
+            raise InputError(Diagnostic("analysis.start", str(path), what, remedy))

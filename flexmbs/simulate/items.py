@@ -47,10 +47,14 @@ def indeterminate(counts: Mobility | None) -> set[str]:
     return {found.group(1) for text in texts if (found := re.match(r"joints\.(\S+)", text))}
 
 
+def tree_texts(system: Any) -> list[str]:
+    """The tree, branch by branch: what stands on what by which joint."""
+    return [f"{b.body} on {b.parent} by {b.joint.name}" for b in system.topology.branches]
+
+
 def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
     """Tree and cuts as texts for people, and the counts."""
-    topology = system.topology
-    tree = [f"{b.body} on {b.parent} by {b.joint.name}" for b in topology.branches]
+    topology, tree = system.topology, tree_texts(system)
     cuts = [f"{joint.name}: {topology.reasons.get(joint.name, 'closes a loop')}" for joint in topology.cuts]
     items: dict[str, Any] = {"tree": Item(tree or ["none"]), "cuts": Item(cuts or ["none"])}
     if counts is not None:

@@ -6,6 +6,7 @@ from scipy.interpolate import CubicSpline
 
 import flexmbs as fm
 from flexmbs.case import Case
+from flexmbs.errors import InputError
 from tests.dynamics import planar_peer as own
 
 CRANK = np.eye(9)[2]
@@ -94,3 +95,20 @@ def test_accelerations_and_reactions_by_absolute_coordinates(tmp_path, formulati
     np.testing.assert_allclose(computed, a[[2, 8]], rtol=1e-8)
     computed = [*found.joints.c.reaction_force[0, :2], *found.joints.d.reaction_force[0, :2]]
     np.testing.assert_allclose(computed, [*-lam[4:6], *lam[6:8]], rtol=0, atol=1e-8 * np.abs(lam).max())
+
+
+@pytest.mark.parametrize("change", ["cut", "order"])
+def test_a_start_of_another_tree_is_refused(tmp_path, change):
+    """As many numbers, but of other coordinates: the run would begin somewhere else."""
+    data = own.case(type="dynamics", t_end=0.1)
+    first = fm.run(Case.from_dict(data), tmp_path / "a.h5")
+    data["analysis"]["start"] = str(tmp_path / "a.h5")
+    again = fm.run(Case.from_dict(data), tmp_path / "b.h5")
+    for name in "abcd":
+        np.testing.assert_allclose(again.joints[name].position[0], first.joints[name].position[-1], atol=1e-9)
+    if change == "cut":
+        data["joints"]["b"]["cut"] = True
+    else:
+        data["joints"] = {name: data["joints"][name] for name in "dcba"}
+    with pytest.raises(InputError, match="crank.*here rocker on ground by d"):
+        fm.run(Case.from_dict(data), tmp_path / "c.h5")
