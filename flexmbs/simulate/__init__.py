@@ -131,7 +131,7 @@ def _try_start(system: Any, state: Any, settings: RunSettings) -> None:
         system.forward_dynamics(state)
     except SolverError as error:
         if error.diagnostics[0].code != "solver.contradiction" or settings.t_end <= state.t:
-            raise
+            raise explained(error, system, state.pos) from None
 
 
 def _motion(
@@ -156,7 +156,7 @@ def _kept(writer: ResultWriter, system: Any, motion: Any) -> Iterator[None]:
     except (SolverError, Interrupted) as error:
         status = "interrupted" if isinstance(error, Interrupted) else "failed"
         if isinstance(error, SolverError):
-            error = explained(error, system, motion)
+            error = explained(error, system, getattr(getattr(motion, "memory", None), "y", None))
         writer.mark(status, error.diagnostics[0].what)
         raise error from None
 

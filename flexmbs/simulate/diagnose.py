@@ -59,9 +59,8 @@ def without_inertia(system: System, q: dict[str, Floats]) -> list[str]:
     ]
 
 
-def explained(error: SolverError, system: System, run: Any) -> SolverError:
-    """The same error with its cause, where the state that was reached shows one."""
-    pos = getattr(getattr(run, "memory", None), "y", None)
+def explained(error: SolverError, system: System, pos: Any) -> SolverError:
+    """The same error with its cause, where the positions that were reached show one."""
     if pos is None:
         return error
     t, q = system.tables, {}

@@ -5,6 +5,7 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.case import Case
+from flexmbs.errors import SolverError
 from flexmbs.modal.unit_loads import turning_stiffness
 from flexmbs.spatial import exp_so3
 
@@ -124,3 +125,18 @@ def test_attached_inertias_turn_without_stretching_F17b():
     linear = difference(lambda s: momentum(lambda a: np.eye(3) + cross(a), s))
     added = [-q @ K[3 + k] @ q_dot for k in range(3)]
     np.testing.assert_allclose(exact - linear, added, rtol=1e-4, atol=1e-5)
+
+
+def test_a_start_with_too_much_deflection_says_so(shaft, tmp_path):
+    """Not that the body needs mass: terms of second order outweigh its little inertia about the axis."""
+    case = {
+        "bodies": {"shaft": {"type": "flexible", "modal": shaft, "initial": {}}},
+        "joints": {"ball": {"type": "spherical", "from": "ground", "to": "shaft.left"}},
+        "analysis": {"type": "dynamics", "t_end": 0.01},
+    }
+    nf = fm.ModalData.load(shaft).nf
+    case["bodies"]["shaft"]["initial"]["q"] = [0.05] * 3 + [0.0] * (nf - 3)
+    with pytest.raises(
+        SolverError, match="deflections of bodies.shaft are too large for its geometric stiff"
+    ):
+        fm.run(Case.from_dict(case), tmp_path / "b.h5")
