@@ -64,7 +64,7 @@ def run(
         if status != 0:
             return status
         if mem.count[PENDING] == 1:
-            status = move_on(rates, project, switches, turn, nearness, data, opt, mem, scr, events)
+            status = move_on(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, events)
             if status != 0:
                 return status
             continue  # outputs that fall on the end of the step
@@ -262,8 +262,11 @@ def standing(project, data, opt, mem, scr):
 
 
 @kernel(lean=True, apart=True)
-def move_on(rates, project, switches, turn, nearness, data, opt, mem, scr, events):
-    """The end of the accepted step becomes the state; an event there is passed. Writes: mem, events."""
+def move_on(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, events):
+    """The end of the accepted step becomes the state; an event there is passed. Writes: mem, events.
+
+    Behind it steps are as at a start, not as short as those that found their way to a jump.
+    """
     if mem.real[H_STEP] > 0.0:
         for k in range(opt.n_aux):
             mem.aux_prev[k] = mem.f[opt.n_pos + opt.n_vel + k]
@@ -287,6 +290,8 @@ def move_on(rates, project, switches, turn, nearness, data, opt, mem, scr, event
     status = pass_event(rates, project, switches, turn, data, opt, mem, scr, events)
     if status == 0:
         status = restart(rates, project, data, opt, mem, scr, mem.real[H_LAST])
+        if status == 0 and opt.step == 0.0 and opt.t_end > mem.real[T]:
+            mem.real[H] = max(mem.real[H], first_size(rates, data, opt, tab, mem, scr))
     for k in range(scr.turned.size):
         if scr.turned[k] != 0.0:  # other constraints hold now: how near they are has no past
             nearness(data, scr.closure)
