@@ -116,7 +116,11 @@ def two_cams(**analysis):
 
 @pytest.mark.parametrize(
     "formulation, method",
-    [("recursive", "radau"), *itertools.product(["minimal", "descriptor"], ["dop853", "radau"])],
+    [
+        ("recursive", "radau"),
+        *itertools.product(["minimal", "descriptor"], ["dop853"]),
+        *(pytest.param(word, "radau", marks=pytest.mark.slow) for word in ("minimal", "descriptor")),
+    ],
 )
 @pytest.mark.parametrize("build", [case, lambda **more: case(more, drive=False), two_cams])
 def test_contacts_open_and_close_alike_in_all_formulations(build, formulation, method, tmp_path):
