@@ -236,3 +236,59 @@ def test_keys_of_other_gears_are_errors(keys):
     data["couplings"]["inner"] = {key: value for key, value in gear.items() if value is not None}
     with pytest.raises(InputError):
         Case.from_dict(data)
+
+
+def differential(**more):
+    """Side wheels on ground with z axes from the apex, the second against the cage's; spider on the cage."""
+    wheel = {"type": "rigid", "mass": 0.2, "inertia": {"ixx": 1e-4, "iyy": 1e-4, "izz": 2e-4}}
+    gear = {
+        "type": "bevel_gear",
+        "carrier": "cage",
+        "teeth": [30, 18],
+        "module": 0.002,
+        "pressure_angle": 0.35,
+    }
+    turned = {"axis": [0, 1, 0], "angle": "90 deg"}
+    half = {"type": "revolute", "axis": [0, 0, 1]}
+    return {
+        "ground": {"frames": {"A": {"pos": [0, 0, 0.018]}, "B": {"pos": [0, 0, -0.018]}}},
+        "bodies": {
+            "A": wheel, "B": wheel, "spider": wheel,
+            "cage": wheel | {"frames": {"pin": {"pos": [0.03, 0, 0], "rot": turned}}},
+        },
+        "joints": {
+            "A": half | {"from": "ground.A", "to": "A"},
+            "B": half | {"from": "ground.B", "to": "B", "axis": [0, 0, -1]},
+            "cage": half | {"from": "ground", "to": "cage"},
+            "pin": {"type": "revolute", "from": "cage.pin", "to": "spider"},
+        },
+        "couplings": {"a": gear | {"wheels": ["A", "spider"]}, "b": gear | {"wheels": ["B", "spider"]}},
+        "drives": {
+            "engine": {"joint": "cage", "position": "=6*t + 2*t**2"},
+            "wheel": {"joint": "A", "position": "=5*t"},
+        },
+        "analysis": {"type": "kinematics", "t_end": 1.0},
+    } | more  # fmt: skip
+
+
+def test_half_shafts_of_a_differential_turn_by_twice_the_cage(tmp_path):
+    """w_A + w_B = 2 w_C about one direction (Willis); the axis of B's own joint is opposed."""
+    from flexmbs.case.runner import execute
+
+    result = execute(Case.from_dict(differential()), tmp_path / "d.h5").result
+    t = result["time"]
+    np.testing.assert_allclose(-result["joints/B/position"][:, 0], 2 * (6 * t + 2 * t**2) - 5 * t, atol=1e-12)
+    np.testing.assert_allclose(result["couplings/b/force"], 2e-4 * -8.0, rtol=1e-9)  # free: J times w_B'
+    # the spider turns by (w_A - w_C) 30/18 against its wheels, and takes what they give
+    spin = -2e-4 * (0.0 - 4.0) * 30 / 18
+    np.testing.assert_allclose(
+        18 / 30 * (result["couplings/a/force"] + result["couplings/b/force"]), spin, rtol=1e-9
+    )
+
+
+def test_angles_about_axes_that_are_not_parallel_are_no_turn():
+    """The spider of a differential against ground: the turns of cage and pin do not add."""
+    data = differential()
+    del data["couplings"]["a"]["carrier"]
+    with pytest.raises(InputError, match=r"joints\.cage and joints\.pin are not parallel"):
+        build(Case.from_dict(data).model())

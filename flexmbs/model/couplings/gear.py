@@ -41,14 +41,13 @@ class Gear(Coupling):
         return Law(terms=tuple(terms), scale=float(self.teeth[0]), leading=len(shares[0]))
 
     def _signs(self, shares: Any) -> list[list[float]]:
-        """Sign of every turn in the law: about the direction of A's axis, and of the mesh."""
-        axis = shares[0][0][1]
+        """Sign of every turn in the law: about the axis of the wheel's own joint, or of A's; of the mesh."""
+        own = [share[-1][1] for share in shares]
+        axes = (own[0], own[0] if self.common_direction else own[1])
+        mesh = (1.0, -1.0 if self.internal else 1.0)
         return [
-            [
-                sign * (-1.0 if self.common_direction and direction @ axis < 0.0 else 1.0)
-                for _, direction in share
-            ]
-            for share, sign in zip(shares, (1.0, -1.0 if self.internal else 1.0), strict=True)
+            [-sign if direction @ axis < 0.0 else sign for _, direction in share]
+            for share, axis, sign in zip(shares, axes, mesh, strict=True)
         ]
 
     def touching(self, model: Any) -> Touching | None:
@@ -58,7 +57,7 @@ class Gear(Coupling):
         shares = [turns(model, self._where, wheel, self.carrier) for wheel in self.wheels]
         ways = [path_to(model, self._where, wheel, self.carrier) for wheel in self.wheels]
         first, second = (self._axis(model, *item) for item in zip(self.wheels, ways, strict=True))
-        ratio = self._signs(shares)[1][0] * self.teeth[1] / self.teeth[0]
+        ratio = self._signs(shares)[1][-1] * self.teeth[1] / self.teeth[0]
         pair = Pair(self._where, first, second, ratio, self._radii(), self.pressure_angle)
         common = [joint for joint, _ in ways[0] if any(joint is other for other, _ in ways[1])]
         path = [
@@ -77,7 +76,7 @@ class Gear(Coupling):
         return parallel(pair, self.internal, self.helix_angle)
 
     def _axis(self, model: Any, wheel: str, way: list[tuple[Any, bool]]) -> End:
-        """The axis of a wheel on the carrier: all joints between them turn about it."""
+        """The axis of a wheel on the carrier, its own joint's: all joints between them turn about it."""
         ends = axes_along(model, way, self.carrier)
         if any(joint.type_name not in ("revolute", "fixed") for joint, _ in way):
             what = f"between {wheel} and {self.carrier} stand other joints than revolute ones"
@@ -89,7 +88,7 @@ class Gear(Coupling):
             if np.linalg.norm(np.cross(end.rot[:, 2], axis)) > 1e-6 or gap > 1e-6 * min(self._radii()):
                 what = f"the joints between {wheel} and {self.carrier} have no common axis"
                 raise refuse(self._where, what, "leave out pressure_angle, or place them on one axis")
-        return turning[0]
+        return turning[-1]
 
     @property
     def _where(self) -> str:

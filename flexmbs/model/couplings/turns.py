@@ -12,7 +12,7 @@ from flexmbs.model.couplings.ends import End, end_of
 
 
 def turns(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Term, Any]]:
-    """Angles between carrier and wheel, each with the direction of its axis in the carrier.
+    """Angles between carrier and wheel, each with the direction of its axis in the carrier, all parallel.
 
     Signs are those of a turn of the wheel relative to the carrier about each joint's own z axis. Directions
     are those at zero coordinates.
@@ -32,6 +32,12 @@ def turns(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Term, 
                     "use joints that turn about one axis",
                 )
             )
+    for (term, axis), (own, along) in zip(found[:-1], found[1:], strict=True):
+        if np.linalg.norm(np.cross(axis, along)) > 1e-6:
+            pair = f"joints.{term.joint} and joints.{own.joint}"
+            what = f"between {wheel} and {carrier} the axes of {pair} are not parallel"
+            remedy = "name the body that holds the wheel's axis as carrier"
+            raise InputError(Diagnostic("coupling.no_angle", where, what, remedy))
     return found
 
 
