@@ -23,7 +23,34 @@ WAYS = [
     *({"formulation": "descriptor", "stabilisation": name} for name in ("baumgarte", "ggl")),
     *(pytest.param({"method": name}, marks=pytest.mark.needs("sksundae")) for name in ("cvode", "ida")),
 ]
-every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way.values()))
+FIRST = [*METHODS, "minimal", "descriptor"]
+
+
+def named(way):
+    return " ".join(way.values())
+
+
+def in_default(way):
+    """Whether every test takes this way in the default set: compiled methods, and every formulation."""
+    return (
+        isinstance(way, dict)
+        and way.get("formulation", way.get("method")) in FIRST
+        and (way.get("method", "dop853") != "radau" and "stabilisation" not in way)
+    )
+
+
+def seldom(way):
+    """A way that only the first tests take in the default set."""
+    marks = () if isinstance(way, dict) else way.marks
+    return pytest.param(*([way] if isinstance(way, dict) else way.values), marks=[*marks, pytest.mark.slow])
+
+
+def thinned(ways):
+    return [way if in_default(way) else seldom(way) for way in ways]
+
+
+all_ways = pytest.mark.parametrize("way", WAYS, ids=named)
+every_way = pytest.mark.parametrize("way", thinned(WAYS), ids=named)
 
 
 def sliders(coupling=None, velocity=1.0, **more):
@@ -77,7 +104,7 @@ def test_a_kink_of_a_coupling_is_an_impact_whose_loss_is_dissipated(tmp_path, ki
     assert "the law of a coupling has a kink: an impact" in found.events.text[0]
 
 
-@every_way
+@all_ways
 def test_a_corner_with_slopes_of_both_signs_keeps_the_momentum(tmp_path, way):
     """u = |s - 0.3| from s = 0.1: (m - 1) = (m + 1) s_dot, of masses m = 3 and 1."""
     data = relation("u.position - abs(s.position - 0.3)")
@@ -125,7 +152,7 @@ def test_a_kink_of_a_drive_is_work_at_an_output_too(tmp_path, law, way):
     books(found, 0.0, work=0.5, times=[0.5])
 
 
-@every_way
+@all_ways
 def test_a_kink_at_the_end_is_passed(tmp_path, way):
     data = sliders(velocity=0.0, drives={"m": {"joint": "s", "position": "=max(0, t - 1)"}})
     del data["joints"]["s"]["initial"]
@@ -222,7 +249,11 @@ def test_a_corner_that_sends_the_motion_back_is_an_error(tmp_path, way):
 FORMS = [{"method": "dop853"}, {"method": "radau"}, {"formulation": "minimal"}, {"formulation": "descriptor"}]
 
 
-@pytest.mark.parametrize("way", [*FORMS, {"method": "generalized-alpha"}], ids=str)
+@pytest.mark.parametrize(
+    "way",
+    thinned([*FORMS, {"method": "generalized-alpha"}]),
+    ids=str,
+)
 @pytest.mark.parametrize("bend", ["cam", "drive"])
 def test_a_cam_with_corners_strikes_its_follower_and_throws_it(tmp_path, bend, way):
     """Dwell, ramp, dwell, of the lift over a steady drive, or of the drive of an even lift.
@@ -272,7 +303,7 @@ def test_a_cam_with_corners_strikes_its_follower_and_throws_it(tmp_path, bend, w
     assert found["couplings/c/force"].min() >= 0.0
 
 
-@pytest.mark.parametrize("way", [*FORMS, {"method": "dopri5"}], ids=str)
+@pytest.mark.parametrize("way", thinned([*FORMS, {"method": "dopri5"}]), ids=str)
 def test_a_run_goes_on_behind_a_corner_to_the_same_bits(tmp_path, way):
     from flexmbs.errors import Interrupted
     from flexmbs.results.compare import compare
@@ -305,7 +336,10 @@ def test_no_step_leads_over_a_law_that_jumps(tmp_path, jump, method):
 
 
 @pytest.mark.parametrize("jump", [0.1, -2.0])
-@pytest.mark.parametrize("way", [way for way in WAYS if way not in ({"method": name} for name in METHODS)])
+@pytest.mark.parametrize(
+    "way",
+    thinned(way for way in WAYS if way not in ({"method": name} for name in METHODS)),
+)
 def test_no_formulation_leads_over_a_law_that_jumps(tmp_path, jump, way):
     law = {"type": "cam", "cam": "s", "follower": "u", "lift": f"=where(x < 0.3, 0, {jump})"}
     with pytest.raises(SolverError, match=r"jumps|open|close"):
