@@ -10,6 +10,7 @@ from flexmbs.case.runner import execute
 from flexmbs.errors import SolverError
 from flexmbs.expressions import switching_functions
 from flexmbs.expressions.tree import periodic_spline, repeated, spline_through
+from flexmbs.results import Result
 
 METHODS = ["dopri5", "dop853", "generalized-alpha"]
 #: every way in which a case may run
@@ -359,3 +360,20 @@ def test_a_periodic_profile_has_no_switch_at_its_end():
     x = np.linspace(0.0, 2.0 * np.pi, 37)
     assert switching_functions(repeated(periodic_spline(x, np.cos(x)), "lift")) == []
     assert len(switching_functions(repeated(spline_through(x, x), "saw"))) == 1
+
+
+@pytest.mark.parametrize("way", [{"formulation": "minimal"}, {"formulation": "descriptor"}], ids=str)
+def test_drives_that_contradict_each_other_behind_a_kink_end_the_run(tmp_path, way):
+    """There are no rates behind it, and an integrator would look for a first step without end."""
+    drives = {
+        "m": {"joint": "s", "position": "=3*t"},
+        "n": {"joint": "u", "position": "=3*t + 50*max(0, t - 0.3)**3"},
+    }
+    law = {"type": "linear", "terms": {"s": 1.0, "u": -1.0}}
+    data = sliders(law, drives=drives)
+    del data["joints"]["s"]["initial"]
+    with pytest.raises(SolverError, match=r"t = 0\.3.*contradict"):
+        run(data, tmp_path / "a.h5", **way)
+    kept = Result.load(tmp_path / "a.h5")
+    assert kept.status == "failed" and 0.2 <= kept.time[-1] < 0.301
+    assert np.abs(kept["solver/constraint_position"]).max() < 1e-6

@@ -97,6 +97,10 @@ class Radau(ReferenceRun):
         found, solver = self.crossings, self._started(t_start, x0)
         if solver is None:
             return t_start, x0, found.chosen
+        if not np.all(np.isfinite(solver.f)):  # SciPy would look for a first step without end
+            if t_start > self.t:
+                yield t_start, t_start, x0
+            raise self.fail("no rates there")
         while solver.status == "running":
             if found.at_hand(solver.t):
                 return solver.t, solver.y.copy(), found.chosen
