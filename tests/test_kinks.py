@@ -362,9 +362,15 @@ def test_a_periodic_profile_has_no_switch_at_its_end():
     assert len(switching_functions(repeated(spline_through(x, x), "saw"))) == 1
 
 
-@pytest.mark.parametrize("way", [{"formulation": "minimal"}, {"formulation": "descriptor"}], ids=str)
+ALL_DRIVEN = [{"method": word} for word in METHODS] + [
+    {"formulation": "minimal"},
+    {"formulation": "descriptor"},
+]
+
+
+@pytest.mark.parametrize("way", ALL_DRIVEN, ids=str)
 def test_drives_that_contradict_each_other_behind_a_kink_end_the_run(tmp_path, way):
-    """There are no rates behind it, and an integrator would look for a first step without end."""
+    """There are no rates behind it; what is kept is closed, also where a step was longer than that."""
     drives = {
         "m": {"joint": "s", "position": "=3*t"},
         "n": {"joint": "u", "position": "=3*t + 50*max(0, t - 0.3)**3"},
@@ -372,8 +378,8 @@ def test_drives_that_contradict_each_other_behind_a_kink_end_the_run(tmp_path, w
     law = {"type": "linear", "terms": {"s": 1.0, "u": -1.0}}
     data = sliders(law, drives=drives)
     del data["joints"]["s"]["initial"]
-    with pytest.raises(SolverError, match=r"t = 0\.3.*contradict"):
+    with pytest.raises(SolverError, match=r"t = 0\.[34].*contradict"):
         run(data, tmp_path / "a.h5", **way)
     kept = Result.load(tmp_path / "a.h5")
-    assert kept.status == "failed" and 0.2 <= kept.time[-1] < 0.301
+    assert kept.status == "failed" and 0.2 <= kept.time[-1] < 0.303
     assert np.abs(kept["solver/constraint_position"]).max() < 1e-6

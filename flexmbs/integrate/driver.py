@@ -234,9 +234,9 @@ class Integrator:
         ended = self.memory.count[mem.ENDED] and not (n and self._sampled == self.t)  # by `until`
         between = self.memory.count[mem.PENDING] == 0
         broken = self._failed and len(self.times) and between and self._sampled < self.t
-        if ended or broken:  # the end is a sample
-            last = np.array([self.memory.real[mem.H_STEP], 0, self.memory.count[mem.REJECTED], 0, 0])
-            last[3:] = self._closure()
+        closed, closure = self._closure() if ended or broken else (False, np.zeros(2))
+        if ended or (broken and closed):  # the end is a sample, where it is a good state
+            last = np.array([self.memory.real[mem.H_STEP], 0, self.memory.count[mem.REJECTED], *closure])
             t, y = np.append(t, self.t), np.vstack([y, self.memory.y])
             at = np.append(at, self.memory.real[mem.T])
             info = np.vstack([info, last])
@@ -251,11 +251,11 @@ class Integrator:
             at=at,
         )
 
-    def _closure(self) -> Floats:
-        """Closure of the state that was reached: what a failed trial left in the scratch is another's."""
+    def _closure(self) -> tuple[bool, Floats]:
+        """Whether the state that was reached is closed, and how well; the scratch may be a failed trial's."""
         p, found = self.problem, np.array([0.0, 0.0, HOLD])
-        p.project(p.data, self.t, self.memory.y.copy(), 0.0, 0.0, found)
-        return found[:2]
+        status = p.project(p.data, self.t, self.memory.y.copy(), 0.0, 0.0, found)
+        return status == 0, found[:2]
 
     def _raise(self, status: int) -> None:
         if status == mem.NOT_EVALUATED and self.memory.count[mem.FAILURE] == NO_CONVERGENCE:
