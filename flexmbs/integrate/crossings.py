@@ -34,6 +34,10 @@ class Crossed(Exception):
     """A trial state lies behind a zero where speeds jump: time, function, and how far it is behind."""
 
 
+class Blind(Exception):
+    """The recursion has no rates at a zero: laws of time in the descriptor form need none of it there."""
+
+
 class Crossings:
     """Sides of the switching functions of a run, the next zero, and the way over it.
 
@@ -148,7 +152,10 @@ class Crossings:
         gap, thrown = ahead + step, False
         while gap <= ahead + FURTHEST * close:
             place = before.copy()
-            led = self._across(start, place, k, gap)
+            try:
+                led = self._across(start, place, k, gap)
+            except Blind:
+                return t, y
             if self.sign[k] * self.values(start + gap, place)[k] < 0.0:
                 self.turn(start + gap, place, k)
                 if pace * self._pace(start + gap, place, k) >= -BACK * pace * pace:
@@ -191,15 +198,18 @@ class Crossings:
     def _across(self, t: float, y: Floats, k: int, gap: float) -> Floats:
         """Take note of the speeds, and go a very short way over the zero of function k. Changes y.
 
-        Returns the state to which the speeds lead, before the loops are closed.
+        Returns the state to which the speeds lead, before the loops are closed. Where the recursion cannot be
+        evaluated the zero is not looked for any more, and steps lead over it under error control.
         """
         known, n = self.known, self.known.n_pos
         s, turned, y_dot = np.zeros(known.n_switch), np.zeros(known.n_switch), np.zeros_like(y)
         status = known.turn(known.data, t, y, BEFORE - k, s, turned)
-        status = status or known.rates(known.data, t, y, y_dot)
+        if (status or known.rates(known.data, t, y, y_dot)) != 0:
+            self.mute[k] = CHATTER
+            raise Blind
         y += gap * y_dot
         led = y.copy()
-        status = status or known.project(known.data, t + gap, y, 0.0, 0.0, np.zeros(3))
+        status = known.project(known.data, t + gap, y, 0.0, 0.0, np.zeros(3))
         at = np.flatnonzero(known.twins >= 0)
         moved = np.abs(y[:n] - led[:n])[known.twins[at]]
         if status != 0 or np.any(moved > DISPLACED * known.bounds[at]):
@@ -220,7 +230,10 @@ class Crossings:
             gap, before = START * self.duration, y[n : n + self.known.n_vel].copy()
             if self.sign[k] != 0.0 or gap <= 0.0:
                 continue
-            self._across(t, y, int(k), gap)
+            try:
+                self._across(t, y, int(k), gap)
+            except Blind:
+                continue
             t += gap
             self.turn(t, y, int(k))
             after = y[n : n + self.known.n_vel]
