@@ -38,6 +38,12 @@ class Blind(Exception):
     """The recursion has no rates at a zero: laws of time in the descriptor form need none of it there."""
 
 
+def not_passed(t: float) -> SolverError:
+    """The error of a zero behind which nothing can be found."""
+    what = "the mechanism cannot be evaluated where a contact or a kink is passed"
+    return SolverError(Diagnostic("solver.contact", f"t = {t:.6g} s", what, "look at the law there"))
+
+
 class Crossings:
     """Sides of the switching functions of a run, the next zero, and the way over it.
 
@@ -199,12 +205,14 @@ class Crossings:
         """Take note of the speeds, and go a very short way over the zero of function k. Changes y.
 
         Returns the state to which the speeds lead, before the loops are closed. Where the recursion cannot be
-        evaluated the zero is not looked for any more, and steps lead over it under error control.
+        evaluated, and nothing bends, the zero is not looked for any more.
         """
         known, n = self.known, self.known.n_pos
         s, turned, y_dot = np.zeros(known.n_switch), np.zeros(known.n_switch), np.zeros_like(y)
         status = known.turn(known.data, t, y, BEFORE - k, s, turned)
         if (status or known.rates(known.data, t, y, y_dot)) != 0:
+            if self._bends(t, y, gap):
+                raise not_passed(t)
             self.mute[k] = CHATTER
             raise Blind
         y += gap * y_dot
@@ -216,6 +224,16 @@ class Crossings:
             what, remedy = "the law of a constraint jumps here: no step leads on", "join the parts of the law"
             raise SolverError(Diagnostic("solver.reference", f"t = {t:.6g} s", what, remedy))
         return led
+
+    def _bends(self, t: float, y: Floats, gap: float) -> bool:
+        """Whether speeds that drives and constraints ask for are others a short way behind a state."""
+        known, n, found = self.known, self.known.n_pos, []
+        gap, led = 100.0 * gap + 1e-9 * self.duration, y.copy()
+        known.increment(known.data, y, gap * y[n : n + known.n_vel], led)
+        for at, place in ((t, y), (t + gap, led)):
+            self.values(at, place)
+            found.append(np.concatenate([known.data.ws.drive_v, known.data.ws.g_dot]))
+        return not bool(np.all(np.abs(found[1] - found[0]) <= 1e-6 * (1.0 + np.abs(found[0]))))
 
     def begin(self, t: float, y: Floats) -> float:
         """Contacts that would pull open; zeros of jumps on which a run starts are passed. Changes y.
@@ -250,8 +268,7 @@ class Crossings:
         s = self.values(t, y)
         status = int(np.isnan(s).any()) or known.turn(known.data, t, y, chosen, s, turned)
         if status != 0:
-            what = "the mechanism cannot be evaluated where a contact or a kink is passed"
-            raise SolverError(Diagnostic("solver.contact", f"t = {t:.6g} s", what, "look at the law there"))
+            raise not_passed(t)
         self.events += [(t, int(k), float(turned[k])) for k in np.flatnonzero(turned)]
         self.forget()
         s, old = s[: self.first], self.sign
