@@ -103,9 +103,12 @@ def spline_derivatives(table, s, x):
         else:
             high = middle - 1
     d = x - table.spline_x[low]
-    c3, c2 = table.spline_c[0, low], table.spline_c[1, low]
-    c1, c0 = table.spline_c[2, low], table.spline_c[3, low]
-    return ((c3 * d + c2) * d + c1) * d + c0, (3.0 * c3 * d + 2.0 * c2) * d + c1, 6.0 * c3 * d + 2.0 * c2
+    f, f1, f2 = 0.0, 0.0, 0.0
+    for i in range(6):  # Horner, of the value and its derivatives by d (f2: half of it)
+        f2 = f2 * d + f1
+        f1 = f1 * d + f
+        f = f * d + table.spline_c[i, low]
+    return f, f1, 2.0 * f2
 
 
 @kernel

@@ -36,7 +36,7 @@ class ExpressionTable(NamedTuple):
     const: NDArray[np.float64]
     spline_start: NDArray[np.int64]  # (n_splines + 1,) into the breakpoints
     spline_x: NDArray[np.float64]
-    spline_c: NDArray[np.float64]  # (4, n): coefficients of the piece that begins at each breakpoint
+    spline_c: NDArray[np.float64]  # (6, n): coefficients of the piece that begins at each breakpoint, quintic
 
 
 def compile_table(expressions: Sequence[Expression], slots: Mapping[str, int]) -> ExpressionTable:
@@ -50,14 +50,14 @@ def compile_table(expressions: Sequence[Expression], slots: Mapping[str, int]) -
         compiler.add(expression)
         start.append(len(compiler.code))
     xs = [spline.x for spline in compiler.splines]
-    pieces = [np.column_stack([spline.c, np.zeros(4)]) for spline in compiler.splines]
+    pieces = [np.pad(spline.c, ((6 - len(spline.c), 0), (0, 1))) for spline in compiler.splines]
     return ExpressionTable(
         np.array(compiler.code, dtype=np.int64).reshape(-1, 2),
         np.array(start, dtype=np.int64),
         np.array(compiler.const, dtype=np.float64),
         np.cumsum([0, *map(len, xs)]).astype(np.int64),
         np.concatenate([*xs, np.zeros(0)]),
-        np.ascontiguousarray(np.concatenate([*pieces, np.zeros((4, 0))], axis=1)),
+        np.ascontiguousarray(np.concatenate([*pieces, np.zeros((6, 0))], axis=1)),
     )
 
 

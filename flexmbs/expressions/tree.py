@@ -51,7 +51,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Spline:
-    """C2 cubic spline through a table: breakpoints x (n,), coefficients c (4, n-1) by falling power."""
+    """Spline through a table, C2 and cubic by default: breakpoints x (n,), coefficients c (degree + 1, n-1).
+
+    Coefficients by falling power; degree 5 at most, see `compile_table`.
+    """
 
     x: Array
     c: Array
@@ -63,7 +66,9 @@ class Spline:
         slack = 1e-9 * (self.x[-1] - self.x[0])
         k = np.clip(np.searchsorted(self.x, x, side="right") - 1, 0, len(self.x) - 2)
         d = x - self.x[k]
-        y = ((self.c[0, k] * d + self.c[1, k]) * d + self.c[2, k]) * d + self.c[3, k]
+        y = np.zeros(np.shape(d))
+        for c in self.c:
+            y = y * d + c[k]
         return np.where((x >= self.x[0] - slack) & (x <= self.x[-1] + slack), y, np.nan)
 
 
@@ -74,13 +79,13 @@ def spline_through(x: Array, y: Array) -> Spline:
     return Spline(np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(CubicSpline(x, y).c))
 
 
-def periodic_spline(x: Array, y: Array) -> Spline:
-    """Cubic spline of a function whose values, slopes and curvatures are the same at both ends."""
-    from scipy.interpolate import CubicSpline
+def periodic_spline(x: Array, y: Array, degree: int = 3) -> Spline:
+    """Spline of a function that is the same at both ends, as are its derivatives up to degree - 1."""
+    from scipy.interpolate import PPoly, make_interp_spline
 
-    y = np.append(y[:-1], y[0])
-    c = np.ascontiguousarray(CubicSpline(x, y, bc_type="periodic").c)
-    return Spline(np.ascontiguousarray(x, dtype=float), c, periodic=True)
+    curve = make_interp_spline(x, np.append(y[:-1], y[0]), k=degree, bc_type="periodic")
+    pieces = PPoly.from_spline(curve).c[:, degree:-degree]  # less those of the knots beyond the ends
+    return Spline(np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(pieces), periodic=True)
 
 
 def repeated(spline: Spline, name: str) -> Expression:

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import PPoly
 
 from flexmbs.case import Case
 from flexmbs.errors import InputError
-from flexmbs.model.couplings.cam_profile import Contact, Follower, outline
+from flexmbs.model.couplings.cam import _periodic
+from flexmbs.model.couplings.cam_outline import outline
+from flexmbs.model.couplings.cam_profile import Contact, Follower
 
 A, E, R = 0.05, 0.02, 0.015  # radius of the disc, its eccentricity, radius of the roller
 X = np.linspace(0.0, 2.0 * np.pi, 77)
@@ -70,6 +73,90 @@ def test_the_table_of_an_outline_is_periodic_and_the_sense_of_points_does_not_ma
     np.testing.assert_allclose(s, A + E * np.sin(x), atol=1e-10)
 
 
+def lift_of_disc(follower, x):
+    """Closed forms of the lift on the eccentric disc; x may be complex in its small part."""
+    c, s = E * np.cos(x), E * np.sin(x)  # its centre
+    if follower.pivot is None:
+        if follower.radius:
+            return s + np.sqrt((A + follower.radius) ** 2 - (follower.at.real - c) ** 2)
+        n = follower.normal
+        return (c * n.real + s * n.imag + A) / n.imag
+    u, v = c - follower.pivot.real, s - follower.pivot.imag
+    far = np.sqrt(u * u + v * v)
+    if follower.radius:
+        arm = abs(follower.at - follower.pivot)
+        share = (arm**2 + far * far - (A + follower.radius) ** 2) / (2 * arm * far)
+        return np.arctan(v / u) + np.arccos(share) - np.angle(follower.at - follower.pivot)
+    return np.arctan(v / u) + np.arcsin(A / far)  # the face points to its pivot, at zero along x
+
+
+PIVOT = -0.11 + 0.02j
+FOLLOWERS = {
+    "sliding roller": Follower(at=0.01 + 0j, sense=1.0, direction=1j, radius=R),
+    "sliding face": Follower(at=0j, sense=1.0, direction=1j, normal=1j),
+    "sliding oblique face": Follower(at=0j, sense=1.0, direction=1j, normal=1j * np.exp(0.3j)),
+    "turning roller": Follower(at=PIVOT + 0.1 * np.exp(0.3j), sense=1.0, pivot=PIVOT, radius=R),
+    "turning face": Follower(at=PIVOT, sense=1.0, pivot=PIVOT, normal=1j),
+}
+
+
+@pytest.mark.parametrize("kind", ["points", "polar"])
+@pytest.mark.parametrize("follower", FOLLOWERS.values(), ids=FOLLOWERS)
+def test_accelerations_of_smooth_profiles_are_of_fourth_order_in_their_points(kind, follower):
+    x, h = np.linspace(0.1, 6.2, 150), 1e-3
+    wanted = lift_of_disc(follower, x)
+    slope = [lift_of_disc(follower, z + 1e-20j).imag / 1e-20 for z in (x - h, x - h / 2, x + h / 2, x + h)]
+    second = (8 * (slope[2] - slope[1]) - (slope[3] - slope[0])) / (6 * h)  # differences: h^4
+    error = []
+    for n in (48, 96, 192):
+        found = Contact("c", outline("c", **disc(kind, n)), follower)
+        law = _periodic(found, "c")
+        spline = next(iter(law.tables.values()))
+        pieces = PPoly(spline.c, spline.x)
+        np.testing.assert_allclose(law.evaluate({"x": x + 2 * np.pi}), pieces(x), rtol=1e-12)
+        error.append(np.abs(pieces(x, 2) - second).max() / np.abs(second).max())
+    assert np.abs(pieces(x) - wanted).max() < 1e-11 * np.abs(wanted).max()
+    assert error[2] < 1e-6
+    assert np.all(np.log2(np.array(error[:-1]) / error[1:]) > 3.5), error
+
+
+def test_points_at_uneven_distances_give_the_same_order():
+    rng, error = np.random.default_rng(5), []
+    for n in (100, 400):
+        angle = (np.arange(n) + 0.3 * rng.uniform(-1, 1, n)) * (2 * np.pi / n)
+        z = E + A * np.exp(1j * angle)
+        curve = outline("c", points=np.column_stack([z.real, z.imag]))
+        error.append(np.abs(A * curve.curvature(np.linspace(0.0, 6.28, 500)) - 1.0).max())
+    assert error[0] < 1e-5 and error[0] > 100.0 * error[1], error  # by chords: 2e-2, of second order
+
+
+def test_profiles_whose_curvature_jumps_are_cubic():
+    """Rise and return by parabolas: a quintic would ring about the jumps of the acceleration."""
+    angle = np.arange(360) * (2 * np.pi / 360)
+    x = np.clip((angle - 0.5) / 1.7, 0, 1) - np.clip((angle - 3.2) / 1.7, 0, 1)
+    rise = np.where(x < 0.5, 2 * x * x, 1 - 2 * (1 - x) ** 2)
+    assert outline("c", polar=np.column_stack([angle, A + E * rise])).degree == 3
+    assert outline("c", **disc("polar")).degree == outline("c", **disc("points")).degree == 5
+    assert outline("c", **disc("points", 11)).degree == 3
+
+
+def test_a_convex_profile_of_arcs_whose_spline_is_hollow_is_named():
+    """Base circle, flanks and nose; curvatures 50, 11 and 125 1/m."""
+    base, nose, flank, far = 0.02, 0.008, 0.09, 0.024
+    cx = ((flank - base) ** 2 - (flank - nose) ** 2 + far * far) / (2 * far)
+    c = cx - 1j * np.sqrt((flank - base) ** 2 - cx * cx)
+    edges = np.array([0.0, np.angle(far - c), np.angle(-c), np.pi])
+    pieces = [
+        m + r * np.exp(1j * np.linspace(a, b, int((b - a) * r / 6e-4)))[:-1]
+        for m, r, a, b in zip((far, c, 0), (nose, flank, base), edges[:-1], edges[1:], strict=True)
+    ]
+    upper = np.concatenate([*pieces, [-base]])
+    z = np.concatenate([upper, upper[-2:0:-1].conj()])
+    face = Follower(at=0j, sense=1.0, direction=1j, normal=1j)
+    with pytest.raises(InputError, match="the spline through the convex profile is not convex"):
+        Contact("c", outline("c", points=np.column_stack([z.real, z.imag])), face).table()
+
+
 FACE = {"rot": {"axis": [1, 0, 0], "angle": -np.pi / 2}}  # z along y
 
 
@@ -117,19 +204,18 @@ def test_force_torque_and_bearings_of_a_cam_are_those_of_its_contact(roller, rev
     else:
         lift, rate, second = A + E * np.sin(phi), E * np.cos(phi), -E * np.sin(phi)
     assert motion["joints.guide.position"][0] == pytest.approx(lift, abs=1e-10)
-    assert motion["joints.guide.velocity"][0] == pytest.approx(rate * w, rel=1e-7)  # splines
-    assert motion["joints.guide.acceleration"][0] == pytest.approx(
-        second * w * w, rel=2e-6
-    )  # C2 splines: h^2 / 12 of 2048 pieces
+    assert motion["joints.guide.velocity"][0] == pytest.approx(rate * w, rel=1e-9)
+    # C4 splines: h^4 of 2880 points, rounding over h^2 of 2048 pieces
+    assert motion["joints.guide.acceleration"][0] == pytest.approx(second * w * w, rel=1e-8)
     push = 0.8 * (second * w * w + 9.81)
-    assert motion["couplings.c"] == pytest.approx(push, rel=2e-6)
-    assert way * motion["drives.motor"] == pytest.approx(push * rate, rel=2e-6)
+    assert motion["couplings.c"] == pytest.approx(push, rel=1e-8)
+    assert way * motion["drives.motor"] == pytest.approx(push * rate, rel=1e-8)
     # the contact force along the common normal, by the disc's centre; what the guide and the shaft hold
     along = lift - E * np.sin(phi)
     side = -E * np.cos(phi) / arm if roller else 0.0
     force = push * arm / along if roller else push
     F = force * np.array([side, along / arm if roller else 1.0, 0.0])
-    np.testing.assert_allclose(motion["joints.guide.reaction_force"], [-F[0], 0, 0], atol=1e-4 * force)
+    np.testing.assert_allclose(motion["joints.guide.reaction_force"], [-F[0], 0, 0], atol=1e-7 * force)
     np.testing.assert_allclose(
         way * motion["joints.shaft.reaction_force"], F + [0, 9.81, 0], rtol=1e-5, atol=1e-6
     )

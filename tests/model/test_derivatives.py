@@ -15,7 +15,8 @@ from flexmbs.expressions import STACK, compile_table, constant, machine, parse, 
 from flexmbs.ffrf import inertia as kernels
 from flexmbs.ffrf.mass import quadratic_velocity_forces
 from flexmbs.ffrf.table import INERTIA_TERMS, SYM, pack_body
-from flexmbs.model.couplings.cam_profile import Contact, Follower, PolarOutline
+from flexmbs.model.couplings.cam_outline import PolarOutline
+from flexmbs.model.couplings.cam_profile import Contact, Follower
 from flexmbs.model.forces import applied, pair_kernels, stiff
 from flexmbs.model.forces.bushing import Bushing
 from flexmbs.model.forces.tables import (

@@ -10,7 +10,8 @@ import numpy as np
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, Node, constant, periodic_spline, repeated
 from flexmbs.model.couplings.base import Coupling, Law, coordinate_number, coupling
-from flexmbs.model.couplings.cam_profile import TURN, Contact, Follower, outline
+from flexmbs.model.couplings.cam_outline import TURN, outline
+from flexmbs.model.couplings.cam_profile import Contact, Follower
 from flexmbs.model.couplings.ends import End, Held, Touch, Touching, carried, common_holder, frame_of
 
 #: angle between axes that counts as none
@@ -160,8 +161,8 @@ def _axes_of(where: str, cam: Held) -> np.ndarray:
 
 
 def _periodic(contact: Contact, name: str) -> Expression:
-    """The law as a periodic spline of the cam's angle, x."""
-    return repeated(periodic_spline(*contact.table()), f"lift of {name}")
+    """The law as a periodic spline of the cam's angle, x, as smooth as the outline."""
+    return repeated(periodic_spline(*contact.table(), contact.outline.degree), f"lift of {name}")
 
 
 def lift_of_table(rows: np.ndarray, name: str) -> Expression | None:

@@ -11,19 +11,15 @@ All in the plane of the cam, in the axes of its joint's marker on the holder; po
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
-
-Floats = NDArray[Any]
-Complex = NDArray[Any]
+from flexmbs.model.couplings.cam_outline import TURN, Complex, Floats, Outline
 
 #: points at which the law is tabulated over a turn, points of the outline that are tried
 TABLE, TRIED = 2048, 1440
-TURN = 2.0 * np.pi
 
 
 class Touch(NamedTuple):
@@ -35,75 +31,6 @@ class Touch(NamedTuple):
     normal: Complex  # unit, from the cam into the follower
     lever: Floats  # normal velocity of the follower at the contact over its coordinate's rate
     pressure_angle: Floats  # between the normal and the motion of the follower there [rad]
-
-
-class Outline:
-    """Closed curve of class C2, counter-clockwise; parameter in [0, 2 pi), a spline through its points."""
-
-    def __init__(self, points: Complex) -> None:
-        from scipy.interpolate import CubicSpline
-
-        steps = np.abs(np.diff(np.append(points, points[0])))
-        u = np.concatenate([[0.0], np.cumsum(steps)]) * (TURN / steps.sum())
-        closed = np.append(points, points[0])
-        self.curve = CubicSpline(u, np.column_stack([closed.real, closed.imag]), bc_type="periodic")
-
-    def at(self, u: Floats, order: int = 0) -> Complex:
-        """Points, or derivatives by the parameter."""
-        xy = self.curve(np.mod(u, TURN), order)
-        return np.asarray(xy[..., 0] + 1j * xy[..., 1])
-
-    def curvature(self, u: Floats) -> Floats:
-        """Positive where the outline is convex [1/m]."""
-        d, dd = self.at(u, 1), self.at(u, 2)
-        return (d.conj() * dd).imag / np.abs(d) ** 3
-
-    def normal(self, u: Floats) -> Complex:
-        """Outward unit normal."""
-        d = self.at(u, 1)
-        return np.asarray(-1j * d / np.abs(d))
-
-
-class PolarOutline(Outline):
-    """Outline r(phi) about the cam's axis, r a periodic spline through a table; the parameter is phi."""
-
-    def __init__(self, phi: Floats, r: Floats) -> None:
-        from scipy.interpolate import CubicSpline
-
-        closed = np.append(phi, phi[0] + TURN), np.append(r, r[0])
-        self.radius = CubicSpline(*closed, bc_type="periodic", extrapolate="periodic")
-
-    def at(self, u: Floats, order: int = 0) -> Complex:
-        r = [self.radius(u, k) for k in range(order + 1)]
-        factor = (r[0], (r[order > 0] + 1j * r[0]), (r[-1] + 2j * r[order > 0] - r[0]))[order]
-        return np.asarray(factor * np.exp(1j * u))
-
-
-def outline(where: str, points: Any = None, polar: Any = None) -> Outline:
-    """Outline from points (n, 2) in order, or from a table (n, 2) of angle and radius."""
-    rows = np.array(points if polar is None else polar, dtype=float).reshape(-1, 2)
-    if polar is not None:
-        if len(rows) > 1 and abs(rows[-1, 0] - rows[0, 0] - TURN) < 1e-6:
-            if abs(rows[-1, 1] - rows[0, 1]) > 1e-9 * abs(rows[0, 1]):
-                raise InputError(
-                    Diagnostic(
-                        "cam.profile", where, "the radius at the end of the turn is not that at its start"
-                    )
-                )
-            rows = rows[:-1]
-        good = (np.diff(rows[:, 0]) > 0).all() and len(rows) > 3 and rows[-1, 0] - rows[0, 0] < TURN
-        if not good or not (rows[:, 1] > 0).all():
-            what = "a polar profile needs four angles or more that ascend within one turn, and positive radii"
-            raise InputError(Diagnostic("cam.profile", where, what))
-        return PolarOutline(rows[:, 0], rows[:, 1])
-    z = rows[:, 0] + 1j * rows[:, 1]
-    z = z[:-1] if len(z) > 1 and abs(z[-1] - z[0]) < 1e-12 * np.abs(z).max() else z
-    if len(z) < 4 or (np.abs(np.diff(np.append(z, z[0]))) == 0.0).any():
-        raise InputError(
-            Diagnostic("cam.profile", where, "a profile needs four points or more, no two neighbours alike")
-        )
-    area = float((z.conj() * np.roll(z, -1)).imag.sum())
-    return Outline(z if area > 0.0 else z[::-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,8 +162,15 @@ class Contact:
         place = np.degrees(np.angle(self.outline.at(u[k : k + 1]))[0])
         scale = 1.0 / float(np.abs(self.outline.at(u)).max())
         if not r and curvature[k] < 1e-9 * scale:
-            what = f"the profile is not convex at a polar angle of {place:.1f} deg: a flat face bridges it"
-            raise InputError(Diagnostic("cam.concave", self.where, what, "use a roller, or a convex profile"))
+            what, remedy = "the profile is not convex", "use a roller, or a convex profile"
+            if self.outline.is_drawn_convex:
+                what, remedy = (
+                    "the spline through the convex profile is not convex",
+                    "use a roller, or give the lift",
+                )
+                what += ", as the curvature jumps,"
+            what += f" at a polar angle of {place:.1f} deg: a flat face bridges it"
+            raise InputError(Diagnostic("cam.concave", self.where, what, remedy))
         if r and curvature[k] * r <= -1.0:
             what = (
                 f"the profile is hollow with a radius of {-1.0 / curvature[k]:.4g} m at a polar angle of "
