@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
 
+#: as many choices as a message lists: all joints, couplings, forces, sensors
+MOST_CHOICES = 20
+
 
 class ExitCode(IntEnum):
     """Exit codes of the command line; promised to users."""
@@ -121,8 +124,8 @@ def nearest(name: str, choices: Sequence[str]) -> str:
         return f'did you mean "{match[0]}"?'
     if not choices:
         return "there are none"
-    listed = ", ".join(str(choice) for choice in list(choices)[:12])
-    return f"choices: {listed}" + (", ..." if len(choices) > 12 else "")
+    listed = ", ".join(str(choice) for choice in list(choices)[:MOST_CHOICES])
+    return f"choices: {listed}" + (", ..." if len(choices) > MOST_CHOICES else "")
 
 
 def missing_component(what: str, needs: str, extra: str) -> MissingComponentError:

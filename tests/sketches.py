@@ -30,18 +30,19 @@ def arrow(x1, y1, x2, y2, both=False):
     return f'<path d="M{x1:g} {y1:g} L{x2:g} {y2:g}" stroke="{MOTION}" stroke-width="1.8"{ends}/>'
 
 
-def turn(x, y, r=18, first=-40, last=220, flat=1.0):
-    """An arrow round a point, counter-clockwise; `flat` makes it an ellipse."""
+def turn(x, y, r=18, first=-40, last=220, flat=1.0, back=False):
+    """An arrow round a point, counter-clockwise, or `back`; `flat` makes it an ellipse."""
     a, b = first * pi / 180, last * pi / 180
     start, end = (x + r * cos(a), y - flat * r * sin(a)), (x + r * cos(b), y - flat * r * sin(b))
     large = int(abs(last - first) > 180)
     arc = f"M{start[0]:.1f} {start[1]:.1f} A{r:g} {flat * r:g} 0 {large} 0 {end[0]:.1f} {end[1]:.1f}"
-    return f'<path d="{arc}" stroke="{MOTION}" stroke-width="1.8" marker-end="url(#a)"/>'
+    end_of = "start" if back else "end"
+    return f'<path d="{arc}" stroke="{MOTION}" stroke-width="1.8" marker-{end_of}="url(#a)"/>'
 
 
-def around(x, y):
+def around(x, y, back=False):
     """An arrow round a horizontal axis, positive about its direction to the right: the near side goes down."""
-    return turn(x, y, 8, 70, 285, 2.9)
+    return turn(x, y, 8, *((75, 290) if back else (70, 285)), 2.9, back)
 
 
 def box(x, y, w, h, colour=Q_COLOUR, angle=0):
@@ -157,16 +158,18 @@ SKETCHES = {
     # couplings
     "gear": wheel(100, 60, 28, "A") + wheel(186, 60, 48, "B") + turn(100, 60, 38, 120, 230) + turn(186, 60, 58, 60, -20)
     .replace(" 0 0 0 ", " 0 0 1 "),
-    "bevel_gear": '<path d="M152 16 L170 34 L170 74 L152 92 z" fill="#fdebd0"/>' + text(161, 59, "A")
-    + '<path d="M152 16 L228 16 L210 34 L170 34 z" fill="#e8edf2"/>' + text(190, 30, "B")
-    + line((96, 54), (152, 54)) + line((190, 16), (190, 3)) + turn(112, 54, 18, 110, 250)
-    + line((170, 54), (190, 54), dash=True, width=1) + line((190, 54), (190, 34), dash=True, width=1)
-    + text(150, 112, "turns about the z axes of the joints"),
+    # z axes away from the apex: A turns about its own, the near side up; B against its own, the near side to the left
+    "bevel_gear": '<path d="M152 46 L170 64 L170 104 L152 122 z" fill="#fdebd0"/>' + text(161, 89, "A")
+    + '<path d="M152 46 L228 46 L210 64 L170 64 z" fill="#e8edf2"/>' + text(190, 60, "B")
+    + arrow(152, 84, 62, 84) + text(54, 88, "z") + arrow(190, 46, 190, 6) + text(200, 14, "z") + around(112, 84, True)
+    + turn(190, 30, 24, 170, 340, 0.33, True) + text(98, 56, "a") + text(224, 30, "-b")
+    + line((170, 84), (190, 84), dash=True, width=1) + line((190, 84), (190, 64), dash=True, width=1) + text(206, 100, "apex", "start")
+    + line((190, 84), (204, 94), width=1),
     "rack_pinion": wheel(140, 50, 30, "pinion") + box(60, 88, 190, 14, P_COLOUR)
     + "".join(line((x, 88), (x + 4, 82), (x + 8, 88)) for x in range(64, 244, 10)) + turn(140, 50, 40, 60, 150)
     + arrow(196, 73, 250, 73) + text(223, 65, "travel"),
     "screw": line((40, 60), (260, 60), dash=True, width=1) + box(50, 52, 200, 16, P_COLOUR)
-    + "".join(line((x, 52), (x + 8, 68)) for x in range(56, 244, 10)) + box(130, 38, 46, 44) + text(153, 64, "slide")
+    + "".join(line((x + 8, 52), (x, 68)) for x in range(56, 244, 10)) + box(130, 38, 46, 44) + text(153, 64, "slide")
     + around(90, 60) + arrow(186, 92, 240, 92) + text(212, 110, "lead per turn"),
     "cam": circle(150, 78, 34, Q_COLOUR) + circle(150, 90, 3) + box(115, 34, 70, 9, P_COLOUR) + box(145, 4, 10, 30, P_COLOUR)
     + arrow(200, 40, 200, 8) + text(226, 28, "lift(x)") + turn(150, 90, 13, -40, 200) + text(168, 84, "x"),
@@ -204,7 +207,7 @@ SKETCHES = {
     + from_vertical(60, 196, 1.37, "phi1", (98, 164)) + from_vertical(197, 168, -0.274, "phi2", (216, 108), 60)
     + from_vertical(171, 74, -1.72, "phi3", (134, 42)),
 }  # fmt: skip
-HEIGHTS = {"double_wishbone": 220, "three_links": 140}
+HEIGHTS = {"bevel_gear": 130, "double_wishbone": 220, "three_links": 140}
 
 
 if __name__ == "__main__":

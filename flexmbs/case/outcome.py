@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.case.build.model import frames_of
 from flexmbs.case.case import Case
 from flexmbs.case.problems import dotted
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
@@ -122,31 +123,46 @@ def _scalar(channel: str, result: Any, values: dict[str, float]) -> float:
 
 
 def check_channels(case: Case, model: Model) -> list[Diagnostic]:
-    """Channels of [metrics] and [expected] that the result will not have, before the run."""
+    """Channels of [metrics], [expected] and of outputs that the result will not have, before the run."""
     problems = Diagnostics()
     paths = list(result_paths(model, case))
+    analysis = case.spec.analysis
+    for k, text in enumerate(analysis.outputs if analysis is not None else ()):
+        _check_name(case, ("analysis", "outputs", k), text.partition("[")[0], model, paths, problems)
     for name, law in case.spec.metrics.items():
-        _check(case, ("metrics", name), law, paths, problems)
+        _check(case, ("metrics", name), law, model, paths, problems)
     for channel in case.spec.expected:
         if channel.removeprefix("metrics.") in case.spec.metrics:
             continue
         try:
-            _check(case, ("expected", channel), parse(channel), paths, problems)
+            _check(case, ("expected", channel), parse(channel), model, paths, problems)
         except ExpressionError as error:
             where = case.source.where(("expected", channel), key=True)
             problems.error("case.expected", where, f'expected."{channel}": {error}')
     return problems.items
 
 
-def _check(case: Case, path: Any, law: Expression, paths: list[str], problems: Diagnostics) -> None:
+def _check(
+    case: Case, path: Any, law: Expression, model: Model, paths: list[str], problems: Diagnostics
+) -> None:
     for node in law.names.values():
-        words = node.text.split(".")
-        ends = [".".join(words), ".".join(words[:-1])]
-        if not any(item == end or item.endswith("." + end) for end in ends if end for item in paths):
-            short = [item.partition(".")[2] for item in paths]
-            what = f'{dotted(path)}: the result will have no channel "{node.text}"'
-            where = case.source.where(path, key=path[0] == "expected")
-            problems.error("case.channel", where, what, nearest(node.text, [*paths, *short]))
+        _check_name(case, path, node.text, model, paths, problems)
+
+
+def _check_name(
+    case: Case, path: Any, name: str, model: Model, paths: list[str], problems: Diagnostics
+) -> None:
+    words = name.split(".")
+    ends = [".".join(words), ".".join(words[:-1])]
+    if any(item == end or item.endswith("." + end) for end in ends if end for item in paths):
+        return
+    body, frame = [*words[words[0] == "bodies" :], "", ""][:2]
+    short = [item.partition(".")[2] for item in paths]
+    remedy = nearest(name, [*paths, *short])
+    if frame and frame in frames_of(model, body):
+        remedy = f'a frame is seen by a sensor: type = "position" (velocity, ...), on = "{body}.{frame}"'
+    what = f'{dotted(path)}: the result will have no channel "{name}"'
+    problems.error("case.channel", case.source.where(path, key=path[0] == "expected"), what, remedy)
 
 
 _BODY = "position velocity acceleration angular_velocity angular_acceleration quaternion applied"

@@ -19,7 +19,7 @@ def diagnostics_of(error: ValidationError, source: Source, model: type[BaseModel
     """One diagnostic per finding, in the order of the file."""
     found = []
     for item in error.errors(include_url=False):
-        path = _in_data(item["loc"], source.data, item["type"] == "missing")
+        path = _in_data(item["loc"], source.data, item["type"] == "missing", model)
         found.append((_line(source, path), _diagnostic(item, path, source, model)))
     return [diagnostic for _, diagnostic in sorted(found, key=lambda pair: pair[0])]
 
@@ -30,10 +30,14 @@ def _line(source: Source, path: Path_) -> tuple[int, int, int]:
     return (number, *owner.place(path)) if owner is not None else (number, 0, 0)
 
 
-def _in_data(loc: tuple[Any, ...], data: Any, is_missing: bool) -> Path_:
+def _in_data(loc: tuple[Any, ...], data: Any, is_missing: bool, model: type[BaseModel]) -> Path_:
     """Path in the data: pydantic's location without the tags of unions; the last may be a missing key."""
     path: list[str | int] = []
+    kinds: list[Any] = [model]
     for n, step in enumerate(loc):
+        tagged, kinds = _tagged(kinds, step), _after(kinds, step)
+        if tagged:
+            continue  # of a cam the tag is also one of its keys
         is_new = n == len(loc) - 1 and (is_missing or step == "[key]")
         if is_new or (isinstance(data, dict) and step in data):
             path.append(step)
@@ -137,8 +141,20 @@ def keys_at(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
     """Keys that the tables at pydantic's location `loc` know."""
     kinds: list[Any] = [model]
     for step in loc:
-        kinds = [child for kind in kinds for child in _children(kind, step)]
+        kinds = _after(kinds, step)
     return [key for kind in kinds if _is_model(kind) for key in fields_of(kind)]
+
+
+def _tagged(kinds: list[Any], step: Any) -> list[Any]:
+    """Members of a union of tables that the step tells by their `type`."""
+    models = [kind for kind in kinds if _is_model(kind)]
+    tagged = [kind for kind in models if step in typing.get_args(fields_of(kind).get("type"))]
+    return tagged if len(models) > 1 else []
+
+
+def _after(kinds: list[Any], step: Any) -> list[Any]:
+    """What may stand at one more step of pydantic's location."""
+    return _tagged(kinds, step) or [child for kind in kinds for child in _children(kind, step)]
 
 
 def fields_of(model: type[BaseModel]) -> dict[str, Any]:
@@ -176,5 +192,5 @@ def _children(kind: Any, step: Any) -> list[Any]:
 def _tags(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
     kinds: list[Any] = [model]
     for step in loc:
-        kinds = [child for kind in kinds for child in _children(kind, step)]
+        kinds = _after(kinds, step)
     return [tag for kind in kinds if _is_model(kind) for tag in typing.get_args(fields_of(kind).get("type"))]

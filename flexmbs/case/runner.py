@@ -15,6 +15,7 @@ from flexmbs.case.case import Case, Progress
 from flexmbs.case.channels import Resolver
 from flexmbs.case.drawing import drawing
 from flexmbs.case.outcome import Comparison, check_channels, comparisons, metrics
+from flexmbs.case.start import moved
 from flexmbs.dynamics.mechanism import Mechanism, build
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, ExpressionError, constant
@@ -100,6 +101,7 @@ def execute(
         progress=progress,
         announce=announce,
         say=say,
+        moved=lambda state: moved(case, system, state),
     )
     values = computed or metrics(case, outcome.result)
     return CaseRun(outcome.result, outcome.summary, comparisons(case, outcome.result, values))

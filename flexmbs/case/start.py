@@ -8,12 +8,12 @@ from flexmbs.case.case import Case
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.mechanism import Mechanism
 from flexmbs.errors import Diagnostics
-from flexmbs.model.attitudes import drives_ball
 from flexmbs.model.state import State
 from flexmbs.spatial import log_so3, quat_to_matrix
 
 #: turn, and part of a speed, by which a start is another one
 OTHER = 1e-3
+KEEP = "set hold = true to keep it"
 
 
 def warn_start(case: Case, system: Mechanism, state: State, problems: Diagnostics) -> None:
@@ -21,6 +21,7 @@ def warn_start(case: Case, system: Mechanism, state: State, problems: Diagnostic
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
     prescribed = {drive.joint for drive in system.model.drives.values()}
+    length = min(1.0, float(system.tables.length[0]))
     found = {"position": evaluator.ws.coord_x, "velocity": evaluator.ws.coord_v}
     for c in system.coordinates:
         joint = system.model.joints.get(c.joint)
@@ -30,20 +31,33 @@ def warn_start(case: Case, system: Mechanism, state: State, problems: Diagnostic
                 continue
             number = joint.coordinates.index(c.name)
             given, got = float(asked[number]), float(values[c.number])
-            if abs(got - given) > OTHER * max(1.0, abs(given)):
+            if abs(got - given) > OTHER * max(1.0 if c.is_angle else length, abs(given)):
                 where = case.source.where(("joints", c.joint, "initial", key))
                 what = f"joints.{c.joint}: the loop closes at {c.name} = {got:.6g}, given was {given:.6g}"
                 if key == "velocity":
                     what = f"joints.{c.joint}: {c.name} begins with {got:.6g}, given was {given:.6g}"
-                remedy = "its drive gives it" if c.joint in prescribed else "set hold = true to keep it"
+                remedy = "its drive gives it" if c.joint in prescribed else KEEP
                 problems.warn("assembly.moved", where, what, remedy)
-    for drive in system.model.drives.values():
-        if drives_ball(system.model.joints[drive.joint], drive.coordinate):
-            _warn_ball(case, system, evaluator, drive.joint, problems)
+    for name, joint in system.model.joints.items():
+        if any(item.axis < 0 for item in joint.motion or ()):
+            remedy = "its drive gives it" if name in prescribed else KEEP
+            _warn_ball(case, system, evaluator, name, remedy, problems)
+    for name, body in system.model.bodies.items():
+        if body.initial is not None:
+            _warn_body(case, system, evaluator, name, length, problems)
 
 
-def _warn_ball(case: Case, system: Mechanism, evaluator: Evaluator, name: str, problems: Diagnostics) -> None:
-    """The same of a driven ball."""
+def moved(case: Case, system: Mechanism, state: State) -> list[str]:
+    """The same as texts, for a run."""
+    problems = Diagnostics()
+    warn_start(case, system, state, problems)
+    return [f"{item.what}; {item.remedy}" for item in problems.items]
+
+
+def _warn_ball(
+    case: Case, system: Mechanism, evaluator: Evaluator, name: str, remedy: str, problems: Diagnostics
+) -> None:
+    """The same of a ball."""
     joint, ws, place = system.model.joints[name], evaluator.ws, system.joints[name]
     P, Q = place.P.number, place.Q.number
     R, w = ws.mark_R[P].T @ ws.mark_R[Q], ws.mark_R[Q].T @ (ws.mark_v[Q, 3:] - ws.mark_v[P, 3:])
@@ -59,4 +73,33 @@ def _warn_ball(case: Case, system: Mechanism, evaluator: Evaluator, name: str, p
         if off > OTHER * size:
             where = case.source.where(("joints", name, "initial", key))
             what = f"joints.{name}: the start {words} {off:.6g} rad{'/s' if key == 'velocity' else ''}"
-            problems.warn("assembly.moved", where, what, "its drive gives it")
+            problems.warn("assembly.moved", where, what, remedy)
+
+
+def _warn_body(
+    case: Case, system: Mechanism, evaluator: Evaluator, name: str, length: float, problems: Diagnostics
+) -> None:
+    """The same of a body without a joint in the tree: its place, rotation and velocities."""
+    table, start = case.spec.bodies[name].initial, system.model.bodies[name].initial
+    if table is None or start is None:
+        return
+    ws, i = evaluator.ws, system.bodies.index(name)
+    to = np.eye(3) if start.frame == "ground" else ws.R[i].T
+    turn = np.eye(3) if start.rot is None else np.asarray(start.rot)
+    found = {
+        "pos": (ws.r[i], start.pos, "position", length),
+        "rot": (log_so3(turn.T @ ws.R[i]), np.zeros(3), "turn from the given rotation", 1.0),
+        "velocity": (to @ ws.v[i, :3], start.velocity, "velocity", length),
+        "angular_velocity": (to @ ws.v[i, 3:], start.angular_velocity, "angular velocity", 1.0),
+    }
+    for key in [key for key in found if key in table.model_fields_set]:
+        got, asked, words, size = found[key]
+        given = np.asarray(asked, dtype=float)
+        if np.abs(got - given).max() > OTHER * max(size, float(np.abs(given).max())):
+            where = case.source.where(("bodies", name, "initial", key))
+            what = f"bodies.{name}: begins with {words} {_list(got)}, given was {_list(given)}"
+            problems.warn("assembly.moved", where, what, "its joints leave no room for what was given")
+
+
+def _list(values: np.ndarray) -> str:
+    return "[" + ", ".join(f"{x:.6g}" for x in np.round(values, 12) + 0.0) + "]"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.saddle import ACCURATE, SOFT, Blocks
 from flexmbs.dynamics.share import NO_ENERGY
+from flexmbs.model.joints.base import OFFSET
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -22,20 +23,35 @@ UNLOADED = 1e-12
 
 
 class JointForces:
-    """Wrenches of all joints at a place: least squares, or least energy where joints have compliances."""
+    """Wrenches of all joints at a place: least squares, or least energy where joints have compliances.
+
+    Forces of couplings count like those of joints: they stand below the wrenches, one row each.
+    """
 
     def __init__(self, form: Descriptor, here: Place) -> None:
-        from scipy.sparse import diags
+        from scipy.sparse import csc_matrix, diags, vstack
 
         self.form, self.here = form, here
-        matrices = form.matrices
-        self.rows, self.efforts = matrices.wrenches(
-            here.found, here.coef, form.joint_of, len(form.system.joints)
-        )
-        self.squares = diags(form.wrench_scale)
+        matrices, self.n_wrench = form.matrices, len(form.wrench_scale)
+        wrenches, efforts = matrices.wrenches(here.found, here.coef, form.joint_of, len(form.system.joints))
+        couplings = self._couplings(wrenches.shape[1])
+        self.rows = vstack([wrenches, couplings], format="csc")
+        none = csc_matrix((couplings.shape[0], efforts.shape[1]))
+        self.efforts = vstack([efforts, none], format="csc")
+        self.squares = diags(np.concatenate([form.wrench_scale, np.ones(couplings.shape[0])]))
         self.M, self.Phi = here.M, here.Phi
         if matrices.planar:
             self.Phi, self.M = matrices.balance(form.ws, here.found, here.coef, form.scale_of_mass)
+
+    def _couplings(self, n: int) -> Any:
+        """Forces of couplings from all `n` multipliers: the norm of their efforts on joint coordinates."""
+        from scipy.sparse import csc_matrix
+
+        sums, t = self.form.sums, self.form.tables
+        unit = np.where(t.ent_kind[sums.entry] == OFFSET, 1.0, self.form.length)
+        size = np.sqrt(np.bincount(sums.part, (self.here.coef / unit) ** 2, len(sums.rows)))
+        own = np.flatnonzero(np.isin(sums.rows, t.share_row))
+        return csc_matrix((size[own], (np.arange(len(own)), own)), (len(own), n))
 
     def _nearest(
         self, metric: Any, b: Array, c: Array, target: Array, small: float = 0.0
@@ -69,6 +85,7 @@ class JointForces:
         if np.any(form.tables.joint_soft):
             lam = self._least_energy(own, lam)
         wrench = np.asarray(self.rows @ lam + own)
+        wrench = wrench[: self.n_wrench]
         if z_ddot is not None:  # the plane has been solved, and the joints hold everything out of it
             return z_ddot, lam, wrench, left
         return found, lam, wrench, rest
@@ -91,13 +108,14 @@ class JointForces:
 
     def _energy(self) -> Any:
         """Square root of twice the elastic energy, from wrenches in ground axes."""
-        from scipy.sparse import block_diag, diags
+        from scipy.sparse import block_diag, csc_matrix, diags, hstack
 
         t = self.form.tables
         R = self.form.ws.mark_R[t.joint_p]
         root = np.sqrt(t.joint_soft)
         blocks = [block for j in range(len(R)) for block in (R[j].T, R[j].T)]
-        return diags(root.ravel()) @ block_diag(blocks, format="csc")
+        rigid = csc_matrix((self.n_wrench, self.rows.shape[0] - self.n_wrench))  # couplings do not give way
+        return hstack([diags(root.ravel()) @ block_diag(blocks, format="csc"), rigid], format="csc")
 
 
 def least_squares(A: csc_matrix, b: Array) -> Array:

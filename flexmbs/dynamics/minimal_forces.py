@@ -10,6 +10,7 @@ from flexmbs.dynamics.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
 from flexmbs.dynamics.minimal import Minimal, solve
 from flexmbs.dynamics.reactions import reactions
 from flexmbs.dynamics.self_stress import stress_of_joints
+from flexmbs.model.joints.base import OFFSET
 from flexmbs.model.state import State
 
 Array = NDArray[np.float64]
@@ -97,7 +98,8 @@ def _share(minimal: Minimal, stress: Array, loads: Array) -> None:
         return
     ws, t = minimal.evaluator.ws, minimal.evaluator.tables
     scale = np.tile(np.repeat([1.0, 1.0 / t.length[0]], 3), len(ws.reaction))[:, None]
-    wrench = ws.reaction.reshape(-1, 1)
+    wrench, rows = ws.reaction.reshape(-1, 1), _constraints(minimal)
+    size = _coupling_sizes(minimal)[rows][:, None]
     axes = np.repeat(ws.mark_R[t.joint_p], 2, axis=0)
     root = np.sqrt(t.joint_soft.reshape(-1, 1))
 
@@ -108,9 +110,22 @@ def _share(minimal: Minimal, stress: Array, loads: Array) -> None:
     y, Z = np.zeros((stress.shape[1], 1)), np.eye(stress.shape[1])
     if np.any(t.joint_soft):
         y, Z = _least(energy(loads), -energy(wrench), y, Z)
-    y, _ = _least(scale * loads, -scale * wrench, y, Z)
+    squares = np.vstack([scale * loads, size * stress])
+    y, _ = _least(squares, -np.vstack([scale * wrench, size * ws.row_force[rows][:, None]]), y, Z)
     ws.reaction[:] += (loads @ y).reshape(-1, 6)
-    ws.row_force[_constraints(minimal)] += (stress @ y)[:, 0]
+    ws.row_force[rows] += (stress @ y)[:, 0]
+
+
+def _coupling_sizes(minimal: Minimal) -> Array:
+    """Norm of the efforts on coordinates by a unit of every row of a coupling, 0 of the others (n_rows,)."""
+    ws, t = minimal.evaluator.ws, minimal.evaluator.tables
+    n, out = minimal.system.n_rows, np.zeros(minimal.system.n_rows)
+    of_ent, of_dof = (np.repeat(np.arange(n), np.diff(x)) for x in (t.rowent_start, t.rowdof_start))
+    by_ent = ws.rowent_c / np.where(t.ent_kind[t.rowent] == OFFSET, 1.0, t.length[0])
+    by_dof = ws.rowdof_c / np.where(t.coord_turn[t.rowdof_coord] == 0, 1.0, t.length[0])
+    squares = np.bincount(of_ent, by_ent**2, n) + np.bincount(of_dof, by_dof**2, n)
+    out[t.share_row] = np.sqrt(squares[t.share_row])
+    return out
 
 
 def _least(A: Array, b: Array, y: Array, Z: Array) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.reactions import stress_wrenches
+from flexmbs.model.couplings.ends import load_of
 from flexmbs.model.rows import Row
 from flexmbs.model.system import System
 
@@ -88,11 +89,38 @@ def _components(
             ]
     part = np.abs(stress).max(axis=1)
     own = {id(group.rows[0]): group.name for group in system.groups if group.kind == "coupling"}
-    return found + [
-        (f"couplings.{own[id(row)]}", "force", "")
-        for row, x in zip(rows, part, strict=True)
-        if id(row) in own and x > OPEN * part.max()
+    loaded = [
+        own[id(row)] for row, x in zip(rows, part, strict=True) if id(row) in own and x > OPEN * part.max()
     ]
+    for name in loaded:
+        found += [item for item in _carried(system, evaluator, name, length) if item not in found]
+    return found + [(f"couplings.{name}", "force", "") for name in loaded]
+
+
+def _carried(system: System, evaluator: Evaluator, name: str, length: float) -> list[Component]:
+    """Directions in which the force where the parts of a coupling touch loads the joints between them."""
+    touching = system.model.couplings[name].touching(system.model)
+    if touching is None:
+        return []
+    ws, found = evaluator.ws, []
+    x = [ws.coord_x[c.number] for c in system.coordinates if c.joint == touching.follows]
+    for sense in (1.0, -1.0):
+        touch = touching.at(np.array([sense]), np.array(x[:1] or [0.0]))
+        i = system.bodies.index(touching.holder)
+        force, point = touch.force @ ws.R[i].T, ws.r[i] + touch.point @ ws.R[i].T
+        for item in touching.path:
+            place = system.joints[item.joint]
+            load = load_of(item, force, point, ws.mark_x[place.Q.number][None])[0]
+            part = np.abs(ws.mark_R[place.P.number].T @ load.reshape(2, 3).T)
+            part /= max(float(part[:, 0].max()), float(part[:, 1].max()) / length, 1e-300)
+            free = {(move.turn != 0.0, move.axis) for move in place.joint.motion or ()}
+            found += [
+                (f"joints.{item.joint}", word, "xyz"[n])
+                for word, k, unit in (("translation", 0, 1.0), ("rotation", 1, length))
+                for n in range(3)
+                if part[n, k] > OPEN * unit and (bool(k), n) not in free
+            ]
+    return list(dict.fromkeys(found))
 
 
 def _texts(components: list[Component]) -> list[str]:

@@ -1,8 +1,9 @@
-"""Joint forces that equilibrium leaves open: least squares over all joints, or least elastic energy (F28)."""
+"""Forces that equilibrium leaves open: least squares over joints and couplings, or least energy (F28)."""
 
 import math
 
 from flexmbs._jit import kernel
+from flexmbs.model.joints.base import OFFSET
 
 #: metrics of joint forces: moments over a length; compliances of the joints
 SQUARES, ENERGY = 0, 1
@@ -15,7 +16,8 @@ JACOBI_SWEEPS = 60
 def share_forces(sys, ws, length):
     """Add the self-stress that equilibrium leaves open (F28).
 
-    Without compliances it makes the sum of squares over all joints' forces least, moments over `length`.
+    Without compliances it makes the sum of squares over the forces of all joints and couplings least,
+    moments over `length`.
     With them it makes the elastic energy of the joints least, and the sum of squares decides what is still
     open. Needs reactions of the solution as it is, and self_stress before them. Writes: reaction, row_force,
     null_v, null_A, null_y, null_d; null_B, null_V.
@@ -136,12 +138,18 @@ def rotate(B, V, n, a, b):
 
 @kernel(lean=True)
 def gradient(sys, ws, n, level, length, A):
-    """Squares or energy of the joint forces with null_y of self-stress. Writes: A, null_d, null_v."""
+    """Squares or energy of all forces with null_y of self-stress. Writes: A, null_d, null_v."""
     d, v, y = ws.null_d, ws.null_v, ws.null_y
     for j in range(ws.reaction.shape[0]):
         weigh(sys, ws, j, level, length, ws.reaction[j], 0, v[n])
         for a in range(n):
             weigh(sys, ws, j, level, length, ws.null_w[a], 6 * j, v[a])
+    for k in range(sys.share_row.shape[0]):
+        r, c = sys.share_row[k], 6 * ws.reaction.shape[0] + k
+        size = coupling_size(sys, ws, r, length) if level == SQUARES else 0.0  # couplings do not give way
+        v[n, c] = size * ws.row_force[r]
+        for a in range(n):
+            v[a, c] = size * ws.null[a, r]
     for a in range(n):
         for c in range(v.shape[1]):
             v[n, c] += y[a] * v[a, c]
@@ -168,6 +176,19 @@ def weigh(sys, ws, j, level, length, wrench, k, out):
             s = R[0, axis] * wrench[k + first]
             s += R[1, axis] * wrench[k + first + 1] + R[2, axis] * wrench[k + first + 2]
             out[6 * j + row] = math.sqrt(sys.joint_soft[j, row]) * s
+
+
+@kernel(lean=True)
+def coupling_size(sys, ws, r, length):
+    """Norm of the efforts on joint coordinates that a unit of row r makes, moments over `length`."""
+    s = 0.0
+    for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
+        unit = 1.0 if sys.ent_kind[sys.rowent[k]] == OFFSET else length
+        s += (ws.rowent_c[k] / unit) ** 2
+    for k in range(sys.rowdof_start[r], sys.rowdof_start[r + 1]):
+        unit = 1.0 if sys.coord_turn[sys.rowdof_coord[k]] == 0 else length
+        s += (ws.rowdof_c[k] / unit) ** 2
+    return math.sqrt(s)
 
 
 @kernel(lean=True)

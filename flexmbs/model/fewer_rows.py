@@ -43,6 +43,7 @@ def with_rows(t: Tables, kept: Flags) -> Tables:
     return t._replace(
         ent_kind=kinds,
         drive_row=renumbered(t.drive_row, kept),
+        share_row=renumbered(t.share_row[kept[t.share_row]], kept),
         joint_row=_before(kept)[t.joint_row],
         **fields,
         **_sizes(t, kept),

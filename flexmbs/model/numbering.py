@@ -239,4 +239,5 @@ def coordinate_tables(coordinates: list[Coordinate]) -> dict[str, Any]:
         "coord_pos": ints(c.pos for c in coordinates),
         "coord_vel": ints(c.vel for c in coordinates),
         "coord_entry": ints(-1 if c.entry is None else c.entry.number for c in coordinates),
+        "coord_turn": ints(c.is_angle for c in coordinates),
     }

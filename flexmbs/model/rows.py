@@ -42,6 +42,10 @@ class Coordinate:
     entry: Entry | None = None
     number: int = -1
 
+    @property
+    def is_angle(self) -> bool:
+        return self.name.startswith("angle")
+
 
 @dataclass(eq=False)
 class Row:

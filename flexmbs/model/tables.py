@@ -94,6 +94,7 @@ class Tables(NamedTuple):
     coord_pos: Ints  # place in pos, or -1 for a cut joint
     coord_vel: Ints  # place in vel, or -1
     coord_entry: Ints  # entry that gives the coordinate of a cut joint, or -1
+    coord_turn: Ints  # 1 where the coordinate is an angle
     # joints, in the order of `System.joints`: where their force is found (see dynamics/reactions.py)
     joint_body: Ints  # body whose tree joint it is, or 0
     joint_sign: Floats  # 1, or -1 when P is on that body
@@ -124,6 +125,7 @@ class Tables(NamedTuple):
     row_expr: Ints  # expression of joint coordinates that is added, or -1
     row_const: Floats  # constants; those taken at the start are written once, by the assembly
     row_side: Floats  # sign that the multiplier keeps, 0 any: contacts that open
+    share_row: Ints  # rows of couplings: with the joints they share what redundancy leaves open (F28)
     rowent_start: Ints  # entries of row r: rowent[rowent_start[r] ... rowent_start[r + 1]]
     rowent: Ints
     rowent_coord: Ints  # joint coordinate by which an expression sees the entry, or -1: coefficient constant
@@ -246,7 +248,7 @@ class Workspace(NamedTuple):
     effort: Floats  # (n_efforts,)
     null: Floats  # (n_null, n_rows) states of self-stress (F28)
     null_w: Floats  # (n_null, 6 n_joints) their joint wrenches
-    null_v: Floats  # (n_null + 1, 6 n_joints) those and the reactions in a metric
+    null_v: Floats  # (n_null + 1, 6 n_joints + n_share) those, reactions and couplings in a metric
     null_A: Floats
     null_B: Floats
     null_V: Floats

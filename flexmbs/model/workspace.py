@@ -59,7 +59,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         soft=np.zeros(n_rows), row_force=np.zeros(n_rows), reaction=nan(len(t.joint_body), 6),
         effort=nan(len(t.drive_coord)),
         null=nan(n_null, n_rows), null_w=nan(n_null, 6 * len(t.joint_body)),
-        null_v=nan(n_null + 1, 6 * len(t.joint_body)), null_A=nan(n_null, n_null),
+        null_v=nan(n_null + 1, 6 * len(t.joint_body) + len(t.share_row)), null_A=nan(n_null, n_null),
         null_B=nan(n_null, n_null), null_V=nan(n_null, n_null), null_y=nan(n_null),
         null_d=nan(n_null),
     )  # fmt: skip

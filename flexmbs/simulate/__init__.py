@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,17 +59,22 @@ def simulate(
     progress: Progress | None = None,
     announce: Callable[[float], None] | None = None,
     say: Callable[[str], None] | None = None,
+    moved: Callable[[Any], Iterable[str]] | None = None,
 ) -> Outcome:
     """Compute the motion of a system and write it to `path` (interface, sections 3 and 5).
 
     `items` and `attributes` go into the result as they are; `finish` gets the result before it is packed and
     returns further items (metrics). `announce(t)` is called after each durable segment, `say` with what the
-    user should know. Raises `SolverError` or `Interrupted`, and keeps what was computed.
+    user should know, `moved` gives initial values that the assembled state does not have. Raises
+    `SolverError` or `Interrupted`, and keeps what was computed.
     """
     say = log = RunLog(say)
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes about a minute")
     settings, state, counts = _begin(system, settings, say)
+    if moved is not None and settings.start == "assembled" and settings.type not in ("statics", "linearize"):
+        for text in moved(state):
+            say(f"warning: {text}")
     evaluator = system.evaluator()
     if settings.formulation in OTHERS:
         check_offered(system, evaluator, state, settings)

@@ -337,3 +337,50 @@ def test_damaged_cases_end_in_named_errors(tmp_path):
 
 def test_nearest_without_choices():
     assert nearest("x", []) == "there are none"
+
+
+def test_nearest_lists_all_joints():
+    from flexmbs.model.joints import JOINTS
+
+    assert nearest("cardan", sorted(JOINTS)).endswith("spherical, universal")
+
+
+CAM = """
+[couplings.c]
+type = "cam"
+cam = "shaft"
+follower = "guide"
+"""
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ('roller = "10 deg"', 'cam.toml:6:10  error  couplings.c.roller: "10 deg" is an angle'),
+        ("roler = 0.01", 'cam.toml:6:1  error  couplings.c: unknown key "roler"; did you mean "roller"?'),
+        ("roller = 0.01", "cam.toml:2:1  error  couplings.c: a cam needs one of lift, table, profile"),
+    ],
+)
+def test_findings_stand_at_their_key_where_the_type_is_also_the_name_of_a_key(line, words, tmp_path):
+    path = tmp_path / "cam.toml"
+    path.write_text(CAM + line)
+    with pytest.raises(InputError) as error:
+        Case.load(path)
+    assert words in str(error.value)
+
+
+def test_outputs_of_a_linear_model_are_checked_before_it_is_made():
+    from flexmbs.case.check import check
+
+    data = {
+        "bodies": {"a": {"type": "rigid", "mass": 1, "frames": {"tip": {"pos": [0, 0, 1]}}}},
+        "joints": {"a": {"type": "prismatic", "from": "ground", "to": "a", "spring": {"stiffness": 1}}},
+        "analysis": {"type": "linearize", "outputs": ["bodies.a.position.z", "a.position[2]", "energy.kinetic"]},
+    }  # fmt: skip
+    check(Case.from_dict(data))
+    for name, remedy in (("a.tip.position.z", 'a frame is seen by a sensor: type = "position" (velocity, ...), '
+                          'on = "a.tip"'), ("a.positio", 'did you mean "a.position"?')):  # fmt: skip
+        data["analysis"]["outputs"][2] = name
+        with pytest.raises(InputError) as error:
+            check(Case.from_dict(data))
+        assert f'analysis.outputs[2]: the result will have no channel "{name}"; {remedy}' in str(error.value)

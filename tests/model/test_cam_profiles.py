@@ -267,6 +267,7 @@ BAD = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")  # numbers that are not there are no news on the screen
 @pytest.mark.parametrize("keys, code, words", BAD)
 def test_what_a_profile_cannot_do_is_named(keys, code, words):
     data = case(**keys)
@@ -319,3 +320,10 @@ def test_a_table_of_one_turn_goes_on_from_turn_to_turn(tmp_path):
         system.initial_state()
     )
     assert motion["joints.guide.position"][0] == pytest.approx(A + E * np.sin(0.4), abs=1e-10)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")  # numbers that are not there are no news for people
+def test_a_turning_follower_out_of_reach_is_named():
+    keys = {"at": -0.2 + 0j, "sense": 1.0, "pivot": -0.3 + 0.02j, "turns": 1.0, "radius": 0.01}
+    with pytest.raises(InputError, match="does not reach the cam"):
+        contact("polar", **keys).table()

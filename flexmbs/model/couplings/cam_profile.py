@@ -108,7 +108,9 @@ class Contact:
         u = np.concatenate([self._best(x[k : k + 512]) for k in range(0, len(x), 512)])
         P, n = (z * np.exp(1j * self.turns * x) for z in (self.outline.at(u), self.outline.normal(u)))
         s = self.follower.sense * self.follower.allowed(P)
-        return Touch(s, np.mod(u, TURN), P, n, *self.follower.levers(P, n, s))
+        with np.errstate(invalid="ignore"):  # no contact: an error with its name follows
+            levers = self.follower.levers(P, n, s)
+        return Touch(s, np.mod(u, TURN), P, n, *levers)
 
     def _best(self, x: Floats) -> Floats:
         """Place of contact: the best of many, then the vertex of parabolas on ever shorter steps."""

@@ -1,0 +1,100 @@
+"""Couplings that say the same: every one carries its share, in every formulation (F28)."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.case import Case
+from flexmbs.case.check import check
+from flexmbs.case.runner import prepare
+from tests.dynamics.awkward import gears, joint
+
+FORMULATIONS = ("recursive", "minimal", "descriptor")
+ZS, ZP, ZR, MODULE = 24, 18, 60, 0.002
+
+
+def by(data, formulation):
+    data = copy.deepcopy(data)
+    data["analysis"] = {"t_end": 0, "formulation": formulation}
+    return Case.from_dict(data)
+
+
+def planetary(n):
+    """Sun, ring at ground, `n` planets, torque on the sun against the inertia of the carrier."""
+
+    def body(mass):
+        return {"type": "rigid", "mass": mass, "inertia": {"ixx": 1e-4, "iyy": 1e-4, "izz": 1e-4}}
+
+    data = {
+        "bodies": {"sun": body(0.5), "carrier": body(1.0) | {"frames": {}}},
+        "joints": {"sun": joint("revolute", "ground", "sun"),
+                   "carrier": joint("revolute", "ground", "carrier")},
+        "couplings": {},
+        "forces": {"motor": {"type": "joint_force", "joint": "sun", "value": 0.5}},
+        "analysis": {"t_end": 0},
+    }  # fmt: skip
+    for k in range(n):
+        a, r = 2 * np.pi * k / n, 0.5 * MODULE * (ZS + ZP)
+        data["bodies"]["carrier"]["frames"][f"pin{k}"] = {"pos": [r * np.cos(a), r * np.sin(a), 0.0]}
+        data["bodies"][f"planet{k}"] = body(0.2)
+        data["joints"][f"pin{k}"] = joint("revolute", f"carrier.pin{k}", f"planet{k}")
+        mesh = {"type": "gear", "carrier": "carrier", "module": MODULE, "pressure_angle": np.radians(20)}
+        data["couplings"][f"inner{k}"] = mesh | {"wheels": ["sun", f"planet{k}"], "teeth": [ZS, ZP]}
+        data["couplings"][f"outer{k}"] = mesh | {
+            "wheels": [f"planet{k}", "ground"], "teeth": [ZP, ZR], "internal": True
+        }  # fmt: skip
+    return data
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_two_equal_pairs_of_gears_halve_the_torque(formulation):
+    system = prepare(by(gears(), formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    # 0.5 on a; b turns half as fast the other way: J a = 0.5 + T, J b = T 40 / 20, b = -a / 2
+    torque = -0.5 * 0.25 / 1.25
+    for name in ("first", "second"):
+        assert motion[f"couplings.{name}"] == pytest.approx(torque / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_law_written_with_other_numbers_or_wheels_exchanged_carries_the_same_share(formulation):
+    data = gears()
+    data["couplings"] = {
+        "gear": {"type": "gear", "wheels": ["one", "two"], "teeth": [20, 40]},
+        "back": {"type": "gear", "wheels": ["two", "one"], "teeth": [40, 20]},
+        "terms": {"type": "linear", "terms": {"a": 700.0, "b": 1400.0}},
+        "law": {"type": "expression", "zero": "=a.position/2 + b.position"},
+    }
+    system = prepare(by(data, formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    torque = -0.5 * 0.25 / 1.25 / 4
+    on_a = {"gear": 1.0, "back": 0.5, "terms": 700.0, "law": 0.5}  # torque on a of a unit
+    for name, factor in on_a.items():
+        assert motion[f"couplings.{name}"] * factor == pytest.approx(torque, rel=1e-8), name
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_planets_share_alike_and_leave_sun_and_carrier_without_side_load(formulation, tmp_path):
+    result = fm.run(by(planetary(3), formulation), tmp_path / "r.h5")
+    loads = [result[f"couplings/inner{k}/tangential_force"][0] for k in range(3)]
+    single = fm.run(by(planetary(1), formulation), tmp_path / "one.h5")
+    assert abs(loads[0]) > 1.0 and abs(single["couplings/inner0/tangential_force"][0]) > 3.0
+    np.testing.assert_allclose(loads, loads[0], rtol=1e-8)
+    for name in ("sun", "carrier"):
+        assert np.abs(result[f"joints/{name}/reaction_force"]).max() < 1e-7 * abs(loads[0])
+        assert not result.attributes_of(f"joints/{name}/reaction_force").get("determinate", True)
+        assert single.attributes_of(f"joints/{name}/reaction_force").get("determinate", True)
+
+
+def test_bearings_of_wheels_are_open_where_the_force_on_the_teeth_is_known():
+    bearings = {f"joints.{name} (translation x, y)" for name in ("sun", "carrier", "pin0", "pin1")}
+    data = planetary(2)
+    texts = set(check(Case.from_dict(data)).counts.indeterminate_joints)
+    assert bearings <= texts and len(texts - bearings) == 4
+    for mesh in data["couplings"].values():
+        del mesh["pressure_angle"]
+    texts = set(check(Case.from_dict(data)).counts.indeterminate_joints)
+    assert texts == {f"couplings.{side}{k} (force)" for side in ("inner", "outer") for k in (0, 1)}
+    assert not check(Case.from_dict(planetary(1))).counts.indeterminate_joints
