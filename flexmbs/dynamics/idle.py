@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ OFF_LINE = 1e-9
 
 
 def hidden_freedoms(system: System, evaluator: Evaluator) -> list[str]:
-    """Bodies between two or more joints on one line that all let them spin about it.
+    """Bodies, alone or held together, between joints on one line that all let them spin about it.
 
     A body that ground or one neighbour alone holds in hinges is no such thing, that is how doors hang: there
     all joints must be balls. Nor is a body whose joints are driven or coupled.
@@ -27,18 +29,47 @@ def hidden_freedoms(system: System, evaluator: Evaluator) -> list[str]:
     for part in system.model.couplings.values():
         law = part.law(system.model)
         used |= {term.joint for term in law.terms} | {joint for joint, _ in law.of}
-    found = []
-    for body in system.model.bodies:
-        ends = [p for p in system.joints.values() if body in (p.P.body, p.Q.body)]
+    found: dict[tuple[str, ...], str] = {}
+    for bodies in candidates(system):
+        ends = [p for p in system.joints.values() if (p.P.body in bodies) != (p.Q.body in bodies)]
         own = [p for p in ends if p.joint.name in system.model.joints]
         if len(own) < 2 or len(own) < len(ends) or used & {p.joint.name for p in own}:
             continue
-        others = {p.Q.body if p.P.body == body else p.P.body for p in own}
+        others = {p.Q.body if p.P.body in bodies else p.P.body for p in own}
         balls = all(p.joint.type_name == "spherical" for p in own)
-        if (len(others) > 1 or balls) and spins(system, evaluator, own):
+        if (len(others) > 1 or balls) and is_new(bodies, found) and spins(system, evaluator, own):
+            who = " and ".join(f"bodies.{body}" for body in bodies)
             names = " and ".join(f"joints.{p.joint.name}" for p in own)
-            found.append(f"bodies.{body} may spin about the line through {names}")
-    return found
+            together = " together" if len(bodies) > 1 else ""
+            found[bodies] = f"{who} may spin{together} about the line through {names}"
+    return list(found.values())
+
+
+def candidates(system: System) -> list[tuple[str, ...]]:
+    """Bodies that may spin: alone, and as many as turn with each other, a strut of cylinder and rod, say.
+
+    Joints that lock all turns, then those that lock two or three, hold bodies together; what ground so holds
+    is left out.
+    """
+    found = [(body,) for body in system.model.bodies]
+    for least in (3, 2):
+        held: dict[str, list[str]] = {body: [body] for body in ("ground", *system.model.bodies)}
+        for place in system.joints.values():
+            one, other = held[place.P.body], held[place.Q.body]
+            locked = sum(relation.kind in (SQUARE, EQUAL_TURN) for relation in place.joint.locked)
+            if locked >= least and one is not other:
+                one += other
+                held |= dict.fromkeys(other, one)
+        found += [tuple(bodies) for bodies in held.values() if "ground" not in bodies]
+    return list(dict.fromkeys(found))
+
+
+def is_new(bodies: tuple[str, ...], found: Iterable[tuple[str, ...]]) -> bool:
+    """Whether bodies that spin together are more than found ones that do, each for itself."""
+    sets = [*(item for item in found if not set(item).isdisjoint(bodies)), bodies]
+    members = sorted({body for item in sets for body in item})
+    matrix = np.array([[body in item for body in members] for item in sets], dtype=float)
+    return int(np.linalg.matrix_rank(matrix)) == len(sets)
 
 
 def spins(system: System, evaluator: Evaluator, places: list[JointPlace]) -> bool:

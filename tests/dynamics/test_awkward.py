@@ -455,6 +455,43 @@ def test_a_universal_joint_across_holds_its_rod(tmp_path):
     run(data, tmp_path)
 
 
+def telescope(slide, near="spherical"):
+    """The rod of `rod_between` in two parts, with a mass fixed beside the line on the second."""
+    data = rod_between(near, "spherical")
+    data["bodies"] |= {"inner": bar(1.0), "tank": bar(0.1)}
+    data["bodies"]["rod"]["frames"]["side"] = {"pos": [0.5, 0, 0]}
+    data["bodies"]["inner"]["frames"]["side"] = {"pos": [0.5, 0, 0]}
+    data["joints"]["far"]["from"] = "inner.end"
+    data["joints"]["slide"] = joint(slide, "rod.side", "inner.side", axis=[1, 0, 0])
+    data["bodies"]["inner"]["frames"]["valve"] = {"pos": [0.6, 0.1, 0.05]}
+    data["joints"]["tank"] = joint("fixed", "inner.valve", "tank")
+    return data
+
+
+@pytest.mark.parametrize("slide, hidden", [("prismatic", 1), ("cylindrical", 2)])
+def test_struts_of_several_bodies_may_spin_between_balls(slide, hidden):
+    counts = check(Case.from_dict(telescope(slide))).counts
+    expected = {
+        "prismatic": ["bodies.rod and bodies.inner and bodies.tank may spin together near far"],
+        "cylindrical": [
+            "bodies.rod may spin near slide",
+            "bodies.inner and bodies.tank may spin together far slide",
+        ],
+    }[slide]
+    texts = [
+        text.replace("about the line through joints.", "").replace("and joints.", "")
+        for text in counts.hidden
+    ]
+    assert texts == expected
+    assert counts.mobility == 2 + hidden  # the crank, the travel in the strut, the spins
+    assert f"{hidden} of the freedoms hidden" in counts.difference
+    data = telescope(slide)
+    data["drives"] = {"turn": {"joint": "main", "position": "=t"}}
+    assert check(Case.from_dict(data)).counts.hidden == counts.hidden
+    held = check(Case.from_dict(telescope(slide, "universal"))).counts  # its pins are across the line
+    assert len(held.hidden) == hidden - 1 and held.mobility == 1 + hidden
+
+
 def test_doors_and_driven_shafts_hide_nothing():
     assert check(Case.from_dict(door())).counts.hidden == []
     shaft = rod_between("revolute", "revolute")
