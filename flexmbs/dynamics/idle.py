@@ -51,7 +51,7 @@ def candidates(system: System) -> list[tuple[str, ...]]:
     Joints that lock all turns, then those that lock two or three, hold bodies together; what ground so holds
     is left out.
     """
-    found = [(body,) for body in system.model.bodies]
+    found: list[tuple[str, ...]] = [(body,) for body in system.model.bodies]
     for least in (3, 2):
         held: dict[str, list[str]] = {body: [body] for body in ("ground", *system.model.bodies)}
         for place in system.joints.values():
