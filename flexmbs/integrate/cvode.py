@@ -15,8 +15,9 @@ from flexmbs.integrate.reference import ReferenceRun
 
 Floats = NDArray[np.float64]
 MAX_STEPS = 10_000_000  # between two outputs
-#: evaluations without a value, and how close in time, that end a run: steps would creep on by the million
-MOST_BAD, CREEP = 500, 1e-6
+#: evaluations without a value, and how close in time, that end a run: steps would creep on by the million;
+#: so does a step as short as that, over the time, without one
+MOST_BAD, CREEP, SHORTEST = 500, 1e-6, 1e-14
 
 
 @method("cvode")
@@ -25,16 +26,20 @@ class Cvode(ReferenceRun):
 
     order = 5
     name = "cvode"
+    _good: tuple[float, ...] = ()  # when there were rates, lately
     _bad, _first = 0, -np.inf
 
     def rates(self, t: float, x: Floats) -> Floats:
         """Rates, or an error where shorter and shorter steps do not find any."""
-        found = super().rates(t, x)
-        if not np.isfinite(found).all():
-            near = abs(t - self._first) <= CREEP * max(abs(t), CREEP)
-            self._bad, self._first = (self._bad + 1, self._first) if near else (1, t)
-            if self._bad > MOST_BAD:
-                raise self.fail("the rates are no numbers from there on")
+        found, size = super().rates(t, x), max(abs(t), CREEP)
+        if np.isfinite(found).all():
+            self._good = (*self._good[-20:], t)
+            return found
+        near = abs(t - self._first) <= CREEP * size
+        self._bad, self._first = (self._bad + 1, self._first) if near else (1, t)
+        step = t - max((good for good in self._good if good < t), default=-np.inf)
+        if self._bad > MOST_BAD or step <= SHORTEST * size:
+            raise self.fail("the rates are no numbers from there on")
         return found
 
     def solver(self, t: float, x: Floats) -> Any:
@@ -56,8 +61,11 @@ class Cvode(ReferenceRun):
 
     def options(self, jacobian: Any) -> dict[str, Any]:
         """Options of a solver; where speeds may jump, its matrix is taken beside the zeros."""
-        s = self.settings
-        options: dict[str, Any] = {"rtol": max(s.rtol, 1e-14), "atol": s.atol, "max_num_steps": MAX_STEPS}
+        s, size = self.settings, max(abs(self.t_end), abs(self.t))
+        options: dict[str, Any] = {
+            "rtol": max(s.rtol, 1e-14), "atol": s.atol, "max_num_steps": MAX_STEPS,
+            "min_step": SHORTEST * size, "max_step": 2.0 * size,
+        }  # fmt: skip
         if self.crossings.live.any():
             options["jacfn"] = jacobian
         if s.until >= 0:

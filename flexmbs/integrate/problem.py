@@ -25,7 +25,7 @@ BEFORE = -2
 @kernel(lean=True)
 def regular(data, out):
     """Nearness of equations whose constraints keep their rank everywhere. Writes: out."""
-    out[0], out[1] = 1e300, 0.0
+    out[0], out[1], out[2] = 1e300, 0.0, 0.0
     return 0
 
 
@@ -59,8 +59,8 @@ class Problem:
     switches(data, t, y, s)
         Switching functions; their zeros are located.
     nearness(data, out)
-        out = [distance of the state that was evaluated last from a change point, about 1 far away; group of
-        constraints concerned].
+        Of the state that was evaluated last: out = [distance from a change point, about 1 far away; group of
+        constraints concerned; closure of positions, over that which `project` refuses].
 
     turn(data, t, y, chosen, s, turned)
         At a zero of switching function `chosen` (-1: none, at the start): change the state where that

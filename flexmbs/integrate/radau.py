@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import SolverError
 from flexmbs.integrate.crossings import Crossed
 from flexmbs.integrate.methods import method
 from flexmbs.integrate.one_sided import first_fall
@@ -46,9 +47,25 @@ class Radau(ReferenceRun):
             event = yield from self._to_event(*here, waiting)
             if event is None:
                 return
-            here, self._moved = self.crossed(*event), 0.0
+            here = yield from self._behind(*event)
+            self._moved = 0.0
         if self.t_end > self.t:
             yield self.t_end, *here
+
+    def _behind(
+        self, t: float, x: Floats, k: int
+    ) -> Generator[tuple[float, float, Floats], None, tuple[float, Floats]]:
+        """Time and state behind an event; where no motion leads on, the last good state and an error."""
+        failure = None
+        try:
+            here = self.crossed(t, x, k)
+            if np.isfinite(self.rates(*here)).all():
+                return here
+        except SolverError as error:
+            failure = error
+        if t > self.t:
+            yield t, t, x
+        raise failure or self.fail("no rates there")
 
     def event(self, solver: Any, inside: Any) -> tuple[float, int] | None:
         """Time in the last step at which a one-sided function turns, and its number."""
@@ -98,8 +115,6 @@ class Radau(ReferenceRun):
         if solver is None:
             return t_start, x0, found.chosen
         if not np.all(np.isfinite(solver.f)):  # SciPy would look for a first step without end
-            if t_start > self.t:
-                yield t_start, t_start, x0
             raise self.fail("no rates there")
         while solver.status == "running":
             if found.at_hand(solver.t):

@@ -72,10 +72,10 @@ class ReferenceRun:
         return t, self.y[: self.size].copy()
 
     def on_stage(self, t: float, x: Floats) -> Floats:
-        """Whole state for a trial x of the integrator, on the constraints."""
+        """Whole state for a trial x of the integrator, on the constraints; not finite where none is."""
         y = np.concatenate([x, self.y[self.size :]])
-        if self.problem.closed:
-            self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3))
+        if self.problem.closed and self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3)) != 0:
+            y[: self.size] = np.nan
         return y
 
     def reached(self, t: float, x: Floats) -> None:
@@ -115,9 +115,11 @@ class ReferenceRun:
         """Rates at the state brought back onto the constraints."""
         self.crossings.look(t, np.concatenate([x, self.y[self.size :]]))
         y = self.on_stage(t, x)
+        self.count["evaluations"] += 1
+        if not np.isfinite(y).all():
+            return np.full_like(x, np.nan)
         self.crossings.look(t, y)
         y_dot = np.zeros_like(y)
-        self.count["evaluations"] += 1
         if self.problem.rates(self.problem.data, t, y, y_dot) != 0:
             y_dot[:] = np.nan
         self.passed.note(t, float(self.nearness()[0]), y, y_dot)
@@ -147,10 +149,10 @@ class ReferenceRun:
         return float(s[self.settings.until])
 
     def _project(self, t: float, y: Floats) -> None:
-        self.problem.project(self.problem.data, t, y, 0.0, 0.0, self.closure)
-        self.largest = (
-            np.maximum(self.largest, self.closure[:2]) if hasattr(self, "largest") else self.closure[:2]
-        )
+        """A state that is handed out, onto the constraints; an error where they cannot be closed."""
+        if self.problem.project(self.problem.data, t, y, 0.0, 0.0, self.closure) != 0:
+            raise self.fail(f"the constraints do not close: {self.closure[0]:.2e} is left at t = {t:.6g} s")
+        self.largest = np.maximum(self.largest, self.closure[:2])
 
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Samples of a slice of wall time, of `n_steps` output times, or up to t_pause.
@@ -169,9 +171,7 @@ class ReferenceRun:
             if found is None:
                 self.finished = True
                 break
-            self.t, place, x = found
-            self.y[: self.size] = x
-            self._project(place, self.y)
+            self.t, place, self.y = found
             self._done += 1
             if self._done == self._skip:  # recorded before
                 self.own_events.clear()
@@ -196,10 +196,16 @@ class ReferenceRun:
         return np.array([item[0] for item in found]), numbers, np.array([item[2] for item in found])
 
     def _next(self, waiting: bool) -> tuple[float, float, Floats] | None:
-        """The next state; a failure is kept while samples wait to go out."""
+        """The next state, closed; a failure is kept while samples wait to go out."""
         if self.failed is None:
             try:
-                return next(self._states, None)
+                found = next(self._states, None)
+                if found is None:
+                    return None
+                t, place, x = found
+                y = np.concatenate([x, self.y[self.size :]])
+                self._project(place, y)
+                return t, place, y
             except SolverError as error:
                 self.failed = error
         if not waiting:

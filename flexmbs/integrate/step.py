@@ -73,6 +73,7 @@ def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, s
         return over_change(rates, project, nearness, data, opt, tab, mem, scr, h)
     if status != 0:
         return status, np.nan
+    is_open = not scr.closure[2] <= 1.0
     for j in range(opt.n_vel):
         scr.a_end[j] = scr.a1[j]
         scr.acc_end[j] = scr.acc1[j]
@@ -91,7 +92,7 @@ def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, s
         own = own_error(opt, mem, scr, h)
         if not own <= err:  # NaN goes through
             err = own
-    if opt.n_held > 0 and err <= 1.0:
+    if (opt.n_held > 0 or is_open) and err <= 1.0:
         status = refresh_held(project, data, scr, t + h)
     return status, err
 
@@ -190,7 +191,10 @@ def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
 
 @kernel(inline=True)
 def refresh_held(project, data, scr, t):
-    """Held values of the end of an implicit step, whose positions are closed. Writes: scr.y1."""
+    """Held values of the end of an implicit step, whose positions are to be closed. Writes: scr.y1.
+
+    They are not where all that would close them is prescribed: a status.
+    """
     scr.closure[2] = HOLD
     return project(data, t, scr.y1, 0.0, 0.0, scr.closure)
 

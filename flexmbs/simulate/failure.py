@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,39 +13,49 @@ from flexmbs.dynamics.change_point import Position
 from flexmbs.dynamics.evaluator import no_value
 from flexmbs.dynamics.initial import row_names
 from flexmbs.dynamics.projection import add_increment
-from flexmbs.errors import SolverError
+from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
+from flexmbs.simulate.equations import problem, state_vector
 
 Floats = NDArray[np.float64]
 
-#: findings that may not say where
+#: findings that may not say where; those that name what is open, which may not say why
 SILENT = (
     "solver.step_too_small", "solver.not_evaluated", "solver.no_convergence", "solver.cannot_start",
-    "solver.reference", "solver.singular", "solver.open",
+    "solver.reference", "solver.singular",
 )  # fmt: skip
-PERMANENT, WEAK = (
-    1e-9,
-    0.03,
-)  # singular values of G with rows of size one: redundant everywhere; near a lock-up
+OPEN = ("solver.open", "solver.contradiction")
+#: singular values of G with rows of size one: redundant everywhere; near a lock-up
+PERMANENT, WEAK = 1e-9, 0.03
 CONTRADICTS = 1e-6
+#: where what ended a motion may lie, over how far ahead it is looked for: that part of the time, or just
+#: behind the next output, as some methods have nothing between outputs
+AHEAD, CLASHES = (0.0, *np.geomspace(1e-9, 1.1, 10)), (0.0, 1e-3, 1.1)
+FURTHEST = 1e-3
 
 
 def located(error: SolverError, system: Any, motion: Any) -> SolverError:
     """The error with the joints concerned, from the last good state of the motion."""
     found = error.diagnostics[0]
-    told = "joints." in found.what and found.code != "solver.open"
-    if found.code not in SILENT or told or not motion.between_steps:
+    told = "joints." in found.what and found.code not in OPEN
+    if found.code not in (*SILENT, *OPEN) or told or not motion.between_steps:
         return error
     y, n = np.atleast_1d(np.asarray(motion.checkpoint()["y"], dtype=float)), system.n_pos
     m = n + system.n_vel
     held = y[len(y) - len(system.tables.ent_kind) :]
     state = State(motion.t, y[:n].copy(), y[n:m].copy(), y[m : m + system.n_aux].copy(), held.copy())
-    nothing = expired(system, state)
+    outputs = np.append(motion.times, np.inf)
+    next_output = float(outputs[np.searchsorted(outputs, motion.t, side="right")])
+    far = FURTHEST * max(abs(state.t), FURTHEST)
+    if next_output < np.inf:
+        far = max(far, next_output - motion.t)
+    nothing = expired(system, state, far)
     if nothing:
         what = "; ".join([found.what, f"{', '.join(nothing)} has no finite value there", *system.laws.errors])
         return SolverError(replace(found, what=what))
-    text = trouble(system, state) if system.n_rows else ""
-    return SolverError(replace(found, what=f"{found.what}; {text}")) if text else error
+    if not system.n_rows:
+        return error
+    return SolverError(clash(found, system, state, far) or locked(found, system, state))
 
 
 def without_value(system: Any, t: float) -> SolverError:
@@ -55,44 +66,78 @@ def without_value(system: Any, t: float) -> SolverError:
     return SolverError(no_value(list(names) or ["model"], t, system.laws.errors))
 
 
-def expired(system: Any, state: State) -> list[str]:
+def soon(system: Any, state: State, steps: Iterable[float]) -> Iterator[State]:
+    """Where the speeds of a state lead shortly after."""
+    tables = system.evaluator().tables
+    for step in steps:
+        there = state.copy()
+        there.t += step
+        add_increment(tables, state.pos, step * state.vel, there.pos)
+        yield there
+
+
+def expired(system: Any, state: State, far: float) -> list[str]:
     """Expressions without a value at a state, or shortly after it on its way."""
     evaluator = system.evaluator()
-    for ahead in (0.0, *np.geomspace(1e-12, 1e-3, 10)):
-        there, step = state.copy(), ahead * max(abs(state.t), 1e-3)
-        there.t += step
-        add_increment(evaluator.tables, state.pos, step * state.vel, there.pos)
+    for there in soon(system, state, (far * part for part in AHEAD)):
         nothing = evaluator.without_value(there)
         if nothing:
             return list(nothing[:3])
     return []
 
 
-def trouble(system: Any, state: State) -> str:
-    """What stands against going on from a state: contradictory drives, or rows about to lose their rank."""
+def clash(found: Diagnostic, system: Any, state: State, far: float) -> Diagnostic | None:
+    """Drives that ask for speeds to which no others fit, at a state or shortly after; None for none."""
+    known, n, m = problem(system), system.n_pos, system.n_pos + system.n_vel
+    for there in soon(system, state, (far * part for part in CLASHES if system.model.drives)):
+        y = state_vector(system, there)
+        known.project(known.data, there.t, y, 0.0, 0.0, np.zeros(3))  # as far as it can be closed
+        there.pos[:], there.vel[:] = y[:n], y[n:m]
+        if not np.isfinite(y).all():
+            continue
+        position = Position(system, there)
+        U, s, _ = np.linalg.svd(_matrix(position), full_matrices=False)
+        there.vel[position.free] = 0.0
+        position.evaluator.kinematics(there)
+        held, wanted = U[:, s > PERMANENT], position.evaluator.ws.g_dot[position.rows] * position.natural
+        rest = wanted - held @ (held.T @ wanted)
+        terms = np.abs(position.G[position.rows]) @ np.abs(there.vel) * position.natural
+        size = max(float(np.abs(x).max(initial=0.0)) for x in (wanted, terms))
+        if np.abs(rest).max(initial=0.0) > CONTRADICTS * size:
+            drives = " and ".join(f"drives.{name}" for name in system.model.drives)
+            what = f"{drives} contradict each other: they open {_worst(system, position, rest)}"
+            if found.code == "solver.contradiction":  # noticed by accelerations: those are told
+                what += f"; {found.what}"
+            else:
+                what += f" at {np.abs(rest).max():.3g} m/s or rad/s (gap {_gap(system, state):.1e})"
+            remedy = "look for drives that ask for different motions"
+            return Diagnostic("solver.contradiction", found.where, what, remedy)
+    return None
+
+
+def locked(found: Diagnostic, system: Any, state: State) -> Diagnostic:
+    """A finding with the rows that are about to lose their rank, where there are any."""
     position = Position(system, state)
-    G = position.G[np.ix_(position.rows, position.free)] * position.natural[:, None]
-    U, s, _ = np.linalg.svd(G, full_matrices=False)
-    at_rest = state.copy()
-    at_rest.vel[position.free] = 0.0
-    position.evaluator.kinematics(at_rest)
-    ws = position.evaluator.ws
-    wanted, g = ws.g_dot[position.rows] * position.natural, ws.g[position.rows]
-    held = s > PERMANENT
-    rest = wanted - U[:, held] @ (U[:, held].T @ wanted)
-    if np.abs(rest).max(initial=0.0) > CONTRADICTS * max(float(np.abs(wanted).max(initial=0.0)), 1e-12):
-        drives = ", ".join(f"drives.{name}" for name in system.model.drives)
-        worst = _worst(system, position, rest)
-        opening = f"{np.abs(rest).max():.3g} m/s or rad/s"
-        return f"{drives} contradict each other at {worst}, which they would open at {opening}"
-    weak = np.flatnonzero(held & (s < WEAK))
+    U, s, _ = np.linalg.svd(_matrix(position), full_matrices=False)
+    weak = np.flatnonzero((s > PERMANENT) & (s < WEAK))
     if not len(weak):
-        return ""
-    worst = _worst(system, position, U[:, weak[-1]])
-    gap = float(np.abs(g).max(initial=0.0))
-    return (
-        f"{worst}: lock-up or change point near (scaled rank of G down to {s[weak[-1]]:.1e}, gap {gap:.1e})"
-    )
+        return found
+    worst, rank = _worst(system, position, U[:, weak[-1]]), f"scaled rank of G down to {s[weak[-1]]:.1e}"
+    near = f"lock-up or change point near ({rank}, gap {_gap(system, state):.1e})"
+    remedy = "where it locks, end the motion before, or change lengths or drives"
+    return replace(found, what=f"{found.what}; {worst}: {near}", remedy=remedy)
+
+
+def _matrix(position: Position) -> Floats:
+    """G of the free speeds, rows of size one."""
+    rows: Floats = position.G[np.ix_(position.rows, position.free)] * position.natural[:, None]
+    return rows
+
+
+def _gap(system: Any, state: State) -> float:
+    """How far the rows of a state are open."""
+    position = Position(system, state)
+    return float(np.abs(position.evaluator.ws.g[position.rows]).max(initial=0.0))
 
 
 def _worst(system: Any, position: Position, part: Floats) -> str:

@@ -65,10 +65,11 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
 
 @kernel(lean=True, apart=True)
 def nearness(data, out):
-    """How far the state that was evaluated last is from a change point (F28). Writes: out."""
+    """How far the state that was evaluated last is from a change point, and how open (F28). Writes: out."""
     least = data.branch.least[0]
     out[0] = (data.ws.near[0] / least) ** 0.5 if least > 0.0 else 1e300
     out[1] = data.ws.near[1]
+    out[2] = projection.largest(data.ws.g) / data.tolerance[1]
     return 0
 
 

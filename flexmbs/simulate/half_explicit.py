@@ -125,6 +125,9 @@ class HalfExplicit:
                 break
             state.pos += form.correction(before, -here.g)
             here = form.place(state)
+        if not left <= self.run.open_limit * self.run.length:
+            self.run._plainly_closed(state, CLOSED * self.run.length)
+            here = form.place(state)
         speeds = CLOSED * self.run.length * max(1.0, float(np.abs(state.vel).max(initial=0.0)))
         g_dot, left = here.g_dot, np.inf
         for _ in range(NEWTON):

@@ -68,6 +68,20 @@ LOCKED = {
 }
 
 
+#: methods of the recursion, of which some have nothing between outputs
+RECURSIVE = [
+    *({"method": word} for word in ("dopri5", "dop853", "generalized-alpha", "radau")),
+    *({"method": word, "step": 2e-4} for word in ("rk4", "generalized-alpha")),
+    *(pytest.param({"method": word}, marks=pytest.mark.needs("sksundae")) for word in ("cvode", "ida")),
+]
+
+
+@pytest.mark.parametrize("way", RECURSIVE, ids=str)
+@pytest.mark.parametrize("name", LOCKED)
+def test_lock_ups_keep_the_last_good_state_by_every_method_F28(name, way, tmp_path):
+    test_lock_ups_keep_the_last_good_state_in_every_formulation_F28(name, "recursive", way, tmp_path)
+
+
 @pytest.mark.parametrize(("formulation", "more"), [("recursive", {}), *OTHERS], ids=["recursive", *IDS])
 @pytest.mark.parametrize("name", LOCKED)
 def test_lock_ups_keep_the_last_good_state_in_every_formulation_F28(name, formulation, more, tmp_path):
@@ -75,11 +89,12 @@ def test_lock_ups_keep_the_last_good_state_in_every_formulation_F28(name, formul
     with pytest.raises(SolverError) as error:
         fm.run(Case.from_dict(by(data, formulation, more)), tmp_path / "r.h5")
     found = error.value.diagnostics[0]
-    assert float(found.where.removeprefix("t = ").removesuffix(" s")) == pytest.approx(time, abs=2e-4)
+    blind = 6e-4 if more.get("method") in ("cvode", "ida") else 2e-4  # with nothing between outputs
+    assert float(found.where.removeprefix("t = ").removesuffix(" s")) == pytest.approx(time, abs=blind)
     assert place in found.what and "gap" in found.what
     kept = fm.Result.load(tmp_path / "r.h5")
     assert kept.status == "failed"
-    assert kept.time[-1] == pytest.approx(time, abs=2e-4), "the state of the last step, between two outputs"
+    assert kept.time[-1] == pytest.approx(time, abs=blind), "the state of the last step, between two outputs"
     assert kept.time[-1] > kept.time[-2]
     joint, law = ("guide", 0.9 + 0.3 * kept.time[-1]) if name == "slider" else ("a", 0.9 + 2 * kept.time[-1])
     assert kept.joints[joint].position[-1, 0] == pytest.approx(law, rel=1e-9)
