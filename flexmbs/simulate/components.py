@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.model.system import System
+from flexmbs.simulate.powers import N_QUAD
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,9 +39,10 @@ def twins(system: System) -> Ints:
 
 
 def groups(system: System) -> Ints:
-    """Components that share a scale in error control: a quaternion, its speeds, the modes of a body."""
+    """Components that share a scale in error control: a quaternion, its speeds, modes of a body, energies."""
     tables, n = system.tables, system.n_pos
-    leader = np.arange(n + system.n_vel + system.n_aux)
+    leader = np.arange(n + system.n_vel + system.n_aux + N_QUAD)
+    leader[-N_QUAD:] = leader[-1]
     for beta, eta in zip(tables.ball_beta, tables.ball_eta, strict=True):
         leader[beta : beta + 4] = beta
         leader[n + eta : n + eta + 3] = n + eta

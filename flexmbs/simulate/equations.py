@@ -78,7 +78,8 @@ def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
 def problem(system: System, kept: Any = None) -> Problem:
     """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turns, contacts].
 
-    Its constraints are the rows `kept` (n_rows,), by default those that do not follow from the others.
+    Its constraints are the rows `kept` (n_rows,), by default those that do not follow from the others. The
+    integrals take part in error control where all motion is prescribed: nothing else asks for short steps.
     Its switching functions are those of the laws, then the free expression `until` when there is one, then
     those of the contacts: the force while one is closed (0 in the state), the gap while it is open (1).
     """
@@ -89,7 +90,7 @@ def problem(system: System, kept: Any = None) -> Problem:
         n_vel=system.n_vel,
         n_aux=system.n_aux + N_QUAD,
         n_held=int(data.size[3]) + len(data.contact.row),
-        n_free=N_QUAD,
+        n_free=N_QUAD if np.any(system.tables.driven < 0) else 0,
         closed=system.n_rows > 0,
         n_switch=len(data.laws.switch_expr) + len(data.free) + len(data.contact.row),
         n_sided=len(data.contact.row),
