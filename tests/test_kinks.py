@@ -104,7 +104,7 @@ def test_a_kink_of_a_coupling_is_an_impact_whose_loss_is_dissipated(tmp_path, ki
     found = run(sliders(law), tmp_path / "a.h5", **way)
     ends(found, 0.3 + 0.8 * 0.7, 0.8, 0.4 * 0.7, 0.4)
     books(found, 0.1, times=[0.3])
-    assert "the law of a coupling has a kink: an impact" in found.events.text[0]
+    assert "the law of couplings.c has a kink: an impact" in found.events.text[0]
 
 
 @all_ways
@@ -392,6 +392,33 @@ def test_drives_that_contradict_each_other_end_the_run(tmp_path, way, apart, fre
     assert kept.status == "failed" and t - 2e-3 <= kept.time[-1] <= t + 1e-6
     assert np.abs(kept["solver/constraint_position"]).max() <= (1e-2 if late else 1e-6)
     assert kept.joints.s.position[-1, 0] == pytest.approx(3.0 * kept.time[-1], abs=1e-2 if late else 1e-6)
+
+
+@pytest.mark.parametrize("way", thinned([*WAYS, {"method": "generalized-alpha", "step": 0.003}]), ids=str)
+@pytest.mark.parametrize("slope", [1.0, 0.8])
+def test_a_motion_that_comes_to_rest_in_a_corner_ends_there(tmp_path, way, slope):
+    """A groove of two planes: of the speed (1 - k^2)/(1 + k^2) is left behind its edge, ever sooner."""
+    data = sliders({"type": "cam", "cam": "s", "follower": "u", "lift": f"={slope}*abs(x)"})
+    data["joints"]["s"]["initial"] = {"position": 0.1, "velocity": 0.3}
+    data["joints"]["u"]["axis"] = [0, 1, 0]
+    data["gravity"] = [0, -9.81, 0]
+    data["analysis"]["t_end"] = 3.0
+    pull = slope * 9.81 / (1.0 + slope**2)
+    time = (0.3 + np.sqrt(0.09 + 0.2 * pull)) / pull
+    left = (1.0 - slope**2) / (1.0 + slope**2)
+    time += 2.0 / pull * np.sqrt(0.09 + 0.2 * pull) * left / (1.0 - left)  # a sum of flights
+    with pytest.raises(
+        SolverError, match="into a corner in the law of couplings.c, where it comes to rest"
+    ) as e:
+        run(data, tmp_path / "a.h5", **way)
+    found = e.value.diagnostics[0]
+    assert found.code == "solver.corner"
+    assert float(found.where.removeprefix("t = ").removesuffix(" s")) == pytest.approx(time, abs=2e-4)
+    kept = Result.load(tmp_path / "a.h5")
+    assert kept.status == "failed" and np.all(np.isfinite(kept.joints.s.position))
+    assert kept.joints.u.position.min() > -1e-6
+    if way.get("method") not in ("cvode", "ida"):
+        assert abs(kept.joints.s.position[-1, 0]) < 1e-6 and abs(kept.joints.s.velocity[-1, 0]) < 1e-3
 
 
 @pytest.mark.parametrize("formulation", ["minimal", "descriptor"])

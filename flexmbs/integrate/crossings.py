@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.integrate.driver import REASONS
-from flexmbs.integrate.memory import CHATTER, CORNERED
+from flexmbs.integrate.memory import CHATTER, CORNERED, RESTING, RESTS
 from flexmbs.integrate.passing import BACK, BEHIND
 from flexmbs.integrate.problem import BEFORE, DISPLACED, Problem
 
@@ -54,9 +54,11 @@ class Crossings:
     def __init__(self, known: Problem, t_start: float, t_end: float, *, sided: bool = True) -> None:
         self.known, self.first = known, known.n_switch - known.n_sided
         self.sided = sided and known.n_sided > 0
-        self.jumps = known.jumping[: self.first] != 0.0
+        self.jumps, self.rests = (known.jumping[: self.first] >= least for least in (1.0, 2.0))
+        self.corner = -1  # function whose zero could not be passed
         self.sign, self.mute = np.zeros(self.first), np.zeros(self.first)
-        self.last = np.full(self.first, -np.inf)
+        self.last, self.crossed = np.full((2, self.first), -np.inf)
+        self.returns = np.zeros(self.first)  # passages in quick succession
         self.duration, self.round = (
             t_end - t_start,
             ROUNDINGS * float(np.spacing(max(abs(t_start), abs(t_end)))),
@@ -155,7 +157,7 @@ class Crossings:
         start, before = self._front(t, y, k, close)
         pace, here = self._pace(start, before, k), float(self.values(start, before)[k])
         ahead = -1e-6 * self.duration * here / pace if here * pace < 0.0 else t - start
-        gap, thrown = ahead + step, False
+        gap, thrown, further = ahead + step, False, (t, y)
         while gap <= ahead + FURTHEST * close:
             place = before.copy()
             try:
@@ -168,14 +170,18 @@ class Crossings:
                     return start + gap, place
                 thrown = True
                 break
-            thrown = self.sign[k] * self.values(start + gap, led)[k] < 0.0
+            thrown, further = self.sign[k] * self.values(start + gap, led)[k] < 0.0, (start + gap, place)
             gap += step
             step *= 2.0
         if thrown:
-            code, what, remedy = REASONS[CORNERED]
-            raise SolverError(Diagnostic(f"solver.{code}", f"t = {t:.6g} s", what, remedy))
+            raise self._cornered(CORNERED, t, k)
         self._count_quick(k, t)
-        return t, y
+        return further if further[0] > t else (t, y)  # where rounding does not find it once more
+
+    def _cornered(self, status: int, t: float, k: int) -> SolverError:
+        self.corner = k
+        code, what, remedy = REASONS[status]
+        return SolverError(Diagnostic(f"solver.{code}", f"t = {t:.6g} s", what, remedy))
 
     def _front(self, t: float, y: Floats, k: int, close: float) -> tuple[float, Floats]:
         """A closed state before the zero of function k: back along its speeds where rounding passed it."""
@@ -278,7 +284,17 @@ class Crossings:
         for k in np.flatnonzero(self.jumps & (self.sign != old) & (old != 0.0)):
             self.events.append((t, int(k), -float(old[k])))
             self._count_quick(int(k), t)
+            self.returns[k] = self.returns[k] + 1.0 if self._is_quick(self.crossed[k], t) else 0.0
+            self.crossed[k] = t
+            if self.rests[k] and self.returns[k] >= RESTS:
+                raise self._cornered(RESTING, t, int(k))
+
+    def _is_quick(self, last: float, t: float) -> bool:
+        return t - last < 1e-6 * self.duration
 
     def _count_quick(self, k: int, t: float) -> None:
-        quick = t - self.last[k] < 1e-6 * self.duration
+        """Zeros at hand in quick succession, passed or not; where a motion may rest it does so then."""
+        quick = self._is_quick(self.last[k], t)
         self.mute[k], self.last[k] = (self.mute[k] + 1.0 if quick else 0.0), t
+        if self.rests[k] and self.mute[k] >= CHATTER:
+            raise self._cornered(RESTING, t, k)

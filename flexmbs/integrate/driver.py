@@ -47,6 +47,11 @@ REASONS = {
         "the motion strikes a corner in the law of a constraint behind which no motion keeps the momentum",
         "round the corner, or give the parts that move over it more inertia",
     ),
+    mem.RESTING: (
+        "corner",
+        "forces press the motion into a corner in the law of a constraint, where it comes to rest",
+        "round the corner, or end the motion before",
+    ),
     mem.CANNOT_START: (
         "cannot_start",
         "the equations cannot be solved at the initial state",
@@ -277,6 +282,11 @@ class Integrator:
             "largest_closure_velocity": float(real[mem.CLOSURE_VEL]),
             "chattering": int(np.count_nonzero(self.memory.mute >= mem.CHATTER)),
         }
+
+    @property
+    def corner(self) -> int:
+        """Number of the switching function whose zero was to be passed last."""
+        return int(self.memory.count[mem.EVENT]) - 1
 
     def checkpoint(self) -> dict[str, Any]:
         """Everything that the next step reads."""

@@ -12,7 +12,6 @@ from flexmbs.integrate.memory import (
     CANNOT_START,
     CLOSURE_POS,
     CLOSURE_VEL,
-    CORNERED,
     DENSE,
     DONE,
     ENDED,
@@ -297,6 +296,4 @@ def move_on(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, 
             nearness(data, scr.closure)
             mem.real[NEARNESS] = mem.real[LAST_NEARNESS] = scr.closure[0]
             mem.real[T_LAST] = mem.real[T]
-    if status == CORNERED:
-        return CORNERED
-    return NOT_EVALUATED if status != 0 else 0
+    return NOT_EVALUATED if status > 0 else status

@@ -23,11 +23,12 @@ ENDED, EVENT, DENSE, FAILURE, NO_FILTER, CHANGED, OVER, SAMPLING = range(10, 18)
 
 # what the loop returns
 DONE, PAUSED, FULL = 0, 1, 2
-TOO_SMALL, NOT_EVALUATED, CANNOT_START, CORNERED = -1, -2, -3, -4
+TOO_SMALL, NOT_EVALUATED, CANNOT_START, CORNERED, RESTING = -1, -2, -3, -4, -5
 
 INFO = 5  # columns of Samples.info: step size, passes, rejected so far, closure of positions, of speeds
 MAX_PASSES = 12
 CHATTER = 50.0  # so many events in quick succession, and a switching function is located no more
+RESTS = 3.0  # so many, and a motion has come to rest in the corner of a relation
 
 
 class Options(NamedTuple):

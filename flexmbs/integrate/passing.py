@@ -13,6 +13,8 @@ from flexmbs.integrate.memory import (
     EVENT,
     H_STEP,
     PENDING,
+    RESTING,
+    RESTS,
     T_EVENT,
     T_STEP,
     H,
@@ -120,7 +122,10 @@ def cross(rates, project, switches, data, opt, mem, scr):
 
 @kernel(lean=True, apart=True)
 def pass_event(rates, project, switches, turn, data, opt, mem, scr, events):
-    """Cross the located zero, and do what it changes. Writes: mem, events. Returns a status."""
+    """Cross the located zero, and do what it changes. Writes: mem, events. Returns a status.
+
+    A motion that crosses a corner again and again, in ever shorter times, comes to rest there: RESTING.
+    """
     chosen = mem.count[EVENT] - 1
     status = rates(data, mem.real[T], mem.y, mem.f)
     if status == 0:
@@ -149,6 +154,8 @@ def pass_event(rates, project, switches, turn, data, opt, mem, scr, events):
             events.count[0] += 1
             mem.mute[k] = mem.mute[k] + 1.0 if mem.real[T] - mem.last[k] < quick else 0.0
             mem.last[k] = mem.real[T]
+            if scr.jumps[k] == 2.0 and mem.mute[k] >= RESTS:
+                return RESTING
             if k == opt.until and mem.sign[k] > 0.0:
                 mem.count[ENDED] = 1
     mem.count[EVENT] = 0

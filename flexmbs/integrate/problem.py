@@ -69,7 +69,7 @@ class Problem:
         of the state there. The last `n_sided` functions are positive before and after they turn.
 
     `jumps` (n_switch,) is 1 for functions at whose zeros speeds jump: they are passed from strictly before to
-    strictly behind, a start on one of them too.
+    strictly behind, a start on one of them too; 2 where positions say when, so that a motion may rest there.
     `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
     values that stay as they are during a step and are brought up to date by `project` (turn counters).
     `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for
@@ -120,7 +120,7 @@ class Problem:
 
     @property
     def jumping(self) -> Array:
-        """1 where speeds jump at the zero of a switching function; nowhere where the problem says nothing."""
+        """1 or 2 where speeds jump at the zero of a switching function; 0 where the problem says nothing."""
         return np.zeros(self.n_switch) if self.jumps is None else np.array(self.jumps, dtype=float)
 
     @property

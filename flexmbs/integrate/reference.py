@@ -71,6 +71,11 @@ class ReferenceRun:
             t = self.crossings.begin(t, self.y)
         return t, self.y[: self.size].copy()
 
+    @property
+    def corner(self) -> int:
+        """Number of the switching function whose zero could not be passed."""
+        return self.crossings.corner
+
     def on_stage(self, t: float, x: Floats) -> Floats:
         """Whole state for a trial x of the integrator, on the constraints; not finite where none is."""
         y = np.concatenate([x, self.y[self.size :]])

@@ -82,6 +82,11 @@ class Group:
     kind: str
     rows: list[Row]
 
+    @property
+    def path(self) -> str:
+        """Where the case file has it; what the program adds stands among the joints."""
+        return f"{'couplings' if self.kind == 'coupling' else 'joints'}.{self.name}"
+
 
 TEXT = {0: "translation", 1: "rotation", 2: "rotation", 3: "distance", 4: "screw"}
 

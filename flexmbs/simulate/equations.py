@@ -11,7 +11,7 @@ from flexmbs._jit import handle
 from flexmbs.dynamics.independent_rows import independent_rows
 from flexmbs.integrate.problem import Problem
 from flexmbs.model.fewer_rows import laws_with_rows, with_rows
-from flexmbs.model.forces.tables import OF_TIME, Laws, LawWork
+from flexmbs.model.forces.tables import OF_TIME, RELATION, Laws, LawWork
 from flexmbs.model.forces.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
@@ -109,9 +109,10 @@ def problem(system: System, kept: Any = None) -> Problem:
 
 
 def jumps(data: Equations) -> Floats:
-    """1 for the switching functions at whose zeros speeds jump: kinks of laws of time and of couplings."""
-    kinks = np.asarray(data.laws.switch_law) <= OF_TIME
-    return np.concatenate([kinks, np.zeros(len(data.free) + len(data.contact.row))]).astype(float)
+    """For the switching functions at whose zeros speeds jump: 1 for kinks of laws of time, 2 of couplings."""
+    law = np.asarray(data.laws.switch_law)
+    kinks = np.where(law == RELATION, 2.0, np.where(law == OF_TIME, 1.0, 0.0))
+    return np.concatenate([kinks, np.zeros(len(data.free) + len(data.contact.row))])
 
 
 def state_vector(system: System, state: Any) -> Floats:

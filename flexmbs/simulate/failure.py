@@ -37,6 +37,9 @@ FURTHEST = 1e-3
 def located(error: SolverError, system: Any, motion: Any) -> SolverError:
     """The error with the joints concerned, from the last good state of the motion."""
     found = error.diagnostics[0]
+    if found.code == "solver.corner" and system.laws.relations[motion.corner]:
+        what = found.what.replace("a constraint", system.laws.relations[motion.corner])
+        return SolverError(replace(found, what=what))
     told = "joints." in found.what and found.code not in OPEN
     if found.code not in (*SILENT, *OPEN) or told or not motion.between_steps:
         return error

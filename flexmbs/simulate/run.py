@@ -114,8 +114,7 @@ def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
     """Kind and text of an event of switching function `index`."""
     laws = system.laws.tables
     if index <= FIRST_CHANGE:
-        group = system.groups[FIRST_CHANGE - index]
-        where = f"{'couplings' if group.kind == 'coupling' else 'joints'}.{group.name}"
+        where = system.groups[FIRST_CHANGE - index].path
         return "change_point", f"the constraints of {where} lose rank; passed on the branch of the velocity"
     if index < 0:
         return "coordinates", "independent coordinates are chosen anew"
@@ -129,7 +128,7 @@ def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
         return "until", "the condition of analysis.until turns positive"
     law = int(laws.switch_law[index])
     if law == RELATION:
-        return "switch", "the law of a coupling has a kink: an impact"
+        return "switch", f"the law of {system.laws.relations[index]} has a kink: an impact"
     if law < 0:
         return "switch", "an expression passes a switch"
     owner = system.laws.owners[law]

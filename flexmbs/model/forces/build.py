@@ -235,13 +235,15 @@ def _number(item: Any) -> int:
 class LawPart:
     """Laws of a system: `tables` for the kernels, and which law belongs to whom.
 
-    `owners[k]` is `forces.<name>` or `joints.<name>.<spring ...>` of law k; `free[name]` the number of an
-    expression that is evaluated on demand. `keep` holds Python callbacks alive;
+    `owners[k]` is `forces.<name>` or `joints.<name>.<spring ...>` of law k; `relations[k]` what the relation
+    of switching function k belongs to, or nothing; `free[name]` the number of an expression that is evaluated
+    on demand. `keep` holds Python callbacks alive;
     `errors`: what one of them raised last.
     """
 
     tables: Laws
     owners: tuple[str, ...]
+    relations: tuple[str, ...]
     free: dict[str, int]
     keep: tuple[Any, ...] = ()
     errors: Sequence[str] = ()
@@ -275,12 +277,15 @@ def collect(
     def finish(system: Any) -> LawPart:
         drives = [build.expression(law.expression, OF_TIME) for law in system.time_laws]
         travel = [[build.expression(item, OF_TIME) for item in place] for place in system.travels]
-        for row in (row for group in system.groups for row in group.rows):
-            build.relation(row)
+        relations = [""] * len(build.switches)
+        for group in system.groups:
+            for row in group.rows:
+                build.relation(row)
+            relations += [group.path] * (len(build.switches) - len(relations))
         order = {name: k for k, name in enumerate(numbers)}
         tables = build.finish(system, list(numbers.values()), drives, travel)
         owners = tuple(row.owner for row in build.rows)
-        return LawPart(tables, owners, order, tuple(build.callbacks), build.errors)
+        return LawPart(tables, owners, tuple(relations), order, tuple(build.callbacks), build.errors)
 
     return finish, stiff_groups(build.rows)
 
