@@ -6,6 +6,7 @@ from scipy.interpolate import PPoly
 
 from flexmbs.case import Case
 from flexmbs.errors import InputError
+from flexmbs.expressions import periodic_spline
 from flexmbs.model.couplings.cam import _periodic
 from flexmbs.model.couplings.cam_outline import outline
 from flexmbs.model.couplings.cam_profile import Contact, Follower
@@ -128,6 +129,38 @@ def test_points_at_uneven_distances_give_the_same_order():
         curve = outline("c", points=np.column_stack([z.real, z.imag]))
         error.append(np.abs(A * curve.curvature(np.linspace(0.0, 6.28, 500)) - 1.0).max())
     assert error[0] < 1e-5 and error[0] > 100.0 * error[1], error  # by chords: 2e-2, of second order
+
+
+def rounded(n, digits, polar):
+    """The disc with rounded points, and a roller in line with its centre."""
+    table = np.array(disc("polar" if polar else "points", n)["polar" if polar else "points"])
+    table[:, polar:] = table[:, polar:].round(digits)
+    shape = outline("couplings.c", **{"polar" if polar else "points": table})
+    return Contact("couplings.c", shape, Follower(at=0j, sense=1.0, direction=1j, radius=R))
+
+
+@pytest.mark.parametrize("polar", [False, True])
+@pytest.mark.parametrize("n, digits", [(72, 16), (720, 16), (180, 9), (90, 7), (180, 6), (360, 6), (360, 7)])
+def test_rounded_points_are_warned_of_as_far_as_they_spoil_accelerations(n, digits, polar):
+    found = rounded(n, digits, polar)
+    x, s = found.table()
+    spline = periodic_spline(x, s, found.outline.degree)
+    x = np.linspace(0.01, 6.27, 397)
+    before, here, behind = (lift_of_disc(found.follower, x + h) for h in (-2e-3, 0.0, 2e-3))
+    off = np.abs(PPoly(spline.c, spline.x)(x, 2) - (before - 2 * here + behind) / 4e-6).max() / E
+    told = [text for text in found.warnings() if "rounded or scatter" in text]
+    assert bool(told) == (off > 0.01), (off, found.outline.scatter)
+    if told:  # of the size that is told
+        assert 0.2 < off * E / found.outline.scatter < 5.0
+
+
+@pytest.mark.parametrize("end", [6.2831853, 6.28319, 6.2832, 6.283])
+def test_the_turn_of_a_polar_table_may_be_rounded(end):
+    table = disc("polar", 72)["polar"]
+    closed = outline("couplings.c", polar=[*table, [end, table[0][1]]])
+    np.testing.assert_allclose(closed.at(X), outline("couplings.c", polar=table).at(X), atol=1e-15)
+    with pytest.raises(InputError, match="the radius at the end of the turn"):
+        outline("couplings.c", polar=[*table, [end, 1.01 * table[0][1]]])
 
 
 def test_profiles_whose_curvature_jumps_are_cubic():

@@ -23,6 +23,10 @@ Complex = NDArray[Any]
 TURN = 2.0 * np.pi
 #: with fewer points than this there are too few for a choice: cubic; how much better is clearly better
 FEW, CLEARLY = 12, 2.0
+#: see `scatter`: what rounding becomes in second derivatives, and how much better smooth points are foretold
+AMPLIFIED, SMOOTH = 10.0, 0.3
+#: part of the distance of angles by which the last one may miss a turn
+CLOSES = 0.1
 #: passes after which the parameter is the arc length, and Gauss points of a piece
 PASSES, GAUSS = 2, np.polynomial.legendre.leggauss(6)
 
@@ -34,13 +38,33 @@ def closed_spline(u: Floats, y: Floats, degree: int) -> BSpline:
     return make_interp_spline(u, np.concatenate([y[:-1], y[:1]]), k=degree, bc_type="periodic")
 
 
+def foretold(u: Floats, y: Floats, degree: int, stride: int = 2) -> float:
+    """How far a spline through every point number `stride` misses those in the middle; root mean square."""
+    end = (len(u) - 1) // stride * stride
+    kept = np.append(u[:-1:stride], u[-1]), np.concatenate([y[:-1:stride], y[:1]])
+    middle = slice(stride // 2, end, stride)
+    return float(np.sqrt(np.mean(np.square(closed_spline(*kept, degree)(u[middle]) - y[middle]))))
+
+
 def best_degree(u: Floats, y: Floats) -> int:
     """5 where that foretells every other point from the rest clearly better than 3, else 3."""
     if len(u) <= FEW:
         return 3
-    kept = np.append(u[:-1:2], u[-1]), np.concatenate([y[:-1:2], y[:1]])
-    cubic, quintic = (np.linalg.norm(closed_spline(*kept, k)(u[1:-1:2]) - y[1:-1:2]) for k in (3, 5))
-    return 5 if CLEARLY * quintic < cubic else 3
+    return 5 if CLEARLY * foretold(u, y, 5) < foretold(u, y, 3) else 3
+
+
+def scatter(u: Floats, y: Floats) -> float:
+    """Error of the second derivative of a spline by the rounding of its points; 0 where they are smooth.
+
+    Of smooth points every other one is foretold better from the rest than from half of the rest, of rounded
+    ones no better. A spline makes AMPLIFIED times that over the distance squared of what points are off.
+    """
+    if len(u) <= 2 * FEW:
+        return 0.0
+    near, far = (min(foretold(u, y, degree, stride) for degree in (3, 5)) for stride in (2, 4))
+    if near <= max(SMOOTH * far, 1e-12 * float(np.abs(y).max())):
+        return 0.0
+    return AMPLIFIED * near / float(np.diff(u).min()) ** 2
 
 
 class Outline:
@@ -53,7 +77,7 @@ class Outline:
             u = _places(steps)
             steps = _lengths(closed_spline(u, xy, 5 if len(u) > FEW else 3), u)
         u = _places(steps)
-        self.degree = best_degree(u, xy)
+        self.degree, self.scatter = best_degree(u, xy), scatter(u, xy)
         self.curve = closed_spline(u, xy, self.degree)
 
     def at(self, u: Floats, order: int = 0) -> Complex:
@@ -85,6 +109,7 @@ class PolarOutline(Outline):
         closed = np.append(phi, phi[0] + TURN), np.append(r, r[0])
         self.points = r * np.exp(1j * phi)
         self.first, self.degree = float(phi[0]), best_degree(*closed)
+        self.scatter = scatter(*closed)
         self.radius = closed_spline(*closed, self.degree)
 
     def at(self, u: Floats, order: int = 0) -> Complex:
@@ -111,8 +136,9 @@ def outline(where: str, points: Any = None, polar: Any = None) -> Outline:
     """Outline from points (n, 2) in order, or from a table (n, 2) of angle and radius."""
     rows = np.array(points if polar is None else polar, dtype=float).reshape(-1, 2)
     if polar is not None:
-        if len(rows) > 1 and abs(rows[-1, 0] - rows[0, 0] - TURN) < 1e-6:
-            if abs(rows[-1, 1] - rows[0, 1]) > 1e-9 * abs(rows[0, 1]):
+        beyond = rows[-1, 0] - rows[0, 0] - TURN if len(rows) > 1 else -TURN
+        if abs(beyond) < CLOSES * TURN / len(rows):  # a turn that is rounded, and given twice
+            if abs(rows[-1, 1] - rows[0, 1]) > 1e-6 * abs(rows[0, 1]):
                 what = "the radius at the end of the turn is not that at its start"
                 raise InputError(Diagnostic("cam.profile", where, what))
             rows = rows[:-1]

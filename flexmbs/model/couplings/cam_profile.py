@@ -18,6 +18,8 @@ import numpy as np
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.model.couplings.cam_outline import TURN, Complex, Floats, Outline
 
+#: error of accelerations by the rounding of points, over the largest ones, that is warned of
+ROUGH = 0.01
 #: points at which the law is tabulated over a turn, points of the outline that are tried
 TABLE, TRIED = 2048, 1440
 
@@ -205,11 +207,15 @@ class Contact:
                 )
 
     def warnings(self) -> list[str]:
-        """Pressure angles beyond what is usual: 30 deg for sliding followers, 45 deg for turning ones."""
+        """Pressure angles beyond 30 deg of sliding followers, 45 deg of turning ones; rough points."""
         usual = 30.0 if self.follower.pivot is None else 45.0
-        x = np.arange(360) * (TURN / 360)
-        found = np.degrees(self.touch(x).pressure_angle)
-        k = int(np.argmax(found))
-        if found[k] <= usual:
-            return []
-        return [f"the pressure angle reaches {found[k]:.1f} deg, usual are up to {usual:.0f} deg"]
+        found = self.touch(np.arange(360) * (TURN / 360))
+        angle, lift = np.degrees(found.pressure_angle.max()), np.ptp(np.abs(self.outline.points))
+        texts = []
+        if angle > usual:
+            texts.append(f"the pressure angle reaches {angle:.1f} deg, usual are up to {usual:.0f} deg")
+        rough = self.outline.scatter / max(0.5 * float(lift), 1e-300)
+        if rough > ROUGH and lift > 1e-9 * np.abs(self.outline.points).max():
+            what = "the points of the profile are rounded or scatter: accelerations and forces of the contact"
+            texts.append(f"{what} may be off by {min(rough, 1.0):.0%}; give more digits or fewer points")
+        return texts
