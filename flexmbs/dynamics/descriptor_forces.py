@@ -102,8 +102,10 @@ class JointForces:
         kept = s > 1e-10 * s.max(initial=1e-300)
         null = null @ Vt[kept].T / s[kept]
         value = energy @ lam + self._energy() @ own
+        # of the softest joint under a unit of force: where no state loads it, all is rounding
+        softest = np.max(np.sqrt(self.form.tables.joint_soft.ravel()) / self.form.wrench_scale)
         U, s, Vt = np.linalg.svd(energy @ null, full_matrices=False)
-        kept = s > np.sqrt(NO_ENERGY) * s.max(initial=1e-300)
+        kept = s > np.sqrt(NO_ENERGY) * softest
         return np.asarray(lam - null @ (Vt[kept].T @ ((U[:, kept].T @ value) / s[kept])))
 
     def _energy(self) -> Any:

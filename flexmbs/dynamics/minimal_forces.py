@@ -15,8 +15,10 @@ from flexmbs.model.state import State
 
 Array = NDArray[np.float64]
 
-#: weights of elastic energy below this part of the largest are zero: forces that compliances leave open
+#: energies below this part of what a unit of force can have are zero: forces that compliances leave open
 OPEN_ENERGY = 1e-12
+#: states of self-stress that load joints and couplings by less than this part of others load nothing
+UNLOADED = 1e-10
 
 
 def accelerations(minimal: Minimal, state: State) -> Array:
@@ -107,11 +109,12 @@ def _share(minimal: Minimal, stress: Array, loads: Array) -> None:
         own = np.einsum("nji,njk->nik", axes, x.reshape(len(axes), 3, -1)).reshape(len(x), -1)
         return np.asarray(root * own)
 
-    y, Z = np.zeros((stress.shape[1], 1)), np.eye(stress.shape[1])
-    if np.any(t.joint_soft):
-        y, Z = _least(energy(loads), -energy(wrench), y, Z)
     squares = np.vstack([scale * loads, size * stress])
-    y, _ = _least(squares, -np.vstack([scale * wrench, size * ws.row_force[rows][:, None]]), y, Z)
+    y, Z = np.zeros((stress.shape[1], 1)), _units(squares)
+    if np.any(t.joint_soft):
+        # of the softest joint under a unit of force: where no state loads it, all is rounding
+        y, Z = _least(energy(loads), -energy(wrench), y, Z, float(np.max(root / scale)))
+    y, _ = _least(squares, -np.vstack([scale * wrench, size * ws.row_force[rows][:, None]]), y, Z, 1.0)
     ws.reaction[:] += (loads @ y).reshape(-1, 6)
     ws.row_force[rows] += (stress @ y)[:, 0]
 
@@ -128,9 +131,19 @@ def _coupling_sizes(minimal: Minimal) -> Array:
     return out
 
 
-def _least(A: Array, b: Array, y: Array, Z: Array) -> tuple[Array, Array]:
-    """y + Z x with |A y - b| least; and the part of Z that is still free."""
+def _units(squares: Array) -> Array:
+    """Combinations of states whose sums of squares are one; what loads nothing drops out."""
+    size = np.linalg.norm(squares, axis=0)
+    loading = size > 0.0
+    Z = np.diag(1.0 / np.where(loading, size, 1.0))[:, loading]
+    _, s, Vt = np.linalg.svd(squares @ Z, full_matrices=False)
+    kept = s > UNLOADED * s.max(initial=0.0)
+    return np.asarray(Z @ Vt[kept].T / s[kept])
+
+
+def _least(A: Array, b: Array, y: Array, Z: Array, size: float) -> tuple[Array, Array]:
+    """y + Z x with |A y - b| least; and the part of Z that is still free. `size`: of A on a unit of Z."""
     U, s, Vt = np.linalg.svd(A @ Z, full_matrices=True)
-    rank = int(np.sum(s > OPEN_ENERGY**0.5 * s[0])) if len(s) and s[0] > 0.0 else 0
+    rank = int(np.sum(s > OPEN_ENERGY**0.5 * size))
     x = Vt[:rank].T @ ((U[:, :rank].T @ (b - A @ y)) / s[:rank, None])
     return y + Z @ x, Z @ Vt[rank:].T

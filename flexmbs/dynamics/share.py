@@ -7,7 +7,7 @@ from flexmbs.model.joints.base import OFFSET
 
 #: metrics of joint forces: moments over a length; compliances of the joints
 SQUARES, ENERGY = 0, 1
-#: a direction with less energy than this part of the largest has none
+#: a direction with less energy than this part of what a unit of force can have has none
 NO_ENERGY = 1e-12
 JACOBI_SWEEPS = 60
 
@@ -51,7 +51,8 @@ def least_energy(sys, ws, n, length):
     """From least squares to least energy; what the energy leaves open stays with the squares.
 
     Needs the factors of the squares in null_A. In coordinates in which these are the identity, directions
-    without energy are the eigenvectors of zero. Writes: null_y, null_d, null_B, null_V.
+    without energy are the eigenvectors of zero: measured against the softest joint under a unit of force,
+    as no state need load it, and then all is rounding. Writes: null_y, null_d, null_B, null_V.
     """
     L, B, V, y, d = ws.null_A, ws.null_B, ws.null_V, ws.null_y, ws.null_d
     gradient(sys, ws, n, ENERGY, length, B)
@@ -75,8 +76,9 @@ def least_energy(sys, ws, n, length):
             B[a, b] *= inverse_root(L[a, a]) * inverse_root(L[b, b])
     eigenvectors(B, V, n)
     top = 0.0
-    for a in range(n):
-        top = max(top, B[a, a])
+    for j in range(sys.joint_soft.shape[0]):
+        for row in range(6):
+            top = max(top, sys.joint_soft[j, row] * (length**2 if row > 2 else 1.0))
     for a in range(n):
         s = 0.0
         for b in range(n):

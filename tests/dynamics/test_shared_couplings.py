@@ -76,6 +76,56 @@ def test_a_law_written_with_other_numbers_or_wheels_exchanged_carries_the_same_s
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_twins_share_alike_whatever_the_numbers_of_their_laws(formulation):
+    data = gears()
+    factors = {"one": 1.0, "same": 1.0, "large": 1e7}
+    data["couplings"] = {k: {"type": "linear", "terms": {"a": f, "b": 2 * f}} for k, f in factors.items()}
+    system = prepare(by(data, formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    for name, factor in factors.items():
+        effort = motion[f"couplings.{name}"] * factor
+        assert effort == pytest.approx(-0.5 * 0.25 / 1.25 / 3, rel=1e-8), name
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("soft", ["a", "b", "ab"])
+@pytest.mark.parametrize("turn", [None, {"axis": [1, 0.3, 0.2], "angle": 0.77}])
+def test_a_compliance_that_no_self_stress_loads_decides_nothing(turn, soft, formulation):
+    data = gears()
+    if turn:
+        data["ground"]["frames"] = {"left": {"rot": turn}, "right": {"pos": [0.1, 0, 0], "rot": turn}}
+        data["joints"]["a"]["from"] = "ground.left"
+    for name in soft:
+        data["joints"][name]["compliance"] = [1e-7] * 3 + [1e-5] * 3
+    system = prepare(by(data, formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    for name in ("first", "second"):
+        assert motion[f"couplings.{name}"] == pytest.approx(-0.5 * 0.25 / 1.25 / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_couplings_of_turns_and_travels_share_by_least_squares_beside_a_compliance(formulation):
+    """Shafts a (compliant) and b, a rack s, four laws: what they put on the joints is known, not loaded."""
+    data = gears()
+    data["ground"]["frames"]["up"] = {"pos": [0, 0.1, 0]}
+    data["bodies"]["rack"] = data["bodies"]["one"]
+    data["joints"]["s"] = joint("prismatic", "ground.up", "rack", axis=[1, 0, 0])
+    data["joints"]["a"]["compliance"] = [1e-6] * 3 + [1e-4] * 3
+    laws = {"g": {"a": 20, "b": 40}, "r1": {"s": 1, "a": -0.1}, "r2": {"s": 1, "b": 0.2},
+            "r3": {"s": 3, "b": 0.6}}  # fmt: skip
+    data["couplings"] = {name: {"type": "linear", "terms": terms} for name, terms in laws.items()}
+    system = prepare(by(data, formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    rows = np.array([[terms.get(k, 0.0) for k in "abs"] for terms in laws.values()])
+    inertia, move = np.array([0.1, 0.1, 1.0]), np.array([1.0, -0.5, 0.1])
+    needed = inertia * move * 0.5 / (inertia @ move**2) - np.array([0.5, 0.0, 0.0])
+    length = float(system.tables.length[0])
+    size = np.linalg.norm(rows / np.array([length, length, 1.0]), axis=1)
+    known = np.linalg.lstsq((rows / size[:, None]).T, needed, rcond=1e-12)[0] / size
+    np.testing.assert_allclose([motion[f"couplings.{name}"] for name in laws], known, rtol=1e-8)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_planets_share_alike_and_leave_sun_and_carrier_without_side_load(formulation, tmp_path):
     result = fm.run(by(planetary(3), formulation), tmp_path / "r.h5")
     loads = [result[f"couplings/inner{k}/tangential_force"][0] for k in range(3)]
