@@ -65,12 +65,17 @@ class Evaluator:
         """Rows of contacts that are open, and hold nothing."""
         return np.flatnonzero((self.tables.row_side != 0.0) & (self.ws.soft < 0.0))
 
-    def row_sizes(self) -> Array:
-        """Size of the terms of every row, against which its gradient may be rounding. Needs kinematics."""
+    def row_sizes(self, length: float = 1.0) -> Array:
+        """Size of the terms of every row, against which its gradient may be rounding. Needs kinematics.
+
+        That is what a unit of its multiplier puts on joints, moments over `length`.
+        """
         t, ws, size = self.tables, self.ws, np.zeros(self.system.n_rows)
-        wrench = np.abs(ws.rowent_c) * np.linalg.norm(ws.ent[t.rowent, 3:9], axis=1)
+        unit = np.repeat([1.0, length], 3)
+        wrench = np.abs(ws.rowent_c) * np.linalg.norm(ws.ent[t.rowent, 3:9] / unit, axis=1)
+        effort = np.abs(ws.rowdof_c) / np.where(t.coord_turn[t.rowdof_coord] == 0, 1.0, length)
         np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.rowent_start)), wrench)
-        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.rowdof_start)), np.abs(ws.rowdof_c))
+        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.rowdof_start)), effort)
         return size
 
     def vanishing_pivots(self, state: State) -> list[int]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.idle import hidden_freedoms
 from flexmbs.dynamics.null_spaces import left_null_space
-from flexmbs.dynamics.self_stress import bending, open_reactions
+from flexmbs.dynamics.self_stress import open_reactions
 from flexmbs.model.rows import Row
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System
@@ -124,8 +124,7 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
         report.redundant_rows = [name for k, name in enumerate(names) if k not in set(kept)]
         stress = null / np.where(norms > 0, norms, 1.0)[:, None] * scale[:, None]
         modes = whole[:, ~rigid] if bends else whole[:, :0]
-        bent = bending(modes * scale[:, None], stress / scale[:, None])
-        found = open_reactions(system, evaluator, rows, stress, bent, length)
+        found = open_reactions(system, evaluator, rows, stress, modes, length)
         report.indeterminate_joints, report.stiffness_decides = found
     return report
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,74 +26,87 @@ UNMOVED = 1e-9
 Component = tuple[str, str, str]
 
 
+@dataclass
+class States:
+    """States of self-stress as columns, the largest force in each of them one.
+
+    `forces` (rows, states): what the rows put on joints, moments over a length, so that a law counts alike
+    whatever its numbers are. `loads` (6 n_joints, states): wrenches of the joints, moments over that length.
+    What is small beside one is rounding: a state between couplings alone loads no joint.
+    """
+
+    forces: Array
+    loads: Array
+
+    def combined(self, combinations: Array) -> States:
+        return States(self.forces @ combinations, self.loads @ combinations)
+
+
 def open_reactions(
-    system: System, evaluator: Evaluator, rows: list[Row], stress: Array, bent: Array, length: float
+    system: System, evaluator: Evaluator, rows: list[Row], stress: Array, modes: Array, length: float
 ) -> tuple[list[str], list[str]]:
     """Reactions that a self-stress changes: those that stay open, those that stiffness decides (F28).
 
-    `stress` (rows, states) holds with rigid bodies. `bent` (modes, states) is what it does to the modes of
-    flexible bodies: with what it does to compliant joints it decides all that strains something. Texts of
-    joints and couplings, with the directions.
+    `stress` (rows, states) holds with rigid bodies. What it does to the modes of flexible bodies, `modes`
+    (rows, modes), and to compliant joints decides all that strains something. Texts of joints and couplings,
+    with the directions.
     """
-    loads = stress_of_joints(evaluator, [row.number for row in rows], stress)
-    in_any = _components(system, evaluator, rows, stress, loads, length)
-    strain = np.vstack([bent, _straining(evaluator, loads)])
-    free = _unstrained(strain)
-    still = _components(system, evaluator, rows, stress @ free, loads @ free, length)
+    numbers = [row.number for row in rows]
+    size = evaluator.row_sizes(length)[numbers][:, None]
+    stress = stress / np.maximum(np.abs(size * stress).max(axis=0, initial=0.0), 1e-300)
+    unit = np.tile(np.repeat([1.0, length], 3), len(system.joints))[:, None]
+    states = States(size * stress, stress_of_joints(evaluator, numbers, stress) / unit)
+    strain = np.vstack(
+        [_bending(modes / np.where(size > 0.0, size, 1.0), states), _straining(evaluator, states, length)]
+    )
+    in_any = _components(system, evaluator, rows, states, length)
+    if not np.any(strain):
+        return _texts(in_any), []
+    still = _components(system, evaluator, rows, states.combined(_unstrained(strain)), length)
     return _texts(still), _texts([item for item in in_any if item not in still])
 
 
 def _unstrained(strain: Array) -> Array:
     """Combinations of states of self-stress that strain nothing, as columns."""
-    size, vectors = np.linalg.eigh(strain.T @ strain)
-    return np.asarray(vectors[:, size <= NO_STRAIN**2])
+    _, size, Vt = np.linalg.svd(np.linalg.qr(strain, mode="r"), full_matrices=True)
+    return np.asarray(Vt[int(np.sum(size > NO_STRAIN)) :].T)
 
 
-def bending(modes: Array, stress: Array) -> Array:
-    """What states of self-stress do to modes, all of about one size (modes, states).
+def _bending(modes: Array, states: States) -> Array:
+    """What states do to modes (rows, modes), all made of one size (modes, states).
 
-    `modes` (rows, modes) and `stress` (rows, states) in units of force. Modes in which no interface moves are
-    moved by rounding alone.
+    Modes in which no interface moves are moved by rounding alone.
     """
     size = np.abs(modes).max(axis=0, initial=0.0)
     moving = size > UNMOVED * size.max(initial=0.0)
-    whole = np.maximum(np.abs(stress).max(axis=0, initial=0.0), 1e-300)
-    return np.asarray((modes[:, moving] / size[moving]).T @ (stress / whole))
+    return np.asarray((modes[:, moving] / size[moving]).T @ states.forces)
 
 
-def _straining(evaluator: Evaluator, loads: Array) -> Array:
-    """Root of the energy of compliant joints under every state, the largest one 1 (6 n_joints, states)."""
+def _straining(evaluator: Evaluator, states: States, length: float) -> Array:
+    """Root of the energy of compliant joints under every state (6 n_joints, states).
+
+    One is that of a unit of force in the softest joint, which need not be loaded.
+    """
     t, ws = evaluator.tables, evaluator.ws
-    out = np.zeros_like(loads)
-    for j, soft in enumerate(t.joint_soft):
-        R = ws.mark_R[t.joint_p[j]]
-        for first in (6 * j, 6 * j + 3):
-            root = np.sqrt(soft[first - 6 * j : first - 6 * j + 3])
-            out[first : first + 3] = root[:, None] * (R.T @ loads[first : first + 3])
-    return np.asarray(out / max(float(np.abs(out).max(initial=0.0)), 1e-300))
+    root = np.sqrt(t.joint_soft) * np.repeat([1.0, length], 3)
+    R = np.repeat(ws.mark_R[t.joint_p], 2, axis=0)
+    own = np.einsum("nji,njk->nik", R, states.loads.reshape(len(R), 3, -1)).reshape(states.loads.shape)
+    return np.asarray(root.reshape(-1, 1) * own / max(float(root.max(initial=0.0)), 1e-300))
 
 
 def _components(
-    system: System, evaluator: Evaluator, rows: list[Row], stress: Array, loads: Array, length: float
+    system: System, evaluator: Evaluator, rows: list[Row], states: States, length: float
 ) -> list[Component]:
     """Directions in which states of self-stress load joints, and couplings that they load."""
-    if not stress.shape[1]:
-        return []
-    size = np.abs(loads.reshape(-1, 2, 3, loads.shape[1])).max(axis=(0, 2), initial=0.0)
-    whole = loads / np.maximum(np.maximum(size[0], size[1] / length), 1e-300)
     found: list[Component] = []
     for j, (name, place) in enumerate(system.joints.items()):
         R = evaluator.ws.mark_R[place.P.number]
-        for word, first, unit in (("translation", 6 * j, 1.0), ("rotation", 6 * j + 3, length)):
-            part = np.abs(R.T @ whole[first : first + 3]).max(axis=1)
-            found += [
-                (f"joints.{name}", word, n) for n, x in zip("xyz", part, strict=True) if x > OPEN * unit
-            ]
-    part = np.abs(stress).max(axis=1)
+        for word, first in (("translation", 6 * j), ("rotation", 6 * j + 3)):
+            part = np.abs(R.T @ states.loads[first : first + 3]).max(axis=1, initial=0.0)
+            found += [(f"joints.{name}", word, n) for n, x in zip("xyz", part, strict=True) if x > OPEN]
+    part = np.abs(states.forces).max(axis=1, initial=0.0)
     own = {id(group.rows[0]): group.name for group in system.groups if group.kind == "coupling"}
-    loaded = [
-        own[id(row)] for row, x in zip(rows, part, strict=True) if id(row) in own and x > OPEN * part.max()
-    ]
+    loaded = [own[id(row)] for row, x in zip(rows, part, strict=True) if id(row) in own and x > OPEN]
     for name in loaded:
         found += [item for item in _carried(system, evaluator, name, length) if item not in found]
     return found + [(f"couplings.{name}", "force", "") for name in loaded]

@@ -1,0 +1,164 @@
+"""Which reactions are unique (F28), against the null space of all constraints in absolute coordinates.
+
+Couplings and drives count as the rows that they are, compliances by the energy of the null vectors.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.case.check import check
+from flexmbs.spatial import axis_angle
+
+LOCKED = {"revolute": "xyzXY", "cylindrical": "xyXY", "spherical": "xyz", "prismatic": "xyXYZ"}
+WORDS = {**{k: ("translation", k) for k in "xyz"}, **{k: ("rotation", k.lower()) for k in "XYZ"}}
+
+
+class Mechanism:
+    """Bodies at rest and the joints between them, all markers of a joint at one place in one attitude.
+
+    `bodies`: place and attitude; `joints`: type, from, to, place, attitude; `laws` and `drives`: factors of
+    joint coordinates (about or along z).
+    """
+
+    def __init__(self, bodies, joints, laws=None, drives=None, soft=None):
+        self.bodies, self.joints, self.soft = bodies, joints, soft or {}
+        self.laws, self.drives = laws or {}, {name: {j: 1.0} for name, j in (drives or {}).items()}
+
+    def data(self):
+        frames = {name: {} for name in ("ground", *self.bodies)}
+        joints = {}
+        for name, (kind, start, end, x, A) in self.joints.items():
+            for body in (start, end):
+                r, R = self.bodies.get(body, (np.zeros(3), np.eye(3)))
+                own = R.T @ A
+                frames[body][name] = {"pos": list(R.T @ (x - r)), "rot": axes(own)}
+            joints[name] = {"type": kind, "from": f"{start}.{name}", "to": f"{end}.{name}"}
+            if name in self.soft:
+                joints[name]["compliance"] = list(self.soft[name])
+        inertia = {"ixx": 0.01, "iyy": 0.012, "izz": 0.015}
+        return {
+            "ground": {"frames": frames.pop("ground")},
+            "bodies": {
+                name: {"type": "rigid", "mass": 1.0, "inertia": inertia, "frames": frames[name],
+                       "pose": {"pos": list(r), "rot": axes(R)}}
+                for name, (r, R) in self.bodies.items()
+            },
+            "joints": joints,
+            "couplings": {name: {"type": "linear", "terms": terms} for name, terms in self.laws.items()},
+            "drives": {m: {"joint": j, "position": 0} for m, terms in self.drives.items() for j in terms},
+            "analysis": {"t_end": 0},
+        }  # fmt: skip
+
+    def row(self, joint, direction):
+        """Constraint row of one direction of a joint on all bodies; capitals are rotations."""
+        _, start, end, x, A = self.joints[joint]
+        a, out = A[:, "xyz".index(direction.lower())], np.zeros(6 * len(self.bodies))
+        for body, sign in ((end, 1.0), (start, -1.0)):
+            if body != "ground":
+                k = 6 * list(self.bodies).index(body)
+                part = [*a, *np.cross(x - self.bodies[body][0], a)] if direction.islower() else [0, 0, 0, *a]
+                out[k : k + 6] += sign * np.array(part)
+        return out
+
+    def along(self, joint):
+        return "z" if self.joints[joint][0] == "prismatic" else "Z"
+
+    def states(self):
+        """Null vectors of G^T and what they load: names of components with their rows."""
+        own = [[(f"joints.{j}", k, 1.0)] for j, item in self.joints.items() for k in LOCKED[item[0]]]
+        named = {f"couplings.{k}": v for k, v in self.laws.items()} | {
+            f"drives.{k}": v for k, v in self.drives.items()
+        }
+        own += [[(f"joints.{j}", self.along(j), f) for j, f in terms.items()] for terms in named.values()]
+        G = np.array([sum(f * self.row(j[7:], k) for j, k, f in terms) for terms in own])
+        size = np.array([np.linalg.norm([f for *_, f in terms]) for terms in own])
+        U, s, _ = np.linalg.svd(G / size[:, None])
+        N = U[:, int(np.sum(s > 1e-9 * s[0])) :]
+        loads = {}
+        for terms, n, d in zip(own, N, size, strict=True):
+            for joint, k, f in terms:
+                loads[joint, k] = loads.get((joint, k), 0.0) + f / d * n
+        return loads, dict(zip(named, N[len(N) - len(named) :], strict=True))
+
+    def open(self):
+        """Components that are open when all is rigid, and when compliances decide."""
+        loads, named = self.states()
+        n = len(next(iter(loads.values())))
+        energy = [np.zeros(n)]
+        for (joint, k), load in loads.items():
+            energy.append(np.sqrt(self.soft.get(joint[7:], [0.0] * 6)["xyzXYZ".index(k)]) * load)
+        _, s, Vt = np.linalg.svd(np.array(energy), full_matrices=True)
+        free = Vt[int(np.sum(s > 1e-9)) :].T
+        found = []
+        for Z in (np.eye(n), free):
+            texts = {
+                (j, *WORDS[k]) for (j, k), load in loads.items() if np.abs(load @ Z).max(initial=0) > 1e-9
+            }
+            found.append(
+                texts | {(k, "", "") for k, load in named.items() if np.abs(load @ Z).max(initial=0) > 1e-9}
+            )
+        return found
+
+
+def axes(R):
+    return {"x": list(R[:, 0]), "y": list(R[:, 1])}
+
+
+def components(texts):
+    """Sets of (name, word, axis) from the texts of a check."""
+    found = set()
+    for text in texts:
+        name, inner = re.match(r"(\S+) \((.*)\)", text).groups()
+        if not name.startswith("joints."):
+            found.add((name, "", ""))
+            continue
+        for part in inner.split("; "):
+            word, _, which = part.partition(" ")
+            found |= {(name, word, axis) for axis in which.split(", ")}
+    return found
+
+
+def check_open(mechanism):
+    counts = check(Case.from_dict(mechanism.data())).counts
+    in_any, still = mechanism.open()
+    assert components(counts.indeterminate_joints) == still
+    decided = {item for item in in_any if item not in still}
+    assert components(counts.stiffness_decides) == decided
+    unique = "unique      every component of the reactions"
+    assert (unique in counts.lines()) is not still
+    return counts
+
+
+ANGLE = 0.7
+PIN = 0.1 * np.array([np.cos(ANGLE), np.sin(ANGLE), 0.0])
+BASE = np.array([0.3, 0.0, 0.0])
+SPACE = axis_angle(np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0), 1.1)
+
+
+def loop(kinds, T, **more):
+    """A parallelogram with joints a, c, d, b of the given types."""
+    R, E = axis_angle(np.array([0.0, 0.0, 1.0]), ANGLE), np.eye(3)
+    bodies = {"crank": (np.zeros(3), R), "coupler": (PIN, E), "rocker": (BASE, R)}
+    ends = {"a": ("ground", "crank", np.zeros(3), E), "c": ("crank", "coupler", PIN, R),
+            "d": ("coupler", "rocker", PIN + BASE, E), "b": ("ground", "rocker", BASE, E)}  # fmt: skip
+    joints = {
+        name: (kind, start, end, T @ x, T @ A)
+        for (name, (start, end, x, A)), kind in zip(ends.items(), kinds, strict=True)
+    }
+    return Mechanism({k: (T @ r, T @ A) for k, (r, A) in bodies.items()}, joints, **more)
+
+
+@pytest.mark.parametrize("soft", ["", "b", "acdb"])
+@pytest.mark.parametrize("factor", [0.3, 1 / 7, 1e-3, 1e7])
+@pytest.mark.parametrize("T", [np.eye(3), SPACE], ids=["plane", "turned"])
+def test_laws_that_say_the_same_leave_open_what_they_load_and_no_rounding(T, factor, soft):
+    compliance = {name: [1e-7] * 3 + [1e-5] * 3 for name in soft}
+    laws = {"k1": {"a": 1.0, "b": -1.0}, "k2": {"a": factor, "b": -factor}}
+    kinds = ("revolute", "cylindrical", "spherical", "revolute")
+    counts = check_open(loop(kinds, T, laws=laws, soft=compliance))
+    assert counts.redundant == 2
+    if soft:
+        assert counts.indeterminate_joints == ["couplings.k1 (force)", "couplings.k2 (force)"]
