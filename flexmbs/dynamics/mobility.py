@@ -1,7 +1,8 @@
 """Degrees of freedom and redundancy at a state (F28): by count, by rank, and which reactions are unique.
 
 For the counts bodies are held rigid and drives left out: only the joint columns of G count. Couplings are one
-row each. Which reactions are unique is told by all columns, as elastic ones lift redundancy.
+row each. Which reactions are unique is told with drives as the constraints that they are, and by all columns,
+as elastic ones lift redundancy.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ Array = NDArray[np.float64]
 class Mobility:
     """Counts and names; `kind` is planar, spherical or spatial, `structure` open, closed or branched.
 
-    n_loops = n_joints - n_bodies, the joints that are no branch of the tree. `stiffness_decides`: reactions
-    that equilibrium leaves open, but flexible bodies or compliant joints do not.
+    n_loops = n_joints - n_bodies, the joints that are no branch of the tree. `driven`: freedoms of the
+    mobility that drives take. `indeterminate_joints`: reactions, forces of couplings, efforts of drives that
+    stay open. `stiffness_decides`: those that equilibrium leaves open, but flexible bodies or compliant
+    joints do not.
     """
 
     mobility: int
@@ -44,6 +47,7 @@ class Mobility:
     stiffness_decides: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     condition: float = 1.0
+    driven: int = 0
 
     @property
     def redundant(self) -> int:
@@ -81,10 +85,11 @@ class Mobility:
         else:
             rows.append("unique      every other component of the reactions")
         loops = f"loops {self.n_joints} joints - {self.n_bodies} bodies = {self.n_loops}"
+        rank = f"{self.mobility} by rank" + f", {self.driven} of it driven" * bool(self.driven)
         count = f"{self.gruebler} by the Gruebler-Kutzbach count"
         return [
             f"class       {self.kind}, {self.structure}; {loops}",
-            f"mobility    {self.mobility} by rank, {count}; {self.difference}",
+            f"mobility    {rank}, {count}; {self.difference}",
             f"closure     {self.closure_rows} rows, rank {self.closure_rank}, {self.redundant} redundant",
             *[f"hidden      {item}" for item in self.hidden],
             *rows,
@@ -93,63 +98,67 @@ class Mobility:
 
 def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool = True) -> Mobility:
     """Mobility at an assembled state (F28); `bends`: flexible bodies give way to what loads them."""
-    whole, rigid, names, rows = closure(system, evaluator, state)
-    G = whole[:, rigid]
-    length = characteristic_length(system, evaluator)
-    scale = np.array([length if row.is_moment else 1.0 for row in rows])
-    scaled = G * scale[:, None]
-    norms = np.linalg.norm(scaled, axis=1)
-    sizes = evaluator.row_sizes()[[row.number for row in rows]] * scale
-    # a row of rounding stays one: made as long as the others it would count
-    rounding = norms <= 1e-12 * np.maximum(sizes, max(norms.max(initial=0.0), 1e-300))
-    scaled = np.where(rounding[:, None], 0.0, scaled / np.where(rounding, 1.0, norms)[:, None])
-    norms[rounding] = 0.0
-    kept, null, condition = left_null_space(scaled)
-    rank = len(kept)
+    G = evaluator.jacobian(state.copy())
+    rigid, length = joint_speeds(system), characteristic_length(system, evaluator)
+    names, rows = constraints(system, ("joint", "coupling"))
+    kept, stress, condition = independent(evaluator, rows, G[:, rigid], length)
     kind = kinematic_class(system, evaluator)
     report = Mobility(
-        mobility=G.shape[1] - rank,
+        mobility=int(rigid.sum()) - len(kept),
         gruebler=gruebler(system, kind),
         closure_rows=len(rows),
-        closure_rank=rank,
+        closure_rank=len(kept),
         kind=kind,
         structure=structure(system),
         n_bodies=len(system.model.bodies),
         n_joints=len(system.joints),
         n_loops=len(system.topology.cuts),
+        redundant_rows=[name for k, name in enumerate(names) if k not in set(kept)],
         hidden=hidden_freedoms(system, evaluator),
         condition=condition,
     )
-    if report.redundant:
-        report.redundant_rows = [name for k, name in enumerate(names) if k not in set(kept)]
-        stress = null / np.where(norms > 0, norms, 1.0)[:, None] * scale[:, None]
-        modes = whole[:, ~rigid] if bends else whole[:, :0]
-        found = open_reactions(system, evaluator, rows, stress, modes, length)
+    if system.model.drives:  # they hold what they drive: forces between them are as open as any
+        free = rigid & (system.tables.driven < 0)
+        _, rows = constraints(system, ("joint", "coupling", "drive"))
+        kept, stress, _ = independent(evaluator, rows, G[:, free], length)
+        report.driven = report.mobility - (int(free.sum()) - len(kept))
+    if stress.shape[1]:
+        gives_way = ~rigid & bends
+        found = open_reactions(system, evaluator, rows, stress, G, gives_way, length)
         report.indeterminate_joints, report.stiffness_decides = found
     return report
 
 
-def closure(
-    system: System, evaluator: Evaluator, state: State
-) -> tuple[Array, NDArray[np.bool_], list[str], list[Row]]:
-    """G of cut joints and couplings, joint speeds among its columns, names; without drives on cut joints."""
-    G = evaluator.jacobian(state.copy())
+def joint_speeds(system: System) -> NDArray[np.bool_]:
+    """Which speeds are those of joints: the others are of modes."""
     t = system.tables
     rigid = np.zeros(system.n_vel, dtype=bool)
     for i in range(1, len(t.parent)):
         rigid[t.o_eta[i] : t.o_qd[i]] = True
-    keep, names, rows = [], [], []
-    number = 0
-    for group in system.groups:
-        for row in group.rows:
-            if group.kind in ("joint", "coupling"):
-                keep.append(number)
-                names.append(
-                    f"{'couplings' if group.kind == 'coupling' else 'joints'}.{group.name} ({row.text})"
-                )
-                rows.append(row)
-            number += 1
-    return G[np.array(keep, dtype=np.int64)], rigid, names, rows
+    return rigid
+
+
+def constraints(system: System, kinds: tuple[str, ...]) -> tuple[list[str], list[Row]]:
+    """Rows of some kinds of groups, with their names; drives have rows on cut joints alone."""
+    found = [(group, row) for group in system.groups if group.kind in kinds for row in group.rows]
+    names = [f"{group.kind}s.{group.name} ({row.text})" for group, row in found]
+    return names, [row for _, row in found]
+
+
+def independent(
+    evaluator: Evaluator, rows: list[Row], G: Array, length: float
+) -> tuple[list[int], Array, float]:
+    """Rows of G (n_rows, columns) that are independent, states of self-stress as multipliers, condition."""
+    numbers = [row.number for row in rows]
+    scale = np.array([length if row.is_moment else 1.0 for row in rows])
+    scaled = G[numbers] * scale[:, None]
+    norms = np.linalg.norm(scaled, axis=1)
+    sizes = evaluator.row_sizes()[numbers] * scale
+    # a row of rounding stays one: made as long as the others it would count
+    rounding = norms <= 1e-12 * np.maximum(sizes, max(norms.max(initial=0.0), 1e-300))
+    norms[rounding] = 1.0
+    kept, null, condition = left_null_space(np.where(rounding[:, None], 0.0, scaled / norms[:, None]))
+    return kept, null / norms[:, None] * scale[:, None], condition
 
 
 def characteristic_length(system: System, evaluator: Evaluator) -> float:

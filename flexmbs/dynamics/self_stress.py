@@ -22,7 +22,7 @@ NO_STRAIN = 1e-6
 #: a mode that moves interfaces by less than this part of another does not move them
 UNMOVED = 1e-9
 
-#: directions of a joint, or the force of a coupling
+#: directions of a joint, the force of a coupling, or the effort of a drive
 Component = tuple[str, str, str]
 
 
@@ -32,38 +32,61 @@ class States:
 
     `forces` (rows, states): what the rows put on joints, moments over a length, so that a law counts alike
     whatever its numbers are. `loads` (6 n_joints, states): wrenches of the joints, moments over that length.
-    What is small beside one is rounding: a state between couplings alone loads no joint.
+    `efforts` (n_efforts, states): those of drives, as forces. What is small beside one is rounding: a state
+    between couplings alone loads no joint.
     """
 
     forces: Array
     loads: Array
+    efforts: Array
 
     def combined(self, combinations: Array) -> States:
-        return States(self.forces @ combinations, self.loads @ combinations)
+        return States(self.forces @ combinations, self.loads @ combinations, self.efforts @ combinations)
 
 
 def open_reactions(
-    system: System, evaluator: Evaluator, rows: list[Row], stress: Array, modes: Array, length: float
+    system: System,
+    evaluator: Evaluator,
+    rows: list[Row],
+    stress: Array,
+    G: Array,
+    gives_way: NDArray[np.bool_],
+    length: float,
 ) -> tuple[list[str], list[str]]:
     """Reactions that a self-stress changes: those that stay open, those that stiffness decides (F28).
 
-    `stress` (rows, states) holds with rigid bodies. What it does to the modes of flexible bodies, `modes`
-    (rows, modes), and to compliant joints decides all that strains something. Texts of joints and couplings,
-    with the directions.
+    `stress` (rows, states) holds with rigid bodies, and with drives that hold. What it does to compliant
+    joints and, by G (n_rows, n_vel), to the modes that give way, decides all that strains something. Texts of
+    joints with the directions, of couplings and drives.
     """
     numbers = [row.number for row in rows]
+    G = G[numbers]
     size = evaluator.row_sizes(length)[numbers][:, None]
     stress = stress / np.maximum(np.abs(size * stress).max(axis=0, initial=0.0), 1e-300)
     unit = np.tile(np.repeat([1.0, length], 3), len(system.joints))[:, None]
-    states = States(size * stress, stress_of_joints(evaluator, numbers, stress) / unit)
-    strain = np.vstack(
-        [_bending(modes / np.where(size > 0.0, size, 1.0), states), _straining(evaluator, states, length)]
-    )
+    loads = stress_of_joints(evaluator, numbers, stress) / unit
+    states = States(size * stress, loads, _efforts(system, numbers, stress, G, length))
+    modes = G[:, gives_way] / np.where(size > 0.0, size, 1.0)
+    strain = np.vstack([_bending(modes, states), _straining(evaluator, states, length)])
     in_any = _components(system, evaluator, rows, states, length)
     if not np.any(strain):
         return _texts(in_any), []
     still = _components(system, evaluator, rows, states.combined(_unstrained(strain)), length)
     return _texts(still), _texts([item for item in in_any if item not in still])
+
+
+def _efforts(system: System, numbers: list[int], stress: Array, G: Array, length: float) -> Array:
+    """Efforts of drives under states of self-stress, moments over a length (n_efforts, states).
+
+    On cut joints they are multipliers; in the tree they hold what the rows put on their speeds.
+    """
+    t = system.tables
+    place = {number: k for k, number in enumerate(numbers)}
+    out = np.zeros((len(t.drive_coord), stress.shape[1]))
+    for d, (c, k, row) in enumerate(zip(t.drive_coord, t.drive_vel, t.drive_row, strict=True)):
+        out[d] = stress[place[row]] if row >= 0 else -G[:, k] @ stress
+        out[d] /= length if c < 0 or t.coord_turn[c] else 1.0
+    return out
 
 
 def _unstrained(strain: Array) -> Array:
@@ -97,7 +120,7 @@ def _straining(evaluator: Evaluator, states: States, length: float) -> Array:
 def _components(
     system: System, evaluator: Evaluator, rows: list[Row], states: States, length: float
 ) -> list[Component]:
-    """Directions in which states of self-stress load joints, and couplings that they load."""
+    """Directions in which states of self-stress load joints, and couplings and drives that they load."""
     found: list[Component] = []
     for j, (name, place) in enumerate(system.joints.items()):
         R = evaluator.ws.mark_R[place.P.number]
@@ -109,7 +132,10 @@ def _components(
     loaded = [own[id(row)] for row, x in zip(rows, part, strict=True) if id(row) in own and x > OPEN]
     for name in loaded:
         found += [item for item in _carried(system, evaluator, name, length) if item not in found]
-    return found + [(f"couplings.{name}", "force", "") for name in loaded]
+    part = np.abs(states.efforts).max(axis=1, initial=0.0)
+    drives = [name for name, places in system.efforts.items() if np.any(part[places] > OPEN)]
+    found += [(f"couplings.{name}", "force", "") for name in loaded]
+    return found + [(f"drives.{name}", "effort", "") for name in drives]
 
 
 def _carried(system: System, evaluator: Evaluator, name: str, length: float) -> list[Component]:

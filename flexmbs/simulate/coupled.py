@@ -99,8 +99,8 @@ def coupling_fields(fields: Any, system: System, sampler: Sampler) -> Touches:
         if group.kind != "coupling":
             continue
         part, path = system.model.couplings[group.name], f"couplings/{group.name}/"
-        at = sampler.places["row_force"] + group.rows[0].number
-        fields.add(path + "force", scaled(at, group.rows[0].scale), (), "N, N m")
+        at, known = sampler.places["row_force"] + group.rows[0].number, fields.known(path)
+        fields.add(path + "force", scaled(at, group.rows[0].scale), (), "N, N m", **known)
         fields.add(path + "power", power(system, sampler, part.law(system.model), at), (), "W")
         radius = pitch_radius(part)
         if group.name in touches.items:
@@ -108,10 +108,10 @@ def coupling_fields(fields: Any, system: System, sampler: Sampler) -> Touches:
             numbers = touches.items[group.name][0].at(one, one).numbers
             for word, (_, units) in numbers.items():
                 fields.add(path + word, touches.number(group.name, word), (), units)
-            fields.add(path + "contact_force", touches.in_ground(group.name, "force"), ("xyz",), "N")
+            fields.add(path + "contact_force", touches.in_ground(group.name, "force"), ("xyz",), "N", **known)
             fields.add(path + "contact_point", touches.in_ground(group.name, "point"), ("xyz",), "m")
         elif radius:
-            fields.add(path + "tangential_force", scaled(at, group.rows[0].scale / radius), (), "N")
+            fields.add(path + "tangential_force", scaled(at, group.rows[0].scale / radius), (), "N", **known)
     return touches
 
 

@@ -46,8 +46,12 @@ def by_blocks(take: Take) -> Take:
 
 @dataclass
 class Fields:
-    """Fields of a result and how each is taken from sample rows."""
+    """Fields of a result and how each is taken from sample rows.
 
+    `open_parts`: paths of joints, couplings and drives whose forces redundancy leaves open.
+    """
+
+    open_parts: set[str] = field(default_factory=set)
     axes: list[Axis] = field(default_factory=lambda: list(COMMON_AXES))
     fields: list[Field] = field(default_factory=list)
     takes: list[Take] = field(default_factory=list)
@@ -64,6 +68,10 @@ class Fields:
             take = by_blocks(take)
         self.fields.append(Field(path, axes, units, more.pop("equation", ""), more))
         self.takes.append(take)
+
+    def known(self, path: str) -> dict[str, Any]:
+        """Attributes of the forces of a part: whether equilibrium or stiffness decides them."""
+        return {"determinate": False} if path in self.open_parts else {}
 
     def axis(self, path: str, size: int, labels: tuple[str, ...] = (), first: int = 0) -> str:
         values = tuple(float(first + k) for k in range(size)) if first else ()
@@ -176,7 +184,7 @@ def units_of(place: JointPlace, suffix: str) -> str:
     return ", ".join(u + suffix for u in dict.fromkeys(units)) or "1"
 
 
-def joint_fields(fields: Fields, system: System, sampler: Sampler, indeterminate: set[str]) -> None:
+def joint_fields(fields: Fields, system: System, sampler: Sampler) -> None:
     """Coordinates and reactions of all joints (F19, F21)."""
     numbers = {name: k for k, (name, _) in enumerate(balls_of(system))}
     for j, (name, place) in enumerate(system.joints.items()):
@@ -201,7 +209,7 @@ def joint_fields(fields: Fields, system: System, sampler: Sampler, indeterminate
             fields.add(path + "velocity", v, (eta,), units_of(place, "/s"))
             fields.add(path + "acceleration", a, (eta,), units_of(place, "/s^2"))
         first = sampler.places["reaction"] + 6 * j
-        known = {"determinate": False} if name in indeterminate else {}
+        known = fields.known(path)
         fields.add(path + "reaction_force", slice(first, first + 3), ("xyz",), "N", equation="F21", **known)
         fields.add(
             path + "reaction_moment", slice(first + 3, first + 6), ("xyz",), "N m", equation="F21", **known
@@ -213,8 +221,9 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
     at = sampler.places
     for name, places in system.efforts.items():
         columns = slice(at["effort"] + places[0], at["effort"] + places[-1] + 1)
-        ball = len(places) == 3
-        fields.add(f"drives/{name}/effort", columns, ("xyz",) if ball else (), "N m" if ball else "N, N m")
+        ball, path = len(places) == 3, f"drives/{name}/"
+        units = "N m" if ball else "N, N m"
+        fields.add(path + "effort", columns, ("xyz",) if ball else (), units, **fields.known(path))
     for name, force in system.model.forces.items():
         rows = [k for k, owner in enumerate(system.laws.owners) if owner == f"forces.{name}"]
         law_fields(

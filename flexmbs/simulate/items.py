@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from flexmbs.dynamics.mechanism import build
@@ -42,9 +41,9 @@ def counts_of(system: Any, state: State, *, bends: bool = True) -> Mobility | No
 
 
 def indeterminate(counts: Mobility | None) -> set[str]:
-    """Names of joints whose reactions redundancy leaves open."""
+    """Paths of joints, couplings and drives whose forces redundancy leaves open."""
     texts = counts.indeterminate_joints if counts is not None else []
-    return {found.group(1) for text in texts if (found := re.match(r"joints\.(\S+)", text))}
+    return {text.partition(" ")[0].replace(".", "/", 1) + "/" for text in texts}
 
 
 def tree_texts(system: Any) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.check import check
 from flexmbs.spatial import axis_angle
@@ -162,3 +163,68 @@ def test_laws_that_say_the_same_leave_open_what_they_load_and_no_rounding(T, fac
     assert counts.redundant == 2
     if soft:
         assert counts.indeterminate_joints == ["couplings.k1 (force)", "couplings.k2 (force)"]
+
+
+def tandem():
+    """Two pinions on one rack, both driven."""
+    E, upright = np.eye(3), np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+    bodies = {"one": (np.zeros(3), E), "two": (BASE, E), "rack": (np.array([0.0, 0.1, 0.0]), E)}
+    joints = {"a": ("revolute", "ground", "one", np.zeros(3), E),
+              "b": ("revolute", "ground", "two", BASE, E),
+              "s": ("prismatic", "ground", "rack", np.array([0.0, 0.1, 0.0]), upright)}  # fmt: skip
+    laws = {"r1": {"s": 1.0, "a": -0.1}, "r2": {"s": 1.0, "b": -0.1}}
+    return Mechanism(bodies, joints, laws, {"m": "a", "n": "b"})
+
+
+def test_two_driven_pinions_of_one_rack_share_in_an_open_way(tmp_path):
+    counts = check_open(tandem())
+    assert (counts.mobility, counts.redundant, counts.driven) == (1, 0, 1)
+    assert "1 by rank, 1 of it driven" in "".join(counts.lines())
+    assert {"drives.m (effort)", "drives.n (effort)"} <= set(counts.indeterminate_joints)
+    result = fm.run(Case.from_dict(tandem().data()), tmp_path / "r.h5")
+    for path in ("drives/m/effort", "drives/n/effort", "couplings/r1/force"):
+        assert not result.attributes_of(path).get("determinate", True), path
+    # all that goes through the joint of a pinion, drive and teeth, is known
+    assert result.attributes_of("joints/a/reaction_moment").get("determinate", True)
+
+
+def test_one_driven_pinion_leaves_nothing_open():
+    mechanism = tandem()
+    del mechanism.drives["n"]
+    counts = check_open(mechanism)
+    assert counts.driven == 1 and not counts.indeterminate_joints
+
+
+@pytest.mark.parametrize("T", [np.eye(3), SPACE], ids=["plane", "turned"])
+@pytest.mark.parametrize("driven", ["a", "ab", "acdb"])
+def test_drives_that_hold_each_other_in_a_loop_open_the_forces_between_them(T, driven):
+    """With all joints driven the cut is, too."""
+    drives = {f"m{joint}": joint for joint in driven}
+    counts = check_open(loop(("revolute",) * 4, T, drives=drives))
+    assert (counts.mobility, counts.redundant, counts.driven) == (1, 3, 1)
+
+
+def test_compliance_decides_between_drives():
+    soft = {name: [1e-7] * 3 + [1e-5] * 3 for name in "acdb"}
+    counts = check_open(loop(("revolute",) * 4, np.eye(3), drives={"m": "a", "n": "b"}, soft=soft))
+    assert not counts.indeterminate_joints
+
+
+def test_the_drive_of_a_ball_beside_a_hinge_is_open():
+    data = {
+        "bodies": {"door": {"type": "rigid", "mass": 1.0, "inertia": {"ixx": 1, "iyy": 1, "izz": 1},
+                            "frames": {"top": {"pos": [0, 0, 1]}}}},
+        "ground": {"frames": {"top": {"pos": [0, 0, 1]}}},
+        "joints": {"ball": {"type": "spherical", "from": "ground", "to": "door"},
+                   "slide": {"type": "in_line", "from": "ground.top", "to": "door.top"}},
+        "drives": {"m": {"joint": "ball", "velocity": [0, 0, 0]}},
+        "analysis": {"t_end": 0},
+    }  # fmt: skip
+    counts = check(Case.from_dict(data)).counts
+    assert (counts.mobility, counts.driven, counts.redundant) == (1, 1, 0)
+    # the ball's forces across and its drive about x and y hold what the line holds, too
+    assert components(counts.indeterminate_joints) == {
+        *(("joints.ball", word, axis) for word in ("translation", "rotation") for axis in "xy"),
+        *(("joints.slide", "translation", axis) for axis in "xy"),
+        ("drives.m", "", ""),
+    }
