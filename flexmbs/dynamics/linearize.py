@@ -57,7 +57,8 @@ class Rates:
         self.n_aux = len(state.aux) - sum(len(item.start) for item in system.attitudes)
         self.speeds = state.vel[self.minimal.split.ind].copy()
         unit = unit_displacements(system)[self.minimal.split.ind]
-        self.unit = np.concatenate([unit, SPEED * unit, np.ones(self.n_aux)])
+        self.units = np.concatenate([unit, SPEED * unit, np.ones(self.n_aux)])
+        self.turning = self._turning()
 
     def state_at(self, x: Array) -> State:
         """The state that x stands for."""
@@ -72,7 +73,7 @@ class Rates:
         acc = self._accelerations(state, effort, size)
         aux_dot = np.zeros(len(state.aux))
         evaluate.own_rates(self.evaluator.laws, self.evaluator.law_work, state.aux, aux_dot)
-        position_rates = state.vel[ind] + self._turning(x[:n])
+        position_rates = state.vel[ind] + self.turning @ x[:n]
         return np.concatenate([position_rates, acc[ind], aux_dot[: self.n_aux]])
 
     def _accelerations(self, state: State, effort: int, size: float) -> Array:
@@ -88,12 +89,15 @@ class Rates:
         ev.check(evaluate.change(ev.tables, ev.ws, evaluate.ACCELERATION, 1.0))
         return acc + ev.ws.delta
 
-    def _turning(self, change: Array) -> Array:
-        """Rotation coordinates about a place that is passed with speed w: their rates have change x w / 2."""
-        full, out = np.zeros(self.system.n_vel), np.zeros(self.system.n_vel)
-        full[self.minimal.split.ind] = change
+    def _turning(self) -> Array:
+        """Part of the position rates by the positions, (n, n): of a ball that turns with w, change x w.
+
+        exp(change) starts from the turning place: where w becomes w + d, change_dot = d + change x w (half of
+        that from a place that stands). Loops take dependent components along.
+        """
+        J, out = self.minimal.loop_jacobian(self.state), np.zeros((self.system.n_vel, self.n))
         for e in self.system.tables.ball_eta:
-            out[e : e + 3] = 0.5 * np.cross(full[e : e + 3], self.state.vel[e : e + 3])
+            out[e : e + 3] = np.cross(J[e : e + 3], self.state.vel[e : e + 3, None], axis=0)
         return out[self.minimal.split.ind]
 
 
@@ -137,7 +141,7 @@ def linearize(system: System, state: State) -> Linear:
     n, size = rates.n, 2 * rates.n + rates.n_aux
     A = np.zeros((size, size))
     for k in range(size):
-        A[:, k] = derivative(partial(_along, rates.at, np.eye(size)[k] * rates.unit[k])) / rates.unit[k]
+        A[:, k] = derivative(partial(_along, rates.at, np.eye(size)[k] * rates.units[k])) / rates.units[k]
     coordinates = [c for c in system.coordinates if c.joint in system.model.joints]
     B = np.zeros((size, len(coordinates)))
     zero = rates.at(np.zeros(size))
@@ -146,8 +150,8 @@ def linearize(system: System, state: State) -> Linear:
     numbers = [c.number for c in coordinates]
     C = np.zeros((len(coordinates), size))
     for k in range(n):
-        along = partial(_along, partial(_outputs, rates, numbers), np.eye(n)[k] * rates.unit[k])
-        C[:, k] = derivative(along) / rates.unit[k]
+        along = partial(_along, partial(_outputs, rates, numbers), np.eye(n)[k] * rates.units[k])
+        C[:, k] = derivative(along) / rates.units[k]
     names = speed_names(system, rates.minimal.split.ind)
     states = [*names, *(f"{name} rate" for name in names), *_aux_names(system)]
     values, frequency, damping, shapes = _modes(rates, A)

@@ -150,7 +150,7 @@ def with_ports(
     def seen(x: Floats) -> Floats:
         return chosen.values(history, system, rates.state_at(x))
 
-    steps = np.diag(rates.unit)
+    steps = np.diag(rates.units)
     C = np.array([derivative(lambda h, k=k: seen(h * steps[k])) / steps[k, k] for k in range(size)])  # type: ignore[misc]
     B, D = np.zeros((size, len(forces))), np.zeros((len(chosen.names), len(forces)))
     x_dot, y = rates.at(rest), seen(rest)
