@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ GROUP = "linear/campbell"
 TIE = 1e-6
 
 
-def campbell_items(case: Case, progress: Progress | None = None) -> dict[str, Any]:
+def campbell_items(
+    case: Case, progress: Progress | None = None, say: Callable[[str], None] | None = None
+) -> dict[str, Any]:
     """`/linear/campbell`: eigenvalues, frequencies, damping and sense of whirl (value, branch)."""
     analysis = case.spec.analysis
     if analysis is None or analysis.campbell is None:
@@ -35,6 +38,10 @@ def campbell_items(case: Case, progress: Progress | None = None) -> dict[str, An
         found.append(_modes(case.with_values(**{name: float(value)})))
         if progress is not None:
             progress((k + 1) / len(values), f"{name} = {value:.6g}")
+    for value, (linear, _) in zip(values, found, strict=True):
+        for finding in linear.findings:
+            if say is not None:
+                say(f"warning: with {name} = {value:.6g}: {finding.what}; {finding.remedy}")
     order = branches([linear for linear, _ in found])
     eigenvalues = _table([linear.eigenvalues for linear, _ in found], order)
     size = np.abs(eigenvalues)

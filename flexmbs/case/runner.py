@@ -95,7 +95,7 @@ def execute(
         overwrite=overwrite,
         resume=resume,
         items={"provenance": provenance(case) | {"drawing": Item(drawing(case, target))}}
-        | campbell_items(case, progress),
+        | campbell_items(case, progress, say),
         attributes={"title": case.spec.title, "case_sha256": case_hash(case)},
         finish=finish,
         progress=progress,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +10,28 @@ from numpy.typing import NDArray
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.minimal import Minimal
+from flexmbs.dynamics.slopes import slopes
+from flexmbs.errors import Diagnostic
 from flexmbs.ffrf.integrals import BODY_LOADS
 from flexmbs.model.state import State
 from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 
-#: Step of the differences, of unit displacements: of fourth order, so its error is that of the step to the
-#: fourth power. Speeds enter squared, for which any step is exact: theirs is a part of that, or stiction that
-#: is regularised within 1e-3 of them would be passed over.
-STEP, SPEED = 1e-3, 1e-2
-
 
 @dataclass
 class Linear:
     """x_dot = A x + B u, y = C x + D u; x = [positions, speeds] of the independent coordinates, own states.
 
-    u: efforts on the scalar joint coordinates named `inputs`; y: these coordinates, in the same order.
+    Rotations of balls count from the motion about which the model is, in axes that turn with it (F38).
+    B, C, D: between the inputs and outputs that simulate/ports.py gives it, none before. `error`: of A.
     eigenvalues: one per conjugate pair, by rising frequency; shapes (n, n_vel): speeds of the tree for each,
     positions of unit size. frequency_hz = |eigenvalue| / 2 pi, damping_ratio = - real part / |eigenvalue|.
+    `findings`: derivatives that do not exist.
     """
 
     A: Array
+    error: Array
     B: Array
     C: Array
     D: Array
@@ -43,6 +41,7 @@ class Linear:
     frequency_hz: Array
     damping_ratio: Array
     shapes: NDArray[np.complex128]
+    findings: list[Diagnostic]
 
 
 class Rates:
@@ -57,8 +56,21 @@ class Rates:
         self.n_aux = len(state.aux) - sum(len(item.start) for item in system.attitudes)
         self.speeds = state.vel[self.minimal.split.ind].copy()
         unit = unit_displacements(system)[self.minimal.split.ind]
-        self.units = np.concatenate([unit, SPEED * unit, np.ones(self.n_aux)])
+        self.units = np.concatenate([unit, unit, np.maximum(1.0, np.abs(state.aux[: self.n_aux]))])
         self.turning = self._turning()
+
+    @property
+    def states(self) -> list[str]:
+        """Names of the entries of x."""
+        names = speed_names(self.system, self.minimal.split.ind)
+        return [*names, *(f"{name} rate" for name in names), *_aux_names(self.system)]
+
+    @property
+    def rates(self) -> list[str]:
+        """Names of the entries of x_dot."""
+        names = speed_names(self.system, self.minimal.split.ind)
+        own = [f"rate of {name}" for name in _aux_names(self.system)]
+        return [*(f"speed of {name}" for name in names), *(f"acceleration of {name}" for name in names), *own]
 
     def state_at(self, x: Array) -> State:
         """The state that x stands for."""
@@ -66,28 +78,15 @@ class Rates:
         base.aux[: self.n_aux] += x[2 * n :]
         return self.minimal.moved(base, x[:n], self.speeds + x[n : 2 * n])
 
-    def at(self, x: Array, effort: int = -1, size: float = 0.0) -> Array:
-        """x_dot; `size` of an effort is added on joint coordinate number `effort`."""
-        n, ind = self.n, self.minimal.split.ind
-        state = self.state_at(x)
-        acc = self._accelerations(state, effort, size)
+    def at(self, x: Array) -> Array:
+        """x_dot, with the accelerations that forward dynamics finds."""
+        n, ind, ev = self.n, self.minimal.split.ind, self.evaluator
+        state, acc = self.state_at(x), np.zeros(self.system.n_vel)
+        ev.check(evaluate.accelerations(*ev._args(state, acc)), state)
         aux_dot = np.zeros(len(state.aux))
-        evaluate.own_rates(self.evaluator.laws, self.evaluator.law_work, state.aux, aux_dot)
+        evaluate.own_rates(ev.laws, ev.law_work, state.aux, aux_dot)
         position_rates = state.vel[ind] + self.turning @ x[:n]
         return np.concatenate([position_rates, acc[ind], aux_dot[: self.n_aux]])
-
-    def _accelerations(self, state: State, effort: int, size: float) -> Array:
-        ev = self.evaluator
-        acc = np.zeros(self.system.n_vel)
-        args = ev._args(state, acc)
-        evaluate.kinematics(*args)
-        evaluate.forces(*args)
-        if effort >= 0:
-            ev.ws.tau_coord[effort] += size
-            evaluate.residuals(ev.tables, ev.ws, state.pos, state.vel, acc)
-        ev.check(evaluate.eliminate(*args[:4], 0.0, 0.0))
-        ev.check(evaluate.change(ev.tables, ev.ws, evaluate.ACCELERATION, 1.0))
-        return acc + ev.ws.delta
 
     def _turning(self) -> Array:
         """Part of the position rates by the positions, (n, n): of a ball that turns with w, change x w.
@@ -138,42 +137,24 @@ def bending(system: System, i: int, length: float) -> Array:
 def linearize(system: System, state: State) -> Linear:
     """Linear model about a state at its time; driven coordinates are held to their law (F38)."""
     rates = Rates(system, state)
-    n, size = rates.n, 2 * rates.n + rates.n_aux
-    A = np.zeros((size, size))
-    for k in range(size):
-        A[:, k] = derivative(partial(_along, rates.at, np.eye(size)[k] * rates.units[k])) / rates.units[k]
-    coordinates = [c for c in system.coordinates if c.joint in system.model.joints]
-    B = np.zeros((size, len(coordinates)))
-    zero = rates.at(np.zeros(size))
-    for k, c in enumerate(coordinates):
-        B[:, k] = rates.at(np.zeros(size), c.number, 1.0) - zero
-    numbers = [c.number for c in coordinates]
-    C = np.zeros((len(coordinates), size))
-    for k in range(n):
-        along = partial(_along, partial(_outputs, rates, numbers), np.eye(n)[k] * rates.units[k])
-        C[:, k] = derivative(along) / rates.units[k]
-    names = speed_names(system, rates.minimal.split.ind)
-    states = [*names, *(f"{name} rate" for name in names), *_aux_names(system)]
+    found, states = slopes(rates.at, rates.units), rates.states
+    found.require(rates.rates, states)
+    A, size = found.values, len(states)
     values, frequency, damping, shapes = _modes(rates, A)
-    D = np.zeros((len(coordinates), len(coordinates)))
-    inputs = [f"joints.{c.joint}.{c.name}" for c in coordinates]
-    return Linear(A, B, C, D, states, inputs, values, frequency, damping, shapes)
-
-
-def _along(f: Callable[[Array], Array], direction: Array, h: float) -> Array:
-    return f(h * direction)
-
-
-def derivative(f: Callable[[float], Array]) -> Array:
-    """Central difference of fourth order at zero."""
-    near = f(STEP) - f(-STEP)
-    far = f(2 * STEP) - f(-2 * STEP)
-    return (8.0 * near - far) / (12.0 * STEP)
-
-
-def _outputs(rates: Rates, numbers: list[int], change: Array) -> Array:
-    rates.minimal.moved(rates.state, change, rates.speeds)
-    return rates.evaluator.ws.coord_x[numbers].copy()
+    return Linear(
+        A=A,
+        error=found.error,
+        B=np.zeros((size, 0)),
+        C=np.zeros((0, size)),
+        D=np.zeros((0, 0)),
+        states=states,
+        inputs=[],
+        eigenvalues=values,
+        frequency_hz=frequency,
+        damping_ratio=damping,
+        shapes=shapes,
+        findings=found.findings(rates.rates, states),
+    )
 
 
 def _modes(rates: Rates, A: Array) -> tuple[NDArray[np.complex128], Array, Array, NDArray[np.complex128]]:

@@ -79,7 +79,7 @@ def simulate(
     if settings.formulation in OTHERS:
         check_offered(system, evaluator, state, settings)
     history = History(system, equations(system, evaluator), indeterminate(counts))
-    linear = linear_items(system, state, settings) if settings.type == "linearize" else {}
+    linear = linear_items(system, state, settings, say) if settings.type == "linearize" else {}
     writer = ResultWriter(
         Path(path),
         history.layout,

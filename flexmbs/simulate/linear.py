@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,15 @@ def parts(values: Any) -> Floats:
     return np.stack([values.real, values.imag], axis=-1)
 
 
-def linear_items(system: Any, state: State, settings: RunSettings) -> dict[str, Any]:
+def linear_items(
+    system: Any, state: State, settings: RunSettings, say: Callable[[str], None]
+) -> dict[str, Any]:
     """Matrices, eigenvalues, shapes, response; `motion/<body>` are the shapes as motions of the bodies."""
     linear, chosen, units = with_ports(
         system, state, linearize(system, state), settings.inputs, settings.outputs
     )
+    for finding in linear.findings:
+        say(f"warning: {finding.what}; {finding.remedy}")
     motion = body_motions(system, state, linear.shapes)
     return {
         "linear": {

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.linearize import Linear, Rates, derivative
+from flexmbs.dynamics.linearize import Linear, Rates
 from flexmbs.dynamics.mechanism import build
+from flexmbs.dynamics.slopes import slopes
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.model.forces.base import FORCES
 from flexmbs.model.state import State
@@ -141,17 +142,16 @@ def with_ports(
     An input adds its force, times u, to those that act. Returns the units of the inputs too.
     """
     rates, history = Rates(system, state), History(system, equations(system))
-    positions = (f"joints.{c.joint}.position.{c.name}" for c in system.coordinates)
-    own = tuple(name for name in positions if name.split(".")[1] in system.model.joints)
-    chosen = channels(history, outputs or own)
-    forces = [excitation(system, name) for name in inputs or linear.inputs]
+    own = [c for c in system.coordinates if c.joint in system.model.joints]
+    chosen = channels(history, outputs or tuple(f"joints.{c.joint}.position.{c.name}" for c in own))
+    forces = [excitation(system, name) for name in inputs or [f"joints.{c.joint}.{c.name}" for c in own]]
     size, rest = len(linear.A), np.zeros(len(linear.A))
 
     def seen(x: Floats) -> Floats:
         return chosen.values(history, system, rates.state_at(x))
 
-    steps = np.diag(rates.units)
-    C = np.array([derivative(lambda h, k=k: seen(h * steps[k])) / steps[k, k] for k in range(size)])  # type: ignore[misc]
+    found = slopes(seen, rates.units)
+    found.require(list(chosen.names), linear.states)
     B, D = np.zeros((size, len(forces))), np.zeros((len(chosen.names), len(forces)))
     x_dot, y = rates.at(rest), seen(rest)
     for j, (force, _, _) in enumerate(forces):
@@ -160,9 +160,9 @@ def with_ports(
         moved = Rates(excited, state)
         B[:, j] = moved.at(rest) - x_dot
         D[:, j] = chosen.values(History(excited, equations(excited)), excited, moved.state_at(rest)) - y
-    names = [name for _, name, _ in forces]
-    C = C.T.reshape(len(chosen.names), size)
-    return replace(linear, B=B, C=C, D=D, inputs=names), chosen, [unit for _, _, unit in forces]
+    findings = linear.findings + found.findings(list(chosen.names), linear.states)
+    names, units = [name for _, name, _ in forces], [unit for _, _, unit in forces]
+    return replace(linear, B=B, C=found.values, D=D, inputs=names, findings=findings), chosen, units
 
 
 def response(linear: Linear, frequency_hz: Floats) -> NDArray[np.complex128]:

@@ -263,7 +263,7 @@ def test_dynamic_modes_swing_about_the_quasi_static_ones_F36(tmp_path):
 def test_steps_of_the_linear_model_suit_stiff_bodies_and_regularised_friction_F38(monkeypatch):
     """A mode moves by little where it bends much; stiction within 1e-3 rad/s is a damper of its slope."""
     from flexmbs.case import Case
-    from flexmbs.dynamics import linearize as room
+    from flexmbs.dynamics import slopes as room
     from flexmbs.resources import resource
 
     system = Case.load(resource("cases", "slider_crank.toml")).system()
