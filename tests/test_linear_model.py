@@ -254,3 +254,64 @@ def test_what_cannot_be_an_input_or_output_is_said(tmp_path, analysis, message):
     with pytest.raises(InputError) as error:
         fm.run(Case.from_dict(data), tmp_path / "r.h5")
     assert message in str(error.value)
+
+
+def mass_on_a_spring(**analysis):
+    """1 kg on a spring of 1 Hz."""
+    data = two_masses(**analysis)
+    data["bodies"] = {"a": {"type": "rigid", "mass": 1.0}}
+    data["joints"] = {"a": data["joints"]["a"] | {"spring": {"stiffness": (2 * np.pi) ** 2}}}
+    del data["joints"]["a"]["damper"], data["forces"]
+    return data
+
+
+@pytest.mark.parametrize("spring, frequency, mode", [(False, 0.0, "0 Hz"), (True, 1.0, "1 Hz")])
+def test_a_response_on_a_pole_is_refused_with_the_mode(tmp_path, spring, frequency, mode):
+    data = mass_on_a_spring(frequencies=[frequency, 2.0])
+    if not spring:
+        del data["joints"]["a"]["spring"]
+    text = rf"the response at {mode} has no bound: mode 1 \({mode}, damping ratio 0\) stands there"
+    with pytest.raises(InputError, match=text):
+        fm.run(Case.from_dict(data), tmp_path / "r.h5")
+
+
+@pytest.mark.parametrize("beside", [1e-3, -1e-6, 1e-9])
+def test_a_response_beside_a_pole_is_its_closed_form(tmp_path, beside):
+    """As far as the distance to the pole is known."""
+    data = mass_on_a_spring(frequencies=[1.0 + beside], outputs=["a.position.x"], inputs=["a.force.x"])
+    H = fm.run(Case.from_dict(data), tmp_path / "r.h5")["linear/response/H"].reshape(-1)[0]
+    expected = 1.0 / ((2 * np.pi) ** 2 * (1.0 - (1.0 + beside) ** 2))
+    assert H == pytest.approx(expected, rel=1e-9 + 1e-15 / abs(beside))
+
+
+def test_a_free_machine_with_stiff_parts_answers_above_zero_as_its_mass(tmp_path):
+    """The pole at zero does not spread: at 0.01 Hz beside a spring of 5 kHz."""
+    data = two_masses(frequencies=[0.01], inputs=["a.force.x"], outputs=["a.position.x"])
+    data["joints"]["b"] = {"type": "prismatic", "from": "a", "to": "b", "axis": [1, 0, 0]}
+    data["joints"]["b"]["spring"] = {"stiffness": 4e8}
+    del data["forces"], data["joints"]["a"]["spring"], data["joints"]["a"]["damper"]
+    H = fm.run(Case.from_dict(data), tmp_path / "r.h5")["linear/response/H"].reshape(-1)[0]
+    assert H == pytest.approx(-1.0 / ((M1 + M2) * (2 * np.pi * 0.01) ** 2), rel=1e-6)
+
+
+@pytest.mark.parametrize("held", ["drive", "weld"])
+def test_where_nothing_moves_freely_there_are_no_modes_and_loads_go_through(tmp_path, held, capsys):
+    data = mass_on_a_spring(
+        frequencies=[0.0, 1.0], inputs=["a.force.x"], outputs=["joints.a.reaction_force.x"],
+        campbell={"parameter": "p", "values": [1.0, 2.0]},
+    )  # fmt: skip
+    data["parameters"] = {"p": 1.0}
+    if held == "drive":
+        data["drives"] = {"m": {"joint": "a", "position": "=p*t"}}
+    else:
+        data["joints"]["a"] = {"type": "fixed", "from": "ground", "to": "a"}
+    path, said = tmp_path / "r.h5", []
+    result = fm.run(Case.from_dict(data), path, say=said.append)
+    assert any("nothing moves freely" in text for text in said)
+    assert len(result.linear.frequency_hz) == 0 and result.linear.campbell.frequency_hz.shape == (2, 0)
+    np.testing.assert_allclose(result["linear/response/H"][:, 0, 0], [[-1.0, 0.0]] * 2, atol=1e-12)
+    result.to_xarray()
+    for channel in ("linear.response", "linear.campbell"):
+        assert main(["plot", str(path), channel, "-o", str(tmp_path / "r.svg")]) == 0
+    assert main(["animate", str(path), "-o", str(tmp_path / "r.glb")]) == 0
+    assert "Traceback" not in capsys.readouterr().err

@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 STEP, SHRINK, LEVELS = 1e-3, 4.0, 14
 #: first differences that can be compared: of fourth order over two steps, twice
 FIRST = 2
-#: an entry is done when it changes by this part, or by what rounding of its row makes
-AGREED, ROUNDING = 1e-9, 1e-12
+#: an entry is done when it changes by this part, or by what this part of its row, more than rounding, makes
+AGREED, ROUNDING, EPSILON = 1e-9, 1e-12, 1e-15
 #: it has no value when at every step it is off by more than this part, and what it is off by goes on by one
 #: ratio, within that part, over the last steps: rounding does not; what fades faster is no kink
 LOST, LAST, STEADY, FADES = 1e-3, 4, 0.1, 0.4
@@ -98,15 +98,16 @@ class Ladder:
         error = np.maximum(np.abs(np.diff(slope, axis=0)), np.abs(kink[1:]))
         return slope[1:], np.where(np.isfinite(error), error, np.inf)
 
-    def rounding(self, noise: Array) -> Array:
-        """What rounding of f by `noise` makes of slopes, (levels, rows)."""
+    def over_steps(self, size: Array) -> Array:
+        """Values of the size of f over the steps of `compared`, (levels, rows)."""
         steps = STEP / SHRINK ** np.arange(FIRST, len(self.sides))
-        return noise / steps[:, None]
+        return size / steps[:, None]
 
-    def settled(self, noise: Array) -> bool:
+    def settled(self, size: Array) -> bool:
         """Whether every slope is as good as it gets."""
         slope, error = self.compared()
-        return bool((error <= AGREED * np.abs(slope) + self.rounding(noise)).any(axis=0).all())
+        good = error <= AGREED * np.abs(slope) + ROUNDING * self.over_steps(size)
+        return bool(good.any(axis=0).all())
 
 
 def slopes(f: Callable[[Array], Array], units: Array) -> Slopes:
@@ -119,30 +120,31 @@ def slopes(f: Callable[[Array], Array], units: Array) -> Slopes:
     shape = (len(middle), len(units))
     changes = np.array([STEP * np.abs(ladder.sides[0]).max(axis=0) for ladder in ladders])
     changes = np.nan_to_num(changes).reshape(len(units), len(middle))
-    noise = ROUNDING * np.maximum(changes.max(axis=0, initial=0.0), np.abs(middle))
+    size = np.maximum(changes.max(axis=0, initial=0.0), np.abs(middle))
     values, marks = np.zeros((4, *shape)), np.zeros((2, *shape), dtype=bool)
     found = Slopes(*values, *marks)
     with np.errstate(invalid="ignore", over="ignore"):  # beyond the domain of f, where steps are too long
         for k, ladder in enumerate(ladders):
-            while len(ladder.sides) < LEVELS and not ladder.settled(noise):
+            while len(ladder.sides) < LEVELS and not ladder.settled(size):
                 ladder.refine()
-            _take(found, k, ladder, noise)
+            _take(found, k, ladder, size)
     values /= units
     return found
 
 
-def _take(found: Slopes, k: int, ladder: Ladder, noise: Array) -> None:
+def _take(found: Slopes, k: int, ladder: Ladder, size: Array) -> None:
     """Of every row the slope that is known best, into column k."""
     slope, error = ladder.compared()
-    whole = error + ladder.rounding(noise)
-    best, rows = np.argmin(whole, axis=0), np.arange(len(noise))
-    found.values[:, k], found.error[:, k] = slope[best, rows], whole[best, rows]
+    over = ladder.over_steps(size)
+    best = np.argmin(error + ROUNDING * over, axis=0), np.arange(len(size))
+    found.values[:, k], found.error[:, k] = slope[best], (error + EPSILON * over)[best]
     found.left[:, k], found.right[:, k] = ladder.sides[-1]
     if len(ladder.sides) == LEVELS:
-        lost = (error > LOST * np.abs(slope)).all(axis=0)
+        lost, noise = (error > LOST * np.abs(slope)).all(axis=0), ROUNDING * size
         steps = STEP / SHRINK ** np.arange(LEVELS)[:, None]
-        found.kinks[:, k] = lost & _stays(extrapolated(np.array(ladder.jump), SHRINK), noise / steps[-1])
-        found.jumps[:, k] = lost & _stays(extrapolated(np.array(ladder.central) * steps, SHRINK), noise)
+        kink, jump = np.array(ladder.jump), np.array(ladder.central) * steps
+        found.kinks[:, k] = lost & _stays(extrapolated(kink, SHRINK), noise / steps[-1])
+        found.jumps[:, k] = lost & _stays(extrapolated(jump, SHRINK), noise)
 
 
 def extrapolated(values: Array, q: float) -> Array:

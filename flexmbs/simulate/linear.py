@@ -31,6 +31,8 @@ def linear_items(
     linear, chosen, units = with_ports(
         system, state, linearize(system, state), settings.inputs, settings.outputs
     )
+    if not linear.states:
+        say("warning: nothing moves freely: the linear model has no states and no modes")
     for finding in linear.findings:
         say(f"warning: {finding.what}; {finding.remedy}")
     motion = body_motions(system, state, linear.shapes)
@@ -115,7 +117,7 @@ def body_motions(system: Any, state: State, shapes: Any) -> dict[str, Any]:
 
     rest = velocities(np.zeros(system.n_vel))
     found: dict[str, list[Any]] = {name: [] for name in system.bodies[1:]}
-    for shape in np.asarray(shapes, dtype=complex).reshape(-1, system.n_vel):
+    for shape in np.asarray(shapes, dtype=complex):
         v = velocities(shape.real) - rest + 1j * (velocities(shape.imag) - rest)
         for i, name in enumerate(system.bodies):
             if i:

@@ -25,6 +25,9 @@ INPUTS = ("point", "torque", "joint_force", "distributed")
 #: unit loads on frames: the force that stands for them, its key, its unit
 LOADS = {"force": ("point", "force", "N"), "torque": ("torque", "torque", "N m")}
 
+#: a response is unknown where the error of A moves it by this part; rounds of the estimate; rounding
+UNKNOWN, ROUNDS, EPSILON = 0.1, 32, 1e-15
+
 
 @dataclass(frozen=True)
 class Channels:
@@ -166,9 +169,40 @@ def with_ports(
 
 
 def response(linear: Linear, frequency_hz: Floats) -> NDArray[np.complex128]:
-    """Frequency response C (i w - A)^-1 B + D, (frequency, output, input)."""
-    one = np.eye(len(linear.A))
-    values = [
-        linear.C @ np.linalg.solve(2j * np.pi * f * one - linear.A, linear.B) + linear.D for f in frequency_hz
-    ]
+    """Frequency response C (i w - A)^-1 B + D, (frequency, output, input); `InputError` on a pole."""
+    values = [linear.C @ resolvent(linear, f) @ linear.B + linear.D for f in frequency_hz]
     return np.array(values, dtype=np.complex128).reshape(len(frequency_hz), *linear.D.shape)
+
+
+def resolvent(linear: Linear, frequency_hz: float) -> NDArray[np.complex128]:
+    """(i w - A)^-1; `InputError` where the error of A alone could make it infinite."""
+    s, one = 2j * np.pi * frequency_hz, np.eye(len(linear.A))
+    try:
+        found = np.linalg.inv(s * one - linear.A)
+    except np.linalg.LinAlgError:
+        raise _pole(linear, frequency_hz) from None
+    if growth(np.abs(found) @ (linear.error + EPSILON * np.abs(s) * one)) > UNKNOWN:
+        raise _pole(linear, frequency_hz)
+    return np.asarray(found, dtype=np.complex128)
+
+
+def growth(M: Floats) -> float:
+    """About the spectral radius of a matrix without negative entries, whatever the units of its rows."""
+    v, total = np.ones(len(M)), 0.0
+    for _ in range(ROUNDS if len(M) else 0):
+        v = M @ v
+        size = float(v.max())
+        if size == 0.0 or not np.isfinite(size):
+            return size
+        v, total = v / size, total + np.log(size)
+    return float(np.exp(total / ROUNDS)) if len(M) else 0.0
+
+
+def _pole(linear: Linear, frequency_hz: float) -> InputError:
+    k = int(np.argmin(np.abs(linear.eigenvalues - 2j * np.pi * frequency_hz)))
+    mode = (
+        f"mode {k + 1} ({linear.frequency_hz[k]:.6g} Hz, damping ratio {linear.damping_ratio[k] + 0.0:.3g})"
+    )
+    what = f"the response at {frequency_hz:.6g} Hz has no bound: {mode} stands there"
+    remedy = "ask beside it, damp the mode, or hold what moves freely"
+    return InputError(Diagnostic("linear.pole", "analysis.frequencies", what, remedy))
