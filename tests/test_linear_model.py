@@ -1,5 +1,6 @@
 """Linear models between chosen inputs and outputs, frequency response, Campbell diagram (F38)."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -315,3 +316,25 @@ def test_where_nothing_moves_freely_there_are_no_modes_and_loads_go_through(tmp_
         assert main(["plot", str(path), channel, "-o", str(tmp_path / "r.svg")]) == 0
     assert main(["animate", str(path), "-o", str(tmp_path / "r.glb")]) == 0
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_campbell_diagram_shows_damping_too_and_knows_its_names(tmp_path, capsys):
+    data = two_masses(campbell={"parameter": "c", "values": [0.5, 1.0, 2.0]})
+    data["parameters"] = {"c": 1.0}
+    data["joints"] = {"a": data["joints"]["a"] | {"damper": {"damping": "=c"}}}
+    data["bodies"] = {"a": data["bodies"]["a"]}
+    del data["forces"]
+    fm.run(Case.from_dict(data), tmp_path / "r.h5")
+    target = str(tmp_path / "r.svg")
+    expected = np.array([0.5, 2.0]) / (2 * np.sqrt(K1 * M1))
+    draw = ["plot", str(tmp_path / "r.h5"), "-o", target, "--json"]
+    for name, low, high in [
+        ("linear.campbell.damping_ratio", *expected),
+        ("linear.campbell.frequency_hz", *[np.sqrt(K1 / M1) / (2 * np.pi)] * 2),
+    ]:
+        assert main([*draw, name]) == 0
+        curve = json.loads(capsys.readouterr().out)["curves"][0]
+        assert (curve["min"], curve["max"]) == (pytest.approx(low, rel=1e-6), pytest.approx(high, rel=1e-6))
+    assert main([*draw[:-1], "linear.campbell.dampingratio"]) == 3
+    assert 'did you mean "linear.campbell.damping_ratio"?' in capsys.readouterr().err
+    assert main([*draw[:-1], "linear.campbell.zzz"]) == 3

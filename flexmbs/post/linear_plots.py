@@ -13,6 +13,8 @@ from flexmbs.post.plots import COLOURS, ENDINGS, MAX_CURVES, PlotOptions, matplo
 from flexmbs.post.record import Record
 
 CAMPBELL, RESPONSE = "linear.campbell", "linear.response"
+#: what a Campbell diagram shows, by its name in the result: with the text of its axis and its unit
+SHOWN = {"frequency_hz": ("frequency [Hz]", "Hz"), "damping_ratio": ("damping ratio", "")}
 #: markers by the sense of a mode: forward, backward, neither
 SENSES = ((0.2, 2.0, "^", "forward"), (-2.0, -0.2, "v", "backward"), (-0.2, 0.2, "o", "to and fro"))
 
@@ -25,7 +27,7 @@ def is_linear(patterns: Sequence[str]) -> bool:
 def plot_linear(
     result: str | Path, patterns: Sequence[str], output: str | Path, options: PlotOptions | None = None
 ) -> dict[str, Any]:
-    """Draw `linear.campbell` or `linear.response`; returns what was drawn, with extremes."""
+    """Draw `linear.campbell`, its damping, or `linear.response`; returns what was drawn, with extremes."""
     record, output, options = Record.load(result), Path(output), options or PlotOptions()
     if output.suffix not in ENDINGS:
         what = f'"{output.suffix}" is no kind of plot'
@@ -50,16 +52,20 @@ def _required(record: Record, path: str, key: str) -> Any:
 
 
 def draw_campbell(record: Record, pattern: str) -> tuple[Any, list[dict[str, Any]]]:
-    """Frequencies over the parameter, marked by the sense of whirl; real eigenvalues are left out."""
-    frequency = _required(record, "linear/campbell/frequency_hz", "campbell")
+    """Frequencies or damping over the parameter, marked by the sense of whirl, of what oscillates."""
+    shown = pattern.removeprefix(CAMPBELL).removeprefix(".") or "frequency_hz"
+    if shown not in SHOWN:
+        what, names = f'no diagram "{pattern}"', [CAMPBELL, *(f"{CAMPBELL}.{name}" for name in SHOWN)]
+        raise InputError(Diagnostic("plot.no_channel", record.path.name, what, nearest(pattern, names)))
+    found = _required(record, f"linear/campbell/{shown}", "campbell")
     values = _required(record, "linear/campbell/value", "campbell")
     whirl = _required(record, "linear/campbell/whirl", "campbell")
     swings = _required(record, "linear/campbell/eigenvalues", "campbell")[:, :, 1] > 0.0
     name = str(record.get("linear/campbell/parameter"))
     figure = matplotlib_figure("plot")(figsize=(8.0, 5.0), layout="constrained")
     axes, curves, named = figure.subplots(), [], set()
-    for b in range(frequency.shape[1]):
-        y = np.where(swings[:, b], frequency[:, b], np.nan)
+    for b in range(found.shape[1]):
+        y = np.where(swings[:, b], found[:, b], np.nan)
         if np.isnan(y).all():
             continue
         axes.plot(values, y, color=COLOURS[b % len(COLOURS)], linewidth=1.2)
@@ -68,10 +74,11 @@ def draw_campbell(record: Record, pattern: str) -> tuple[Any, list[dict[str, Any
             label = "" if text in named or not chosen.any() else text
             named.add(text if label else "")
             axes.plot(values[chosen], y[chosen], marker, color=COLOURS[b % len(COLOURS)], ms=4, label=label)
-        curves.append(_summary(f"branch {b + 1}", "Hz", values, y))
+        curves.append(_summary(f"branch {b + 1}", SHOWN[shown][1], values, y))
     axes.set_xlabel(name)
-    axes.set_ylabel("frequency [Hz]")
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylabel(SHOWN[shown][0])
+    if shown == "frequency_hz":
+        axes.set_ylim(bottom=0.0)
     axes.grid(True, color="#d5dae1", linewidth=0.6)
     if named - {""}:
         axes.legend(fontsize=8, frameon=False)
