@@ -24,8 +24,9 @@ FIRST = 2
 #: an entry is done when it changes by this part, or by what this part of its row, more than rounding, makes
 AGREED, ROUNDING, EPSILON = 1e-9, 1e-12, 1e-15
 #: it has no value when at every step it is off by more than this part, and what it is off by goes on by one
-#: ratio, within that part, over the last steps: rounding does not; what fades faster is no kink
-LOST, LAST, STEADY, FADES = 1e-3, 4, 0.1, 0.4
+#: ratio, within that part, over the last steps: rounding does not; the ratio of a kink is about one
+LOST, LAST, STEADY = 1e-3, 5, 0.1
+FADES, GROWS = 0.4, 2.5
 
 
 @dataclass
@@ -144,7 +145,8 @@ def _take(found: Slopes, k: int, ladder: Ladder, size: Array) -> None:
         steps = STEP / SHRINK ** np.arange(LEVELS)[:, None]
         kink, jump = np.array(ladder.jump), np.array(ladder.central) * steps
         found.kinks[:, k] = lost & _stays(extrapolated(kink, SHRINK), noise / steps[-1])
-        found.jumps[:, k] = lost & _stays(extrapolated(jump, SHRINK), noise)
+        bit = EPSILON * size.max()  # rows of nothing but rounding have that of the others
+        found.jumps[:, k] = lost & _stays(extrapolated(jump, SHRINK), np.maximum(noise, bit))
 
 
 def extrapolated(values: Array, q: float) -> Array:
@@ -153,9 +155,9 @@ def extrapolated(values: Array, q: float) -> Array:
 
 
 def _stays(values: Array, noise: Array) -> NDArray[np.bool_]:
-    """Whether the last rows have one ratio each to the one before, do not fade, and are no rounding."""
+    """Whether the last rows have one ratio each to the one before, about one, and are no rounding."""
     last = values[-LAST:]
     there = (np.abs(last) > 0.0).all(axis=0) & (np.abs(last[-1]) > noise)
     ratio = last[1:] / np.where(there, last[:-1], 1.0)
-    one = (np.ptp(ratio, axis=0) < STEADY * ratio) & (ratio > FADES)
+    one = (np.ptp(ratio, axis=0) < STEADY * ratio) & (ratio > FADES) & (ratio < GROWS)
     return np.asarray(there & one.all(axis=0), dtype=bool)
