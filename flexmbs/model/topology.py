@@ -64,10 +64,6 @@ class Topology:
     absolute: bool = False
     plane: Plane | None = None
 
-    @property
-    def n_loops(self) -> int:
-        return len(self.cuts)
-
 
 def body_of(path: str) -> str:
     """Name of the body in `body` or `body.frame`."""
