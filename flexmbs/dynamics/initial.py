@@ -196,6 +196,32 @@ def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
         _fail(system, worst, 1e-8 * max(scale, 1.0), "velocities", "/s")
 
 
+def elsewhere(system: System, evaluator: Evaluator, state: State, rest: set[str]) -> State | None:
+    """A closed position a tenth of a radian, or of the model's size, beside a closed one, for trials.
+
+    None where the loops do not close there. Leaves the evaluator at it. The way is arbitrary; joints in
+    `rest`, and what is driven or elastic, stay.
+    """
+    t, moved = system.tables, state.copy()
+    joint = np.zeros(system.n_vel, dtype=bool)
+    for name, place in system.joints.items():
+        if place.body and name not in rest:
+            joint[t.o_eta[place.body] : t.o_qd[place.body]] = True
+    free, step = np.flatnonzero(joint & (t.driven < 0)), np.zeros(system.n_vel)
+    step[free] = np.random.default_rng(0).uniform(-0.1, 0.1, len(free)) * min(1.0, _size(system))
+    none = np.zeros((0, len(free)))
+    for _ in range(20):
+        G = _without_rounding(evaluator, evaluator.jacobian(moved))[:, free]
+        g = evaluator.ws.g + G @ step[free]
+        step[free] += _Problem(none, np.zeros(0), np.zeros(0, dtype=np.int64), G, g).solve()
+        add_increment(evaluator.tables, moved.pos.copy(), step, moved.pos)
+        step[:] = 0.0
+        evaluator.kinematics(moved)
+        if float(np.abs(evaluator.ws.g).max(initial=0.0)) <= TOLERANCE * _size(system):
+            return moved
+    return None
+
+
 def _size(system: System) -> float:
     """A length of the model: its largest marker distance, at least a millimetre."""
     return max(float(np.abs(system.tables.mark_u0).max(initial=0.0)), 1e-3)

@@ -22,7 +22,7 @@ from flexmbs.model.model import Model
 from flexmbs.model.rows import Row, cut_group
 from flexmbs.model.state import State
 from flexmbs.model.system import System
-from flexmbs.model.topology import body_of
+from flexmbs.model.topology import body_of, floating
 from flexmbs.spatial import skew
 
 Array = NDArray[np.float64]
@@ -52,6 +52,7 @@ class Mobility:
     indeterminate_joints: list[str] = field(default_factory=list)
     stiffness_decides: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
+    n_hidden: int = 0
     condition: float = 1.0
 
     @property
@@ -81,8 +82,8 @@ class Mobility:
             texts.append(f"{more} more than counted: as many rows of the loops follow from the others")
         if kept and outside > 0:
             texts.append(f"{outside} redundant rows hold the mechanism {kept}, which the count leaves out")
-        if self.hidden:
-            texts.append(f"{len(self.hidden)} of the freedoms hidden")
+        if self.n_hidden:
+            texts.append(f"{self.n_hidden} of the freedoms hidden")
         return "; ".join(texts) or "count and rank agree"
 
     def lines(self) -> list[str]:
@@ -121,7 +122,7 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
     norms[rounding] = 0.0
     kept, null, condition = left_null_space(scaled)
     rank = len(kept)
-    kind = kinematic_class(system, evaluator)
+    kind, hidden = kinematic_class(system, evaluator), hidden_freedoms(system, evaluator, state)
     report = Mobility(
         mobility=G.shape[1] - rank,
         gruebler=gruebler(system, kind),
@@ -132,7 +133,8 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
         n_bodies=len(system.model.bodies),
         n_joints=len(system.model.joints),
         n_floating=len(floating(system.model)),
-        hidden=hidden_freedoms(system, evaluator),
+        hidden=[item.text for item in hidden],
+        n_hidden=sum(len(item.twists) for item in hidden),
         condition=condition,
     )
     if report.redundant:
@@ -173,21 +175,6 @@ def characteristic_length(system: System, evaluator: Evaluator) -> float:
     places = evaluator.ws.mark_x
     spread = places.max(axis=0) - places.min(axis=0) if len(places) else np.zeros(3)
     return float(np.linalg.norm(spread)) or 1.0
-
-
-def floating(model: Model) -> list[str]:
-    """The first body of every group that joints connect with each other, but not with ground.
-
-    A free connection to ground, six freedoms without a condition, makes each a branch of the tree.
-    """
-    held: dict[str, list[str]] = {name: [name] for name in (GROUND, *model.bodies)}
-    for joint in model.joints.values():
-        one, other = held[body_of(joint.from_frame)], held[body_of(joint.to_frame)]
-        if one is not other:
-            one += other
-            held |= dict.fromkeys(other, one)
-    groups = {id(group): group for group in held.values() if GROUND not in group}
-    return [next(name for name in model.bodies if name in group) for group in groups.values()]
 
 
 def structure(model: Model) -> str:

@@ -11,6 +11,7 @@ from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.model.joints.base import DISTANCE, EQUAL_TURN, OFFSET, SLIDE, SQUARE
 from flexmbs.model.places import JointPlace
 from flexmbs.model.rows import ANGLE_SECOND, Entry, coordinate_entries, cut_group
+from flexmbs.spatial import skew
 
 Array = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ def free_twists(place: JointPlace, evaluator: Evaluator) -> Array:
     _, s, Vt = np.linalg.svd(wrenches)
     twists = Vt[int(np.sum(s > 1e-9)) :]
     v, w = twists[:, :3], twists[:, 3:]
-    return np.hstack([v - np.cross(w, evaluator.ws.mark_x[place.Q.number]), w])
+    return np.hstack([v + w @ skew(evaluator.ws.mark_x[place.Q.number]).T, w])
 
 
 def coordinate_wrenches(place: JointPlace, evaluator: Evaluator) -> dict[str, Array]:
@@ -54,9 +55,9 @@ def relation_wrench(entry: Entry, evaluator: Evaluator) -> Array:
         d = ws.mark_x[Q] - ws.mark_x[P]
         force = d / max(float(np.linalg.norm(d)), 1e-300)
     elif kind == SQUARE:
-        moment = np.cross(R_Q[:, b], R_P[:, a])
+        moment = skew(R_Q[:, b]) @ R_P[:, a]
     elif kind == EQUAL_TURN:  # x_P.y_Q - y_P.x_Q
-        moment = np.cross(R_Q[:, b], R_P[:, a]) - np.cross(R_Q[:, a], R_P[:, b])
+        moment = skew(R_Q[:, b]) @ R_P[:, a] - skew(R_Q[:, a]) @ R_P[:, b]
     elif kind == SLIDE:
         force, moment = R_P[:, a], -entry.value * R_P[:, a]
     else:

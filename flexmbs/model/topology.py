@@ -70,6 +70,21 @@ def body_of(path: str) -> str:
     return path.partition(".")[0]
 
 
+def floating(model: Model) -> list[str]:
+    """The first body of every group that joints connect with each other, but not with ground.
+
+    A free connection to ground, six freedoms without a condition, makes each a branch of the tree.
+    """
+    held: dict[str, list[str]] = {name: [name] for name in (GROUND, *model.bodies)}
+    for joint in model.joints.values():
+        one, other = held[body_of(joint.from_frame)], held[body_of(joint.to_frame)]
+        if one is not other:
+            one += other
+            held |= dict.fromkeys(other, one)
+    groups = {id(group): group for group in held.values() if GROUND not in group}
+    return [next(name for name in model.bodies if name in group) for group in groups.values()]
+
+
 def build_topology(model: Model, *, absolute: bool = False, plane: Plane | None = None) -> Topology:
     """Choose the tree and number the bodies along it, depth first.
 

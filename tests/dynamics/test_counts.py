@@ -4,6 +4,7 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.check import check
+from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.mobility import mobility
 
 Z = [0, 0, 1]
@@ -86,8 +87,7 @@ def test_loops_are_counted_from_the_joints_of_the_user_F28(name):
     free = f" + {n_free} free" if n_free else ""
     assert f"loops {counts.n_joints} joints{free} - {counts.n_bodies} bodies = {loops}" in report.lines[0]
     assert counts.gruebler == freedoms or counts.redundant or name == "free four-bar"
-    descriptor = Case.from_dict(data | {"analysis": {"type": "assembly", "formulation": "descriptor"}})
-    system = descriptor.system()
+    system = build(Case.from_dict(data).model(), formulation="descriptor")
     state = system.initial_state()
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
