@@ -160,8 +160,6 @@ def _why_not(model: Model, joint: Joint, a: str, b: str) -> str:
         return "cut = true"
     if not joint.has_motion:
         return f"{joint.type_name} has no coordinates of its own"
-    if joint.type_name == "free":
-        return "" if a != b else "joins a body to itself"
     if any(isinstance(model.bodies.get(name), Particle) for name in (a, b)):
         return "holds a particle, whose coordinates are its place"
     return "" if a != b else "joins a body to itself"
