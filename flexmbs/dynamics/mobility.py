@@ -35,7 +35,8 @@ PARALLEL = 1e-8
 class Mobility:
     """Counts and names; `kind` is planar, spherical or spatial, `structure` open, closed or branched.
 
-    `n_floating`: groups of bodies that no joint connects to ground. `stiffness_decides`: reactions that
+    `n_floating`: groups of bodies that no joint connects to ground. `body_freedoms` f_sz = 6 n_t, 3 of a mass
+    point; `conditions` b of all joints and couplings, in the tree or not. `stiffness_decides`: reactions that
     equilibrium leaves open, but flexible bodies or compliant joints do not.
     """
 
@@ -48,6 +49,8 @@ class Mobility:
     n_bodies: int = 0
     n_joints: int = 0
     n_floating: int = 0
+    body_freedoms: int = 0
+    conditions: int = 0
     redundant_rows: list[str] = field(default_factory=list)
     indeterminate_joints: list[str] = field(default_factory=list)
     stiffness_decides: list[str] = field(default_factory=list)
@@ -64,6 +67,13 @@ class Mobility:
     def n_loops(self) -> int:
         """Independent loops n_h = n_k - n_t; the free connection of what floats is one of the n_k."""
         return self.n_joints + self.n_floating - self.n_bodies
+
+    @property
+    def determinacy(self) -> str:
+        """Statically determinate or r-fold indeterminate, kinematically determinate or movable."""
+        known = f"indeterminate, {self.redundant}-fold" if self.redundant else "determinate"
+        moves = "indeterminate, it moves" if self.mobility else "determinate, nothing moves"
+        return f"statically {known}; kinematically {moves}"
 
     @property
     def shared(self) -> str:
@@ -101,6 +111,8 @@ class Mobility:
         return [
             f"class       {self.kind}, {self.structure}; {loops}",
             f"mobility    {self.mobility} by rank, {count}; {self.difference}",
+            f"conditions  free bodies {self.body_freedoms} freedoms, b = {self.conditions} conditions, "
+            f"{self.conditions - self.redundant} independent: {self.determinacy}",
             f"closure     {self.closure_rows} rows, rank {self.closure_rank}, {self.redundant} redundant",
             *[f"hidden      {item}" for item in self.hidden],
             *rows,
@@ -133,6 +145,8 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
         n_bodies=len(system.model.bodies),
         n_joints=len(system.model.joints),
         n_floating=len(floating(system.model)),
+        body_freedoms=body_freedoms(system.model, 6),
+        conditions=sum(conditions(system)) + len(system.model.couplings),
         hidden=[item.text for item in hidden],
         n_hidden=sum(len(item.twists) for item in hidden),
         condition=condition,
@@ -195,11 +209,19 @@ def gruebler(system: System, kind: str) -> int:
     it does not leave of them.
     """
     model, per_body = system.model, 6 if kind == "spatial" else 3
-    free = sum(3 if isinstance(body, Particle) else per_body for body in model.bodies.values())
-    places = [system.joints[name] for name in model.joints]
-    rows = [len(cut_group(p.joint, p.P, p.Q, model.bodies).rows) for p in places]
-    held = sum(per_body - min(6 - n, per_body) for n in rows)
-    return free - held - len(model.couplings)
+    held = sum(per_body - min(6 - n, per_body) for n in conditions(system))
+    return body_freedoms(model, per_body) - held - len(model.couplings)
+
+
+def body_freedoms(model: Model, per_body: int) -> int:
+    """Freedoms of the bodies without joints; a mass point has three translations."""
+    return sum(3 if isinstance(body, Particle) else per_body for body in model.bodies.values())
+
+
+def conditions(system: System) -> list[int]:
+    """Rows b_i = 6 - f_i of every joint; of a particle only the place is held."""
+    places = [system.joints[name] for name in system.model.joints]
+    return [len(cut_group(p.joint, p.P, p.Q, system.model.bodies).rows) for p in places]
 
 
 def kinematic_class(system: System, evaluator: Evaluator) -> str:

@@ -105,3 +105,39 @@ def test_shafts_through_one_point_are_spherical_whatever_couples_them(joint, cou
     )  # fmt: skip
     counts = check(Case.from_dict(data)).counts
     assert (counts.kind, counts.gruebler, counts.mobility) == ("spherical", count, 1)
+
+
+def four_bar(coupler="revolute"):
+    last = ("revolute", "c", "ground", (0.4, 0, 0), Z)
+    return mechanism(
+        "abc", ("revolute", "ground", "a", (0, 0, 0), Z), ("revolute", "a", "b", (0.1, 0.2, 0), Z),
+        (coupler, "b", "c", (0.5, 0.35, 0), Z), last,
+    )  # fmt: skip
+
+
+#: mechanism -> f_sz, b, redundant, words
+DETERMINACY = {
+    "four hinges": (four_bar(), 18, 20, 3, "statically indeterminate, 3-fold; kinematically inde"),
+    "with a ball": (four_bar("spherical"), 18, 18, 1, "statically indeterminate, 1-fold; kinematic"),
+    "body welded": (
+        mechanism(["a"], ("fixed", "ground", "a", (0, 0, 0), Z)), 6, 6, 0,
+        "statically determinate; kinematically determinate, nothing moves",
+    ),
+    "beam welded twice": (
+        mechanism(["a"], *(("fixed", "ground", "a", (x, 0, 0), Z) for x in (0, 1))), 6, 12, 6,
+        "statically indeterminate, 6-fold; kinematically determinate, nothing moves",
+    ),
+    "mass point": (CHAINS["mass point on a rod"][0], 3, 1, 0, "statically determinate; kinematically inde"),
+    "free body": (mechanism(["a"]), 6, 0, 0, "statically determinate; kinematically indeterminate, it moves"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DETERMINACY)
+def test_conditions_of_all_joints_tell_determinacy_F28(name):
+    """b = sum (6 - f_i), of which b_flen = f_sz - f are independent."""
+    data, free, b, redundant, words = DETERMINACY[name]
+    counts = check(Case.from_dict(data)).counts
+    assert (counts.body_freedoms, counts.conditions, counts.redundant) == (free, b, redundant)
+    assert counts.mobility == free - (b - redundant)
+    text = f"free bodies {free} freedoms, b = {b} conditions, {b - redundant} independent: {words}"
+    assert any(text in line for line in counts.lines())
