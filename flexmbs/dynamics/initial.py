@@ -197,23 +197,21 @@ def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
 
 
 def elsewhere(system: System, evaluator: Evaluator, state: State, rest: set[str]) -> State | None:
-    """A closed position a tenth of a radian, or of the model's size, beside a closed one, for trials.
+    """A closed position a tenth of a radian beside a closed one, for trials; None where there is none.
 
-    None where the loops do not close there. Leaves the evaluator at it. The way is arbitrary; joints in
-    `rest`, and what is driven or elastic, stay.
+    Leaves the evaluator at it. Joints in `rest`, and what is driven or elastic, stay.
     """
-    t, moved = system.tables, state.copy()
-    joint = np.zeros(system.n_vel, dtype=bool)
-    for name, place in system.joints.items():
-        if place.body and name not in rest:
-            joint[t.o_eta[place.body] : t.o_qd[place.body]] = True
-    free, step = np.flatnonzero(joint & (t.driven < 0)), np.zeros(system.n_vel)
+    t, moved, step = system.tables, state.copy(), np.zeros(system.n_vel)
+    tree = [p for name, p in system.joints.items() if p.body and name not in rest]
+    speeds = [k for p in tree for k in range(p.vel, p.vel + p.joint.n_eta) if t.driven[k] < 0]
+    free = np.array(speeds, dtype=np.int64)
     step[free] = np.random.default_rng(0).uniform(-0.1, 0.1, len(free)) * min(1.0, _size(system))
-    none = np.zeros((0, len(free)))
     for _ in range(20):
         G = _without_rounding(evaluator, evaluator.jacobian(moved))[:, free]
         g = evaluator.ws.g + G @ step[free]
-        step[free] += _Problem(none, np.zeros(0), np.zeros(0, dtype=np.int64), G, g).solve()
+        if not (np.isfinite(G).all() and np.isfinite(g).all()):
+            return None  # beyond the domain of a coupling
+        step[free] += _Problem(G[:0], g[:0], np.zeros(0, dtype=np.int64), G, g).solve()
         add_increment(evaluator.tables, moved.pos.copy(), step, moved.pos)
         step[:] = 0.0
         evaluator.kinematics(moved)

@@ -149,6 +149,16 @@ def test_rows_of_a_joint_that_hold_only_here_hide_nothing():
     assert not any(text.startswith("bodies.m ") for text in hidden(data).hidden)
 
 
+def test_couplings_without_value_beside_the_start_leave_the_first_finding():
+    data = between(C, C)
+    data["joints"]["j0"]["initial"] = {"position": 0.0}
+    data["bodies"]["w"] = {"type": "rigid", "mass": 1, "inertia": {"ixx": 1, "iyy": 1, "izz": 1}}
+    data["joints"]["j9"] = {"type": "prismatic", "from": "ground", "to": "w"}
+    zero = "=j9.position - sqrt(1e-12 - j0.position**2)"
+    data["couplings"] = {"edge": {"type": "expression", "zero": zero}}
+    assert f"bodies.m may spin about the line through {PIN}" in hidden(data).hidden
+
+
 def strut(*upper, fold=True):
     """Cylinder and rod with a hinge between, on a ball below; above as given, up to a slider."""
     bodies = ["a", "b", *(["c"] if fold else []), *(["yoke"] if len(upper) > 1 else []), "s"]

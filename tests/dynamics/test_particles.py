@@ -140,3 +140,9 @@ def test_particles_move_as_by_minimal_coordinates_and_route_1_gives_their_forces
         force = result["joints/rod/reaction_force"][k]
         wire = np.ravel(result["couplings/wire/force"])[k] * np.array([-2 * y[0], 1, 0])
         np.testing.assert_allclose(np.concatenate([wire - force, force]), Fk, atol=1e-5)
+
+
+def test_equations_of_places_are_told_how_they_are_written():
+    data = BEAD | {"couplings": {"wire": {"type": "expression", "zero": "=p.position.y - p.position.x**2"}}}
+    with pytest.raises(fm.InputError, match="a free joint from ground gives a body x, y and z"):
+        fm.Case.from_dict(data).system()
