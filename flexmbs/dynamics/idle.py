@@ -43,10 +43,14 @@ class Link:
 
 @dataclass(frozen=True)
 class Hidden:
-    """Bodies with the joints that let them move, and their motions: twists (k, 6) at the origin of ground."""
+    """Bodies with the joints that let them move, and their motions: twists (k, 6) at the origin of ground.
+
+    `places` (n, 3) are those of the joints.
+    """
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
+    places: Array
     twists: Array
 
     @property
@@ -54,16 +58,16 @@ class Hidden:
         """What may move how, for people."""
         who = " and ".join(f"bodies.{body}" for body in self.bodies)
         between = " and ".join(f"joints.{name}" for name in self.joints)
-        return f"{who} may {how(self.twists, len(self.bodies) > 1)} {between}"
+        return f"{who} may {how(self.twists, self.places, len(self.bodies) > 1)} {between}"
 
 
-def how(twists: Array, several: bool) -> str:
+def how(twists: Array, places: Array, several: bool) -> str:
     """The kind of some motions, up to the names of the joints."""
     together = " together" if several else ""
     slides = null_space(twists[:, 3:].T) @ twists  # what is without a turn
     k, turns = len(twists), len(twists) - len(slides)
     v, w = twists[0, :3], twists[0, 3:]
-    if turns == k == 1 and abs(v @ w) < 1e-6 * (w @ w):
+    if k == 1 and np.abs(v - places @ skew(w)).max() < 1e-6 * np.linalg.norm(w):
         return f"spin{together} about the line through"
     if turns == 0 and k == 1:
         return f"slide{together} along"
@@ -115,7 +119,9 @@ def idle_motions(system: System, evaluator: Evaluator, groups: Iterable[tuple[st
         twists = free_motions(ends, point)
         known = list({id(item): item for body in bodies for item in found[body]}.values())
         if len(twists) and is_new(bodies, twists, known):
-            item = Hidden(bodies, tuple(link.name for link in joints), twists)
+            item = Hidden(
+                bodies, tuple(link.name for link in joints), np.array([link.at for link in joints]), twists
+            )
             everything.append(item)
             for body in bodies:
                 found[body].append(item)

@@ -62,6 +62,14 @@ ALONE = {
     ),
     "ball": (between(C, C, ends=("spherical",) * 2), f"turn any way about {PIN}", 3),
     "disc": (between(C, C, ends=("planar",) * 2), f"move alone in 3 ways between {PIN}", 3),
+    "foot": (  # turns about the normal through its ball, away from where the plane is measured
+        mechanism(
+            ["k", "m", "r"], ("cylindrical", "ground", "k", (0, 0, 0), Z),
+            ("spherical", "k", "m", (0, 0, 0.2), Z), ("planar", "m", "r", (0.1, 0.3, 0), Z),
+            ("prismatic", "r", "ground", (0, 0, 0), X),
+        ),
+        "move alone between joints.j1 and joints.j2", 1,
+    ),
     "nut": (
         mechanism(
             ["m", "k"], ("helical", "ground", "m", (0, 0, 0), Z, {"lead": 0.01}),
