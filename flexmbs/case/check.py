@@ -51,6 +51,9 @@ def counted(counts: Mobility) -> dict[str, Any]:
     return {
         "mobility": counts.mobility,
         "gruebler": counts.gruebler,
+        "body_freedoms": counts.body_freedoms,
+        "conditions": counts.conditions,
+        "determinacy": counts.determinacy,
         "closure_rows": counts.closure_rows,
         "closure_rank": counts.closure_rank,
         "redundant": counts.redundant,

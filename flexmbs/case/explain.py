@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.explained import Explained, Step, explained
+from flexmbs.dynamics.explained import Explained, Step, dependent_form, explained, minimal_form
 from flexmbs.dynamics.linearize import speed_names
-from flexmbs.dynamics.mechanism import Mechanism
+from flexmbs.dynamics.mechanism import Mechanism, build
 
 Array = NDArray[np.float64]
 
@@ -19,8 +19,21 @@ HEAD = (
 )
 
 
-def explain(system: Mechanism) -> list[str]:
-    """Lines with the quantities (F12-F29) of the assembled initial state, by the symbols of the notes."""
+def explain(system: Mechanism, formulation: str = "recursive") -> list[str]:
+    """Lines with the quantities of the assembled initial state, by the symbols of the notes.
+
+    Those of the recursion (F12-F29), and what "minimal" (F30) or "descriptor" (F32) make of them.
+    """
+    lines = recursion_lines(system)
+    if formulation == "minimal":
+        lines += minimal_lines(system)
+    elif formulation == "descriptor":
+        lines += dependent_lines(build(system.model, formulation=formulation))
+    return lines
+
+
+def recursion_lines(system: Mechanism) -> list[str]:
+    """The recursion, body by body, the closure and the solution (F12-F29)."""
     state = system.initial_state()
     all_of = explained(system, state)
     names = speed_names(system, np.arange(system.n_vel))
@@ -28,8 +41,10 @@ def explain(system: Mechanism) -> list[str]:
     evaluator.kinematics(state.copy())
     lines = list(HEAD)
     for branch, step in zip(system.topology.branches, all_of.steps, strict=True):
-        kind = f"{branch.joint.name} ({branch.joint.type_name})"
-        lines.append(f"body {step.number} {step.name}, p = {step.parent} {branch.parent}, joint {kind}")
+        joint, through = branch.joint, "free, no joint"
+        if system.model.joints.get(joint.name) is joint:
+            through = f"joint {joint.name} ({joint.type_name})"
+        lines.append(f"body {step.number} {step.name}, p = {step.parent} {branch.parent}, {through}")
         lines += _matrix("  r", evaluator.ws.r[step.number]) + _matrix(
             "  A (body to ground)", evaluator.ws.R[step.number]
         )
@@ -49,7 +64,8 @@ def _body(s: Step, speeds: list[str]) -> list[str]:
     """Of one body: what it starts from, and what the backward pass leaves."""
     lines = [f"  etahat: {', '.join(speeds) or 'none'}"]
     for name, value in (
-        ("vhat (F20)", s.v_hat), ("B (F20)", s.B), ("C (F20)", s.C), ("arel (F20)", s.a_rel),
+        ("vhat (F20)", s.v_hat), ("B (F20)", s.B), ("C (F20)", s.C), ("vrel (F20)", s.v_rel),
+        ("arel (F20)", s.a_rel),
         ("M (F12)", s.M), ("f = f^t + f^c, gravity included (F13-F16)", s.f), ("tau (F14, F21)", s.tau),
         ("M* (F22)", s.M_star), ("f* (F22)", s.f_star), ("N = C^T M* C (F22)", s.N),
     ):  # fmt: skip
@@ -76,15 +92,48 @@ def _loops(x: Explained, names: list[str]) -> list[str]:
     lines += [f"    {value: .6g}".ljust(20) + name for name, value in zip(x.rows, x.lam, strict=True)]
     lines += _matrix("gamma^s (F26)", x.gamma_s) + _matrix("G^s A (F26)", x.GA)
     lines += ["etahat of the tree: " + ", ".join(names)]
-    lines += _matrix("G^l (F27)", x.G_loop) + _matrix("gamma^l (F27)", x.gamma_loop)
+    lines += _matrix("G^l (F27)", x.G_loop) + _matrix("gbar^l (F27)", x.gbar_loop)
+    lines += _matrix("gamma^l (F27)", x.gamma_loop)
     lines += ["s, the independent speeds: " + (", ".join(names[k] for k in x.independent) or "none")]
-    return lines + _matrix("J^l (F29)", x.J_loop)
+    lines += _matrix("J^l (F29)", x.J_loop) + _matrix("etabar (F29)", x.eta_bar)
+    return lines + _matrix("etabarbar (F29)", x.eta_bbar)
+
+
+def minimal_lines(system: Mechanism) -> list[str]:
+    """Joint space and minimal form (F30)."""
+    form, lines = minimal_form(system, system.initial_state()), list[str]()
+    for name, value in (
+        ("Mhat (F30)", form.M_hat), ("k (F30)", form.k_hat), ("M = J^l^T Mhat J^l (F30)", form.M_min),
+        ("kbar = J^l^T (k - Mhat etabarbar) (F30)", form.k_min), ("ds/dt", form.s_dot),
+    ):  # fmt: skip
+        lines += _matrix(name, value)
+    return lines
+
+
+def dependent_lines(system: Mechanism) -> list[str]:
+    """Lagrange's equations of mixed type (F32); rows that hold nothing in the plane are left out."""
+    form = dependent_form(system, system.initial_state())
+    lines = ["dependent coordinates z, angles phi from the start, and their second rates (F32)"]
+    lines += [
+        f"    {z: .6g}".ljust(20) + f"{rate: .6g}".ljust(16) + name
+        for name, z, rate in zip(form.names, _clean(form.z), _clean(form.z_ddot), strict=True)
+    ]
+    lines += ["rows of Phi_s and lambda (F32)"]
+    lines += [f"    {value: .6g}".ljust(20) + name for name, value in zip(form.rows, form.lam, strict=True)]
+    for name, value in (("M", form.M), ("Phi_s", form.Phi), ("p1", form.p1), ("p2", form.p2)):
+        lines += _matrix(f"{name} (F32)", value)
+    return lines
 
 
 def _matrix(name: str, values: Any) -> list[str]:
     rows = np.atleast_2d(np.asarray(values, dtype=float))
     if rows.size == 0:
-        return []
-    rows = np.where(np.abs(rows) > 1e-14 * np.abs(rows).max(), rows, 0.0)  # what is only rounding
+        return [f"{name} = (none)"]
+    rows = _clean(rows)
     texts = ["  ".join(f"{x: .6g}".rjust(12) for x in row) for row in rows]
     return [f"{name} =", *("    " + line for line in texts)]
+
+
+def _clean(values: Array) -> Array:
+    """Values without what is only rounding of the largest of them."""
+    return np.where(np.abs(values) > 1e-14 * np.abs(values).max(initial=0.0), values, 0.0)

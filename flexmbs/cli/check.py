@@ -30,6 +30,9 @@ def run(args: argparse.Namespace) -> Output:
     if args.explain:
         from flexmbs.case.explain import explain
 
-        data["explain"] = explain(case.system())
+        analysis = case.spec.analysis
+        data["explain"] = explain(
+            case.system(), analysis.formulation if analysis is not None else "recursive"
+        )
         shown += "\n\n" + "\n".join(data["explain"])
     return Output(shown, data)

@@ -62,12 +62,27 @@ def result_info(path: Path) -> tuple[str, dict[str, Any]]:
     span = f", from {time[0]:g} to {time[-1]:g} s" if len(time) else ""
     lines.append(f"{'samples':<22} {len(time)}{span}")
     lines += [f"{name:<22} {value:.4g}" for name, value in facts.items()]
-    report = result["topology/report"] if "topology/report" in result.paths else []
-    lines += ["mechanism", *(f"  {line}" for line in report)] if len(report) else []
+    report = told_of(result, "report")
+    tree, cuts = ([x for x in told_of(result, name) if x != "none"] for name in ("tree", "cuts"))
+    own = set(parts.get("joints", ()))
+    through = [text.rpartition(" by ") for text in tree]  # of what floats the name is that of its body
+    tree = [f"{body} by joints.{name}" if name in own else f"{body}, free" for body, _, name in through]
+    report = [
+        *report,
+        *(f"tree        {x}" for x in tree[:20]),
+        *(f"cut         joints.{x}" for x in cuts[:20]),
+    ]
+    lines += ["mechanism", *(f"  {line}" for line in report)] if report else []
     lines += [f"warning: {text}" for text in warnings]
     data = {**head, **parts, "samples": len(time), "facts": facts, "warnings": warnings}
-    data["topology"] = list(report)
+    data |= {"topology": report, "tree": tree, "cuts": cuts}
     return "\n".join(lines), data
+
+
+def told_of(result: Any, name: str) -> list[str]:
+    """Texts that a result has about the mechanism, if it has any."""
+    path = f"topology/{name}"
+    return [str(text) for text in result[path]] if path in result.paths else []
 
 
 def later_run(path: Path) -> list[str]:

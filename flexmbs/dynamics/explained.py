@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.descriptor import Descriptor
 from flexmbs.dynamics.initial import row_names
 from flexmbs.dynamics.minimal import Minimal
 from flexmbs.model.state import State
@@ -48,6 +49,7 @@ class Step:
     extra: Array
     GsT: Array
     tau_lam: Array
+    v_rel: Array = field(default_factory=_none)
     a_rel: Array = field(default_factory=_none)
     M_star: Array = field(default_factory=_none)
     f_star: Array = field(default_factory=_none)
@@ -63,7 +65,10 @@ class Step:
 
 @dataclass
 class Explained:
-    """All of a state. `rows` names the constraint rows, `lam` are their forces as reported (F25-F29)."""
+    """All of a state. `rows` names the constraint rows, `lam` are their forces as reported (F25-F29).
+
+    `gbar_loop`, `eta_bar`, `eta_bbar`: closure rates, speeds and rates that drives alone cause (F27, F29).
+    """
 
     steps: list[Step]
     rows: list[str]
@@ -75,6 +80,9 @@ class Explained:
     gamma_loop: Array
     J_loop: Array
     independent: Ints
+    gbar_loop: Array
+    eta_bar: Array
+    eta_bbar: Array
 
     def __getitem__(self, body: str) -> Step:
         return next(step for step in self.steps if step.name == body)
@@ -92,12 +100,22 @@ def explained(system: Any, state: State) -> Explained:
     force = evaluator.ws.row_force.copy()
     minimal = Minimal(evaluator, state.copy())
     J_loop, G_loop = minimal.loop_jacobian(state.copy()), evaluator.jacobian(state.copy())
+    driven = State(state.t, state.pos.copy(), np.zeros(system.n_vel), state.aux.copy(), state.turns.copy())
+    evaluator.kinematics(driven)
+    gbar, eta_bbar = (
+        evaluator.ws.g_dot.copy(),
+        minimal.close_rates(state.copy(), np.zeros(len(minimal.split.ind))),
+    )
+    minimal.close_speeds(driven)
     args = evaluator._args(state.copy(), np.zeros(system.n_vel))
     evaluate.kinematics(*args)
     evaluate.forces(*args)
     rows = np.array([r.number for g in system.groups if g.kind != "force" for r in g.rows], dtype=np.int64)
     steps = [_step(system, evaluator.ws, state, i, rows) for i in range(1, len(system.bodies))]
     by_number = {step.number: step for step in steps}
+    for s in steps:
+        carried = s.B @ by_number[s.parent].v_hat if s.parent else 0.0
+        s.v_rel = s.v_hat - carried - s.C @ state.vel[s.speeds]
     _backward(steps, by_number)
     _forward(steps, by_number)
     gamma_loop = evaluator.ws.g_ddot[rows].copy()
@@ -108,7 +126,7 @@ def explained(system: Any, state: State) -> Explained:
             GA[k, k] -= system.tables.massless[system.tables.row_massless[r]]
     return Explained(
         steps, [row_names(system)[r] for r in rows], evaluator.ws.g[rows].copy(), gamma_s, GA, force[rows],
-        G_loop[rows], gamma_loop, J_loop, minimal.split.ind,
+        G_loop[rows], gamma_loop, J_loop, minimal.split.ind, gbar[rows], driven.vel, eta_bbar,
     )  # fmt: skip
 
 
@@ -200,3 +218,71 @@ def _forward(steps: list[Step], by_number: dict[int, Step]) -> None:
         s.eta_hat_dot0, s.L_lam = np.asarray(rates[:, 0]), np.asarray(rates[:, 1:])
         s.a_hat0, s.A_lam = a + s.C @ s.eta_hat_dot0, A + s.C @ s.L_lam
         s.f_p0, s.F_lam = s.M_star @ s.a_hat0 - s.f_star, s.M_star @ s.A_lam - s.GsT_star
+
+
+@dataclass
+class MinimalForm:
+    """The equations of motion of all speeds that are not driven, and of the independent ones (F30)."""
+
+    M_hat: Array
+    k_hat: Array
+    M_min: Array
+    k_min: Array
+    s_dot: Array
+
+
+def minimal_form(system: Any, state: State) -> MinimalForm:
+    """Mhat and k of the tree, what drives cause included in k, and their projection (F30)."""
+    evaluator = system.evaluator()
+    minimal = Minimal(evaluator, state.copy())
+    free = system.tables.driven < 0
+    k_hat = evaluator.tree_forces(state.copy(), np.zeros(system.n_vel))
+    columns = [k_hat - evaluator.tree_forces(state.copy(), one) for one in np.eye(system.n_vel)[free]]
+    k_min, _ = minimal.forces(state.copy(), np.zeros(len(minimal.split.ind)))
+    J, M_hat = minimal.loop_jacobian(state.copy())[free], np.column_stack([x[free] for x in columns])
+    M_min = J.T @ M_hat @ J
+    return MinimalForm(M_hat, k_hat[free], M_min, k_min, np.linalg.solve(M_min, k_min))
+
+
+@dataclass
+class DependentForm:
+    """Lagrange's equations of mixed type, with names of coordinates z and rows (F32)."""
+
+    names: list[str]
+    rows: list[str]
+    z: Array
+    M: Array
+    Phi: Array
+    p1: Array
+    p2: Array
+    z_ddot: Array
+    lam: Array
+
+
+def dependent_form(system: Any, state: State) -> DependentForm:
+    """M, Phi_s, p1 and p2 of a system built with formulation = "descriptor" (F32)."""
+    descriptor = Descriptor(system)
+    descriptor.observe(state.copy())
+    lam = descriptor.ws.row_force[descriptor.sums.rows].copy()
+    here = descriptor.place(state.copy())
+    evaluate.forces(*descriptor.evaluator._args(state.copy(), np.zeros(system.n_vel)))
+    M, Phi = here.M.toarray(), here.Phi.toarray()
+    p1, p2 = descriptor.force(here, descriptor.ws.tau_coord), -here.gamma
+    kept = np.flatnonzero(np.concatenate([descriptor.active, np.ones(len(here.e))]) > 0.0)
+    bodies = system.bodies[1:]
+    coordinates = ["x", "y", "phi"] if system.topology.plane is not None else ["x", "y", "z"]
+    names, turning = [], set(descriptor.at.turning)
+    for i, name in enumerate(bodies, start=1):
+        own = coordinates + ([f"e{k}" for k in range(4)] if i in turning else [])
+        names += [f"{name}.{x}" for x in own + [f"q[{k}]" for k in range(system.tables.nf[i])]]
+    rows = [row_names(system)[r] for r in descriptor.sums.rows]
+    rows += [f"{bodies[i - 1]}: e.e = 1" for i in descriptor.at.turning]
+    whole = np.block([[M, Phi.T], [Phi, np.zeros((len(Phi),) * 2)]])
+    z_ddot = np.linalg.lstsq(whole, np.concatenate([p1, p2]), rcond=None)[0][: len(M)]
+    n = len(lam)  # the multipliers of the normalisations take what is left
+    left = M @ z_ddot - p1 - Phi[:n].T @ lam
+    lam = np.concatenate([lam, np.linalg.lstsq(Phi[n:].T, left, rcond=None)[0]])
+    return DependentForm(
+        names, [rows[k] for k in kept], state.pos[: len(M)], M, Phi[kept], p1, p2[kept], z_ddot,
+        lam[kept],
+    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.model.bodies import GROUND, FlexibleBody
+from flexmbs.model.joints.base import Joint
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System
 from flexmbs.spatial import log_so3, quat_from_matrix, quat_to_matrix
@@ -252,21 +254,28 @@ def _base(system: System, guess: Guess, place: JointPlace, local: Any, pos: slic
 
 
 def _cut_joint(system: System, guess: Guess, place: JointPlace, local: Any) -> None:
-    """Cut joints hold on to their coordinates like those of the tree; balls only when given."""
+    """Cut joints hold on to their scalar coordinates like those of the tree."""
     joint = place.joint
     pose = None if joint.point is not None else relative_pose(system, place, local)
     values, weight = np.zeros(len(place.coordinates)), DEFAULT
     scalar = [item for item in joint.motion or () if item.axis >= 0]
-    if joint.position is not None and joint.n_beta == len(scalar):
-        values, weight = np.asarray(joint.position, dtype=float), GIVEN
+    if joint.position is not None and scalar:
+        values, weight = scalars(joint, joint.position, 4), GIVEN
     elif pose is not None:
         values, weight = motion_values(scalar, *pose), POSED
     rates, rate_weight = np.zeros(len(place.coordinates)), DEFAULT
-    if joint.velocity is not None and joint.n_eta == len(scalar):
-        rates, rate_weight = np.asarray(joint.velocity, dtype=float), GIVEN
+    if joint.velocity is not None and scalar:
+        rates, rate_weight = scalars(joint, joint.velocity, 3), GIVEN
     if joint.hold:
         weight = rate_weight = HELD
     for c, value, rate in zip(place.coordinates, values, rates, strict=True):
         assert c.entry is not None
         guess.state.turns[c.entry.number] = value
         guess.cut_targets.append((c.number, float(value), float(rate), weight, rate_weight))
+
+
+def scalars(joint: Joint, values: Sequence[float], ball: int) -> Array:
+    """The values of scalar coordinates among all of a joint, of which those of a ball are `ball` many."""
+    items = joint.motion or ()
+    kept = np.concatenate([np.full(ball if item.axis < 0 else 1, item.axis >= 0) for item in items])
+    return np.asarray(values, dtype=float)[kept]

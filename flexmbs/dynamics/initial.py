@@ -196,6 +196,30 @@ def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
         _fail(system, worst, 1e-8 * max(scale, 1.0), "velocities", "/s")
 
 
+def elsewhere(system: System, evaluator: Evaluator, state: State, rest: set[str]) -> State | None:
+    """A closed position a tenth of a radian beside a closed one, for trials; None where there is none.
+
+    Leaves the evaluator at it. Joints in `rest`, and what is driven or elastic, stay.
+    """
+    t, moved, step = system.tables, state.copy(), np.zeros(system.n_vel)
+    tree = [p for name, p in system.joints.items() if p.body and name not in rest]
+    speeds = [k for p in tree for k in range(p.vel, p.vel + p.joint.n_eta) if t.driven[k] < 0]
+    free = np.array(speeds, dtype=np.int64)
+    step[free] = np.random.default_rng(0).uniform(-0.1, 0.1, len(free)) * min(1.0, _size(system))
+    for _ in range(20):
+        G = _without_rounding(evaluator, evaluator.jacobian(moved))[:, free]
+        g = evaluator.ws.g + G @ step[free]
+        if not (np.isfinite(G).all() and np.isfinite(g).all()):
+            return None  # beyond the domain of a coupling
+        step[free] += _Problem(G[:0], g[:0], np.zeros(0, dtype=np.int64), G, g).solve()
+        add_increment(evaluator.tables, moved.pos.copy(), step, moved.pos)
+        step[:] = 0.0
+        evaluator.kinematics(moved)
+        if float(np.abs(evaluator.ws.g).max(initial=0.0)) <= TOLERANCE * _size(system):
+            return moved
+    return None
+
+
 def _size(system: System) -> float:
     """A length of the model: its largest marker distance, at least a millimetre."""
     return max(float(np.abs(system.tables.mark_u0).max(initial=0.0)), 1e-3)

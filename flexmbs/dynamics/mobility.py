@@ -7,6 +7,7 @@ as elastic ones lift redundancy.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,22 +16,31 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.idle import hidden_freedoms
 from flexmbs.dynamics.null_spaces import left_null_space
+from flexmbs.dynamics.screws import free_twists
 from flexmbs.dynamics.self_stress import open_reactions
-from flexmbs.model.rows import Row
+from flexmbs.model.bodies import GROUND, Particle
+from flexmbs.model.model import Model
+from flexmbs.model.rows import Row, cut_group
 from flexmbs.model.state import State
-from flexmbs.model.system import JointPlace, System
+from flexmbs.model.system import System
+from flexmbs.model.topology import body_of, floating
+from flexmbs.spatial import skew
 
 Array = NDArray[np.float64]
+
+#: sine of an angle up to which axes are parallel
+PARALLEL = 1e-8
 
 
 @dataclass
 class Mobility:
     """Counts and names; `kind` is planar, spherical or spatial, `structure` open, closed or branched.
 
-    n_loops = n_joints - n_bodies, the joints that are no branch of the tree. `driven`: freedoms of the
-    mobility that drives take. `indeterminate_joints`: reactions, forces of couplings, efforts of drives that
-    stay open. `stiffness_decides`: those that equilibrium leaves open, but flexible bodies or compliant
-    joints do not.
+    `n_floating`: groups of bodies that no joint connects to ground. `body_freedoms` f_sz = 6 n_t, 3 of a mass
+    point; `conditions` b of all joints and couplings, in the tree or not. `driven`: freedoms of the mobility
+    that drives take. `indeterminate_joints`: reactions, forces of couplings, efforts of drives that stay
+    open. `stiffness_decides`: those that equilibrium leaves open, but flexible bodies or compliant joints do
+    not.
     """
 
     mobility: int
@@ -41,11 +51,14 @@ class Mobility:
     structure: str = "open"
     n_bodies: int = 0
     n_joints: int = 0
-    n_loops: int = 0
+    n_floating: int = 0
+    body_freedoms: int = 0
+    conditions: int = 0
     redundant_rows: list[str] = field(default_factory=list)
     indeterminate_joints: list[str] = field(default_factory=list)
     stiffness_decides: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
+    n_hidden: int = 0
     condition: float = 1.0
     driven: int = 0
 
@@ -53,6 +66,18 @@ class Mobility:
     def redundant(self) -> int:
         """Rows of the closure that say nothing new."""
         return self.closure_rows - self.closure_rank
+
+    @property
+    def n_loops(self) -> int:
+        """Independent loops n_h = n_k - n_t; the free connection of what floats is one of the n_k."""
+        return self.n_joints + self.n_floating - self.n_bodies
+
+    @property
+    def determinacy(self) -> str:
+        """Statically determinate or r-fold indeterminate, kinematically determinate or movable."""
+        known = f"indeterminate, {self.redundant}-fold" if self.redundant else "determinate"
+        moves = "indeterminate, it moves" if self.mobility else "determinate, nothing moves"
+        return f"statically {known}; kinematically {moves}"
 
     @property
     def shared(self) -> str:
@@ -71,8 +96,8 @@ class Mobility:
             texts.append(f"{more} more than counted: as many rows of the loops follow from the others")
         if kept and outside > 0:
             texts.append(f"{outside} redundant rows hold the mechanism {kept}, which the count leaves out")
-        if self.hidden:
-            texts.append(f"{len(self.hidden)} of the freedoms hidden")
+        if self.n_hidden:
+            texts.append(f"{self.n_hidden} of the freedoms hidden")
         return "; ".join(texts) or "count and rank agree"
 
     def lines(self) -> list[str]:
@@ -84,12 +109,15 @@ class Mobility:
             rows.append("unique      every component of the reactions")
         else:
             rows.append("unique      every other component of the reactions")
-        loops = f"loops {self.n_joints} joints - {self.n_bodies} bodies = {self.n_loops}"
+        free = f" + {self.n_floating} free" if self.n_floating else ""
+        loops = f"loops {self.n_joints} joints{free} - {self.n_bodies} bodies = {self.n_loops}"
         rank = f"{self.mobility} by rank" + f", {self.driven} of it driven" * bool(self.driven)
         count = f"{self.gruebler} by the Gruebler-Kutzbach count"
         return [
             f"class       {self.kind}, {self.structure}; {loops}",
             f"mobility    {rank}, {count}; {self.difference}",
+            f"conditions  free bodies {self.body_freedoms} freedoms, b = {self.conditions} conditions, "
+            f"{self.conditions - self.redundant} independent: {self.determinacy}",
             f"closure     {self.closure_rows} rows, rank {self.closure_rank}, {self.redundant} redundant",
             *[f"hidden      {item}" for item in self.hidden],
             *rows,
@@ -102,19 +130,22 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
     rigid, length = joint_speeds(system), characteristic_length(system, evaluator)
     names, rows = constraints(system, ("joint", "coupling"))
     kept, stress, condition = independent(evaluator, rows, G[:, rigid], length)
-    kind = kinematic_class(system, evaluator)
+    kind, hidden = kinematic_class(system, evaluator), hidden_freedoms(system, evaluator, state)
     report = Mobility(
         mobility=int(rigid.sum()) - len(kept),
         gruebler=gruebler(system, kind),
         closure_rows=len(rows),
         closure_rank=len(kept),
         kind=kind,
-        structure=structure(system),
+        structure=structure(system.model),
         n_bodies=len(system.model.bodies),
-        n_joints=len(system.joints),
-        n_loops=len(system.topology.cuts),
+        n_joints=len(system.model.joints),
+        n_floating=len(floating(system.model)),
+        body_freedoms=body_freedoms(system.model, 6),
+        conditions=sum(conditions(system)) + len(system.model.couplings),
         redundant_rows=[name for k, name in enumerate(names) if k not in set(kept)],
-        hidden=hidden_freedoms(system, evaluator),
+        hidden=[item.text for item in hidden],
+        n_hidden=sum(len(item.twists) for item in hidden),
         condition=condition,
     )
     if system.model.drives:  # they hold what they drive: forces between them are as open as any
@@ -168,89 +199,78 @@ def characteristic_length(system: System, evaluator: Evaluator) -> float:
     return float(np.linalg.norm(spread)) or 1.0
 
 
-def structure(system: System) -> str:
-    """open: a chain or tree without cuts; branched: with several children; closed: with loops."""
-    if system.topology.cuts:
+def structure(model: Model) -> str:
+    """open: a chain without loops; branched: several of them, or one with branches; closed: with loops."""
+    free = len(floating(model))
+    if len(model.joints) + free > len(model.bodies):
         return "closed"
-    parents = [branch.parent for branch in system.topology.branches]
-    return "branched" if len(parents) != len(set(parents)) else "open"
+    ends = [body_of(path) for joint in model.joints.values() for path in (joint.from_frame, joint.to_frame)]
+    degree = Counter(ends)
+    from_ground = degree.pop(GROUND, 0) + free
+    return "branched" if from_ground > 1 or max(degree.values(), default=0) > 2 else "open"
 
 
 def gruebler(system: System, kind: str) -> int:
-    """Gruebler-Kutzbach count: freedoms of the joints less 6 (3 for planar and spherical) per loop."""
-    per_body = 6 if kind == "spatial" else 3
-    lost = 0
-    freedoms = 0
-    for place in system.joints.values():
-        free = freedoms_of(place, kind)
-        if place.body:
-            freedoms += free
-        else:
-            lost += per_body - free
-    return freedoms - lost - len(system.model.couplings)
+    """Gruebler-Kutzbach count: freedoms of the bodies less rows of joints and couplings (F28).
+
+    A body has 6 freedoms, 3 in a plane or about a point, and so has a particle anywhere; a joint takes what
+    it does not leave of them.
+    """
+    model, per_body = system.model, 6 if kind == "spatial" else 3
+    held = sum(per_body - min(6 - n, per_body) for n in conditions(system))
+    return body_freedoms(model, per_body) - held - len(model.couplings)
 
 
-def freedoms_of(place: JointPlace, kind: str) -> int:
-    """Freedoms of a joint in its class: 6 less its rows; in a plane or about a point at most 3."""
-    joint = place.joint
-    free = joint.n_eta if joint.has_motion else 6 - len(joint.locked)
-    return free if kind == "spatial" else min(free, 3)
+def body_freedoms(model: Model, per_body: int) -> int:
+    """Freedoms of the bodies without joints; a mass point has three translations."""
+    return sum(3 if isinstance(body, Particle) else per_body for body in model.bodies.values())
+
+
+def conditions(system: System) -> list[int]:
+    """Rows b_i = 6 - f_i of every joint; of a particle only the place is held."""
+    places = [system.joints[name] for name in system.model.joints]
+    return [len(cut_group(p.joint, p.P, p.Q, system.model.bodies).rows) for p in places]
 
 
 def kinematic_class(system: System, evaluator: Evaluator) -> str:
-    """planar: axes parallel, travel square to them (or in one plane); spherical: axes through one point."""
-    turns, travels = [], []
-    for place in system.joints.values():
-        found = screws(place, evaluator)
-        if found is None:
-            return "spatial"
-        turns += found[0]
-        travels += found[1]
-    if not turns:
-        return "planar" if len(travels) and np.linalg.matrix_rank(np.array(travels), 1e-8) < 3 else "spatial"
-    axis = turns[0][0]
-    if all(np.linalg.norm(np.cross(axis, n)) < 1e-8 for n, _ in turns):
-        return "planar" if all(abs(axis @ d) < 1e-8 for d in travels) else "spatial"
-    return "spherical" if not travels and through_one_point(turns) else "spatial"
+    """planar: axes parallel, travel square to them (or in one plane); spherical: axes through one point.
+
+    By what the joints leave free; what floats moves in space.
+    """
+    if not system.model.joints or floating(system.model):
+        return "spatial"
+    v, w = joint_twists(system, evaluator)
+    if not np.abs(w).max(initial=0.0) > PARALLEL:
+        return "planar" if len(v) and np.linalg.matrix_rank(v, PARALLEL) < 3 else "spatial"
+    if common_normal(v, w) is not None:
+        return "planar"
+    # the velocity of a point that none of them moves: v + w x p = 0
+    rows, size = -np.reshape(skew(w), (-1, 3)), max(float(np.abs(v).max()), 1e-3)
+    p = np.linalg.lstsq(rows, v.ravel(), rcond=None)[0]
+    return "spherical" if np.abs(rows @ p - v.ravel()).max() < PARALLEL * size else "spatial"
 
 
 def plane_normal(system: System, evaluator: Evaluator) -> Array | None:
-    """Normal of the plane of a planar mechanism, else None."""
+    """Normal of the plane of a planar mechanism with axes, else None."""
     if kinematic_class(system, evaluator) != "planar":
         return None
-    for place in system.joints.values():
-        found = screws(place, evaluator)
-        if found is not None and found[0]:
-            return np.asarray(found[0][0][0])
-    return None
+    return common_normal(*joint_twists(system, evaluator))
 
 
-def screws(place: JointPlace, evaluator: Evaluator) -> tuple[list[tuple[Array, Array]], list[Array]] | None:
-    """Turning axes (direction, point) and travel directions of a joint in ground; None when it has others."""
-    ws, joint = evaluator.ws, place.joint
-    if not joint.has_motion or any(item.turn != 0.0 and item.travel != 0.0 for item in joint.motion):
+def joint_twists(system: System, evaluator: Evaluator) -> tuple[Array, Array]:
+    """What all joints leave free: velocities of the origin of ground (n, 3), and angular velocities."""
+    places = [system.joints[name] for name in system.model.joints]
+    twists = np.vstack([free_twists(place, evaluator) for place in places])
+    return twists[:, :3], twists[:, 3:]
+
+
+def common_normal(v: Array, w: Array) -> Array | None:
+    """Direction that all angular velocities have and no velocity has a part in; None without any turn."""
+    size = np.linalg.norm(w, axis=1)
+    if not size.max(initial=0.0) > PARALLEL:
         return None
-    P, Q = place.P.number, place.Q.number
-    turns, travels = [], []
-    for item in joint.motion:
-        if item.axis < 0:
-            turns += [(ws.mark_R[Q][:, k], ws.mark_x[Q]) for k in range(3)]
-        elif item.turn != 0.0:
-            frame = Q if item.axis == 1 else P  # the second pin of a universal joint is fixed in Q
-            turns.append((ws.mark_R[frame][:, item.axis], ws.mark_x[Q]))
-        else:
-            travels.append(ws.mark_R[P][:, item.axis])
-    return turns, travels
-
-
-def through_one_point(lines: list[tuple[Array, Array]]) -> bool:
-    """Whether all lines meet, by the point nearest to them."""
-    A = np.zeros((3, 3))
-    b = np.zeros(3)
-    for n, p in lines:
-        N = np.eye(3) - np.outer(n, n)
-        A += N
-        b += N @ p
-    point = np.linalg.lstsq(A, b, rcond=None)[0]
-    size = max(float(np.abs([p for _, p in lines]).max()), 1e-3)
-    return all(np.linalg.norm(np.cross(n, p - point)) < 1e-8 * size for n, p in lines)
+    n = w[np.argmax(size)] / size.max()
+    n = np.where(np.abs(n) < 1e-15, 0.0, n)  # rounding, as the axes of a plane are made of it
+    n /= np.linalg.norm(n) * np.sign(n[np.argmax(np.abs(n))])
+    along = np.abs(v @ n).max() / max(float(np.abs(v).max()), 1.0)
+    return n if along < PARALLEL and np.abs(np.cross(w, n)).max() < PARALLEL else None

@@ -64,14 +64,25 @@ class Topology:
     absolute: bool = False
     plane: Plane | None = None
 
-    @property
-    def n_loops(self) -> int:
-        return len(self.cuts)
-
 
 def body_of(path: str) -> str:
     """Name of the body in `body` or `body.frame`."""
     return path.partition(".")[0]
+
+
+def floating(model: Model) -> list[str]:
+    """The first body of every group that joints connect with each other, but not with ground.
+
+    A free connection to ground, six freedoms without a condition, makes each a branch of the tree.
+    """
+    held: dict[str, list[str]] = {name: [name] for name in (GROUND, *model.bodies)}
+    for joint in model.joints.values():
+        one, other = held[body_of(joint.from_frame)], held[body_of(joint.to_frame)]
+        if one is not other:
+            one += other
+            held |= dict.fromkeys(other, one)
+    groups = {id(group): group for group in held.values() if GROUND not in group}
+    return [next(name for name in model.bodies if name in group) for group in groups.values()]
 
 
 def build_topology(model: Model, *, absolute: bool = False, plane: Plane | None = None) -> Topology:
@@ -149,8 +160,6 @@ def _why_not(model: Model, joint: Joint, a: str, b: str) -> str:
         return "cut = true"
     if not joint.has_motion:
         return f"{joint.type_name} has no coordinates of its own"
-    if joint.type_name == "free":
-        return "" if a != b else "joins a body to itself"
     if any(isinstance(model.bodies.get(name), Particle) for name in (a, b)):
         return "holds a particle, whose coordinates are its place"
     return "" if a != b else "joins a body to itself"

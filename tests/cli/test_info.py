@@ -36,6 +36,18 @@ def test_info_of_a_result(tmp_path, capsys):
     assert main(["info", str(out), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["status"] == "complete" and data["bodies"] == ["ball"] and data["samples"] > 1
+    assert data["tree"] == ["ball on ground, free"] and data["cuts"] == []
+
+
+def test_info_of_a_result_shows_tree_and_cuts(tmp_path, capsys):
+    out = tmp_path / "wishbone.h5"
+    case = str(resource("cases", "double-wishbone.toml"))
+    assert main(["run", case, "-o", str(out), "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["info", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "  tree        carrier on arm1 by joints.j12\n" in text
+    assert "  cut         joints.j23: closes a loop, and has the fewest constraints in it\n" in text
 
 
 def test_info_of_nothing_known(tmp_path, capsys):

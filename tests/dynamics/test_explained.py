@@ -5,7 +5,7 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.explain import explain
-from flexmbs.dynamics.explained import explained
+from flexmbs.dynamics.explained import dependent_form, explained, minimal_form
 from flexmbs.dynamics.mechanism import build
 from flexmbs.expressions import parse
 from flexmbs.model.couplings import COUPLINGS
@@ -104,11 +104,76 @@ def test_closure_is_that_of_the_tree_F26_F27_F29(case):
     np.testing.assert_allclose(found.G_loop @ found.J_loop, 0.0, atol=1e-9 * max(1.0, np.abs(G).max()))
 
 
+def test_speeds_and_rates_follow_from_the_independent_ones_F27_F29(case):
+    system, evaluator, state, acc, found = case
+    free = system.tables.driven < 0
+    left = found.gbar_loop + found.G_loop[:, free] @ found.eta_bar[free]
+    np.testing.assert_allclose(left, 0.0, atol=1e-9 * max(1.0, np.abs(found.gbar_loop).max(initial=0.0)))
+    moving = state.copy()
+    moving.vel = found.J_loop @ state.vel[found.independent] + found.eta_bar
+    evaluator.kinematics(moving)
+    np.testing.assert_allclose(evaluator.ws.g_dot, 0.0, atol=1e-9 * max(1.0, np.abs(state.vel).max()))
+    rates = found.J_loop @ acc[found.independent] + found.eta_bbar
+    np.testing.assert_allclose(rates[free], acc[free], atol=1e-7 * max(1.0, np.abs(acc).max()))
+
+
+def test_twists_follow_from_those_of_the_parents_F20():
+    """The relative velocity of a driven joint, which C does not hold: a crank that turns with 2 rad/s."""
+    model = four_bar()
+    model.add(Drive(name="motor", joint="a", position=parse("=0.5 + 2*t")))
+    system = build(model)
+    crank = explained(system, system.initial_state())["crank"]
+    np.testing.assert_allclose(crank.v_rel, [0, 0, 0, 0, 0, 2.0], atol=1e-12)
+    assert crank.C.size == 0 and "C (F20) = (none)" in "\n".join(explain(system))
+
+
+def test_minimal_form_gives_the_motion_F30(case):
+    system, _, state, acc, found = case
+    if np.any(system.tables.massless) or "no inertia" in " ".join(found.rows):
+        return  # Mhat alone is singular there
+    form = minimal_form(system, state)
+    np.testing.assert_allclose(form.M_hat, form.M_hat.T, atol=1e-9 * np.abs(form.M_hat).max())
+    np.testing.assert_allclose(form.s_dot, acc[found.independent], rtol=1e-6, atol=1e-6)
+    free = system.tables.driven < 0
+    projected = found.J_loop[free].T @ (form.k_hat - form.M_hat @ found.eta_bbar[free])
+    np.testing.assert_allclose(projected, form.k_min, atol=1e-6 * max(1.0, np.abs(form.k_hat).max()))
+
+
+@pytest.mark.parametrize("name", ["coupled", "open 1", "closed 100"])
+def test_dependent_form_gives_the_motion_F32(name):
+    tree = MECHANISMS[name]()
+    system = build(tree.model, formulation="descriptor")
+    state = system.initial_state()
+    form = dependent_form(system, state)
+    scale = max(1.0, np.abs(form.p1).max(), np.abs(form.p2).max())
+    np.testing.assert_allclose(form.M @ form.z_ddot, form.p1 + form.Phi.T @ form.lam, atol=1e-8 * scale)
+    np.testing.assert_allclose(form.Phi @ form.z_ddot, form.p2, atol=1e-8 * scale)
+    truth = tree.forward_dynamics(tree.initial_state())
+    for body in tree.model.bodies:
+        k = form.names.index(f"{body}.x")
+        if system.topology.plane is None:
+            np.testing.assert_allclose(
+                form.z_ddot[k : k + 3], truth[f"bodies.{body}.acceleration"], atol=1e-6 * scale
+            )
+    text = "\n".join(explain(tree, "descriptor"))
+    assert all(
+        symbol in text for symbol in ("Phi_s (F32)", "p1 (F32)", "p2 (F32)", form.rows[0], form.names[0])
+    )
+    assert "Mhat (F30)" in "\n".join(explain(tree, "minimal"))
+
+
+def test_bodies_without_a_joint_say_so():
+    system = build(random_mechanism(2, afloat=True))
+    heads = [line for line in explain(system) if line.startswith("body 1 ") and "p = 0" in line]
+    assert heads[0].endswith("free, no joint")
+
+
 def test_lines_have_the_symbols_of_the_notes():
     text = "\n".join(explain(build(four_bar())))
     for symbol in (
         "B (F20)", "C (F20)", "arel (F20)", "M (F12)", "f* (F22)", "M* (F22)", "N = C^T M* C", "[G^sT] (F26)",
         "[G^sT]* (F25)", "A (F25)", "L (F25)", "F (F25)", "lambda^s (F26)", "G^l (F27)", "J^l (F29)",
+        "vrel (F20)", "gbar^l (F27)", "etabar (F29)", "etabarbar (F29)",
     ):  # fmt: skip
         assert symbol in text, symbol
     text = "\n".join(explain(coupled()))

@@ -159,7 +159,7 @@ class LawBuilder:
                 only(
                     fields["zero"],
                     lambda label: label == "t" or _is_position(label),
-                    "joint coordinates and t",
+                    "joint coordinates and t; a free joint from ground gives a body x, y and z",
                 )
         return fields
 
