@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
 from flexmbs.dynamics.minimal import Minimal, solve
-from flexmbs.dynamics.reactions import reactions
+from flexmbs.dynamics.reactions import add_stress, reactions
 from flexmbs.dynamics.self_stress import stress_of_joints
 from flexmbs.model.joints.base import OFFSET
 from flexmbs.model.state import State
@@ -112,8 +112,9 @@ def _share(minimal: Minimal, stress: Array, loads: Array) -> None:
         y, Z = _least(energy(loads), -energy(wrench), y, Z)
     squares = np.vstack([scale * loads, size * stress])
     y, _ = _least(squares, -np.vstack([scale * wrench, size * ws.row_force[rows][:, None]]), y, Z)
-    ws.reaction[:] += (loads @ y).reshape(-1, 6)
-    ws.row_force[rows] += (stress @ y)[:, 0]
+    whole = np.zeros(len(ws.row_force))
+    whole[rows] = (stress @ y)[:, 0]
+    add_stress(t, ws, whole)
 
 
 def _coupling_sizes(minimal: Minimal) -> Array:

@@ -14,19 +14,43 @@ def reactions(sys, ws):
     Needs the velocity stage and `residuals` with the final accelerations, and the multipliers in row_force.
     Writes: f_p, reaction, effort; f.
     """
+    push_rows(sys, ws, ws.row_force)
+    wrenches_and_efforts(sys, ws)
+
+
+@kernel(lean=True, apart=True)
+def add_stress(sys, ws, stress):
+    """The same with the multipliers of a state of self-stress added (F28). Needs reactions.
+
+    Drives are a part of what it loads. Writes: row_force, f_p, reaction, effort; f.
+    """
+    push_rows(sys, ws, stress)
+    for r in range(stress.shape[0]):
+        ws.row_force[r] += stress[r]
+    wrenches_and_efforts(sys, ws)
+
+
+@kernel(lean=True, apart=True)
+def wrenches_and_efforts(sys, ws):
+    """From the forces on the bodies, those of the rows among them. Writes: f_p, reaction, effort."""
     wrenches(sys, ws, 1.0)
     for d in range(sys.drive_coord.shape[0]):
         drive_effort(sys, ws, d)
 
 
-@kernel(lean=True)
-def wrenches(sys, ws, own):
-    """Wrenches of all joints from the forces on the bodies (ws.f), multipliers, `own` times tau_coord."""
+@kernel(lean=True, apart=True)
+def push_rows(sys, ws, multipliers):
+    """What multipliers of the rows put on the bodies. Writes: f."""
     for r in range(sys.row_law.shape[0]):
         for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
-            e, c = sys.rowent[k], ws.rowent_c[k] * ws.row_force[r]
+            e, c = sys.rowent[k], ws.rowent_c[k] * multipliers[r]
             push(sys, ws, sys.ent_q[e], e, c)
             push(sys, ws, sys.ent_p[e], e, -c)
+
+
+@kernel(lean=True, apart=True)
+def wrenches(sys, ws, own):
+    """Wrenches of all joints from the forces on the bodies (ws.f), multipliers, `own` times tau_coord."""
     n = sys.parent.shape[0]
     for i in range(n):
         for row in range(6):
@@ -159,6 +183,7 @@ def stress_wrenches(sys, ws, stress, out):
             ws.f[i, row] = 0.0
     for n in range(ws.row_force.shape[0]):
         ws.row_force[n] = stress[n]
+    push_rows(sys, ws, stress)
     wrenches(sys, ws, 0.0)
     for j in range(ws.reaction.shape[0]):
         for row in range(6):

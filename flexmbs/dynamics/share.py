@@ -3,6 +3,7 @@
 import math
 
 from flexmbs._jit import kernel
+from flexmbs.dynamics.reactions import add_stress
 from flexmbs.model.joints.base import OFFSET
 
 #: metrics of joint forces: moments over a length; compliances of the joints
@@ -19,8 +20,8 @@ def share_forces(sys, ws, length):
     Without compliances it makes the sum of squares over the forces of all joints and couplings least,
     moments over `length`.
     With them it makes the elastic energy of the joints least, and the sum of squares decides what is still
-    open. Needs reactions of the solution as it is, and self_stress before them. Writes: reaction, row_force,
-    null_v, null_A, null_y, null_d; null_B, null_V.
+    open. Needs reactions of the solution as it is, and self_stress before them. Writes: reaction, effort,
+    row_force; f_p, f, swap, null_v, null_A, null_y, null_d, null_B, null_V.
     """
     n = 0
     for r in range(ws.redundant.shape[0]):
@@ -39,11 +40,11 @@ def share_forces(sys, ws, length):
             soft = max(soft, sys.joint_soft[j, row])
     if soft > 0.0:
         least_energy(sys, ws, n, length)
-    for a in range(n):
-        for c in range(6 * ws.reaction.shape[0]):
-            ws.reaction[c // 6, c % 6] += y[a] * ws.null_w[a, c]
-        for r in range(ws.row_force.shape[0]):
-            ws.row_force[r] += y[a] * ws.null[a, r]
+    for r in range(ws.row_force.shape[0]):
+        ws.swap[r] = 0.0
+        for a in range(n):
+            ws.swap[r] += y[a] * ws.null[a, r]
+    add_stress(sys, ws, ws.swap)
 
 
 @kernel(lean=True)
