@@ -5,6 +5,7 @@ Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier 
 """
 
 from flexmbs._jit import kernel
+from flexmbs.dynamics.contact_shares import FREE
 from flexmbs.dynamics.kinematics import positions, velocities
 from flexmbs.dynamics.loop_matrix import factorise, loop_matrix, solve_rows
 from flexmbs.dynamics.loops import add_multipliers, columns, response
@@ -114,8 +115,10 @@ def forget_loads(lw):
 def joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Forces through joints and efforts of drives at `acc`, open ones shared (F24, F28). Needs lam.
 
-    Writes: ws at these accelerations: v, a, markers, row_force, reaction, effort.
+    Writes: ws at these accelerations: v, a, markers, row_force, reaction, effort, side_is.
     """
+    for k in range(sys.side_row.shape[0]):
+        ws.side_is[k] = FREE
     count = 0
     for r in range(ws.lam.shape[0]):
         count += ws.redundant[r]
