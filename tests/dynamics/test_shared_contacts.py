@@ -211,3 +211,23 @@ def test_a_contact_that_is_held_at_zero_is_as_if_it_were_not_there(formulation, 
     assert one["couplings.right"] == pytest.approx(50.0, rel=1e-9)
     for path in [f"joints.{s}.reaction_{w}" for s in ("left", "right") for w in ("force", "moment")]:
         np.testing.assert_allclose(both[path], one[path], atol=1e-7)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_contacts_on_redundant_rails_let_go_together_when_the_load_turns(formulation, tmp_path):
+    """Rows that never matter are left out of the steps: what lifts off is the same."""
+    data = pushed_carriage(None, "left", "right")
+    data["forces"]["load"]["force"] = ["=-50*cos(20*t)", 3.0, -7.0]
+    data["drives"] = {"motor": {"joint": "shaft", "position": "=0*t"}}
+    data["analysis"] |= {"t_end": 0.1, "formulation": formulation}
+    result = execute(Case.from_dict(data), tmp_path / "a.h5").result
+    left, right = (result[f"couplings/{side}/force"] for side in ("left", "right"))
+    np.testing.assert_allclose(left, 0.0, atol=1e-7)
+    np.testing.assert_allclose(right[:2], 50.0 * np.cos(20.0 * result["time"][:2]), atol=1e-7)
+    lost = [
+        t
+        for t, kind in zip(result["events/time"], result["events/kind"], strict=True)
+        if kind == "contact_lost"
+    ]
+    np.testing.assert_allclose(lost, np.pi / 40.0, rtol=1e-9)
+    assert result["joints/left/position"][-1, 0] > 1e-4

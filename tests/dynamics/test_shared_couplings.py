@@ -129,3 +129,36 @@ def test_drives_give_what_the_shares_of_their_couplings_take(formulation):
     for side, drive in (("left", "motor_a"), ("right", "motor_b")):
         assert motion[f"couplings.{side}"] == pytest.approx(push, rel=1e-9)
         assert motion[f"drives.{drive}"] == pytest.approx(0.1 * push + 0.1 * 2.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_both_driven_cranks_of_a_parallelogram_give_their_share(formulation):
+    angle = 0.7
+    tip = (0.1 * np.array([np.cos(angle), np.sin(angle), 0.0])).tolist()
+    turned, short = {"rot": {"axis": [0, 0, 1], "angle": angle}}, {"tip": {"pos": [0.1, 0, 0]}}
+
+    def body(mass, size, **more):
+        inertia = {"ixx": size, "iyy": 1.3 * size, "izz": 1.1 * size}
+        return {"type": "rigid", "mass": mass, "inertia": inertia} | more
+
+    data = {
+        "gravity": [0.3, -9.81, 1.0],
+        "ground": {"frames": {"right": {"pos": [0.3, 0, 0]}}},
+        "bodies": {
+            "crank": body(1.0, 0.01, frames=short, pose=turned),
+            "coupler": body(2.0, 0.02, frames={"tip": {"pos": [0.3, 0, 0]}}, pose={"pos": tip}),
+            "rocker": body(1.5, 0.015, frames=short, pose=turned | {"pos": [0.3, 0, 0]}),
+        },
+        "joints": {
+            "a": joint("revolute", "ground", "crank", angle),
+            "c": joint("revolute", "crank.tip", "coupler"),
+            "d": joint("revolute", "coupler.tip", "rocker.tip"),
+            "b": joint("revolute", "ground.right", "rocker", angle),
+        },
+        "drives": {f"motor_{k}": {"joint": k, "position": f"={angle}"} for k in "ab"},
+    }
+    system = prepare(by(data, formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    # of an own program of all bodies and rows, with the least squares over the forces of all joints
+    for drive, torque in (("motor_a", 1.44582722), ("motor_b", 0.09344621)):
+        assert motion[f"drives.{drive}"] == pytest.approx(torque, abs=1e-8)
