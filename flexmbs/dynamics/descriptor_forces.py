@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.dynamics.least_distance import without_pull
 from flexmbs.dynamics.saddle import ACCURATE, SOFT, Blocks
 from flexmbs.dynamics.share import NO_ENERGY
 from flexmbs.model.joints.base import OFFSET
@@ -84,6 +85,7 @@ class JointForces:
         found, lam, rest = self._nearest(self.squares, b, c, -(self.squares @ own), form.rounding(here))
         if np.any(form.tables.joint_soft):
             lam = self._least_energy(own, lam)
+        lam = self._without_pull(lam)
         wrench = np.asarray(self.rows @ lam + own)
         wrench = wrench[: self.n_wrench]
         if z_ddot is not None:  # the plane has been solved, and the joints hold everything out of it
@@ -107,6 +109,17 @@ class JointForces:
         U, s, Vt = np.linalg.svd(energy @ null, full_matrices=False)
         kept = s > np.sqrt(NO_ENERGY) * softest
         return np.asarray(lam - null @ (Vt[kept].T @ ((U[:, kept].T @ value) / s[kept])))
+
+    def _without_pull(self, lam: Array) -> Array:
+        """Multipliers in which no contact pulls that need not; the nearest ones. Dense, where one does."""
+        t, side = self.form.tables, np.zeros(len(lam))
+        side[: len(self.form.sums.rows)] = t.row_side[self.form.sums.rows]
+        side[np.isin(self.form.sums.rows, self.form.evaluator.open_rows).nonzero()] = 0.0
+        if not np.any(side * lam < 0.0):
+            return lam
+        null = null_space(self.Phi.T.toarray())
+        energy = (self._energy() @ self.rows) @ null
+        return without_pull(lam, null, (self.squares @ self.rows) @ null, energy, side)
 
     def _energy(self) -> Any:
         """Square root of twice the elastic energy, from wrenches in ground axes."""

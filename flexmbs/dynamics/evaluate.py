@@ -5,6 +5,7 @@ Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier 
 """
 
 from flexmbs._jit import kernel
+from flexmbs.dynamics.contact_shares import FREE
 from flexmbs.dynamics.kinematics import positions, velocities
 from flexmbs.dynamics.loop_matrix import factorise, loop_matrix, solve_rows
 from flexmbs.dynamics.loops import add_multipliers, columns, response
@@ -111,8 +112,13 @@ def forget_loads(lw):
 
 
 @kernel(lean=True, apart=True)
-def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
-    """Reactions at `acc` into the laws of friction that need them. Needs lam. Returns the relative change."""
+def joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Forces through joints and efforts of drives at `acc`, open ones shared (F24, F28). Needs lam.
+
+    Writes: ws at these accelerations: v, a, markers, row_force, reaction, effort, side_is.
+    """
+    for k in range(sys.side_row.shape[0]):
+        ws.side_is[k] = FREE
     count = 0
     for r in range(ws.lam.shape[0]):
         count += ws.redundant[r]
@@ -123,6 +129,17 @@ def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
     reactions(sys, ws)
+    if count > 0:
+        share_forces(sys, ws, sys.length[0])
+
+
+@kernel(lean=True, apart=True)
+def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
+    """Reactions at `acc` into the laws of friction that need them. Needs lam. Returns the relative change.
+
+    They are those that are reported: where equilibrium leaves reactions open, friction follows the shares.
+    """
+    joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
     return friction_loads(laws, lw, sys, ws)
 
 
@@ -181,21 +198,9 @@ def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
     for k in range(acc.shape[0]):
         acc[k] = 0.0
     status = accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    if status != 0:
-        return status
-    count = 0
-    for r in range(ws.lam.shape[0]):
-        count += ws.redundant[r]
-    if count > 0:
-        self_stress(sys, ws)
-    for r in range(ws.lam.shape[0]):
-        ws.row_force[r] = ws.lam[r]
-    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    reactions(sys, ws)
-    if count > 0:
-        share_forces(sys, ws, sys.length[0])
-    return 0
+    if status == 0:
+        joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    return status
 
 
 @kernel(lean=True, apart=True)

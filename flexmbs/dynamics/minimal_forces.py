@@ -8,17 +8,11 @@ from numpy.typing import NDArray
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
 from flexmbs.dynamics.minimal import Minimal, solve
-from flexmbs.dynamics.reactions import reactions
-from flexmbs.dynamics.self_stress import stress_of_joints
-from flexmbs.model.joints.base import OFFSET
+from flexmbs.dynamics.reactions import reactions, wrenches_of_stress
+from flexmbs.dynamics.share import share_forces
 from flexmbs.model.state import State
 
 Array = NDArray[np.float64]
-
-#: energies below this part of what a unit of force can have are zero: forces that compliances leave open
-OPEN_ENERGY = 1e-12
-#: states of self-stress that load joints and couplings by less than this part of others load nothing
-UNLOADED = 1e-10
 
 
 def accelerations(minimal: Minimal, state: State) -> Array:
@@ -42,18 +36,18 @@ def observe(minimal: Minimal, state: State) -> Array:
     """
     evaluator = minimal.evaluator
     ws, laws = evaluator.ws, evaluator.system.laws.tables
-    stress = _self_stress(minimal, state)
+    _self_stress(minimal, state)
     evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
     for _ in range(FRICTION_ROUNDS):
         acc = accelerations(minimal, state)
         lam = _multipliers(minimal, state, acc)
         evaluator.kinematics(state, acc)
-        loads = stress_of_joints(evaluator, _constraints(minimal), stress)
+        wrenches_of_stress(evaluator.tables, ws)
         args = evaluator._args(state, acc)
         evaluate.forces(*args)
         ws.row_force[:] = lam
         reactions(evaluator.tables, ws)
-        _share(minimal, stress, loads)
+        share_forces(evaluator.tables, ws, evaluator.tables.length[0])
         if not len(laws.press_law) or press(evaluator) <= FRICTION_TOLERANCE:
             break
     return acc
@@ -80,70 +74,21 @@ def _multipliers(minimal: Minimal, state: State, acc: Array) -> Array:
     return lam
 
 
-def _self_stress(minimal: Minimal, state: State) -> Array:
-    """Null vectors of G^T over the constraint rows, one for every dependent row (F28)."""
+def _self_stress(minimal: Minimal, state: State) -> None:
+    """Null vectors of G^T over the constraint rows, one for every dependent row, into the workspace (F28)."""
     G, s, rows = minimal.evaluator.jacobian(state), minimal.split, _constraints(minimal)
-    place = {r: k for k, r in enumerate(rows)}
-    others = np.array([r for r in rows if r not in set(s.rows)], dtype=np.int64)
-    stress = np.zeros((len(rows), len(others)))
+    ws, t = minimal.evaluator.ws, minimal.evaluator.tables
+    block = t.block_of_group[t.group_of_row]
+    others = np.setdiff1d(rows, s.rows)
+    own = solve(G[np.ix_(s.rows, s.dep)].T, G[np.ix_(others, s.dep)].T) if len(s.dep) else np.zeros((0, 0))
+    ws.null_n[:] = 0
+    ws.null[:] = 0.0
     for k, r in enumerate(others):
-        stress[place[r], k] = 1.0
-    if len(others) and len(s.dep):
-        own = solve(G[np.ix_(s.rows, s.dep)].T, G[np.ix_(others, s.dep)].T)
-        stress[[place[r] for r in s.rows]] = -own
-    return stress
-
-
-def _share(minimal: Minimal, stress: Array, loads: Array) -> None:
-    """Add the self-stress of least energy, then of least squares, to the reactions (F28)."""
-    if not stress.shape[1]:
-        return
-    ws, t = minimal.evaluator.ws, minimal.evaluator.tables
-    scale = np.tile(np.repeat([1.0, 1.0 / t.length[0]], 3), len(ws.reaction))[:, None]
-    wrench, rows = ws.reaction.reshape(-1, 1), _constraints(minimal)
-    size = _coupling_sizes(minimal)[rows][:, None]
-    axes = np.repeat(ws.mark_R[t.joint_p], 2, axis=0)
-    root = np.sqrt(t.joint_soft.reshape(-1, 1))
-
-    def energy(x: Array) -> Array:
-        own = np.einsum("nji,njk->nik", axes, x.reshape(len(axes), 3, -1)).reshape(len(x), -1)
-        return np.asarray(root * own)
-
-    squares = np.vstack([scale * loads, size * stress])
-    y, Z = np.zeros((stress.shape[1], 1)), _units(squares)
-    if np.any(t.joint_soft):
-        # of the softest joint under a unit of force: where no state loads it, all is rounding
-        y, Z = _least(energy(loads), -energy(wrench), y, Z, float(np.max(root / scale)))
-    y, _ = _least(squares, -np.vstack([scale * wrench, size * ws.row_force[rows][:, None]]), y, Z, 1.0)
-    ws.reaction[:] += (loads @ y).reshape(-1, 6)
-    ws.row_force[rows] += (stress @ y)[:, 0]
-
-
-def _coupling_sizes(minimal: Minimal) -> Array:
-    """Norm of the efforts on coordinates by a unit of every row of a coupling, 0 of the others (n_rows,)."""
-    ws, t = minimal.evaluator.ws, minimal.evaluator.tables
-    n, out = minimal.system.n_rows, np.zeros(minimal.system.n_rows)
-    of_ent, of_dof = (np.repeat(np.arange(n), np.diff(x)) for x in (t.rowent_start, t.rowdof_start))
-    by_ent = ws.rowent_c / np.where(t.ent_kind[t.rowent] == OFFSET, 1.0, t.length[0])
-    by_dof = ws.rowdof_c / np.where(t.coord_turn[t.rowdof_coord] == 0, 1.0, t.length[0])
-    squares = np.bincount(of_ent, by_ent**2, n) + np.bincount(of_dof, by_dof**2, n)
-    out[t.share_row] = np.sqrt(squares[t.share_row])
-    return out
-
-
-def _units(squares: Array) -> Array:
-    """Combinations of states whose sums of squares are one; what loads nothing drops out."""
-    size = np.linalg.norm(squares, axis=0)
-    loading = size > 0.0
-    Z = np.diag(1.0 / np.where(loading, size, 1.0))[:, loading]
-    _, s, Vt = np.linalg.svd(squares @ Z, full_matrices=False)
-    kept = s > UNLOADED * s.max(initial=0.0)
-    return np.asarray(Z @ Vt[kept].T / s[kept])
-
-
-def _least(A: Array, b: Array, y: Array, Z: Array, size: float) -> tuple[Array, Array]:
-    """y + Z x with |A y - b| least; and the part of Z that is still free. `size`: of A on a unit of Z."""
-    U, s, Vt = np.linalg.svd(A @ Z, full_matrices=True)
-    rank = int(np.sum(s > OPEN_ENERGY**0.5 * size))
-    x = Vt[:rank].T @ ((U[:, :rank].T @ (b - A @ y)) / s[:rank, None])
-    return y + Z @ x, Z @ Vt[rank:].T
+        number = ws.null_n[block[r]]
+        if number == len(ws.null):
+            continue
+        ws.null[number, r] = 1.0
+        if len(s.dep):
+            near = block[s.rows] == block[r]
+            ws.null[number, s.rows[near]] = -own[near, k]
+        ws.null_n[block[r]] += 1

@@ -14,19 +14,43 @@ def reactions(sys, ws):
     Needs the velocity stage and `residuals` with the final accelerations, and the multipliers in row_force.
     Writes: f_p, reaction, effort; f.
     """
+    push_rows(sys, ws, ws.row_force)
+    wrenches_and_efforts(sys, ws)
+
+
+@kernel(lean=True, apart=True)
+def add_stress(sys, ws, stress):
+    """The same with the multipliers of a state of self-stress added (F28). Needs reactions.
+
+    Drives are a part of what it loads. Writes: row_force, f_p, reaction, effort; f.
+    """
+    push_rows(sys, ws, stress)
+    for r in range(stress.shape[0]):
+        ws.row_force[r] += stress[r]
+    wrenches_and_efforts(sys, ws)
+
+
+@kernel(lean=True, apart=True)
+def wrenches_and_efforts(sys, ws):
+    """From the forces on the bodies, those of the rows among them. Writes: f_p, reaction, effort."""
     wrenches(sys, ws, 1.0)
     for d in range(sys.drive_coord.shape[0]):
         drive_effort(sys, ws, d)
 
 
-@kernel(lean=True)
-def wrenches(sys, ws, own):
-    """Wrenches of all joints from the forces on the bodies (ws.f), multipliers, `own` times tau_coord."""
+@kernel(lean=True, apart=True)
+def push_rows(sys, ws, multipliers):
+    """What multipliers of the rows put on the bodies. Writes: f."""
     for r in range(sys.row_law.shape[0]):
         for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
-            e, c = sys.rowent[k], ws.rowent_c[k] * ws.row_force[r]
+            e, c = sys.rowent[k], ws.rowent_c[k] * multipliers[r]
             push(sys, ws, sys.ent_q[e], e, c)
             push(sys, ws, sys.ent_p[e], e, -c)
+
+
+@kernel(lean=True, apart=True)
+def wrenches(sys, ws, own):
+    """Wrenches of all joints from the forces on the bodies (ws.f), multipliers, `own` times tau_coord."""
     n = sys.parent.shape[0]
     for i in range(n):
         for row in range(6):
@@ -137,15 +161,46 @@ def row_of_dof(sys, n):
 def self_stress(sys, ws):
     """States of self-stress: null vectors of G^T and the joint wrenches that they make (F28).
 
-    Needs factorise and the position stage. Writes: null, null_w, row_force; f.
+    Blocks of loops share no joint: the first states of all of them stand in one vector, then the second ones.
+    Needs factorise and the position stage. Writes: null, null_n, null_w, row_force; f, swap.
     """
-    k = 0
+    most = count_stress(sys, ws)
+    for a in range(most):
+        for r in range(ws.redundant.shape[0]):
+            ws.null[a, r] = 0.0
     for r in range(ws.redundant.shape[0]):
-        if ws.redundant[r] == 0 or k == ws.null.shape[0]:
-            continue
-        null_vector(sys, ws, r, ws.null[k])
-        stress_wrenches(sys, ws, ws.null[k], ws.null_w[k])
-        k += 1
+        ws.swap[r] = 0.0
+    for b in range(ws.null_n.shape[0]):
+        ws.null_n[b] = 0
+    for r in range(ws.redundant.shape[0]):
+        b = sys.block_of_group[sys.group_of_row[r]]
+        if ws.redundant[r] != 0 and ws.null_n[b] < most:
+            null_vector(sys, ws, r, ws.null[ws.null_n[b]])
+            ws.null_n[b] += 1
+    wrenches_of_stress(sys, ws)
+
+
+@kernel(lean=True, apart=True)
+def wrenches_of_stress(sys, ws):
+    """Joint wrenches of the states of self-stress. Needs the position stage. Writes: null_w, row_force; f."""
+    most = 0
+    for b in range(ws.null_n.shape[0]):
+        most = max(most, ws.null_n[b])
+    for a in range(most):
+        stress_wrenches(sys, ws, ws.null[a], ws.null_w[a])
+
+
+@kernel(lean=True)
+def count_stress(sys, ws):
+    """States of self-stress of every block, and the most of one. Writes: null_n."""
+    most = 0
+    for b in range(ws.null_n.shape[0]):
+        ws.null_n[b] = 0
+    for r in range(ws.redundant.shape[0]):
+        b = sys.block_of_group[sys.group_of_row[r]]
+        ws.null_n[b] += ws.redundant[r]
+        most = max(most, ws.null_n[b])
+    return min(most, ws.null.shape[0])
 
 
 @kernel(lean=True, apart=True)
@@ -159,6 +214,7 @@ def stress_wrenches(sys, ws, stress, out):
             ws.f[i, row] = 0.0
     for n in range(ws.row_force.shape[0]):
         ws.row_force[n] = stress[n]
+    push_rows(sys, ws, stress)
     wrenches(sys, ws, 0.0)
     for j in range(ws.reaction.shape[0]):
         for row in range(6):
@@ -167,22 +223,28 @@ def stress_wrenches(sys, ws, stress, out):
 
 @kernel(lean=True)
 def null_vector(sys, ws, r, out):
-    """The combination of rows that vanishes, with redundant row r (F28). Writes: out."""
-    S, start, low, order = ws.S, sys.env_start, sys.env_first, ws.order
-    for n in range(out.shape[0]):
-        out[n] = 0.0
-    out[r] = 1.0
+    """The combination of rows that vanishes, with redundant row r (F28). Writes: out in the block of r.
+
+    Needs swap, by places, to be zero, and leaves it so.
+    """
+    S, start, low, order, x = ws.S, sys.env_start, sys.env_first, ws.order, ws.swap
+    block = sys.block_of_group[sys.group_of_row[r]]
     p = sys.group_start[sys.group_of_row[r]]
     while order[p] != r:
         p += 1
-    row = start[p] - low[p]
+    out[r] = 1.0
+    least, row = low[p], start[p] - low[p]
     for c in range(low[p], p):
         if ws.redundant[order[c]] == 0:
-            out[order[c]] = -S[row + c]
-    for c in range(p - 1, -1, -1):
-        if out[order[c]] == 0.0:
-            continue
-        row = start[c] - low[c]
-        for n in range(low[c], c):
-            if ws.redundant[order[n]] == 0:
-                out[order[n]] -= S[row + n] * out[order[c]]
+            x[c] = -S[row + c]
+    c = p - 1
+    while c >= least:
+        value, x[c] = x[c], 0.0
+        if value != 0.0:
+            least, row = min(least, low[c]), start[c] - low[c]
+            for n in range(low[c], c):
+                if ws.redundant[order[n]] == 0:
+                    x[n] -= S[row + n] * value
+            if sys.block_of_group[sys.group_of_row[order[c]]] == block:  # anything else is rounding
+                out[order[c]] = value
+        c -= 1

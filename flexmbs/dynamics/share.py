@@ -3,63 +3,85 @@
 import math
 
 from flexmbs._jit import kernel
+from flexmbs.dynamics.contact_shares import FREE, HELD, hold_contacts
+from flexmbs.dynamics.reactions import add_stress
+from flexmbs.dynamics.symmetric import (
+    eigenvectors,
+    factorise_symmetric,
+    inverse_root,
+    solve_factors,
+    yield_to,
+)
 from flexmbs.model.joints.base import OFFSET
 
 #: metrics of joint forces: moments over a length; compliances of the joints
 SQUARES, ENERGY = 0, 1
 #: a direction with less energy than this part of what a unit of force can have has none
 NO_ENERGY = 1e-12
-JACOBI_SWEEPS = 60
+#: energy that a direction without any counts with, of the largest one, where contacts push
+SMALL_ENERGY = 1e-9
 
 
 @kernel(lean=True, apart=True)
 def share_forces(sys, ws, length):
-    """Add the self-stress that equilibrium leaves open (F28).
+    """Add the self-stress that equilibrium leaves open (F28), in every block of loops by itself.
 
     Without compliances it makes the sum of squares over the forces of all joints and couplings least,
     moments over `length`.
     With them it makes the elastic energy of the joints least, and the sum of squares decides what is still
-    open. Needs reactions of the solution as it is, and self_stress before them. Writes: reaction, row_force,
-    null_v, null_A, null_y, null_d; null_B, null_V.
+    open. Contacts do not pull. Needs reactions of the solution as it is, and self_stress before them.
+    Writes: reaction, effort, row_force; f_p, f, swap, null_..., side_... (scratch)
     """
-    n = 0
-    for r in range(ws.redundant.shape[0]):
-        n += ws.redundant[r]
-    n = min(n, ws.null.shape[0])
-    y, d = ws.null_y, ws.null_d
-    for a in range(n):
-        y[a] = 0.0
-    gradient(sys, ws, n, SQUARES, length, ws.null_A)
-    solve_symmetric(ws.null_A, d, n)
-    for a in range(n):
-        y[a] = d[a]
-    soft = 0.0
+    y, d, first = ws.null_y, ws.null_d, sys.block_first
+    for k in range(y.shape[0]):
+        y[k] = 0.0
+    gather(sys, ws, SQUARES, length, ws.null_A)
+    for b in range(ws.null_n.shape[0]):
+        n = ws.null_n[b]
+        own = d[first[b] : first[b] + n]
+        factorise_symmetric(ws.null_A[first[b] : first[b] + n], n)
+        solve_factors(ws.null_A[first[b] : first[b] + n], own, n)
+        for a in range(n):
+            y[first[b] + a] = own[a]
+    is_soft = 0.0
     for j in range(sys.joint_soft.shape[0]):
         for row in range(6):
-            soft = max(soft, sys.joint_soft[j, row])
-    if soft > 0.0:
-        least_energy(sys, ws, n, length)
-    for a in range(n):
-        for c in range(6 * ws.reaction.shape[0]):
-            ws.reaction[c // 6, c % 6] += y[a] * ws.null_w[a, c]
-        for r in range(ws.row_force.shape[0]):
-            ws.row_force[r] += y[a] * ws.null[a, r]
+            is_soft = max(is_soft, sys.joint_soft[j, row])
+    if is_soft > 0.0:
+        gather(sys, ws, ENERGY, length, ws.null_B)
+    for k in range(sys.side_row.shape[0]):
+        ws.side_is[k] = FREE
+    for b in range(ws.null_n.shape[0]):
+        if ws.null_n[b] > 0 and is_soft > 0.0:
+            least_energy(sys, ws, first[b], ws.null_n[b], length)
+        if ws.null_n[b] > 0 and sys.side_row.shape[0] > 0:
+            hold_contacts(sys, ws, b, is_soft > 0.0)
+    for r in range(ws.row_force.shape[0]):
+        ws.swap[r] = 0.0
+        b = sys.block_of_group[sys.group_of_row[r]]
+        for a in range(ws.null_n[b]):
+            ws.swap[r] += y[first[b] + a] * ws.null[a, r]
+    for k in range(sys.side_row.shape[0]):
+        if ws.side_is[k] == HELD:  # exactly zero: rounding is no pull
+            ws.swap[sys.side_row[k]] = -ws.row_force[sys.side_row[k]]
+    add_stress(sys, ws, ws.swap)
 
 
 @kernel(lean=True)
-def least_energy(sys, ws, n, length):
+def least_energy(sys, ws, first, n, length):
     """From least squares to least energy; what the energy leaves open stays with the squares.
 
-    Needs the factors of the squares in null_A. In coordinates in which these are the identity, directions
-    without energy are the eigenvectors of zero: measured against the softest joint under a unit of force,
-    as no state need load it, and then all is rounding. Writes: null_y, null_d, null_B, null_V.
+    For the block whose places begin at `first`. Needs the factors of the squares in null_A. In coordinates in
+    which these are the identity, directions without energy are the eigenvectors of zero: measured against the
+    softest joint under a unit of force, as no state need load it, and then all is rounding. Writes: null_y,
+    null_d, null_B, null_V, null_e.
     """
-    L, B, V, y, d = ws.null_A, ws.null_B, ws.null_V, ws.null_y, ws.null_d
-    gradient(sys, ws, n, ENERGY, length, B)
+    L, B, V, e = ws.null_A[first : first + n], ws.null_B[first : first + n], ws.null_V, ws.null_e
+    d = ws.null_d[first : first + n]
     for a in range(n):
         for b in range(a):
             B[b, a] = B[a, b]
-    for c in range(n):  # B := F^-1 B F^-T, d := F^-1 d with F = L sqrt(D), row by row, then column by column
+    for c in range(n):  # B := F^-1 B F^-T with F = L sqrt(D), row by row, then column by column
         for a in range(n):
             for b in range(a):
                 B[c, a] -= L[a, b] * B[c, b]
@@ -68,10 +90,6 @@ def least_energy(sys, ws, n, length):
             for b in range(a):
                 B[a, c] -= L[a, b] * B[b, c]
     for a in range(n):
-        for b in range(a):
-            d[a] -= L[a, b] * d[b]
-    for a in range(n):
-        d[a] *= inverse_root(L[a, a])
         for b in range(n):
             B[a, b] *= inverse_root(L[a, a]) * inverse_root(L[b, b])
     eigenvectors(B, V, n)
@@ -80,104 +98,82 @@ def least_energy(sys, ws, n, length):
         for row in range(6):
             top = max(top, sys.joint_soft[j, row] * (length**2 if row > 2 else 1.0))
     for a in range(n):
-        s = 0.0
-        for b in range(n):
-            s += V[b, a] * d[b]
-        B[a, a] = s / B[a, a] if B[a, a] > NO_ENERGY * top else 0.0
+        e[a] = 1.0 / B[a, a] if B[a, a] > NO_ENERGY * top else 0.0
+    yield_to(L, V, e, d, n)
     for a in range(n):
-        d[a] = 0.0
-        for b in range(n):
-            d[a] += V[a, b] * B[b, b] * inverse_root(L[a, a])
-    for a in range(n - 1, -1, -1):
-        for b in range(a + 1, n):
-            d[a] -= L[b, a] * d[b]
-        y[a] += d[a]
+        ws.null_y[first + a] += d[a]
+        # bounds move what is open by energy first, and after it what is not
+        e[a] = 1.0 / (B[a, a] / top + SMALL_ENERGY) if top > 0.0 else 1.0
 
 
 @kernel(lean=True)
-def inverse_root(x):
-    """1 / sqrt(x); 0 of what loads no joint."""
-    return 1.0 / math.sqrt(x) if x > 0.0 else 0.0
-
-
-@kernel(lean=True)
-def eigenvectors(B, V, n):
-    """Eigenvalues of a symmetric matrix by Jacobi's rotations. Writes: B (its diagonal), V."""
-    for a in range(n):
-        for b in range(n):
-            V[a, b] = 1.0 if a == b else 0.0
-    for _ in range(JACOBI_SWEEPS):
-        rest = 0.0
-        for a in range(n):
-            for b in range(a + 1, n):
-                size = math.sqrt(abs(B[a, a] * B[b, b]))
-                if abs(B[a, b]) <= 1e-16 * size or B[a, b] == 0.0:
-                    continue
-                rest = max(rest, abs(B[a, b]))
-                rotate(B, V, n, a, b)
-        if rest == 0.0:
-            break
-
-
-@kernel(lean=True)
-def rotate(B, V, n, a, b):
-    """One rotation that makes B[a, b] zero. Writes: B, V."""
-    w = 0.5 * (B[b, b] - B[a, a]) / B[a, b]
-    t = math.copysign(1.0, w) / (abs(w) + math.sqrt(w * w + 1.0))
-    c = 1.0 / math.sqrt(t * t + 1.0)
-    s = t * c
-    for k in range(n):
-        x, z = B[k, a], B[k, b]
-        B[k, a], B[k, b] = c * x - s * z, s * x + c * z
-    for k in range(n):
-        x, z = B[a, k], B[b, k]
-        B[a, k], B[b, k] = c * x - s * z, s * x + c * z
-    B[a, b] = B[b, a] = 0.0
-    for k in range(n):
-        x, z = V[k, a], V[k, b]
-        V[k, a], V[k, b] = c * x - s * z, s * x + c * z
-
-
-@kernel(lean=True)
-def gradient(sys, ws, n, level, length, A):
-    """Squares or energy of all forces with null_y of self-stress. Writes: A, null_d, null_v."""
-    d, v, y = ws.null_d, ws.null_v, ws.null_y
+def gather(sys, ws, level, length, A):
+    """Squares or energy of all forces with null_y of self-stress, by blocks. Writes: A, null_d, null_v."""
+    v = ws.null_v
+    for b in range(ws.null_n.shape[0]):
+        for a in range(ws.null_n[b]):
+            ws.null_d[sys.block_first[b] + a] = 0.0
+            for c in range(ws.null_n[b]):
+                A[sys.block_first[b] + a, c] = 0.0
     for j in range(ws.reaction.shape[0]):
+        b = sys.block_of_joint[j]
+        if b < 0 or ws.null_n[b] == 0:
+            continue
+        n = ws.null_n[b]
         weigh(sys, ws, j, level, length, ws.reaction[j], 0, v[n])
         for a in range(n):
             weigh(sys, ws, j, level, length, ws.null_w[a], 6 * j, v[a])
+        add_products(ws, sys.block_first[b], n, 6, A)
+    if level == ENERGY:
+        return  # couplings do not give way
     for k in range(sys.share_row.shape[0]):
-        r, c = sys.share_row[k], 6 * ws.reaction.shape[0] + k
-        size = coupling_size(sys, ws, r, length) if level == SQUARES else 0.0  # couplings do not give way
-        v[n, c] = size * ws.row_force[r]
+        r = sys.share_row[k]
+        b = sys.block_of_group[sys.group_of_row[r]]
+        n, size = ws.null_n[b], coupling_size(sys, ws, r, length)
+        v[n, 0] = size * ws.row_force[r]
         for a in range(n):
-            v[a, c] = size * ws.null[a, r]
+            v[a, 0] = size * ws.null[a, r]
+        add_products(ws, sys.block_first[b], n, 1, A)
+
+
+@kernel(lean=True)
+def add_products(ws, first, n, width, A):
+    """Products of the forces of a part under n states of self-stress and as they are, null_v.
+
+    Most states load few parts. Writes: A, null_d; null_v, null_i.
+    """
+    v, y, d, m = ws.null_v, ws.null_y, ws.null_d, 0
     for a in range(n):
-        for c in range(v.shape[1]):
-            v[n, c] += y[a] * v[a, c]
-    for a in range(n):
-        d[a] = 0.0
-        for c in range(v.shape[1]):
-            d[a] -= v[a, c] * v[n, c]
-        for b in range(a + 1):
-            s = 0.0
-            for c in range(v.shape[1]):
+        size = 0.0
+        for c in range(width):
+            v[n, c] += y[first + a] * v[a, c]
+            size += abs(v[a, c])
+        if size > 0.0:
+            ws.null_i[m] = a
+            m += 1
+    for i in range(m):
+        a = ws.null_i[i]
+        for c in range(width):
+            d[first + a] -= v[a, c] * v[n, c]
+        for k in range(i + 1):
+            b, s = ws.null_i[k], 0.0
+            for c in range(width):
                 s += v[a, c] * v[b, c]
-            A[a, b] = s
+            A[first + a, b] += s
 
 
 @kernel(lean=True)
 def weigh(sys, ws, j, level, length, wrench, k, out):
-    """Wrench of joint j, from place k on, in the metric of a level. Writes: its six numbers of out."""
+    """Wrench of joint j, from place k on, in the metric of a level. Writes: out."""
     for row in range(6):
         first = 3 * (row // 3)
         if level == SQUARES:
-            out[6 * j + row] = wrench[k + row] / (length if first == 3 else 1.0)
+            out[row] = wrench[k + row] / (length if first == 3 else 1.0)
         else:
             R, axis = ws.mark_R[sys.joint_p[j]], row - first
             s = R[0, axis] * wrench[k + first]
             s += R[1, axis] * wrench[k + first + 1] + R[2, axis] * wrench[k + first + 2]
-            out[6 * j + row] = math.sqrt(sys.joint_soft[j, row]) * s
+            out[row] = math.sqrt(sys.joint_soft[j, row]) * s
 
 
 @kernel(lean=True)
@@ -191,24 +187,3 @@ def coupling_size(sys, ws, r, length):
         unit = 1.0 if sys.coord_turn[sys.rowdof_coord[k]] == 0 else length
         s += (ws.rowdof_c[k] / unit) ** 2
     return math.sqrt(s)
-
-
-@kernel(lean=True)
-def solve_symmetric(A, y, n):
-    """L D L^T solution with the lower triangle of A; what loads no joint gets nothing. Writes: A, y."""
-    for a in range(n):
-        whole = A[a, a]
-        for b in range(a):
-            for c in range(b):
-                A[a, b] -= A[a, c] * A[b, c]
-        for b in range(a):
-            s = A[a, b]
-            A[a, b] = s / A[b, b] if A[b, b] > 0.0 else 0.0
-            A[a, a] -= s * A[a, b]
-            y[a] -= A[a, b] * y[b]
-        if not A[a, a] > 1e-12 * whole:
-            A[a, a] = 0.0
-    for a in range(n - 1, -1, -1):
-        y[a] = y[a] / A[a, a] if A[a, a] > 0.0 else 0.0
-        for b in range(a + 1, n):
-            y[a] -= A[b, a] * y[b]

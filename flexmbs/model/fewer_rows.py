@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.model.blocks import first_rows
 from flexmbs.model.forces.stiff import STIFF
 from flexmbs.model.forces.tables import Laws
 from flexmbs.model.numbering import offsets
@@ -44,6 +45,7 @@ def with_rows(t: Tables, kept: Flags) -> Tables:
         ent_kind=kinds,
         drive_row=renumbered(t.drive_row, kept),
         share_row=renumbered(t.share_row[kept[t.share_row]], kept),
+        side_row=renumbered(t.side_row[kept[t.side_row]], kept),
         joint_row=_before(kept)[t.joint_row],
         **fields,
         **_sizes(t, kept),
@@ -78,6 +80,7 @@ def _sizes(t: Tables, kept: Flags) -> dict[str, Any]:
         "path_e": offsets(speeds * new[g])[:-1].copy(),
         "path_col": t.path_col // old[g] * new[g],
         "path_mode": t.path_mode // old[g] * new[g],
+        "block_first": first_rows(t.block_of_group, new),
         "env_first": first,
         "env_start": offsets(np.arange(len(first)) - first + 1),
     }

@@ -96,6 +96,7 @@ def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str
         "row_expr": ints(expr),
         "row_const": floats(row.constant for row in _rows(groups)),
         "row_side": floats(row.side for row in _rows(groups)),
+        "side_row": ints(row.number for row in _rows(groups) if row.side),
         "share_row": ints(row.number for g in groups if g.kind == "coupling" for row in g.rows),
         "rowent_start": ints(n_ent),
         "rowent": ints(e[0]),

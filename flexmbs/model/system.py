@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from flexmbs.expressions import Expression, constant
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.model.attitudes import Attitude
+from flexmbs.model.blocks import block_tables
 from flexmbs.model.forces.build import LawPart, collect
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.measure import collect_sensors
@@ -162,6 +163,7 @@ def build_system(
         **coordinate_tables(coordinates),
         attitude_pos=ints(item.pos for item in laws.attitudes),
         **joint_tables(joints, groups, len(entries), laws.efforts),
+        **block_tables(groups, joints, numbers),
         **entry_tables(entries),
         **rows,
         row_laws=laws.row_table(coordinates),

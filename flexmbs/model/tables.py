@@ -126,6 +126,10 @@ class Tables(NamedTuple):
     row_const: Floats  # constants; those taken at the start are written once, by the assembly
     row_side: Floats  # sign that the multiplier keeps, 0 any: contacts that open
     share_row: Ints  # rows of couplings: with the joints they share what redundancy leaves open (F28)
+    side_row: Ints  # rows of contacts
+    block_of_group: Ints  # block of loops: groups whose forces pass through the same joints hang together
+    block_of_joint: Ints  # block that loads the joint, or -1
+    block_first: Ints  # rows of the blocks before
     rowent_start: Ints  # entries of row r: rowent[rowent_start[r] ... rowent_start[r + 1]]
     rowent: Ints
     rowent_coord: Ints  # joint coordinate by which an expression sees the entry, or -1: coefficient constant
@@ -246,11 +250,25 @@ class Workspace(NamedTuple):
     row_force: Floats  # (n_rows,) multipliers as they are reported
     reaction: Annotated[Floats, 6]  # (n_joints, 6) force and moment on Q's side, at Q, ground axes
     effort: Floats  # (n_efforts,)
-    null: Floats  # (n_null, n_rows) states of self-stress (F28)
+    # states of self-stress (F28); those of a block have their places behind the rows of the blocks before
+    null: Floats  # (n_null, n_rows) multipliers: in row k the k-th states of all blocks
+    null_n: Ints  # (n_blocks,) how many there are
     null_w: Floats  # (n_null, 6 n_joints) their joint wrenches
-    null_v: Floats  # (n_null + 1, 6 n_joints + n_share) those, reactions and couplings in a metric
-    null_A: Floats
+    null_v: Floats  # (n_null + 1, 6) those of a joint or coupling in a metric, then as they are
+    null_A: Floats  # (n_rows, n_null) squares, energies, directions without energy
     null_B: Floats
     null_V: Floats
-    null_y: Floats
+    null_y: Floats  # (n_rows,) how much of every state
     null_d: Floats
+    null_e: Floats
+    null_i: Ints
+    # contacts of a block among them: what they are, by side_row; then in the order of side_i
+    side_is: Ints
+    side_i: Ints
+    side_z: Floats
+    side_M: Floats
+    side_C: Floats
+    side_f: Floats
+    side_q: Floats
+    side_u: Floats
+    side_x: Floats

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,10 @@ from flexmbs.expressions import STACK
 from flexmbs.model.tables import Tables, Workspace
 
 Array = NDArray[np.float64]
+
+#: numbers of an array of states of self-stress; beyond, where more loops hang together than that, not all
+#: are shared
+MOST_NULL = 10**8
 
 
 def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
@@ -24,8 +30,6 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         return np.full(shape, np.nan)
 
     k_low = int(max(0, t.low_rank.max(initial=0)))
-    # as many states of self-stress as there can be, within 30 MB
-    n_null = min(n_rows, int(4e6 / max(n_rows, 6 * len(t.joint_body), 1)))
     n_L = int((6 * t.nf[t.mark_body]).sum())
     return Workspace(
         r=nan(bodies, 3), R=nan(bodies, 3, 3), H=nan(n_vel, 6), B=nan(int((6 * t.nf[t.parent]).sum())),
@@ -58,8 +62,31 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         rhs=nan(n_rows), lam=np.zeros(n_rows),
         soft=np.zeros(n_rows), row_force=np.zeros(n_rows), reaction=nan(len(t.joint_body), 6),
         effort=nan(len(t.drive_coord)),
-        null=nan(n_null, n_rows), null_w=nan(n_null, 6 * len(t.joint_body)),
-        null_v=nan(n_null + 1, 6 * len(t.joint_body) + len(t.share_row)), null_A=nan(n_null, n_null),
-        null_B=nan(n_null, n_null), null_V=nan(n_null, n_null), null_y=nan(n_null),
-        null_d=nan(n_null),
+        **share_arrays(t),
     )  # fmt: skip
+
+
+def share_arrays(t: Tables) -> dict[str, Any]:
+    """States of self-stress (F28): as many as the largest block of loops can have, within a bound.
+
+    Zeros, of which memory is taken only where something is written: seldom are all rows redundant.
+    """
+    n_rows, n_wrench, n_side = len(t.row_law), 6 * len(t.joint_body), len(t.side_row)
+    n_null = min(largest_block(t), MOST_NULL // max(n_rows, n_wrench, 1))
+    sizes: dict[str, tuple[int, ...]] = {
+        "null": (n_null, n_rows),
+        "null_w": (n_null, n_wrench),
+        "null_v": (n_null + 1, 6),
+    }
+    sizes |= {"null_A": (n_rows, n_null), "null_B": (n_rows, n_null), "null_V": (n_null, n_null)}
+    sizes |= {"null_y": (n_rows,), "null_d": (n_rows,), "null_e": (2 * n_null,)}
+    sizes |= {"side_z": (n_side, n_null), "side_M": (n_side, n_side), "side_C": (n_side, n_side)}
+    sizes |= {f"side_{name}": (n_side,) for name in "fqux"}
+    counts = {"null_n": len(t.block_first) - 1, "null_i": n_null, "side_is": n_side, "side_i": n_side}
+    floats = {name: np.zeros(size) for name, size in sizes.items()}
+    return floats | {name: np.zeros(n, dtype=np.int64) for name, n in counts.items()}
+
+
+def largest_block(t: Tables) -> int:
+    """Rows of the largest block of loops."""
+    return int(np.diff(t.block_first).max(initial=0))

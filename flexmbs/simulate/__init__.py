@@ -23,7 +23,7 @@ from flexmbs.simulate.diagnose import explained
 from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
 from flexmbs.simulate.independent import MinimalRun, check_offered
-from flexmbs.simulate.items import LEFT_OUT, counts_of, indeterminate, topology_items
+from flexmbs.simulate.items import counts_of, indeterminate, left_out, topology_items
 from flexmbs.simulate.jumps import check_jumps, coupling_jumps
 from flexmbs.simulate.kinematic import KinematicRun
 from flexmbs.simulate.linear import linear_items
@@ -117,7 +117,8 @@ def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tu
         say(f"warning: {text}")
     counts = counts_of(system, state, bends=bends(system, settings))
     if counts is None:
-        say(LEFT_OUT)
+        for line in left_out(system):
+            say(line)
     if system.laws.python:
         say("Python functions are called at every evaluation of the forces: this is slow")
     if counts is not None and counts.redundant:

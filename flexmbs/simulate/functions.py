@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics import evaluate, projection
+from flexmbs.dynamics.contact_shares import HELD
 from flexmbs.integrate.problem import HOLD, SEEN
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import free_expressions
@@ -127,6 +128,8 @@ def switches(data, t, y, s):
         status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
         if status != 0:
             return status
+        # that it bears when all that redundancy leaves open is shared: it lifts where nobody can hold it
+        evaluate.joint_forces(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
     else:
         evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
         applied_forces(data.laws, data.lw, data.sys, data.ws, t, pos, vel, aux)
@@ -139,9 +142,11 @@ def switches(data, t, y, s):
     first += data.free.shape[0]
     for k in range(data.contact.row.shape[0]):
         r = data.contact.row[k]
-        s[first + k] = data.sys.row_side[r] * data.ws.lam[r]
+        s[first + k] = data.sys.row_side[r] * data.ws.row_force[r]
         if data.ws.soft[r] < 0.0:  # open: closed again by a rounding below zero, not by one in it
             s[first + k] = data.ws.gap[r] + data.tolerance[0]
+        elif data.ws.side_is[k] == HELD:  # others hold what it would pull: it stays where it is
+            s[first + k] = 1.0
     return 0
 
 

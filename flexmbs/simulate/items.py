@@ -8,6 +8,7 @@ from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.mobility import Mobility, mobility
 from flexmbs.dynamics.null_spaces import is_feasible
 from flexmbs.model.state import State
+from flexmbs.model.workspace import largest_block
 from flexmbs.results import Item
 
 #: numbers of /topology by the field of `Mobility` that holds them
@@ -21,6 +22,8 @@ LEFT_OUT = (
     "left out: rank, redundancy and uniqueness of the reactions, whose cost grows with the third power of "
     "the rows that hang together; flexmbs check finds them"
 )
+#: where even the states of self-stress take too much memory
+UNSHARED = "shared in part only: reactions that equilibrium leaves open, of {} rows that hang together"
 
 
 def counts_of(system: Any, state: State, *, bends: bool = True) -> Mobility | None:
@@ -38,6 +41,12 @@ def counts_of(system: Any, state: State, *, bends: bool = True) -> Mobility | No
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
     return mobility(system, evaluator, state, bends=bends)
+
+
+def left_out(system: Any) -> list[str]:
+    """What a report says in place of counts, and of shares that take too much memory."""
+    rows = largest_block(system.tables)
+    return [LEFT_OUT] + [UNSHARED.format(rows)] * (len(system.evaluator().ws.null) < rows)
 
 
 def indeterminate(counts: Mobility | None) -> set[str]:
@@ -68,5 +77,5 @@ def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
         numbers = {name: item.data for name, item in items.items() if isinstance(item.data, int)}
         items["@"] = Item(None, attributes=numbers)
     else:
-        items["report"] = Item([LEFT_OUT])
+        items["report"] = Item(left_out(system))
     return {"topology": items}

@@ -156,3 +156,49 @@ def test_redundant_mechanisms_run_as_their_reduced_ones_in_every_formulation_F28
     assert np.ptp(np.asarray(runs[0][f"bodies/{list(redundant['bodies'])[0]}/quaternion"])) > 1e-3 or (
         name == "carriage on two rails"
     )
+
+
+def beam_on_sliders(order, speed=2.0):
+    """A beam on two parallel sliders, friction 0.1 (left) and 0.3 of the load, under its weight."""
+    places = {"left": {"pos": [0, 0, -0.3]}, "right": {"pos": [0, 0, 0.5]}}
+    inertia = {"ixx": 0.01, "iyy": 0.012, "izz": 0.015}
+    sliders = {
+        side: {
+            "type": "prismatic", "from": f"ground.{side}", "to": f"beam.{side}", "axis": [1, 0, 0],
+            "friction": {"coefficient": 0.1 if side == "left" else 0.3, "stiction_velocity": 1e-3},
+        }
+        for side in order
+    }  # fmt: skip
+    sliders["left"]["initial"] = {"velocity": speed}
+    return {
+        "gravity": [0, -9.81, 0],
+        "ground": {"frames": places},
+        "bodies": {"beam": {"type": "rigid", "mass": 1.0, "inertia": inertia, "frames": places}},
+        "joints": sliders,
+    }
+
+
+@pytest.mark.parametrize("order", [("left", "right"), ("right", "left")])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_friction_follows_the_shared_reactions_whichever_joint_is_the_cut(formulation, order):
+    system = prepare(by(beam_on_sliders(order), formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    # left carries 9.81 - x, right x, both half the moment about the middle that these leave: least squares
+    lever = 0.5 * np.array([0.5 + 0.3, -0.3 * 9.81]) / float(system.tables.length[0])
+    rows = np.array([[-1.0, 9.81], [1.0, 0.0], lever, lever])
+    right = -(rows[:, 0] @ rows[:, 1]) / (rows[:, 0] @ rows[:, 0])
+    assert motion["joints.left.reaction_force"][1] == pytest.approx(9.81 - right, rel=1e-9)
+    assert motion["joints.right.reaction_force"][1] == pytest.approx(right, rel=1e-9)
+    slowed = -(0.1 * (9.81 - right) + 0.3 * right)
+    assert motion["joints.left.acceleration"] == pytest.approx(slowed, rel=1e-9)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_friction_is_found_where_redundant_joints_carry_next_to_nothing(formulation):
+    data = beam_on_sliders(("left", "right"))
+    data["gravity"] = [0, 0, 0]
+    data["bodies"]["beam"]["frames"]["left"]["pos"] = [0.1, 0.2, -0.3]
+    data["ground"]["frames"]["left"]["pos"] = [0.1, 0.2, -0.3]
+    system = prepare(by(data, formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    assert abs(motion["joints.left.acceleration"]) < 1e-12

@@ -148,3 +148,67 @@ def test_bearings_of_wheels_are_open_where_the_force_on_the_teeth_is_known():
     texts = set(check(Case.from_dict(data)).counts.indeterminate_joints)
     assert texts == {f"couplings.{side}{k} (force)" for side in ("inner", "outer") for k in (0, 1)}
     assert not check(Case.from_dict(planetary(1))).counts.indeterminate_joints
+
+
+def tandem():
+    """Two driven pinions on one rack under a load of 100 N: radius 0.1, J = 0.1, angles t^2."""
+    inertia = {"ixx": 0.1, "iyy": 0.1, "izz": 0.1}
+    pinion = {"type": "rack_pinion", "rack": "rack", "radius": 0.1}
+    return {
+        "ground": {"frames": {"right": {"pos": [0.3, 0, 0]}, "up": {"pos": [0, 0.1, 0]}}},
+        "bodies": {
+            name: {"type": "rigid", "mass": mass, "inertia": inertia}
+            for name, mass in (("one", 1.0), ("two", 1.0), ("rack", 2.0))
+        },
+        "joints": {
+            "a": joint("revolute", "ground", "one"),
+            "b": joint("revolute", "ground.right", "two"),
+            "rack": joint("prismatic", "ground.up", "rack", axis=[1, 0, 0]),
+        },
+        "couplings": {"left": pinion | {"pinion": "a"}, "right": pinion | {"pinion": "b"}},
+        "forces": {"load": {"type": "joint_force", "joint": "rack", "value": -100.0}},
+        "drives": {f"motor_{k}": {"joint": k, "position": "=t*t"} for k in "ab"},
+    }
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_drives_give_what_the_shares_of_their_couplings_take(formulation):
+    system = prepare(by(tandem(), formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    push = 0.5 * (100.0 + 2.0 * 0.2)  # the rack gains 0.2 m/s^2, a pinion 2 rad/s^2
+    for side, drive in (("left", "motor_a"), ("right", "motor_b")):
+        assert motion[f"couplings.{side}"] == pytest.approx(push, rel=1e-9)
+        assert motion[f"drives.{drive}"] == pytest.approx(0.1 * push + 0.1 * 2.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_both_driven_cranks_of_a_parallelogram_give_their_share(formulation):
+    angle = 0.7
+    tip = (0.1 * np.array([np.cos(angle), np.sin(angle), 0.0])).tolist()
+    turned, short = {"rot": {"axis": [0, 0, 1], "angle": angle}}, {"tip": {"pos": [0.1, 0, 0]}}
+
+    def body(mass, size, **more):
+        inertia = {"ixx": size, "iyy": 1.3 * size, "izz": 1.1 * size}
+        return {"type": "rigid", "mass": mass, "inertia": inertia} | more
+
+    data = {
+        "gravity": [0.3, -9.81, 1.0],
+        "ground": {"frames": {"right": {"pos": [0.3, 0, 0]}}},
+        "bodies": {
+            "crank": body(1.0, 0.01, frames=short, pose=turned),
+            "coupler": body(2.0, 0.02, frames={"tip": {"pos": [0.3, 0, 0]}}, pose={"pos": tip}),
+            "rocker": body(1.5, 0.015, frames=short, pose=turned | {"pos": [0.3, 0, 0]}),
+        },
+        "joints": {
+            "a": joint("revolute", "ground", "crank", angle),
+            "c": joint("revolute", "crank.tip", "coupler"),
+            "d": joint("revolute", "coupler.tip", "rocker.tip"),
+            "b": joint("revolute", "ground.right", "rocker", angle),
+        },
+        "drives": {f"motor_{k}": {"joint": k, "position": f"={angle}"} for k in "ab"},
+    }
+    system = prepare(by(data, formulation))
+    motion = system.forward_dynamics(system.initial_state())
+    # of an own program of all bodies and rows, with the least squares over the forces of all joints
+    for drive, torque in (("motor_a", 1.44582722), ("motor_b", 0.09344621)):
+        assert motion[f"drives.{drive}"] == pytest.approx(torque, abs=1e-8)
