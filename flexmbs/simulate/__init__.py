@@ -71,7 +71,8 @@ def simulate(
     say = log = RunLog(say)
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes about a minute")
-    settings, state, counts = _begin(system, settings, say)
+    notes: list[str] = []
+    settings, state, counts = _begin(system, settings, say, notes)
     if moved is not None and settings.start == "assembled" and settings.type not in ("statics", "linearize"):
         for text in moved(state):
             say(f"warning: {text}")
@@ -97,6 +98,7 @@ def simulate(
         with _kept(writer, system, motion):
             record(motion, Recorder(system, writer, history, watch), settings, progress)
         summary = _summary(choice, motion, watch, settings, counts)
+        summary.warnings[:0] = notes
         for line in summary.text.splitlines():
             log.note(line)
         provenance = {**writer.items.get("provenance", {}), "log": Item(log.text)}
@@ -106,9 +108,16 @@ def simulate(
     return Outcome(Result.load(path), summary)
 
 
-def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tuple[RunSettings, Any, Any]:
-    """Settings with the end of the run, the state at its start, and the count of freedoms, if any."""
-    state = start_state(system, settings)
+def _begin(
+    system: Any, settings: RunSettings, say: Callable[[str], None], notes: list[str]
+) -> tuple[RunSettings, Any, Any]:
+    """Settings with the end of the run, the state at its start, and the count of freedoms, if any.
+
+    `notes` gets doubts about the state, for the summary; what takes time says them before.
+    """
+    state = start_state(system, settings, notes.append)
+    for text in notes if settings.type not in SINGLE else ():
+        say(f"warning: {text}")
     check_contacts(system, settings)
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
     settings = replace(settings, t_end=t_end)

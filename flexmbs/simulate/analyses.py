@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,8 @@ def bends(system: Any, settings: Any) -> bool:
     return settings.elastic == "quasi-static" or not is_followed(system, settings)
 
 
-def start_state(system: Any, settings: RunSettings) -> State:
-    """The state at the start of a run, or the one state that is asked for."""
+def start_state(system: Any, settings: RunSettings, warn: Callable[[str], None] | None = None) -> State:
+    """The state at the start of a run, or the one state that is asked for; `warn` is told of doubts."""
     if settings.type not in TYPES:
         remedy = nearest(settings.type, TYPES)
         raise UsageError(
@@ -44,15 +45,18 @@ def start_state(system: Any, settings: RunSettings) -> State:
         )
     check_formulation(settings)
     state: State = system.initial_state()
-    about = settings.type == "linearize" and settings.about == "equilibrium"
-    if settings.type == "statics" or about or settings.start == "equilibrium":
-        return equilibrium(system, state)
-    if settings.start == "assembled":
-        return state
     if settings.start.endswith(".h5"):
-        return from_result(system, state, Path(settings.start))
-    remedy = nearest(settings.start, ["assembled", "equilibrium", "other.h5"])
-    raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
+        state = from_result(system, state, Path(settings.start))
+    elif settings.start not in ("assembled", "equilibrium"):
+        remedy = nearest(settings.start, ["assembled", "equilibrium", "other.h5"])
+        raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
+    return equilibrium(system, state, warn) if is_still(settings) else state
+
+
+def is_still(settings: RunSettings) -> bool:
+    """Whether the start is an equilibrium, sought from the state that `start` names."""
+    about = settings.type == "linearize" and settings.about == "equilibrium"
+    return settings.type == "statics" or about or settings.start == "equilibrium"
 
 
 def check_formulation(settings: RunSettings) -> None:
