@@ -14,7 +14,7 @@ from flexmbs.errors import Diagnostic, InputError, Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Item, Result, ResultWriter
-from flexmbs.simulate.analyses import SINGLE, bends, is_followed, start_state
+from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_followed, start_state
 from flexmbs.simulate.branch import watch as watch_branch
 from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.contact import check_contacts, open_contacts
@@ -155,7 +155,7 @@ def _motion(
     if settings.formulation in OTHERS:
         kind = OTHERS[settings.formulation]
         return formulated(kind, system, state, evaluator, history.sampler, settings)
-    if is_followed(system, settings):
+    if is_followed(system, settings) or (settings.type == "statics" and not has_inertia(system, state)):
         return _followed(system, state, evaluator, history, settings, say)
     choice, motion = _integrated(system, state, settings, say)
     history.sampler.same_branch(motion.problem.data)
@@ -183,9 +183,10 @@ def _followed(
     motion = KinematicRun(
         system, state, evaluator, history.sampler, times, settings.elastic == "quasi-static"
     )
-    if motion.idle:
+    if motion.idle and settings.type in FOLLOWED:
         say(f"warning: {motion.idle} freedoms that no drive determines take the least velocity")
-    return Choice(settings.type, f"{len(times)} times, the drives determine the motion"), motion
+    why = "the drives determine the motion" if settings.type in FOLLOWED else "nothing moves"
+    return Choice(settings.type, f"{len(times)} times, {why}"), motion
 
 
 def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tuple[Choice, Any]:

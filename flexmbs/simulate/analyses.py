@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.dynamics.statics import equilibrium
-from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
+from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, nearest
 from flexmbs.model.state import State
 from flexmbs.results import Result
 from flexmbs.simulate.items import coordinate_texts, own_texts, tree_texts
@@ -58,6 +58,15 @@ def is_still(settings: RunSettings) -> bool:
     """Whether the start is an equilibrium, sought from the state that `start` names."""
     about = settings.type == "linearize" and settings.about == "equilibrium"
     return settings.type == "statics" or about or settings.start == "equilibrium"
+
+
+def has_inertia(system: Any, state: State) -> bool:
+    """Whether inertia says how the mechanism would move on; where it does not, it can stand all the same."""
+    try:
+        system.forward_dynamics(state)
+    except SolverError as error:
+        return error.diagnostics[0].code != "solver.singular"
+    return True
 
 
 def check_formulation(settings: RunSettings) -> None:

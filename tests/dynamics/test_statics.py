@@ -288,6 +288,29 @@ def test_equilibrium_is_sought_from_the_state_of_another_result(kind, tmp_path):
 # no inertia, negative inertia
 
 
+def test_a_mass_point_without_mass_rests_on_its_spring(tmp_path):
+    result, warnings = still(slider(0.0, 5.0, spring={"stiffness": 100.0}), tmp_path)
+    assert result.joints.x.position[0, 0] == pytest.approx(0.05, rel=1e-9)
+    np.testing.assert_allclose(result.joints.x.acceleration[0], 0.0)
+    np.testing.assert_allclose(result.joints.x.reaction_force[0], [0, 0, 0], atol=1e-9)  # force less spring
+    assert not warnings
+
+
+@pytest.mark.parametrize("masses", [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
+def test_springs_in_a_row_share_a_load_whatever_has_mass(masses, tmp_path):
+    data = slider(masses[0], gravity=0.0, spring={"stiffness": 100.0})
+    data["bodies"]["n"] = {"type": "rigid", "mass": masses[1]}
+    data["joints"]["y"] = {
+        "type": "prismatic", "from": "m", "to": "n", "axis": [1, 0, 0], "spring": {"stiffness": 50.0}
+    }  # fmt: skip
+    data["forces"] = {"f": {"type": "point", "on": "n", "force": [5.0, 3.0, 0]}}
+    result, _ = still(data, tmp_path)
+    assert result.joints.x.position[0, 0] == pytest.approx(0.05, rel=1e-9)
+    assert result.joints.y.position[0, 0] == pytest.approx(0.1, rel=1e-9)
+    for joint in ("x", "y"):
+        np.testing.assert_allclose(result.joints[joint].reaction_force[0], [-5, -3, 0], atol=1e-8)
+
+
 def test_a_buckled_beam_is_named(tmp_path):
     """Clamped at both ends, one of which slides, and pushed beyond 4 pi^2 EI / l^2."""
     recipe = {
