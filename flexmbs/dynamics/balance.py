@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 FLOOR, NOISE = 1e-13, 1e-15
 #: what is balanced: parts of the weight that a coordinate moves, of all terms, of what the last
 #: digits of places make
-OF_WEIGHT, OF_TERMS, OF_STIFFNESS = 1e-6, 1e-11, 1e-14
+OF_WEIGHT, OF_TERMS, OF_STIFFNESS = 1e-6, 1e-9, 1e-14
 LITTLE_MASS = 1e-6  # inertia of what has none, in the metric, over the largest
 RANK = 1e-9
 

@@ -31,8 +31,8 @@ AT_REST = 1e-9  # of a rate, over the larger of 1 and the state
 def equilibrium(system: System, start: State, warn: Callable[[str], None] | None = None) -> State:
     """Equilibrium reached from `start`; driven coordinates keep their motion, so a rotor may turn steadily.
 
-    Newton on the minimal form (F30). Where the stiffness is not positive, inertia is added to it until it is
-    (continuation): the mechanism then moves as if through a thick fluid, downhill, to a stable equilibrium.
+    Newton on the minimal form (F30). Where the stiffness is not positive it is made so (continuation): the
+    mechanism then moves downhill, by steps that are limited, to a stable equilibrium.
     Only a start exactly on an unstable one stays there. Own states are at rest too, but those whose rates
     nothing lets vanish: they stay as they are. `warn` is told of both.
     """
@@ -45,7 +45,7 @@ def equilibrium(system: System, start: State, warn: Callable[[str], None] | None
     reach, step, settled = REACH, STEP, False
     for _ in range(ITERATIONS):
         local = Local(Balance(evaluator, state), step)
-        if settled and local.is_balanced:
+        if settled and local.excess(local.balance.missing) <= 1.0:
             if warn is not None:
                 for text in local.doubts():
                     warn(text)
@@ -58,6 +58,7 @@ def equilibrium(system: System, start: State, warn: Callable[[str], None] | None
         else:
             change *= min(1.0, reach / max(local.size(change), 1e-300))
             state, share, foreseen = local.go(change)
+            settled = share == 0.0
             bends |= not foreseen and share * local.size(change) < 10.0 * step
             reach = min(2.0 * reach, LONGEST) if foreseen else max(0.25 * reach, REACH)
         step = max(0.1 * step, LEAST_STEP) if bends else step
@@ -96,29 +97,35 @@ class Local:
         K = self.stiffness
         if not len(K):
             return 0.0, np.zeros(0)
-        noise = NOISE * self.balance.terms / self.step + 1e-13 * np.abs(K).max(axis=1)
+        noise = NOISE / self.step * (self.balance.terms + np.abs(K).sum(axis=1))
         scale = np.sqrt(np.where(noise > 0.0, noise, 1.0))
         values, vectors = np.linalg.eigh(0.5 * (K + K.T) / np.outer(scale, scale))
         return (float(values[0]) if values[0] < -10.0 else 0.0), vectors[:, 0] / scale
 
-    def shift(self, reach: float) -> float:
-        """How much inertia makes the stiffness positive; if it is, a little that goes away with the force."""
+    def added(self, reach: float) -> Array:
+        """What makes the stiffness positive; where it is, a little inertia that goes away with the force.
+
+        Directions that give way, in the metric of inertia, get the stiffness of the opposite sign.
+        """
         force = self.balance.missing[: self.balance.n]
         if not len(force):
-            return 0.0
-        inverse = np.linalg.inv(np.linalg.cholesky(self.metric))
-        little = 1e-3 * float(np.linalg.norm(inverse @ force)) * REACH / reach
-        if self.softest()[0] == 0.0:
-            return little
-        K = self.stiffness
-        return little - 1.5 * float(np.linalg.eigvalsh(inverse @ (0.5 * (K + K.T)) @ inverse.T)[0])
+            return np.zeros((0, 0))
+        root = np.linalg.cholesky(self.metric)
+        inverse = np.linalg.inv(root)
+        added = 1e-3 * float(np.linalg.norm(inverse @ force)) * REACH / reach * self.metric
+        if self.softest()[0] < 0.0:
+            K = inverse @ self.stiffness @ inverse.T
+            values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+            ways = (root @ vectors) * np.sqrt(2.0 * np.maximum(-values, 0.0))
+            added += ways @ ways.T
+        return np.asarray(added)
 
     def change(self, reach: float) -> Array:
         """Newton's change of the unknowns, with inertia added to the stiffness."""
         b, n = self.balance, self.balance.n
         A = np.block(
             [
-                [self.K + self.shift(reach) * self.metric, -self.by_states],
+                [self.K + self.added(reach), -self.by_states],
                 [-self.rates_by, -self.rates_by_states],
             ]
         )
@@ -144,51 +151,65 @@ class Local:
         return bool(np.all(small) and np.all(own))
 
     def last(self, change: Array) -> State:
-        """The last, small change taken where it lessens the force: stiff modes make much of little."""
+        """The last, small change taken where it lessens what is missing: stiff modes make much of little."""
         trial = self.balance.moved(change)
-        after = self.balance.missing_at(trial)
-        return trial if np.abs(after).max() < np.abs(self.balance.missing).max() else self.balance.state
+        better = self.excess(self.balance.missing_at(trial)) < self.excess(self.balance.missing)
+        return trial if better else self.balance.state
+
+    def excess(self, missing: Array) -> float:
+        """The largest of what is missing, over what may be."""
+        allowed = np.concatenate([self.tolerance, self.allowed_rate])
+        over = np.abs(missing) / np.maximum(allowed, 1e-300)
+        return float(np.concatenate([over[: self.balance.n], over[self.rest]]).max(initial=0.0))
+
+    @property
+    def tolerance(self) -> Array:
+        return self.balance.tolerance(self.K, self.M)
+
+    @property
+    def allowed_rate(self) -> Array:
+        return AT_REST * np.maximum(1.0, np.abs(self.balance.state.aux[: self.balance.n_own]))
 
     def go(self, change: Array) -> tuple[State, float, bool]:
         """Go along `change`, less far when the force has turned against it by then, or rates have grown.
 
-        Returns the state, the share of the change, and whether the force was as the slope foretold.
+        Returns the state, the share of the change (0: only rounding is left), and whether the force was as
+        the slope foretold.
         """
         b, n, share = self.balance, self.balance.n, 1.0
         back = np.linalg.pinv(self.rates_by_states, rcond=RANK)
         lack = float(np.linalg.norm(back @ b.missing[self.rest]))
         for _ in range(HALVINGS):
-            part, trial = share * change, None
-            work = float(b.missing[:n] @ part[:n])
-            try:
-                trial = b.moved(part)
-                after = b.missing_at(trial)
-            except (SolverError, np.linalg.LinAlgError):
-                after = np.full(n + b.n_own, -np.inf)
-            left, lacking = float(after[:n] @ part[:n]), np.linalg.norm(back @ after[self.rest])
-            fine = left >= -0.5 * abs(work) and not lacking > lack * (1.0 - 0.25 * share) + AT_REST
-            if trial is not None and np.isfinite(after).all() and fine:
-                told = work - float(part[:n] @ (self.K @ part[:n] - self.by_states @ part[self.rest]))
-                return trial, share, abs(left - told) <= 0.25 * abs(work)
+            part = share * change
+            trial, after = self._trial(part)
+            if trial is not None:
+                work, left = float(b.missing[:n] @ part[:n]), float(after[:n] @ part[:n])
+                lacking = float(np.linalg.norm(back @ after[self.rest]))
+                if left >= -0.5 * abs(work) and lacking <= lack * (1.0 - 0.25 * share) + AT_REST:
+                    told = work - float(part[:n] @ (self.K @ part[:n] - self.by_states @ part[self.rest]))
+                    return trial, share, abs(left - told) <= 0.25 * abs(work)
             share *= 0.5
+        if self.excess(b.missing) <= 1.0:  # only rounding is left
+            return b.state, 0.0, True
         raise SolverError(
             Diagnostic(
                 "statics.stuck", "analysis", "the loops leave no way downhill", "start nearer to equilibrium"
             )
         )
 
-    @property
-    def is_balanced(self) -> bool:
-        b = self.balance
-        return bool(np.all(np.abs(b.missing[: b.n]) <= b.tolerance(self.K, self.M))) and not self.moving(
-            self.rest
-        )
+    def _trial(self, change: Array) -> tuple[State | None, Array]:
+        """The state behind a change and what is missing there; none where it has no value."""
+        try:
+            trial = self.balance.moved(change)
+            after = self.balance.missing_at(trial)
+        except (SolverError, np.linalg.LinAlgError):
+            return None, change
+        return (trial if np.isfinite(after).all() else None), after
 
     def moving(self, states: Ints) -> list[int]:
         """Those of the own states, by their place among the unknowns, whose rate does not vanish."""
         b = self.balance
-        size = np.maximum(1.0, np.abs(b.state.aux[: b.n_own]))
-        return [int(k) for k in states if abs(b.missing[k]) > AT_REST * size[k - b.n]]
+        return [int(k) for k in states if abs(b.missing[k]) > self.allowed_rate[k - b.n]]
 
     def doubts(self) -> list[str]:
         """What the user should know of the equilibrium."""
@@ -215,7 +236,7 @@ class Local:
             where, size = names[moving[0]], b.missing[moving[0]]
             what, remedy = f"its rate, {size:.3g} 1/s, does not come to rest", "start nearer to equilibrium"
         else:
-            unbalanced = np.abs(b.missing[: b.n]) > b.tolerance(self.K, self.M)
+            unbalanced = np.abs(b.missing[: b.n]) > self.tolerance
             worst = int(np.argmax(np.abs(change[: b.n]) * unbalanced))
             where, size = names[worst], abs(b.missing[worst]) / b.unit[worst]
             what = f"a force of {size:.3g} N or N m stays unbalanced"

@@ -178,6 +178,31 @@ def test_a_hanging_chain_takes_the_shape_of_least_energy(tmp_path):
     assert energy(angles) == pytest.approx(expected.fun, rel=1e-10)
 
 
+@pytest.mark.parametrize("length, mass", [(1e-3, 1e-9), (1.0, 1.0), (1e3, 1e9)])
+@pytest.mark.parametrize("light", [1.0, 1e-6])
+def test_a_chain_of_any_size_finds_its_angles_from_upside_down(length, mass, light, tmp_path):
+    """Three rods on torsion springs, stiff, soft and stiff; the middle one is lighter."""
+    masses, stiff = mass * np.array([1.0, light, 0.5]), mass * G * length * np.array([8.0, 1e-2 * light, 3.0])
+    data = {"gravity": [0, -G, 0], "bodies": {}, "joints": {}, "analysis": {"type": "statics"}}
+    for i in range(3):
+        data["bodies"][f"b{i}"] = {
+            "type": "rigid", "mass": masses[i], "com": [0, length / 2, 0],
+            "inertia": dict.fromkeys(("ixx", "iyy", "izz"), masses[i] * length**2 / 12),
+            "frames": {"e": {"pos": [0, length, 0]}},
+        }  # fmt: skip
+        data["joints"][f"j{i}"] = {
+            "type": "revolute", "from": f"b{i - 1}.e" if i else "ground", "to": f"b{i}",
+            "spring": {"stiffness": stiff[i]}, "initial": {"position": 0.1},
+        }  # fmt: skip
+    result, warnings = still(data, tmp_path)
+    found = np.array([result.joints[f"j{i}"].position[0, 0] for i in range(3)])
+    weight = (masses / 2 + np.append(np.cumsum(masses[::-1])[::-1][1:], 0.0)) * G * length
+    angle = np.cumsum(found)
+    lever = np.cumsum((weight * np.sin(angle))[::-1])[::-1]  # moments of the weights about the joints
+    np.testing.assert_allclose(lever, stiff * found, rtol=1e-6, atol=1e-12 * stiff.max())
+    assert np.abs(found).max() > 1.0 and not warnings
+
+
 # own states
 
 
