@@ -178,16 +178,17 @@ class Local:
         """
         b, n, share = self.balance, self.balance.n, 1.0
         back = np.linalg.pinv(self.rates_by_states, rcond=RANK)
-        lack = float(np.linalg.norm(back @ b.missing[self.rest]))
+        lack, rounding = float(np.linalg.norm(back @ b.missing[self.rest])), self.tolerance
         for _ in range(HALVINGS):
             part = share * change
             trial, after = self._trial(part)
             if trial is not None:
                 work, left = float(b.missing[:n] @ part[:n]), float(after[:n] @ part[:n])
                 lacking = float(np.linalg.norm(back @ after[self.rest]))
-                if left >= -0.5 * abs(work) and lacking <= lack * (1.0 - 0.25 * share) + AT_REST:
+                slack = float(rounding @ np.abs(part[:n]))
+                if left >= -0.5 * abs(work) - slack and lacking <= lack * (1.0 - 0.25 * share) + AT_REST:
                     told = work - float(part[:n] @ (self.K @ part[:n] - self.by_states @ part[self.rest]))
-                    return trial, share, abs(left - told) <= 0.25 * abs(work)
+                    return trial, share, abs(left - told) <= 0.25 * abs(work) + slack
             share *= 0.5
         if self.excess(b.missing) <= 1.0:  # only rounding is left
             return b.state, 0.0, True

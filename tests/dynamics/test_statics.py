@@ -256,6 +256,17 @@ def test_an_integrating_controller_holds_its_set_point(proportional, tmp_path):
     assert not warnings
 
 
+@pytest.mark.parametrize("leak", [0.0, 1e-6, 1e-2])
+def test_a_start_without_forces_is_left_for_the_set_point(leak, tmp_path):
+    """Spring and controller start at rest; only the rate of the integrator is not zero."""
+    states = {"i": (f"=0.5-x.position-{leak}*states.i", 0.0)}
+    result, warnings = still(slider(1.0, "=10*states.i", states=states, spring={"stiffness": 5.0}), tmp_path)
+    integral = 0.5 / (2.0 + leak)  # x = 2 i
+    assert result["states/i"][0] == pytest.approx(integral, rel=1e-8)
+    assert result.joints.x.position[0, 0] == pytest.approx(2.0 * integral, rel=1e-8)
+    assert not warnings
+
+
 def test_states_whose_rates_nothing_lets_vanish_stay_and_are_named(tmp_path):
     states = {
         "clock": ("=1", 4.0),
