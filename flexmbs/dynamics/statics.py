@@ -24,7 +24,7 @@ ITERATIONS, HALVINGS = 200, 60
 STEP, LEAST_STEP = 1e-6, 1e-12
 #: change of a coordinate in one iteration, of unit displacements; more while the slope tells what comes
 REACH, LONGEST = 0.5, 2.0**40
-SMALL = 1e-11
+SMALL, FLAT = 1e-11, 1e-17  # a change, of unit displacements; the work that it does, of that of a term
 AT_REST = 1e-9  # of a rate, over the larger of 1 and the state
 
 
@@ -144,11 +144,14 @@ class Local:
         return float(np.abs(change[: self.balance.n]).max(initial=0.0))
 
     def is_small(self, change: Array) -> bool:
+        """Whether the change is rounding, or leads along what is flat: no energy tells its places apart."""
         b = self.balance
         far = 1e-3 * float(np.abs(b.state.pos).max(initial=0.0))
         small = np.abs(change[: b.n]) * b.unit < SMALL * np.maximum(b.unit, far)
         own = np.abs(change[b.n :]) < SMALL * np.maximum(1.0, np.abs(b.state.aux[: b.n_own]))
-        return bool(np.all(small) and np.all(own))
+        work = abs(float(b.missing[: b.n] @ change[: b.n]))
+        flat = work <= FLAT * float(b.terms.max(initial=0.0)) and self.excess(b.missing) <= 1.0
+        return bool((flat or np.all(small)) and np.all(own))
 
     def last(self, change: Array) -> State:
         """The last, small change taken where it lessens what is missing: stiff modes make much of little."""

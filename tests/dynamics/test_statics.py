@@ -143,6 +143,22 @@ def test_neutral_freedoms_stay_where_they_are(tmp_path):
     assert abs(result.joints.x.position[0, 0]) < 1.0 and not warnings
 
 
+def test_one_of_many_equilibria_is_found(tmp_path):
+    """A ball joint and a spring without gravity: the spring is slack along a curve."""
+    data = {
+        "bodies": {"b": {"type": "rigid", "mass": 3.0, "com": [0.3, 0.1, 0], "inertia": ROUND,
+                         "frames": {"e": {"pos": [0.5, 0, 0]}}}},
+        "ground": {"frames": {"far": {"pos": [0.2, 0.9, 0.3]}}},
+        "joints": {"ball": {"type": "spherical", "from": "ground", "to": "b"}},
+        "forces": {"s": {"type": "spring_damper", "from": "ground.far", "to": "b.e", "stiffness": 1e4,
+                         "length": 0.8}},
+        "analysis": {"type": "statics"},
+    }  # fmt: skip
+    result, warnings = still(data, tmp_path)
+    assert result["forces/s/length"][0] == pytest.approx(0.8, rel=1e-9)
+    assert not warnings
+
+
 def test_a_hanging_chain_takes_the_shape_of_least_energy(tmp_path):
     n, length, span = 6, 0.3, 1.2
     mass = 1 + 0.2 * np.arange(n)
