@@ -11,7 +11,8 @@ from flexmbs.errors import Diagnostics
 from flexmbs.model.state import State
 from flexmbs.spatial import log_so3, quat_to_matrix
 
-#: turn, and part of a speed, by which a start is another one
+#: turn, part of a length of the model, and part of a speed by which a start is another one; a place far from
+#: the origin is as well known as one near it
 OTHER = 1e-3
 KEEP = "set hold = true to keep it"
 
@@ -31,7 +32,8 @@ def warn_start(case: Case, system: Mechanism, state: State, problems: Diagnostic
                 continue
             number = joint.coordinates.index(c.name)
             given, got = float(asked[number]), float(values[c.number])
-            if abs(got - given) > OTHER * max(1.0 if c.is_angle else length, abs(given)):
+            size = 1.0 if c.is_angle else length
+            if abs(got - given) > OTHER * (max(size, abs(given)) if key == "velocity" else size):
                 where = case.source.where(("joints", c.joint, "initial", key))
                 what = f"joints.{c.joint}: the loop closes at {c.name} = {got:.6g}, given was {given:.6g}"
                 if key == "velocity":
@@ -95,7 +97,9 @@ def _warn_body(
     for key in [key for key in found if key in table.model_fields_set]:
         got, asked, words, size = found[key]
         given = np.asarray(asked, dtype=float)
-        if np.abs(got - given).max() > OTHER * max(size, float(np.abs(given).max())):
+        if key in ("velocity", "angular_velocity"):
+            size = max(size, float(np.abs(given).max()))
+        if np.abs(got - given).max() > OTHER * size:
             where = case.source.where(("bodies", name, "initial", key))
             what = f"bodies.{name}: begins with {words} {_list(got)}, given was {_list(given)}"
             problems.warn("assembly.moved", where, what, "its joints leave no room for what was given")

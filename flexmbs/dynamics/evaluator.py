@@ -104,6 +104,12 @@ class Evaluator:
         self.require(state, load)
         return load
 
+    def rates_of_states(self, state: State) -> Array:
+        """Rates (n_aux,) of own states and of drives that are integrated. Needs forces."""
+        rates = np.zeros(len(state.aux))
+        evaluate.own_rates(self.laws, self.law_work, state.aux, rates)
+        return rates
+
     def observe(self, state: State) -> Array:
         """Accelerations (n_vel,) and all outputs of a state; raises `SolverError` when there are none."""
         self.check(evaluate.observe(*self._args(state, self.acc)), state)
@@ -120,8 +126,7 @@ class Evaluator:
         evaluate.forces(*self._args(state, np.zeros(self.system.n_vel)))
         good = np.isfinite(self.law_work.out).all(axis=1)
         found = [name for name, fine in zip(self.system.laws.owners, good, strict=True) if not fine]
-        rates, own = np.zeros(len(state.aux)), self.system.model.states
-        evaluate.own_rates(self.laws, self.law_work, state.aux, rates)
+        rates, own = self.rates_of_states(state), self.system.model.states
         return found + [f"states.{name}" for name, x in zip(own, rates, strict=False) if not np.isfinite(x)]
 
     def times_without_value(self, state: State) -> list[str]:

@@ -14,7 +14,7 @@ from flexmbs.errors import Diagnostic, InputError, Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Item, Result, ResultWriter
-from flexmbs.simulate.analyses import SINGLE, bends, is_followed, start_state
+from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_followed, start_state
 from flexmbs.simulate.branch import watch as watch_branch
 from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.contact import check_contacts, open_contacts
@@ -71,7 +71,8 @@ def simulate(
     say = log = RunLog(say)
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes about a minute")
-    settings, state, counts = _begin(system, settings, say)
+    notes: list[str] = []
+    settings, state, counts = _begin(system, settings, say, notes)
     if moved is not None and settings.start == "assembled" and settings.type not in ("statics", "linearize"):
         for text in moved(state):
             say(f"warning: {text}")
@@ -97,6 +98,7 @@ def simulate(
         with _kept(writer, system, motion):
             record(motion, Recorder(system, writer, history, watch), settings, progress)
         summary = _summary(choice, motion, watch, settings, counts)
+        summary.warnings[:0] = notes
         for line in summary.text.splitlines():
             log.note(line)
         provenance = {**writer.items.get("provenance", {}), "log": Item(log.text)}
@@ -106,9 +108,16 @@ def simulate(
     return Outcome(Result.load(path), summary)
 
 
-def _begin(system: Any, settings: RunSettings, say: Callable[[str], None]) -> tuple[RunSettings, Any, Any]:
-    """Settings with the end of the run, the state at its start, and the count of freedoms, if any."""
-    state = start_state(system, settings)
+def _begin(
+    system: Any, settings: RunSettings, say: Callable[[str], None], notes: list[str]
+) -> tuple[RunSettings, Any, Any]:
+    """Settings with the end of the run, the state at its start, and the count of freedoms, if any.
+
+    `notes` gets doubts about the state, for the summary; what takes time says them before.
+    """
+    state = start_state(system, settings, notes.append)
+    for text in notes if settings.type not in SINGLE else ():
+        say(f"warning: {text}")
     check_contacts(system, settings)
     t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
     settings = replace(settings, t_end=t_end)
@@ -147,7 +156,7 @@ def _motion(
     if settings.formulation in OTHERS:
         kind = OTHERS[settings.formulation]
         return formulated(kind, system, state, evaluator, history.sampler, settings)
-    if is_followed(system, settings):
+    if is_followed(system, settings) or (settings.type == "statics" and not has_inertia(system, state)):
         return _followed(system, state, evaluator, history, settings, say)
     choice, motion = _integrated(system, state, settings, say)
     history.sampler.same_branch(motion.problem.data)
@@ -175,9 +184,10 @@ def _followed(
     motion = KinematicRun(
         system, state, evaluator, history.sampler, times, settings.elastic == "quasi-static"
     )
-    if motion.idle:
+    if motion.idle and settings.type in FOLLOWED:
         say(f"warning: {motion.idle} freedoms that no drive determines take the least velocity")
-    return Choice(settings.type, f"{len(times)} times, the drives determine the motion"), motion
+    why = "the drives determine the motion" if settings.type in FOLLOWED else "nothing moves"
+    return Choice(settings.type, f"{len(times)} times, {why}"), motion
 
 
 def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tuple[Choice, Any]:

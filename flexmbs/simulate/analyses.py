@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from flexmbs.dynamics.statics import equilibrium
-from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
+from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, nearest
 from flexmbs.model.state import State
 from flexmbs.results import Result
-from flexmbs.simulate.items import tree_texts
+from flexmbs.simulate.items import coordinate_texts, own_texts, tree_texts
+from flexmbs.simulate.powers import N_QUAD
 from flexmbs.simulate.settings import RunSettings
 
 #: analyses that `simulate` offers
@@ -35,8 +37,8 @@ def bends(system: Any, settings: Any) -> bool:
     return settings.elastic == "quasi-static" or not is_followed(system, settings)
 
 
-def start_state(system: Any, settings: RunSettings) -> State:
-    """The state at the start of a run, or the one state that is asked for."""
+def start_state(system: Any, settings: RunSettings, warn: Callable[[str], None] | None = None) -> State:
+    """The state at the start of a run, or the one state that is asked for; `warn` is told of doubts."""
     if settings.type not in TYPES:
         remedy = nearest(settings.type, TYPES)
         raise UsageError(
@@ -44,15 +46,27 @@ def start_state(system: Any, settings: RunSettings) -> State:
         )
     check_formulation(settings)
     state: State = system.initial_state()
-    about = settings.type == "linearize" and settings.about == "equilibrium"
-    if settings.type == "statics" or about or settings.start == "equilibrium":
-        return equilibrium(system, state)
-    if settings.start == "assembled":
-        return state
     if settings.start.endswith(".h5"):
-        return from_result(system, state, Path(settings.start))
-    remedy = nearest(settings.start, ["assembled", "equilibrium", "other.h5"])
-    raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
+        state = from_result(system, state, Path(settings.start), warn)
+    elif settings.start not in ("assembled", "equilibrium"):
+        remedy = nearest(settings.start, ["assembled", "equilibrium", "other.h5"])
+        raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
+    return equilibrium(system, state, warn) if is_still(settings) else state
+
+
+def is_still(settings: RunSettings) -> bool:
+    """Whether the start is an equilibrium, sought from the state that `start` names."""
+    about = settings.type == "linearize" and settings.about == "equilibrium"
+    return settings.type == "statics" or about or settings.start == "equilibrium"
+
+
+def has_inertia(system: Any, state: State) -> bool:
+    """Whether inertia says how the mechanism would move on; where it does not, it can stand all the same."""
+    try:
+        system.forward_dynamics(state)
+    except SolverError as error:
+        return error.diagnostics[0].code != "solver.singular"
+    return True
 
 
 def check_formulation(settings: RunSettings) -> None:
@@ -86,36 +100,58 @@ def _check_stabilisation(settings: RunSettings) -> None:
         raise UsageError(Diagnostic("analysis.method", "analysis.method", what, 'choose "auto"'))
 
 
-def from_result(system: Any, state: State, path: Path) -> State:
-    """Last state of a result of the same mechanism; the time starts anew."""
+def from_result(system: Any, state: State, path: Path, warn: Callable[[str], None] | None = None) -> State:
+    """Last state of a result of the same mechanism; the time starts anew.
+
+    Own values are those of the same name; those that the result does not have stay as in `state`, and `warn`
+    is told.
+    """
     result = Result.load(path)
-    _same_tree(system, result, path)
+    _same_coordinates(system, result, path)
     checkpoint = result.checkpoint()
     y = np.atleast_1d(np.asarray(checkpoint["integrator"]["y"], dtype=float))
-    n, m, k = system.n_pos, system.n_pos + system.n_vel, system.n_aux
-    last = m + k + 2 + len(state.turns)
+    there = _texts(result, "own_values", path)
+    n, m = system.n_pos, system.n_pos + system.n_vel
+    k = m + len(there)
+    last = k + N_QUAD + len(state.turns)
     wanted = last + int(np.count_nonzero(system.tables.row_side))
     if len(y) != wanted:
         what = f"has {len(y)} state values, this mechanism {wanted}"
-        raise InputError(
-            Diagnostic("analysis.start", str(path), what, "start from a result of this mechanism")
-        )
-    return State(0.0, y[:n].copy(), y[n:m].copy(), y[m : m + k].copy(), y[m + k + 2 : last].copy())
+        raise _of_another(path, what)
+    own = dict(zip(there, y[m:k], strict=True))
+    names = own_texts(system)
+    aux = np.array([own.get(name, value) for name, value in zip(names, state.aux, strict=True)])
+    missing, over = [x for x in names if x not in own], [x for x in there if x not in names]
+    if missing and warn is not None:
+        more = f"; not here are its {', '.join(over)}" if over else ""
+        warn(f"not in {path.name}, so their initial values hold: {', '.join(missing)}{more}")
+    return State(0.0, y[:n].copy(), y[n:m].copy(), aux, y[k + N_QUAD : last].copy())
 
 
-def _same_tree(system: Any, result: Result, path: Path) -> None:
-    """Refuse a state whose numbers mean other coordinates: of another tree, other cuts, other modes."""
-    trees = [tree_texts(system), [str(text) for text in result["topology/tree"]]]
-    cuts = [
-        [j.name for j in system.topology.cuts],
-        [str(t).partition(":")[0] for t in result["topology/cuts"]],
-    ]
-    for here, there in (trees, cuts):
-        here = here or ["none"]
-        if here != there:
-            other = next(
-                (pair for pair in zip(there, here, strict=False) if pair[0] != pair[1]), (there, here)
-            )
-            what = f"has another tree or other cuts: {other[0]}, here {other[1]}"
-            remedy = "keep cuts, formulation, and the order of bodies and joints"
-            raise InputError(Diagnostic("analysis.start", str(path), what, remedy))
+def _same_coordinates(system: Any, result: Result, path: Path) -> None:
+    """Refuse a state whose numbers mean other things: of another tree, other cuts, joints, or modes."""
+    cuts = [text.partition(":")[0] for text in _texts(result, "cuts", path)]
+    pairs = {
+        "another tree": (_texts(result, "tree", path), tree_texts(system)),
+        "other cuts": (cuts, [j.name for j in system.topology.cuts]),
+        "other coordinates": (_texts(result, "coordinates", path), coordinate_texts(system)),
+    }
+    for what, (there, here) in pairs.items():
+        if there != here:
+            n = next((k for k, (a, b) in enumerate(zip(there, here, strict=False)) if a != b), None)
+            n = min(len(there), len(here)) if n is None else n
+            one, other = ((texts[n] if n < len(texts) else "none") for texts in (there, here))
+            raise _of_another(path, f"has {what}: {one}, here {other}")
+
+
+def _texts(result: Result, name: str, path: Path) -> list[str]:
+    """Texts of /topology; none where they say so."""
+    if f"topology/{name}" not in result.paths:
+        raise _of_another(path, f"does not say what its values mean: /topology/{name} is missing")
+    texts = [str(text) for text in result[f"topology/{name}"]]
+    return [] if texts == ["none"] else texts
+
+
+def _of_another(path: Path, what: str) -> InputError:
+    remedy = "keep cuts, formulation, modes, and the order of bodies and joints; or run it again"
+    return InputError(Diagnostic("analysis.start", str(path), what, remedy))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from flexmbs.dynamics.linearize import speed_names
 from flexmbs.dynamics.mechanism import build
 from flexmbs.dynamics.mobility import Mobility, mobility
 from flexmbs.dynamics.null_spaces import is_feasible
@@ -60,11 +63,45 @@ def tree_texts(system: Any) -> list[str]:
     return [f"{b.body} on {b.parent} by {b.joint.name}" for b in system.topology.branches]
 
 
+def coordinate_texts(system: Any) -> list[str]:
+    """What the speeds of a state stand for: joint coordinates; modes by frequency and where they move."""
+    texts = speed_names(system, np.arange(system.n_vel))
+    for i, name in enumerate(system.bodies):
+        first, nf = int(system.tables.o_qd[i]), int(system.tables.nf[i])
+        texts[first : first + nf] = [
+            f"{text}: {mode}" for text, mode in zip(texts[first:], mode_texts(system, name, nf), strict=False)
+        ]
+    return texts
+
+
+def mode_texts(system: Any, body: str, nf: int) -> list[str]:
+    """Frequency of each mode alone, shares of its kinetic energy in x, y, z: they tell modes apart."""
+    if not nf:
+        return []
+    found = system.integrals(body)
+    m, K = np.diag(found.m_ff), np.diag(found.K_ff)
+    hertz = np.sqrt(np.abs(K / m)) / (2.0 * np.pi)
+    share = np.abs([np.diag(found.S_kl[k, k]) for k in range(3)]) / m
+    return [
+        f"{hertz[a]:.6g} Hz, x {share[0, a]:.5f}, y {share[1, a]:.5f}, z {share[2, a]:.5f}" for a in range(nf)
+    ]
+
+
+def own_texts(system: Any) -> list[str]:
+    """What the own values of a state stand for: states of the case, drives that are given by their rates."""
+    laws = [(law.name, len(law.start)) for law in system.time_laws]
+    laws += [(item.drive, len(item.start)) for item in system.attitudes]
+    drives = [f"drives.{name}[{k}]" for name, count in laws for k in range(count)]
+    return [f"states.{name}" for name in system.model.states] + drives
+
+
 def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
     """Tree and cuts as texts for people, and the counts."""
     topology, tree = system.topology, tree_texts(system)
     cuts = [f"{joint.name}: {topology.reasons.get(joint.name, 'closes a loop')}" for joint in topology.cuts]
     items: dict[str, Any] = {"tree": Item(tree or ["none"]), "cuts": Item(cuts or ["none"])}
+    items["coordinates"] = Item(coordinate_texts(system) or ["none"])
+    items["own_values"] = Item(own_texts(system) or ["none"])
     if counts is not None:
         for name, key in COUNTS.items():
             items[name] = Item(int(getattr(counts, key)))

@@ -96,3 +96,26 @@ def test_velocities_are_compared_in_the_axes_in_which_they_are_given(axes):
     np.testing.assert_allclose(
         motion["bodies.b.velocity"], [0, 1, 0] if axes == "body" else [1, 0, 0], atol=1e-12
     )
+
+
+@pytest.mark.parametrize("away", [0.0, 50.0, 1000.0, 1e6])
+@pytest.mark.parametrize("moved, said", [(0.0, False), (0.04, True), (0.4, True)])
+def test_starts_far_from_the_origin_are_compared_by_a_length_of_the_model(away, moved, said):
+    """A free body is given beside its plane, a slider beside the plane that shuts its loop."""
+    wall = {"pos": [away, 0, 0], "rot": {"axis": [0, 1, 0], "angle": math.pi / 2}}
+    slide = {"type": "prismatic", "from": "ground", "to": "c", "axis": [1, 0, 0]}
+    data = {
+        "ground": {"frames": {"wall": wall}},
+        "bodies": {
+            "b": {"type": "rigid", "mass": 1, "inertia": ROUND, "initial": {"pos": [away + moved, 0, 0]}},
+            "c": {"type": "rigid", "mass": 1, "inertia": ROUND},
+        },
+        "joints": {
+            "plane": {"type": "in_plane", "from": "ground.wall", "to": "b"},
+            "slide": slide | {"initial": {"position": away + moved}},
+            "shut": {"type": "in_plane", "from": "ground.wall", "to": "c"},
+        },
+        "analysis": {"t_end": 0},
+    }
+    texts = [item.what for item in check(Case.from_dict(data)).warnings if item.code == "assembly.moved"]
+    assert [text.partition(":")[0] for text in texts] == (["joints.slide", "bodies.b"] if said else [])
