@@ -159,11 +159,15 @@ class Follower:
         )
         state.t = float(time)
         self.evaluator.require_times(state)
+        self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
+        bends = False
         for _ in range(SETTLING):
             acc = self._motion()
-            if not self.quasi_static or not self._bend(acc):
-                self._forces(acc)
+            bends = self.quasi_static and self._bend(acc)
+            if not bends and self._forces(acc):
                 return acc
+        if not bends:
+            self.evaluator.check(evaluate.NO_FRICTION, state)
         what = "the elastic bodies find no shape in balance with their loads"
         remedy = 'take elastic = "dynamic"'
         raise SolverError(Diagnostic("kinematics.bending", f"t = {time:.6g} s", what, remedy))
@@ -261,15 +265,25 @@ class Follower:
             )  # fmt: skip
         )
 
-    def _forces(self, acc: Array) -> None:
-        """Multipliers that hold the joint coordinates in this motion, then reactions and efforts (F36)."""
+    def _forces(self, acc: Array) -> bool:
+        """Multipliers that hold the joint coordinates in this motion, then reactions and efforts (F36).
+
+        Returns whether friction by the reactions of joints is that of these reactions; else it is now, and
+        the forces are to be found again.
+        """
         ev, state, ws = self.evaluator, self.state, self.evaluator.ws
         G = ev.jacobian(state)
         _, lam = self._solve(G, ev.sound_tree_forces(state, acc), np.zeros(len(G)))
         args = ev._args(state, acc)
         evaluate.kinematics(*args)
         evaluate.forces(*args)
-        shared = len(lam) > 0 and evaluate.eliminate(*args[:4], 0.0, 0.0) == 0 and bool(ws.redundant.any())
+        if not len(lam) or evaluate.eliminate(*args[:4], 0.0, 0.0) != 0:
+            ws.redundant[:] = 0
+        shared = bool(ws.redundant.any())
+        if len(self.system.laws.tables.press_law):
+            ws.lam[:] = lam
+            if evaluate.press(*args) > evaluate.FRICTION_TOLERANCE:
+                return False
         if shared:
             self_stress(ev.tables, ws)
             evaluate.kinematics(*args)
@@ -278,6 +292,7 @@ class Follower:
         reactions(ev.tables, ws)
         if shared:
             share_forces(ev.tables, ws, ev.tables.length[0])
+        return True
 
 
 def _least(G: Array, g: Array, tolerance: float = RANK_TOLERANCE) -> Array:
