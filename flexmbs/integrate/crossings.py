@@ -174,7 +174,7 @@ class Crossings:
         if thrown:
             code, what, remedy = REASONS[CORNERED]
             raise SolverError(Diagnostic(f"solver.{code}", f"t = {t:.6g} s", what, remedy))
-        self._count_quick(k, t)
+        self.count_quick(k, t)
         return t, y
 
     def _front(self, t: float, y: Floats, k: int, close: float) -> tuple[float, Floats]:
@@ -272,13 +272,18 @@ class Crossings:
         self.events += [(t, int(k), float(turned[k])) for k in np.flatnonzero(turned)]
         self.forget()
         s, old = s[: self.first], self.sign
-        self.sign = np.where(s != 0.0, np.sign(s), 0.0 if chosen < 0 else old)
+        sign = np.where(s != 0.0, np.sign(s), 0.0 if chosen < 0 else old)
         if 0 <= chosen < self.first and s[chosen] == 0.0:
-            self.sign[chosen] = 0.0
-        for k in np.flatnonzero(self.jumps & (self.sign != old) & (old != 0.0)):
-            self.events.append((t, int(k), -float(old[k])))
-            self._count_quick(int(k), t)
+            sign[chosen] = 0.0
+        self.take_sides(t, sign)
 
-    def _count_quick(self, k: int, t: float) -> None:
+    def take_sides(self, t: float, sign: Floats) -> None:
+        """Sides behind a zero; those that are others than before are events."""
+        old, self.sign = self.sign, sign
+        for k in np.flatnonzero(self.jumps & (sign != old) & (old != 0.0)):
+            self.events.append((t, int(k), -float(old[k])))
+            self.count_quick(int(k), t)
+
+    def count_quick(self, k: int, t: float) -> None:
         quick = t - self.last[k] < 1e-6 * self.duration
         self.mute[k], self.last[k] = (self.mute[k] + 1.0 if quick else 0.0), t
