@@ -124,7 +124,7 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
         from flexmbs.simulate.motion import measured_drives
 
         path = case.source.folder_of(("analysis", "motion")) / analysis.motion
-        model.drives |= {drive.name: drive for drive in measured_drives(build(model), path)}
+        model.drives |= {drive.name: drive for drive in measured_drives(build(model), path, _end(case))}
     analysis = case.spec.analysis
     formulation = analysis.formulation if analysis is not None else "recursive"
     free |= {"until": until} if until is not None else {}

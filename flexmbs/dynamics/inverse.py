@@ -63,12 +63,13 @@ class Follower:
 
     def __post_init__(self) -> None:
         """Learn the rank a little behind the start, which may be a change point."""
-        before, self.start = self.state.copy(), self.state.t
-        speed = float(np.abs(before.vel).max(initial=0.0))
+        self.acc = np.zeros(self.system.n_vel)  # at the state, as far as it is known
+        before, self.start = (self.state.copy(), self.acc), self.state.t
+        speed = float(np.abs(self.state.vel).max(initial=0.0))
         if speed > STILL:
             with suppress(SolverError):
                 self._alone(self.start + REACH / speed)
-        self._put(before)
+        self.put(*before)
 
     @property
     def system(self) -> System:
@@ -84,11 +85,11 @@ class Follower:
 
     def at(self, time: float) -> Array:
         """Positions, speeds and accelerations at a time, and the forces that they take; returns `acc`."""
-        before, idle = self.state.copy(), self.idle
+        before, idle = (self.state.copy(), self.acc), self.idle
         try:
-            acc = self._alone(time)
+            self.acc = self._alone(time)
             if not self.near:
-                return acc
+                return self.acc
         except SolverError:
             G = self.evaluator.jacobian(self.state)
             if np.isfinite(G).all():
@@ -96,12 +97,12 @@ class Follower:
             if not self.near:
                 raise
         try:
-            acc = self._from_both_sides(before, time)
+            self.acc = self._from_both_sides(before, time)
         except SolverError:  # nothing is behind it: the end of the motion
-            self._put(before)
-            acc = self._alone(time)
+            self.put(*before)
+            self.acc = self._alone(time)
         self.idle = idle
-        return acc
+        return self.acc
 
     def _singular_values(self, G: Array) -> Array:
         """Those of the constraints in the free joint speeds."""
@@ -116,16 +117,24 @@ class Follower:
         self.near = least < NEAR * self.regular
         return rank
 
-    def _put(self, state: State) -> None:
-        """Make the state that of a copy, in place."""
-        self.state.t = state.t
+    def put(self, state: State, acc: Array) -> None:
+        """Go on from a state, which is copied, and its accelerations."""
+        self.state.t, self.acc = state.t, acc
         for name in ("pos", "vel", "aux", "turns"):
             getattr(self.state, name)[:] = getattr(state, name)
 
-    def _from_both_sides(self, before: State, time: float) -> Array:
+    def predicted(self, time: float) -> Array:
+        """Positions at a time as the state there leads on."""
+        state, ahead = self.state, time - self.state.t
+        change = ahead * state.vel + 0.5 * ahead * ahead * self.acc
+        pos = state.pos.copy()
+        add_increment(self.evaluator.tables, state.pos, np.where(np.isfinite(change), change, 0.0), pos)
+        return pos
+
+    def _from_both_sides(self, before: tuple[State, Array], time: float) -> Array:
         """Motion and forces at a time close to a change point, from times beside it (F28); returns `acc`."""
         ws, state = self.evaluator.ws, self.state
-        speed = float(np.abs(before.vel).max(initial=0.0))
+        speed = float(np.abs(before[0].vel).max(initial=0.0))
         if not speed > STILL:
             where = f"t = {time:.6g} s"
             raise SolverError(Diagnostic("kinematics.open", where, "the motion stands", "start elsewhere"))
@@ -134,7 +143,7 @@ class Follower:
         forces = {name: np.zeros_like(getattr(ws, name)) for name in names}
         step = REACH / speed
         for place, weight in BOTH if time - 3 * step >= self.start else BEHIND:
-            self._put(before)
+            self.put(*before)
             acc = self._alone(time + place * step)
             for name, value in (("pos", state.pos), ("vel", state.vel), ("acc", acc)):
                 motion[name] += weight * value
@@ -153,17 +162,17 @@ class Follower:
     def _alone(self, time: float) -> Array:
         """Motion and forces at a time, by the constraints there; returns `acc`."""
         state = self.state
-        ahead = state.vel * (time - state.t)
-        add_increment(
-            self.evaluator.tables, state.pos.copy(), np.where(np.isfinite(ahead), ahead, 0.0), state.pos
-        )
-        state.t = float(time)
+        state.pos[:], state.t = self.predicted(time), float(time)
         self.evaluator.require_times(state)
+        self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
+        bends = False
         for _ in range(SETTLING):
             acc = self._motion()
-            if not self.quasi_static or not self._bend(acc):
-                self._forces(acc)
+            bends = self.quasi_static and self._bend(acc)
+            if not bends and self._forces(acc):
                 return acc
+        if not bends:
+            self.evaluator.check(evaluate.NO_FRICTION, state)
         what = "the elastic bodies find no shape in balance with their loads"
         remedy = 'take elastic = "dynamic"'
         raise SolverError(Diagnostic("kinematics.bending", f"t = {time:.6g} s", what, remedy))
@@ -261,15 +270,25 @@ class Follower:
             )  # fmt: skip
         )
 
-    def _forces(self, acc: Array) -> None:
-        """Multipliers that hold the joint coordinates in this motion, then reactions and efforts (F36)."""
+    def _forces(self, acc: Array) -> bool:
+        """Multipliers that hold the joint coordinates in this motion, then reactions and efforts (F36).
+
+        Returns whether friction by the reactions of joints is that of these reactions; else it is now, and
+        the forces are to be found again.
+        """
         ev, state, ws = self.evaluator, self.state, self.evaluator.ws
         G = ev.jacobian(state)
         _, lam = self._solve(G, ev.sound_tree_forces(state, acc), np.zeros(len(G)))
         args = ev._args(state, acc)
         evaluate.kinematics(*args)
         evaluate.forces(*args)
-        shared = len(lam) > 0 and evaluate.eliminate(*args[:4], 0.0, 0.0) == 0 and bool(ws.redundant.any())
+        if not len(lam) or evaluate.eliminate(*args[:4], 0.0, 0.0) != 0:
+            ws.redundant[:] = 0
+        shared = bool(ws.redundant.any())
+        if len(self.system.laws.tables.press_law):
+            ws.lam[:] = lam
+            if evaluate.press(*args) > evaluate.FRICTION_TOLERANCE:
+                return False
         if shared:
             self_stress(ev.tables, ws)
             evaluate.kinematics(*args)
@@ -278,6 +297,7 @@ class Follower:
         reactions(ev.tables, ws)
         if shared:
             share_forces(ev.tables, ws, ev.tables.length[0])
+        return True
 
 
 def _least(G: Array, g: Array, tolerance: float = RANK_TOLERANCE) -> Array:

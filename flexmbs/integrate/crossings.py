@@ -175,7 +175,7 @@ class Crossings:
             step *= 2.0
         if thrown:
             raise self._cornered(CORNERED, t, k)
-        self._count_quick(k, t)
+        self.count_quick(k, t)
         return further if further[0] > t else (t, y)  # where rounding does not find it once more
 
     def _cornered(self, status: int, t: float, k: int) -> SolverError:
@@ -278,12 +278,17 @@ class Crossings:
         self.events += [(t, int(k), float(turned[k])) for k in np.flatnonzero(turned)]
         self.forget()
         s, old = s[: self.first], self.sign
-        self.sign = np.where(s != 0.0, np.sign(s), 0.0 if chosen < 0 else old)
+        sign = np.where(s != 0.0, np.sign(s), 0.0 if chosen < 0 else old)
         if 0 <= chosen < self.first and s[chosen] == 0.0:
-            self.sign[chosen] = 0.0
-        for k in np.flatnonzero(self.jumps & (self.sign != old) & (old != 0.0)):
+            sign[chosen] = 0.0
+        self.take_sides(t, sign)
+
+    def take_sides(self, t: float, sign: Floats) -> None:
+        """Sides behind a zero; those that are others than before are events."""
+        old, self.sign = self.sign, sign
+        for k in np.flatnonzero(self.jumps & (sign != old) & (old != 0.0)):
             self.events.append((t, int(k), -float(old[k])))
-            self._count_quick(int(k), t)
+            self.count_quick(int(k), t)
             self.returns[k] = self.returns[k] + 1.0 if self._is_quick(self.crossed[k], t) else 0.0
             self.crossed[k] = t
             if self.rests[k] and self.returns[k] >= RESTS:
@@ -292,7 +297,7 @@ class Crossings:
     def _is_quick(self, last: float, t: float) -> bool:
         return t - last < 1e-6 * self.duration
 
-    def _count_quick(self, k: int, t: float) -> None:
+    def count_quick(self, k: int, t: float) -> None:
         """Zeros at hand in quick succession, passed or not; where a motion may rest it does so then."""
         quick = self._is_quick(self.last[k], t)
         self.mute[k], self.last[k] = (self.mute[k] + 1.0 if quick else 0.0), t

@@ -63,7 +63,7 @@ class Passed:
         """States as a function of time, by the steps where they are known, else through evaluated ones."""
         from scipy.interpolate import CubicHermiteSpline
 
-        known = dip if self.on_the_motion else [dip[0], dip[-1]]
+        known = list({item[0]: item for item in dip}.values()) if self.on_the_motion else [dip[0], dip[-1]]
         times, states = [item[0] for item in known], [item[2] for item in known]
         cubic = CubicHermiteSpline(times, [y for y, _ in states], [y_dot for _, y_dot in states])
 
@@ -91,14 +91,6 @@ class Passed:
         least, group = self.nearness(float(found.x), path(float(found.x)))
         return (float(found.x), group) if least < ZERO and found.x > self.known else None
 
-    def checkpoint(self) -> Floats:
-        """The evaluations of a dip that is not over, in rows."""
-        near = [(*item[:2], *np.concatenate(item[2])) for item in self._seen if item[2] is not None]
-        return np.array(near)
-
-    def restore(self, rows: Floats) -> None:
-        """Take up the dip of a checkpoint."""
-        states = [np.split(row[2:].copy(), 2) for row in rows]
-        self._seen = [
-            (float(row[0]), float(row[1]), tuple(state)) for row, state in zip(rows, states, strict=True)
-        ]
+    def told(self, t: float) -> float:
+        """Time up to which `behind(t)` has given all: a dip that is not over may lie before t."""
+        return min([t, *(item[0] for item in self._seen if item[2] is not None)])

@@ -151,7 +151,7 @@ class Radau(ReferenceRun):
 
     def _inside(self, solver: Any) -> Callable[[float], Floats]:
         """States inside the last step; costs evaluations when first called, and near change points."""
-        near, inside = self.passed.was_near(solver.t_old), _once(solver.dense_output)
+        near, inside = self.passed.was_near(solver.t_old), once(solver.dense_output)
         if near:
             inside(solver.t)
             self.passed.paths.append((solver.t_old, solver.t, inside))
@@ -181,7 +181,7 @@ class Radau(ReferenceRun):
         return float(root)
 
 
-def _once(make: Callable[[], Callable[[float], Floats]]) -> Callable[[float], Floats]:
+def once(make: Callable[[], Callable[[float], Floats]]) -> Callable[[float], Floats]:
     """A function of time that is made when it is first called."""
     made: list[Callable[[float], Floats]] = []
 

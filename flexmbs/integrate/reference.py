@@ -104,10 +104,10 @@ class ReferenceRun:
         """Derivatives of the rates by differences, away from the zeros where speeds jump.
 
         SciPy's own ones enlarge the change of a state without influence, such as an integral, at every call,
-        until it overflows.
+        until it overflows. Quadratures have none.
         """
         rates, J = self.rates(t, x), np.zeros((len(x), len(x)))
-        for k, size in enumerate(CHANGE * np.maximum(np.abs(x), 1.0)):
+        for k, size in enumerate(CHANGE * np.maximum(np.abs(x[: len(x) - self.problem.n_free]), 1.0)):
             for h in (size, -size):
                 moved = x.copy()
                 moved[k] += h
@@ -159,6 +159,10 @@ class ReferenceRun:
             raise self.fail(f"the constraints do not close: {self.closure[0]:.2e} is left at t = {t:.6g} s")
         self.largest = np.maximum(self.largest, self.closure[:2])
 
+    def row(self, t: float, y: Floats) -> Floats | None:
+        """Everything that is reported at a state, where the run itself evaluates that."""
+        return None
+
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Samples of a slice of wall time, of `n_steps` output times, or up to t_pause.
 
@@ -168,29 +172,40 @@ class ReferenceRun:
         t: list[float] = []
         at: list[float] = []
         y: list[Floats] = []
+        rows: list[Floats] = []
         said: list[list[float]] = []
         while time.perf_counter() - begun < SLICE_SECONDS and self.t < t_pause:
-            found = self._next(bool(t))
+            found = self._next()
             if self.failed is not None:
                 break
             if found is None:
                 self.finished = True
                 break
-            self.t, place, self.y = found
-            self._done += 1
-            if self._done == self._skip:  # recorded before
-                self.own_events.clear()
-            if self._done > self._skip:
+            last, (self.t, place, self.y) = (self.t, self.y), found
+            if self._done >= self._skip:  # else recorded before
+                try:
+                    row = self.row(place, self.y)
+                except SolverError as error:
+                    (self.t, self.y), self.failed = last, error
+                    break
+                if row is not None:
+                    rows.append(row)
                 t.append(self.t)
                 at.append(place)
                 y.append(self.y.copy())
                 said.append([self.count["rejected"], *self.closure[:2]])
+            self._done += 1
+            if self._done == self._skip:
+                self.own_events.clear()
             if n_steps is not None and len(t) >= n_steps:
                 break
+        if self.failed is not None and not t:
+            raise self.failed
         info = np.zeros((len(t), INFO))
         info[:, 2:] = np.array(said).reshape(len(t), INFO - 2)
         states = np.array(y).reshape(len(t), self.problem.size)
-        return Chunk(np.array(t), states, info, *self._events(), at=np.array(at))
+        given = np.array(rows) if rows else None
+        return Chunk(np.array(t), states, info, *self._events(), given, at=np.array(at))
 
     def _events(self) -> tuple[Floats, NDArray[np.int64], Floats]:
         """Change points and the run's own events of a slice, in the order of time."""
@@ -200,8 +215,8 @@ class ReferenceRun:
         numbers = np.array([item[1] for item in found], dtype=np.int64)
         return np.array([item[0] for item in found]), numbers, np.array([item[2] for item in found])
 
-    def _next(self, waiting: bool) -> tuple[float, float, Floats] | None:
-        """The next state, closed; a failure is kept while samples wait to go out."""
+    def _next(self) -> tuple[float, float, Floats] | None:
+        """The next state, closed; a failure is kept, since samples may wait to go out."""
         if self.failed is None:
             try:
                 found = next(self._states, None)
@@ -213,8 +228,6 @@ class ReferenceRun:
                 return t, place, y
             except SolverError as error:
                 self.failed = error
-        if not waiting:
-            raise self.failed
         return None
 
     def fail(self, message: str) -> SolverError:
@@ -232,8 +245,8 @@ class ReferenceRun:
 
     def checkpoint(self) -> dict[str, Any]:
         """Samples that are done, and the state there."""
-        return {"done": self._done, "y": self.y.copy(), "t": self.t}
+        return {"done": self._done, "y": self.y.copy(), "t": self.t, "told": self.passed.told(self.t)}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Compute again from the start, leaving out the samples that are done."""
-        self._skip, self.passed.known = int(checkpoint["done"]), float(checkpoint["t"])
+        self._skip, self.passed.known = int(checkpoint["done"]), float(checkpoint["told"])

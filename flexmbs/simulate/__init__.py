@@ -18,7 +18,7 @@ from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_f
 from flexmbs.simulate.branch import watch as watch_branch
 from flexmbs.simulate.choose import Choice, choose
 from flexmbs.simulate.contact import check_contacts, open_contacts
-from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated
+from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated, reference_settings
 from flexmbs.simulate.diagnose import explained
 from flexmbs.simulate.equations import equations, problem, state_vector
 from flexmbs.simulate.history import History
@@ -182,8 +182,9 @@ def _followed(
     """Motion that drives prescribe (F35, F36)."""
     times = settings.output_times(state.t)
     motion = KinematicRun(
-        system, state, evaluator, history.sampler, times, settings.elastic == "quasi-static"
-    )
+        system, state, evaluator, history.sampler, reference_settings(system, settings, settings.method),
+        times, settings.t_end, quasi_static=settings.elastic == "quasi-static",
+    )  # fmt: skip
     if motion.idle and settings.type in FOLLOWED:
         say(f"warning: {motion.idle} freedoms that no drive determines take the least velocity")
     why = "the drives determine the motion" if settings.type in FOLLOWED else "nothing moves"

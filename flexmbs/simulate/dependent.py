@@ -51,9 +51,9 @@ class DependentRun(FormulationRun):
         self.forget()
         return super()._project_state(data, t, y, *rest)
 
-    def _row(self, t: float, y: Floats) -> Floats:
+    def row(self, t: float, y: Floats) -> Floats:
         self.forget()
-        return super()._row(t, y)
+        return super().row(t, y)
 
     def jacobian(self, t: float, x: Floats) -> Floats:
         if any(owner.startswith("forces.") for owner in self.system.laws.owners):
@@ -119,6 +119,12 @@ def explicit_steps(system: Any, duration: float) -> float:
     return float(duration * np.sqrt(max(squares)) / STABLE)
 
 
+def reference_settings(system: Any, settings: RunSettings, method: str) -> Settings:
+    """What SciPy's integrators are told."""
+    until = len(system.laws.tables.switch_expr) if "until" in system.laws.free else -1
+    return Settings(method=method, rtol=settings.rtol, atol=settings.atol, step=settings.step, until=until)
+
+
 def formulated(
     kind: type[FormulationRun], system: Any, state: State, evaluator: Any, sampler: Sampler,
     settings: RunSettings,
@@ -133,10 +139,7 @@ def formulated(
     if settings.stabilisation == "ggl":
         choice = Choice("half-explicit", "index 2")
     kind = STABILISED[settings.stabilisation] if kind is DependentRun else kind
-    until = len(system.laws.tables.switch_expr) if "until" in system.laws.free else -1
-    chosen = Settings(
-        method=choice.method, rtol=settings.rtol, atol=settings.atol, step=settings.step, until=until
-    )
+    chosen = reference_settings(system, settings, choice.method)
     times = settings.output_times(state.t)
     lifts = settings.type == "dynamics"  # a prescribed motion holds its cams together, and says so
     return choice, kind(system, state, evaluator, sampler, chosen, times, settings.t_end, lifts=lifts)

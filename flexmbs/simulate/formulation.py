@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.integrate import Chunk, Settings
+from flexmbs.integrate import Settings
 from flexmbs.integrate.crossings import Crossings
 from flexmbs.integrate.radau import Radau
 from flexmbs.model.rows import ANGLE, ANGLE_FIRST, ANGLE_SECOND
@@ -178,24 +178,7 @@ class FormulationRun(Radau):
             return SolverError(Diagnostic(found.code, where, f"{found.what} ({self.name})", found.remedy))
         return super().fail(message)
 
-    def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
-        """Samples of a slice, each evaluated by the formulation itself."""
-        chunk = super().advance(t_pause, n_steps)
-        rows: list[Floats] = []
-        try:
-            for t, y in zip(chunk.state_t, chunk.y, strict=True):
-                rows.append(self._row(float(t), y))
-        except SolverError as error:
-            self.failed = self.failed or error
-            if not rows:
-                raise self.failed from None
-        n = len(rows)
-        return replace(
-            chunk, t=chunk.t[:n], y=chunk.y[:n], info=chunk.info[:n], at=chunk.state_t[:n],
-            rows=np.array(rows).reshape(n, self.sampler.width),
-        )  # fmt: skip
-
-    def _row(self, t: float, y: Floats) -> Floats:
+    def row(self, t: float, y: Floats) -> Floats:
         row = None
         with suppress(SolverError):  # where nothing is behind, the last good state
             row = self._between(t, y, self._row_at) if self.passage.is_near(t, y) else None

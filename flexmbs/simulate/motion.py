@@ -16,11 +16,12 @@ from flexmbs.model.joints.base import ROTATION
 from flexmbs.results import Result
 
 
-def measured_drives(system: Any, path: str | Path) -> list[Drive]:
-    """Drives along the motion in a file, for the model of `system`.
+def measured_drives(system: Any, path: str | Path, t_end: float) -> list[Drive]:
+    """Drives along the motion in a file from 0 to `t_end`, for the model of `system`.
 
     CSV: the first column is time, the others are named like joints (`main`), or joint and coordinate
-    (`guide.travel`). A result: the coordinates that determine the mechanism, as they were there.
+    (`guide.travel`). A result: the coordinates that determine the mechanism, as they were there; those of
+    bodies that no joint holds stand under the name of the body in brackets.
     """
     path = Path(path)
     columns = _from_result(system, path) if path.suffix == ".h5" else _from_csv(system, path)
@@ -32,12 +33,45 @@ def measured_drives(system: Any, path: str | Path) -> list[Drive]:
     ):
         what = "needs four or more rows of finite numbers with rising times"
         raise InputError(Diagnostic("motion.rows", path.name, what))
+    if time[0] > 0.0 or time[-1] < t_end:
+        what = f"goes from t = {time[0]:.9g} s to {time[-1]:.9g} s, the run from 0 s to {t_end:.9g} s"
+        raise InputError(
+            Diagnostic("motion.times", path.name, what, "shift its times, or end the run earlier")
+        )
     drives = []
     for name, values in columns.items():
-        joint, _, coordinate = name.partition(".")
+        joint, coordinate = split_name(system, name)
         measured = measured_rotation if values.ndim == 2 else measured_drive
-        drives.append(measured(f"motion_{name.replace('.', '_')}", joint, coordinate or None, time, values))
+        bare = name.replace(".", "_").replace("(", "").replace(")", "")
+        drives.append(measured(f"motion_{bare}", joint, coordinate, time, values))
+    _check_taken(system, drives, path)
     return drives
+
+
+def split_name(system: Any, name: str) -> tuple[str, str]:
+    """Joint and coordinate of a column; a joint alone means its first coordinate."""
+    joint, _, coordinate = name.partition(".")
+    return joint, coordinate or system.joints[joint].joint.drivable[0]
+
+
+def _check_taken(system: Any, drives: list[Drive], path: Path) -> None:
+    """A coordinate follows one drive or one column, and every drive has a name of its own."""
+    taken = {
+        split_name(system, f"{drive.joint}.{drive.coordinate or ''}"): f"drives.{name}"
+        for name, drive in system.model.drives.items()
+    }
+    names = {name: f"drives.{name}" for name in system.model.drives}
+    for drive in drives:
+        key, column = (drive.joint, drive.coordinate or ""), f"{drive.joint}.{drive.coordinate}"
+        if key in taken:
+            what = f"joint {key[0]} is already driven by {taken[key]} ({key[1]})"
+            raise InputError(
+                Diagnostic("motion.columns", path.name, what, "one drive or column per coordinate")
+            )
+        if drive.name in names:
+            what = f"the drive of {column} is called {drive.name}, like that of {names[drive.name]}"
+            raise InputError(Diagnostic("motion.columns", path.name, what, "rename one of them"))
+        taken[key] = names[drive.name] = f"the column of {column}"
 
 
 def measured_rotation(name: str, joint: str, coordinate: str | None, times: Any, quaternions: Any) -> Drive:
@@ -74,14 +108,18 @@ def _from_csv(system: Any, path: Path) -> dict[str, Any]:
         what = f"has {len(names)} names for {table.shape[1]} columns"
         raise InputError(Diagnostic("motion.columns", path.name, what, "first column time, then joints"))
     known = [c.joint for c in system.coordinates] + [f"{c.joint}.{c.name}" for c in system.coordinates]
-    columns = {"": table[:, 0]}
+    columns, taken = {"": table[:, 0]}, dict[tuple[str, str], str]()
     for name, values in zip(names[1:], table[:, 1:].T, strict=True):
         short = name.removeprefix("joints.").removesuffix(".position")
         if short not in known:
             raise InputError(
                 Diagnostic("motion.columns", path.name, f'no joint "{name}"', nearest(short, known))
             )
-        columns[short] = values
+        key = split_name(system, short)
+        if key in taken:
+            what = f'columns "{taken[key]}" and "{name}" are both {key[1]} of joint {key[0]}'
+            raise InputError(Diagnostic("motion.columns", path.name, what, "keep one column per coordinate"))
+        columns[short], taken[key] = values, name
     return columns
 
 
@@ -90,19 +128,28 @@ def _from_result(system: Any, path: Path) -> dict[str, Any]:
     state = system.initial_state()
     independent = set(Minimal(system.evaluator(), state).split.ind.tolist())
     columns = {"": np.asarray(result["time"])}
-
-    def position(joint: str) -> Any:
-        if f"joints/{joint}/position" not in result.paths:
-            what = f'has no motion of joint "{joint}"'
-            raise InputError(Diagnostic("motion.columns", path.name, what))
-        return np.asarray(result[f"joints/{joint}/position"])
-
-    for c in system.coordinates:
-        if c.vel in independent and c.joint in system.model.joints:
-            place = [item.name for item in system.joints[c.joint].coordinates].index(c.name)
-            columns[f"{c.joint}.{c.name}"] = position(c.joint)[:, place]
-    for name, joint in system.model.joints.items():
-        first = ball_place(system.joints[name])[1] if ROTATION in joint.drivable else -1
-        if first >= 0 and independent.issuperset(range(first, first + 3)):
-            columns[f"{name}.{ROTATION}"] = position(name)[:, -4:]
+    for name, place in system.joints.items():
+        scalar = [c for c in place.coordinates if c.vel in independent]
+        first = ball_place(place)[1] if ROTATION in place.joint.drivable else -1
+        turns = first >= 0 and independent.issuperset(range(first, first + 3))
+        if not (scalar or turns):
+            continue
+        values = _position(system, result, path, name, place)
+        for c in scalar:
+            columns[f"{name}.{c.name}"] = values[:, place.joint.coordinates.index(c.name)]
+        if turns:
+            columns[f"{name}.{ROTATION}"] = values[:, -4:]
     return columns
+
+
+def _position(system: Any, result: Any, path: Path, name: str, place: Any) -> Any:
+    """Coordinates of a joint over time; those of a base are the pose of its body."""
+    paths = [f"joints/{name}/position"]
+    if system.model.joints.get(name) is not place.joint:
+        parts = ("position", "quaternion") if ROTATION in place.joint.drivable else ("position",)
+        paths = [f"bodies/{place.joint.to_frame}/{part}" for part in parts]
+    for item in paths:
+        if item not in result.paths:
+            what = f"has no motion of {item.rpartition('/')[0]}"
+            raise InputError(Diagnostic("motion.columns", path.name, what))
+    return np.hstack([np.asarray(result[item]) for item in paths])
