@@ -97,6 +97,7 @@ def test_prescribed_motion_from_a_change_point_asks_for_the_branch(tmp_path):
         run(data, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_change_point_is_recorded_once_when_the_run_is_resumed_close_to_it(tmp_path):
     """Interrupted a little before, in, and behind it."""
     data = prescribed(with_velocity(parallelogram(1.0), d=-4.0, b=4.0), "=1 - 4*t", 0.5)
