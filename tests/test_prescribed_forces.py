@@ -5,7 +5,7 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
-from flexmbs.errors import InputError
+from flexmbs.errors import InputError, SolverError
 
 MU = 0.3
 WEIGHT = 2.0 * 9.81
@@ -143,3 +143,59 @@ def test_a_free_base_follows_the_result_whose_arm_pushed_it(tmp_path):
         np.testing.assert_allclose(
             result.bodies[body].position, forward.bodies[body].position[::25], atol=1e-7
         )
+
+
+def slider_drives_crank(first):
+    """A crank turned at 1 rad/s from angle `first` by the slider of 1 kg at its rod, against 1 N m."""
+    way = "0.1*cos(first + t) + sqrt(0.09 - (0.1*sin(first + t))**2)"
+    arm = {"type": "rigid", "mass": 1.0, "inertia": {"ixx": 0.01, "iyy": 0.01, "izz": 0.01}}
+    lean = -first - np.arcsin(np.sin(first) / 3.0)
+    return {
+        "bodies": {
+            "crank": arm | {"frames": {"end": {"pos": [0.1, 0, 0]}}},
+            "rod": {"type": "rigid", "mass": 0.0, "frames": {"end": {"pos": [0.3, 0, 0]}}},
+            "slider": {"type": "rigid", "mass": 1.0},
+        },
+        "joints": {
+            "main": {
+                "type": "revolute", "from": "ground", "to": "crank",
+                "initial": {"position": first, "velocity": 1.0},
+            },
+            "big": {"type": "revolute", "from": "crank.end", "to": "rod", "initial": {"position": lean}},
+            "guide": {"type": "prismatic", "from": "ground", "to": "slider", "axis": [1, 0, 0]},
+            "small": {"type": "revolute", "from": "rod.end", "to": "slider"},
+        },
+        "drives": {"d": {"joint": "guide", "position": f"={way}"}},
+        "parameters": {"first": first},
+        "forces": {"load": {"type": "joint_force", "joint": "main", "value": -1.0}},
+        "analysis": {"type": "kinematics", "t_end": 1.0},
+        "output": {"every": 0.002},
+    }  # fmt: skip
+
+
+def test_forces_near_a_dead_point_that_a_drive_passes_are_those_of_the_place(tmp_path):
+    """They grow like one over the distance, to both sides with another sign: no limit is to be taken."""
+    found = execute(Case.from_dict(slider_drives_crank(2.5)), tmp_path / "a.h5")
+    t = np.asarray(found.result.time)
+    a, h = 2.5 + t, 1e-4
+
+    def travel(a):
+        return 0.1 * np.cos(a) + np.sqrt(0.09 - (0.1 * np.sin(a)) ** 2)
+
+    slope = -0.1 * np.sin(a) - 0.01 * np.sin(a) * np.cos(a) / np.sqrt(0.09 - (0.1 * np.sin(a)) ** 2)
+    by_hand = (travel(a - h) - 2.0 * travel(a) + travel(a + h)) / h**2 + 1.0 / slope
+    assert np.abs(a - np.pi).min() < 1e-3 and np.abs(by_hand).max() > 1e4
+    np.testing.assert_allclose(efforts(found.result), by_hand, rtol=1e-6)
+    np.testing.assert_allclose(found.result.joints["main"].position[:, 0], a, atol=1e-10)
+    assert np.abs(found.result.energy.balance_error).max() < 1e-5
+    assert any(
+        "small" in text and "passes a dead point near t = 0.6" in text for text in found.summary.warnings
+    )
+    assert list(found.result["events/kind"]) == ["change_point"]
+
+
+def test_a_drive_that_stands_in_a_dead_point_is_an_error(tmp_path):
+    data = slider_drives_crank(2.5)
+    data["output"] = {"times": [np.pi - 2.5]}
+    with pytest.raises(SolverError, match=r"t = 0\.641593 s.*joints\.(small|big|guide).* in a dead point"):
+        execute(Case.from_dict(data), tmp_path / "a.h5")

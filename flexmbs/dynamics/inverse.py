@@ -8,7 +8,7 @@ the shape in which they are in balance at rest (quasi-static).
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,8 @@ ROUNDING = 1e-13  # of stiffness and constraints together
 NEAR = 0.01
 #: distance of the places beside it, rad or m, and the speed that has no direction
 REACH, STILL = 0.02, 1e-8
+#: forces of both sides that differ by this part of the largest grow without bound in between
+JUMPS = 1e-3
 #: places on both sides of it and their weights; those behind the start of a motion
 BOTH = ((1, 0.75), (-1, 0.75), (2, -0.3), (-2, -0.3), (3, 0.05), (-3, 0.05))
 BEHIND = ((1, 6.0), (2, -15.0), (3, 20.0), (4, -15.0), (5, 6.0), (6, -1.0))
@@ -48,7 +50,8 @@ class Follower:
     After `at`, everything that is reported stands in `evaluator.ws`, as after `Evaluator.observe`. `idle` is
     the number of freedoms that neither drives nor loops determine. `quasi_static`: bodies bend under the
     loads of each time as if these stayed; else q is as given. In a change point motion and forces are the
-    limits along the branch that the velocity has chosen, from both sides; at the start, from behind it.
+    limits along the branch that the velocity has chosen, from both sides; at the start, from behind it. Over
+    a dead point forces have no limit: they are those of each place, and `dead_points` says when it was.
     `regular`: the largest that the least singular value of G has been, over the largest one.
     """
 
@@ -58,6 +61,7 @@ class Follower:
     idle: int = 0
     regular: float = 0.0
     rank: int = 0
+    dead_points: dict[str, float] = field(default_factory=dict)
     near: bool = False
     start: float = np.inf
 
@@ -98,7 +102,9 @@ class Follower:
                 raise
         try:
             self.acc = self._from_both_sides(before, time)
-        except SolverError:  # nothing is behind it: the end of the motion
+        except SolverError as error:  # nothing is behind it: the end of the motion
+            if error.diagnostics[0].code == "kinematics.dead_point":
+                raise
             self.put(*before)
             self.acc = self._alone(time)
         self.idle = idle
@@ -141,7 +147,7 @@ class Follower:
         names = ("row_force", "reaction", "effort")
         motion = {name: 0.0 * getattr(state, name) for name in ("pos", "vel")} | {"acc": 0.0 * state.vel}
         forces = {name: np.zeros_like(getattr(ws, name)) for name in names}
-        step = REACH / speed
+        step, found = REACH / speed, {}
         for place, weight in BOTH if time - 3 * step >= self.start else BEHIND:
             self.put(*before)
             acc = self._alone(time + place * step)
@@ -149,15 +155,35 @@ class Follower:
                 motion[name] += weight * value
             for name in names:
                 forces[name] += weight * getattr(ws, name)
+            found[place] = np.concatenate([getattr(ws, name).ravel() for name in names])
         state.t, state.vel[:] = float(time), motion["vel"]
         add_increment(self.evaluator.tables, motion["pos"], 0.0 * state.vel, state.pos)
         args = self.evaluator._args(state, motion["acc"])
         evaluate.kinematics(*args)
         evaluate.forces(*args)
         state.turns[:] = ws.ent[:, 0]
+        if diverges(found):
+            self._at_dead_point(motion["acc"])
+            return motion["acc"]
         for name in names:
             getattr(ws, name)[:] = forces[name]
         return motion["acc"]
+
+    def _at_dead_point(self, acc: Array) -> None:
+        """Forces of the place itself, where they have no limit; in the point there are none."""
+        G, time = self.evaluator.jacobian(self.state), self.state.t
+        U, s, _ = np.linalg.svd(G[:, self._free()], full_matrices=False)
+        name = row_names(self.system)[int(np.argmax(np.abs(U[:, self.rank - 1])))]
+        if s[self.rank - 1] <= RANK_TOLERANCE * s[0]:
+            what = f"{name} is in a dead point: no force on it moves what the drives ask for"
+            raise SolverError(
+                Diagnostic("kinematics.dead_point", f"t = {time:.6g} s", what, "drive the other end")
+            )
+        self.dead_points.setdefault(name, time)
+        for _ in range(SETTLING):
+            if self._forces(acc):
+                return
+        self.evaluator.check(evaluate.NO_FRICTION, self.state)
 
     def _alone(self, time: float) -> Array:
         """Motion and forces at a time, by the constraints there; returns `acc`."""
@@ -298,6 +324,15 @@ class Follower:
         if shared:
             share_forces(ev.tables, ws, ev.tables.length[0])
         return True
+
+
+def diverges(found: dict[int, Array]) -> bool:
+    """Whether forces at places on both sides of a point differ the more the closer they are."""
+    if -1 not in found:
+        return False
+    one, two, three = (np.abs(found[k] - found[-k]) for k in (1, 2, 3))
+    size = max(float(np.abs(x).max(initial=0.0)) for x in found.values())
+    return bool(np.any((one > 1.1 * two) & (two > 1.1 * three) & (one > JUMPS * size)))
 
 
 def _least(G: Array, g: Array, tolerance: float = RANK_TOLERANCE) -> Array:

@@ -242,6 +242,7 @@ def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings, coun
         warnings.append(
             f"{statistics['chattering']} switching functions chatter; their zeros were located no more"
         )
+    warnings += run.warnings if isinstance(run, KinematicRun) else []
     outside = [t for t in settings.times if t > settings.t_end]
     if outside and settings.type not in SINGLE:
         warnings.append(f"output.times: {outside[0]:g} s lies behind the end, t_end = {settings.t_end:g} s")

@@ -97,6 +97,14 @@ class KinematicRun(Radau):
         """Freedoms that no drive determines."""
         return self.follower.idle
 
+    @property
+    def warnings(self) -> list[str]:
+        """Dead points that the drives led over."""
+        return [
+            f"{name} passes a dead point near t = {t:.6g} s: forces grow without bound there"
+            for name, t in self.follower.dead_points.items()
+        ]
+
     def solver(self) -> Any:
         """Own states may be stiff; integrals, those of drives among them, are not."""
         from scipy.integrate import DOP853
