@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.linearize import speed_names, unit_displacements
+from flexmbs.dynamics.linearize import speed_paths, unit_displacements
 from flexmbs.dynamics.minimal import Minimal
 from flexmbs.model.forces.tables import FORCE, MOMENT, VALUE
 from flexmbs.model.state import State
@@ -83,9 +83,7 @@ class Balance:
 
     def names(self) -> list[str]:
         """Names of the independent coordinates."""
-        joints = self.system.model.joints
-        found = speed_names(self.system, self.ind)
-        return [f"{'joints' if n.partition('.')[0] in joints else 'bodies'}.{n}" for n in found]
+        return speed_paths(self.system, self.ind)
 
     def _moved_mass(self) -> Array:
         """Mass that each independent coordinate moves."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.initial import row_names
-from flexmbs.dynamics.linearize import speed_names
+from flexmbs.dynamics.linearize import speed_paths
 from flexmbs.dynamics.minimal import Minimal
 from flexmbs.dynamics.mobility import characteristic_length
 from flexmbs.dynamics.null_spaces import left_null_space, null_space
@@ -226,7 +226,7 @@ class Position:
 
     def names(self) -> list[str]:
         """Joints of the independent speeds."""
-        return [f"joints.{name}" for name in speed_names(self.system, self.independent)]
+        return speed_paths(self.system, self.independent)
 
     def row_names(self) -> list[str]:
         """Rows that gamma cannot reach, by the size of their part in the null vectors; three at most."""

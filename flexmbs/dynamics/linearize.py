@@ -184,6 +184,21 @@ def speed_names(system: System, speeds: NDArray[np.int64]) -> list[str]:
     return [names[int(k)] for k in speeds]
 
 
+def speed_paths(system: System, speeds: NDArray[np.int64]) -> list[str]:
+    """Names of speeds where the case file has them: modes are those of bodies, balls of joints in it."""
+    own = system.model.joints
+    joint = {
+        body: item.joint.name for body, item in zip(system.bodies[1:], system.numbers.branches, strict=True)
+    }
+    paths = []
+    for name in speed_names(system, speeds):
+        first, _, rest = name.partition(".")
+        if rest.startswith("rotation.") and joint.get(first) in own:
+            first = joint[first]
+        paths.append(f"{'joints' if first in own else 'bodies'}.{first}.{rest}")
+    return paths
+
+
 def _aux_names(system: System) -> list[str]:
     own = [f"states.{name}" for name in system.model.states]
     return own + [f"drives.{law.name}[{k}]" for law in system.time_laws for k in range(len(law.start))]

@@ -537,3 +537,22 @@ def test_there_are_enough_of_them():
     """Redundant 10, change points 6, lock-ups 4, inconsistent starts 6, hidden or massless 4."""
     assert len(REDUNDANT) >= 10 and len(STUCK) >= 4 and len(IMPOSSIBLE) + 3 >= 6
     assert len(PASSED) + 4 >= 6
+
+
+def test_a_start_in_a_change_point_names_joints_of_the_case(tmp_path):
+    """A rod upright on a ball, under a ball on a slide: its speeds are those of the ball below."""
+    top = {"top": {"pos": [0, 0, 1]}}
+    data = {
+        "ground": {"frames": top},
+        "bodies": {"rod": bar(1.0) | {"frames": top}, "block": bar(0.1) | {"pose": {"pos": [0, 0, 1]}}},
+        "joints": {
+            "slide": joint("prismatic", "ground.top", "block", axis=[1, 0, 0]),
+            "low": joint("spherical", "ground", "rod"),
+            "up": joint("spherical", "rod.top", "block"),
+        },
+        "analysis": {"t_end": 0.1},
+    }
+    with pytest.raises(
+        SolverError, match=r"give initial velocities of joints\.low\.rotation\.y, joints\.low\."
+    ):
+        run(data, tmp_path)
