@@ -34,7 +34,7 @@ def changes(result):
 
 
 @pytest.mark.parametrize("every", [0.02, 0.4])
-@pytest.mark.parametrize("bars", [2, 3])
+@pytest.mark.parametrize("bars", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_driven_parallelogram_records_both_change_points(bars, every, tmp_path):
     """Flat at angles 0 and -pi, whatever the samples; the crank keeps its fellows parallel."""
     data = with_velocity(parallelogram(1.0, bars), d=-4.0, b=4.0)
@@ -46,6 +46,7 @@ def test_a_driven_parallelogram_records_both_change_points(bars, every, tmp_path
     np.testing.assert_allclose(result.joints["d"].velocity[:, 0], -4.0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_driven_kite_records_the_point_where_it_folds(tmp_path):
     """The far pin stays on the bisector of crank and base, while coupler and rocker fall together."""
     result = run(prescribed(four_bar(0.5, 0.8, 0.5 + 0.3, 0.5, 0.9), "=0.9 - 3*t", 0.6), tmp_path)
@@ -59,18 +60,20 @@ def test_a_driven_kite_records_the_point_where_it_folds(tmp_path):
     np.testing.assert_allclose(0.8 * np.sin(angle), pin[:, 1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_driven_slider_crank_of_equal_links_records_its_point(tmp_path):
     data = with_velocity(slider_crank(0.5, 0.5, 1.2), big=-4.0, small=2.0)
     result = run(prescribed(data, "=1.2 + 2*t", 0.5), tmp_path)
     assert [t for t, _ in changes(result)] == [pytest.approx((math.pi / 2 - 1.2) / 2, abs=1e-6)]
 
 
+@pytest.mark.slow
 def test_a_driven_mechanism_without_change_points_records_none(tmp_path):
     result = run(prescribed(four_bar(0.3, 0.8, 0.6, 0.7, 0.9), "=0.9 + 8*t", 1.6, 0.02), tmp_path)
     assert not changes(result)
 
 
-@pytest.mark.parametrize("crossed", [False, True])
+@pytest.mark.parametrize("crossed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_prescribed_motion_leaves_a_change_point_on_the_branch_of_its_velocity(crossed, tmp_path):
     """Parallel, or crossed: then the tangents of half the crank angles keep their ratio."""
     ratio = (0.8 + 0.5) / (0.8 - 0.5)

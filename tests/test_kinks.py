@@ -370,7 +370,7 @@ APART = {"0.5*max(0, t - 0.3)": 0.30001, "max(0, t - 0.3)**2": 0.3011, "50*max(0
 
 @pytest.mark.parametrize("way", thinned([*WAYS, {"method": "rk4", "step": 0.01}]), ids=str)
 @pytest.mark.parametrize("apart", APART)
-@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("free", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_drives_that_contradict_each_other_end_the_run(tmp_path, way, apart, free):
     """Beside masses that are free, and where nothing is: the joint, the gap, the last good state."""
     law = {"type": "linear", "terms": {"s": 1.0, "u": -1.0}}
@@ -395,7 +395,7 @@ def test_drives_that_contradict_each_other_end_the_run(tmp_path, way, apart, fre
 
 
 @pytest.mark.parametrize("way", thinned([*WAYS, {"method": "generalized-alpha", "step": 0.003}]), ids=str)
-@pytest.mark.parametrize("slope", [1.0, 0.8])
+@pytest.mark.parametrize("slope", [pytest.param(1.0, marks=pytest.mark.slow), 0.8])
 def test_a_motion_that_comes_to_rest_in_a_corner_ends_there(tmp_path, way, slope):
     """A groove of two planes: of the speed (1 - k^2)/(1 + k^2) is left behind its edge, ever sooner."""
     data = sliders({"type": "cam", "cam": "s", "follower": "u", "lift": f"={slope}*abs(x)"})

@@ -194,6 +194,7 @@ def test_forces_near_a_dead_point_that_a_drive_passes_are_those_of_the_place(tmp
     assert list(found.result["events/kind"]) == ["change_point"]
 
 
+@pytest.mark.slow
 def test_a_drive_that_stands_in_a_dead_point_is_an_error(tmp_path):
     data = slider_drives_crank(2.5)
     data["output"] = {"times": [np.pi - 2.5]}

@@ -443,7 +443,7 @@ def driven_four_bar(**analysis):
     }
 
 
-@pytest.mark.parametrize("every", [0.01, 0.0037])
+@pytest.mark.parametrize("every", [pytest.param(0.01, marks=pytest.mark.slow), 0.0037])
 def test_no_run_ends_by_an_output_time_where_a_drive_determines_all(tmp_path, every):
     """Positions are exact with any step there, and steps grew past the point where samples can be found."""
     case = driven_four_bar(t_end=2.0, method="generalized-alpha") | {"output": {"every": every}}

@@ -122,7 +122,16 @@ def two_cams(**analysis):
         *(pytest.param(word, "radau", marks=pytest.mark.slow) for word in ("minimal", "descriptor")),
     ],
 )
-@pytest.mark.parametrize("build", [case, lambda **more: case(more, drive=False), two_cams])
+@pytest.mark.parametrize(
+    "build",
+    [
+        case,
+        *(
+            pytest.param(item, marks=pytest.mark.slow)
+            for item in (lambda **k: case(k, drive=False), two_cams)
+        ),
+    ],
+)
 def test_contacts_open_and_close_alike_in_all_formulations(build, formulation, method, tmp_path):
     known = build()
     known["analysis"] |= {"t_end": 0.1, "method": "dop853", "rtol": 1e-10, "atol": 1e-13}
@@ -145,7 +154,7 @@ def test_contacts_open_and_close_alike_in_all_formulations(build, formulation, m
     assert np.abs(second["energy/balance_error"]).max() < 2e-7
 
 
-@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
+@pytest.mark.parametrize("formulation", ["minimal", pytest.param("descriptor", marks=pytest.mark.slow)])
 def test_a_contact_that_is_not_pressed_opens_at_the_start_in_all_formulations(formulation, tmp_path):
     data = case({"t_end": 0.02, "formulation": formulation})
     data["joints"]["guide"]["spring"]["free"] = 0.2  # it pulls the follower up
@@ -155,7 +164,7 @@ def test_a_contact_that_is_not_pressed_opens_at_the_start_in_all_formulations(fo
     assert result["joints/guide/acceleration"][0, 0] == pytest.approx(K * 0.15 / M - G, rel=1e-9)
 
 
-@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
+@pytest.mark.parametrize("formulation", ["minimal", pytest.param("descriptor", marks=pytest.mark.slow)])
 def test_a_prescribed_motion_holds_its_cams_together_in_all_formulations(formulation, tmp_path):
     data = case({"type": "kinematics", "t_end": 0.05, "formulation": formulation})
     result = run(data, tmp_path / "a.h5")

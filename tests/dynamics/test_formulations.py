@@ -212,6 +212,7 @@ def test_a_law_in_time_that_a_locked_joint_cannot_follow_is_an_error(formulation
         system.forward_dynamics(system.initial_state())
 
 
+@pytest.mark.slow
 def test_draws_hold_every_joint_type_loops_flexible_and_redundant_ones():
     """Every type as a cut, every type with coordinates in the tree; every coupling of both."""
     tree, cut, loops, flexible, redundant = set(), set(), 0, 0, 0

@@ -147,6 +147,7 @@ def conditions_on_the_way(monkeypatch, case, path):
     return result, times, np.array(seen)
 
 
+@pytest.mark.slow
 def test_coordinates_are_chosen_anew_before_they_degenerate_F31(monkeypatch, tmp_path):
     """A four-bar of which no bar can turn round, through the dead points of all, constants as shipped."""
     data = with_velocity(four_bar(0.5, 0.6, 0.7, 0.9, 1.0), a=6.0) | {"gravity": [0, -1.0, 0]}
