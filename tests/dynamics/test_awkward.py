@@ -9,8 +9,9 @@ import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.check import check
 from flexmbs.dynamics.change_point import change_point
-from flexmbs.errors import SolverError
+from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.resources import resource
+from flexmbs.simulate.failure import clash
 from tests.dynamics.awkward import (
     bar,
     crossed_hinges,
@@ -556,3 +557,19 @@ def test_a_start_in_a_change_point_names_joints_of_the_case(tmp_path):
         SolverError, match=r"give initial velocities of joints\.low\.rotation\.y, joints\.low\."
     ):
         run(data, tmp_path)
+
+
+@pytest.mark.parametrize("far", [1e-4, 0.5])
+def test_drives_that_agree_or_lead_into_a_lock_up_are_not_told_to_contradict(far):
+    """A run that ends near them has another cause; the lock-up of the rocker is at 0.1432 s."""
+    twice = parallelogram(0.7)
+    twice["drives"] = {name: {"joint": name, "position": "=0.7 + t + t**2"} for name in "ad"}
+    for item in twice["joints"].values():
+        item.pop("initial", None)
+    found = Diagnostic("solver.step_too_small", "t = 0 s", "the step shrinks to nothing")
+    for data in (twice, driven(four_bar(0.6, 0.3, 0.5, 0.8, 0.9), a="=0.9 + 2*t")):
+        system = Case.from_dict(data).system()
+        assert clash(found, system, system.initial_state(), far) is None
+    twice["drives"]["d"]["position"] = "=0.7 + t + 1.01*t**2"
+    system = Case.from_dict(twice).system()
+    assert "drives.a and drives.d contradict" in clash(found, system, system.initial_state(), 0.1).what
