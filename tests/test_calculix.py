@@ -12,7 +12,7 @@ from flexmbs.fe.assembly import assemble
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import isotropic
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shapes import box
+from flexmbs.fe.shapes.parametric import box
 from flexmbs.modal.eigen import lowest_modes
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import tie

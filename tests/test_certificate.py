@@ -13,7 +13,7 @@ from flexmbs.errors import Diagnostics, SolverError
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import isotropic
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shapes import box, cylinder
+from flexmbs.fe.shapes.parametric import box, cylinder
 from flexmbs.modal.basis import Columns, orthonormalise
 from flexmbs.modal.craig_bampton import craig_bampton
 from flexmbs.modal.eigen import Modes

@@ -10,8 +10,8 @@ from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.memory import OVER
-from flexmbs.simulate.branch import watch
-from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.motion.branch import watch
+from flexmbs.simulate.motion.equations import problem, state_vector
 from tests.dynamics.awkward import driven, four_bar, slider_crank, with_velocity
 from tests.dynamics.test_awkward import PASSED
 

@@ -11,11 +11,11 @@ from flexmbs.errors import SolverError
 from flexmbs.integrate import Integrator, Settings, memory
 from flexmbs.resources import resource
 from flexmbs.simulate import choose as choose_method
-from flexmbs.simulate.branch import watch
 from flexmbs.simulate.choose import EXPLICIT_STEPS, choose
 from flexmbs.simulate.choose import _compared as compared
 from flexmbs.simulate.choose import _speed as speed
-from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.motion.branch import watch
+from flexmbs.simulate.motion.equations import problem, state_vector
 from tests.integrate.problems import oscillators
 
 SHORT, LONG = "three-link-chain.toml", "flexible-slider-crank-linear.toml"

@@ -12,7 +12,7 @@ import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import isotropic
-from flexmbs.fe.shapes import box
+from flexmbs.fe.shapes.parametric import box
 
 pytestmark = [
     pytest.mark.slow,

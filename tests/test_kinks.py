@@ -11,7 +11,7 @@ from flexmbs.case.runner import execute
 from flexmbs.errors import SolverError
 from flexmbs.expressions import switching_functions
 from flexmbs.expressions.tree import periodic_spline, repeated, spline_through
-from flexmbs.integrate.crossings import Crossings
+from flexmbs.integrate.events.crossings import Crossings
 from flexmbs.results import Result
 
 METHODS = ["dopri5", "dop853", "generalized-alpha"]

@@ -9,14 +9,14 @@ import pytest
 import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.cli.main import main
-from flexmbs.dynamics.linearize import linearize
+from flexmbs.dynamics.analyses.linearize import linearize
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError
 from flexmbs.ffrf.mass import mass_matrix
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.forces.base import FORCES
 from flexmbs.model.model import Model
-from flexmbs.simulate.ports import response, with_ports
+from flexmbs.simulate.record.ports import response, with_ports
 from tests.dynamics.mechanisms import cloud
 from tests.model.test_couplings import four_bar
 

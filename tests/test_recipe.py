@@ -11,7 +11,7 @@ import flexmbs as fm
 from flexmbs.cli.main import main
 from flexmbs.errors import InputError
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shapes import box
+from flexmbs.fe.shapes.parametric import box
 from flexmbs.modaldata import ModalData
 from flexmbs.reduce.keys import make_recipe
 from flexmbs.reduce.recipe import interface_table

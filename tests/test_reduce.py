@@ -8,7 +8,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.certificate import certificate_text
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shapes import box
+from flexmbs.fe.shapes.parametric import box
 from flexmbs.modaldata import ModalData
 from flexmbs.resources import resource
 

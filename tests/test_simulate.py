@@ -16,7 +16,7 @@ from flexmbs.reduce import reduce
 from flexmbs.results import Result, segments
 from flexmbs.results.compare import compare
 from flexmbs.simulate import RunSettings
-from flexmbs.simulate.fields import unit_of_q
+from flexmbs.simulate.record.fields import unit_of_q
 from flexmbs.simulate.run import good_samples
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -683,7 +683,7 @@ def test_numbers_do_not_depend_on_slices_of_wall_time(tmp_path, monkeypatch, for
     analysis = {"t_end": 0.5, "rtol": 1e-7, "formulation": formulation}
     found = []
     for seconds in (1e9, 1e-6):
-        monkeypatch.setattr("flexmbs.integrate.reference.SLICE_SECONDS", seconds)
+        monkeypatch.setattr("flexmbs.integrate.methods.reference.SLICE_SECONDS", seconds)
         found.append(tmp_path / f"{seconds}.h5")
         run(pendulum(analysis, output={"every": 0.05}), found[-1])
     same(*found)

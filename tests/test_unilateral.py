@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.errors import FlexmbsError, SolverError
-from flexmbs.integrate.crossings import Crossings
+from flexmbs.integrate.events.crossings import Crossings
 from flexmbs.resources import resource
 
 M, K, FREE, BASE, E, W, G = 0.8, 2000.0, 0.04, 0.05, 0.02, 90.0, 9.81

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.case.case import Case, Progress
-from flexmbs.dynamics.linearize import Linear, linearize
+from flexmbs.dynamics.analyses.linearize import Linear, linearize
 from flexmbs.errors import Diagnostic, InputError, nearest
-from flexmbs.simulate.linear import axis, body_motions, item, parts
-from flexmbs.simulate.whirl import whirl
+from flexmbs.simulate.record.linear import axis, body_motions, item, parts
+from flexmbs.simulate.record.whirl import whirl
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -11,14 +11,14 @@ from flexmbs.case.body_warnings import warn_bodies
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.outcome import check_channels, result_paths
 from flexmbs.case.start import warn_start
-from flexmbs.dynamics.change_point import choose_branch
+from flexmbs.dynamics.analyses.mobility import Mobility, mobility
+from flexmbs.dynamics.loops.change_point import choose_branch
 from flexmbs.dynamics.mechanism import Mechanism
-from flexmbs.dynamics.mobility import Mobility, mobility
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.state import State
 from flexmbs.simulate.analyses import bends
-from flexmbs.simulate.jumps import check_jumps
+from flexmbs.simulate.motion.jumps import check_jumps
 
 
 @dataclass

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.explained import Explained, Step, dependent_form, explained, minimal_form
-from flexmbs.dynamics.linearize import speed_names
+from flexmbs.dynamics.analyses.linearize import speed_names
+from flexmbs.dynamics.as_written import Explained, Step, dependent_form, explained, minimal_form
 from flexmbs.dynamics.mechanism import Mechanism, build
 
 Array = NDArray[np.float64]

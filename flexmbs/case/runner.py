@@ -121,7 +121,7 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
     until = _until(case)
     analysis = case.spec.analysis
     if analysis is not None and analysis.type == "inverse_dynamics" and analysis.motion is not None:
-        from flexmbs.simulate.motion import measured_drives
+        from flexmbs.simulate.motion.measured import measured_drives
 
         path = case.source.folder_of(("analysis", "motion")) / analysis.motion
         model.drives |= {drive.name: drive for drive in measured_drives(build(model), path, _end(case))}
@@ -185,7 +185,7 @@ def _end(case: Case) -> float:
     analysis = case.spec.analysis
     assert analysis is not None
     if analysis.t_end is None and analysis.type == "inverse_dynamics" and analysis.motion is not None:
-        from flexmbs.simulate.motion import end_of_motion
+        from flexmbs.simulate.motion.measured import end_of_motion
 
         return end_of_motion(case.source.folder_of(("analysis", "motion")) / analysis.motion)
     return float(analysis.t_end or 0.0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.runner import execute, prepare, settings
-from flexmbs.dynamics.minimal import Minimal
+from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.results import Result
 from flexmbs.simulate.analyses import FORMULATIONS
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from flexmbs.fe.solvers import largest_entry
+from flexmbs.fe.solve.solvers import largest_entry
 from flexmbs.modal.basis import Basis
 from flexmbs.modal.eigen import Modes
 from flexmbs.modal.receptance import scaled_rows

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from flexmbs.certificate.text import certificate_text
-from flexmbs.fe.checks import check_mesh
+from flexmbs.fe.check.mesh import check_mesh
+from flexmbs.fe.check.summary import mesh_summary, summary_text
 from flexmbs.fe.readers import read_mesh
-from flexmbs.fe.summary import mesh_summary, summary_text
 from flexmbs.modaldata import ModalData
 
 MODES_SHOWN = 12

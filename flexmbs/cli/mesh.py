@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Output:
-    from flexmbs.fe.cad import mesh_cad
-    from flexmbs.fe.summary import mesh_summary, summary_text
+    from flexmbs.fe.cad.convert import mesh_cad
+    from flexmbs.fe.check.summary import mesh_summary, summary_text
 
     made = mesh_cad(
         args.part,

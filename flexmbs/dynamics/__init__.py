@@ -1,1 +1,1 @@
-
+"""Equations of motion: the tree by recursion, loops, reactions; minimal and descriptor forms; analyses."""

@@ -5,15 +5,15 @@ Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier 
 """
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.contact_shares import FREE
-from flexmbs.dynamics.kinematics import positions, velocities
-from flexmbs.dynamics.loop_matrix import factorise, loop_matrix, solve_rows
-from flexmbs.dynamics.loops import add_multipliers, columns, response
-from flexmbs.dynamics.reactions import reactions, self_stress
-from flexmbs.dynamics.recursion import backward, forward
-from flexmbs.dynamics.residuals import masses, residuals
-from flexmbs.dynamics.rows import coordinates, rows
-from flexmbs.dynamics.share import share_forces
+from flexmbs.dynamics.loops.columns import add_multipliers, columns, response
+from flexmbs.dynamics.loops.loop_matrix import factorise, loop_matrix, solve_rows
+from flexmbs.dynamics.loops.rows import coordinates, rows
+from flexmbs.dynamics.reactions.contact_shares import FREE
+from flexmbs.dynamics.reactions.share import share_forces
+from flexmbs.dynamics.reactions.wrenches import reactions, self_stress
+from flexmbs.dynamics.tree.kinematics import positions, velocities
+from flexmbs.dynamics.tree.recursion import backward, forward
+from flexmbs.dynamics.tree.residuals import masses, residuals
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives, friction_loads, state_rates
 from flexmbs.model.forces.stiff import stiff_rows

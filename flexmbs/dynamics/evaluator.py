@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import handle
-from flexmbs.dynamics import evaluate, recursion
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.tree import recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression
 from flexmbs.model.forces.tables import workspace as law_workspace

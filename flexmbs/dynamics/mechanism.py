@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.contradiction import check_rows
-from flexmbs.dynamics.descriptor import Descriptor
+from flexmbs.dynamics.analyses.guess import initial_aux
+from flexmbs.dynamics.analyses.initial import assemble
+from flexmbs.dynamics.analyses.mobility import plane_normal
+from flexmbs.dynamics.analyses.transfer import transfer
+from flexmbs.dynamics.descriptor.equations import Descriptor
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.guess import initial_aux
-from flexmbs.dynamics.initial import assemble
-from flexmbs.dynamics.minimal import Minimal
-from flexmbs.dynamics.minimal_forces import observe
-from flexmbs.dynamics.mobility import plane_normal
-from flexmbs.dynamics.transfer import transfer
+from flexmbs.dynamics.loops.contradiction import check_rows
+from flexmbs.dynamics.minimal.coordinates import Minimal
+from flexmbs.dynamics.minimal.forces import observe
 from flexmbs.errors import SolverError
 from flexmbs.expressions import Expression
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
-from flexmbs.fe.checks import size_of
+from flexmbs.fe.check.mesh import size_of
 from flexmbs.fe.mesh import Mesh
 
 Floats = NDArray[np.float64]

@@ -16,8 +16,8 @@ from flexmbs.integrate.implicit_step import NO_CONVERGENCE
 from flexmbs.integrate.loop import run
 from flexmbs.integrate.memory import Memory, Options
 from flexmbs.integrate.methods import method
+from flexmbs.integrate.methods.tableaus import DOPRI5
 from flexmbs.integrate.problem import HOLD, Problem
-from flexmbs.integrate.tableaus import DOPRI5
 
 Floats = NDArray[np.float64]
 #: rho_inf = 1 on position level leaves a root at -1, which the turning of the constraints makes grow by h per

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.change import find_change
 from flexmbs.integrate.control import next_step
+from flexmbs.integrate.events.change import find_change
+from flexmbs.integrate.events.locate import locate, update_sides
+from flexmbs.integrate.events.passing import (
+    begin_on_zeros,
+    pass_event,
+    record_turned,
+    stand_before,
+    thrown_back,
+)
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, metric
-from flexmbs.integrate.locate import locate, update_sides
 from flexmbs.integrate.memory import (
     AFTER_REJECT,
     CANNOT_START,
@@ -40,7 +47,6 @@ from flexmbs.integrate.memory import (
     H,
     T,
 )  # fmt: skip
-from flexmbs.integrate.passing import begin_on_zeros, pass_event, record_turned, stand_before, thrown_back
 from flexmbs.integrate.step import attempt, first_size, inside, restart
 
 

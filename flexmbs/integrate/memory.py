@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.integrate.methods.tableaus import Tableau
 from flexmbs.integrate.problem import Problem
-from flexmbs.integrate.tableaus import Tableau
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

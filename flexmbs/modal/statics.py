@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from flexmbs.errors import Diagnostic, InputError, SolverError
-from flexmbs.fe.cholesky import SingularMatrix, SparseFactor
-from flexmbs.fe.solvers import factorise
+from flexmbs.fe.solve.cholesky import SingularMatrix, SparseFactor
+from flexmbs.fe.solve.solvers import factorise
 from flexmbs.modal.ties import TiedModel
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ RIGID_RESIDUAL = 1e-6
 
 
 class Factor(Protocol):
-    """A factorised matrix; `fe/solvers.py` has the real ones."""
+    """A factorised matrix; `fe/solve/solvers.py` has the real ones."""
 
     def solve(self, B: Floats) -> Floats: ...
 

@@ -95,7 +95,7 @@ class Tables(NamedTuple):
     coord_vel: Ints  # place in vel, or -1
     coord_entry: Ints  # entry that gives the coordinate of a cut joint, or -1
     coord_turn: Ints  # 1 where the coordinate is an angle
-    # joints, in the order of `System.joints`: where their force is found (see dynamics/reactions.py)
+    # joints, in the order of `System.joints`: where their force is found (see dynamics/reactions/wrenches.py)
     joint_body: Ints  # body whose tree joint it is, or 0
     joint_sign: Floats  # 1, or -1 when P is on that body
     joint_p: Ints  # marker P

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexmbs import units
 from flexmbs.errors import InputError
 from flexmbs.fe.materials import Material, material
-from flexmbs.fe.shapes import SHAPES
+from flexmbs.fe.shapes.parametric import SHAPES
 from flexmbs.reduce.values import Key, Values
 from flexmbs.toml_file import read_toml
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.fe.assembly import FeModel, assemble
 from flexmbs.fe.attach import PointMass
-from flexmbs.fe.checks import check_mesh
+from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.sets import with_picked_sets
-from flexmbs.fe.shapes import build_shape
-from flexmbs.fe.solvers import largest_entry
+from flexmbs.fe.shapes.parametric import build_shape
+from flexmbs.fe.solve.solvers import largest_entry
 from flexmbs.modal.interfaces import TIES, Interface, check_separate, make_interface
 from flexmbs.modal.ties import marker_rows_of_nodes
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe

@@ -19,7 +19,7 @@ from flexmbs import __version__
 from flexmbs.certificate import certify
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.solvers import factorise
+from flexmbs.fe.solve.solvers import factorise
 from flexmbs.ffrf.integrals import shape_integrals
 from flexmbs.modal.basis import Basis, Columns, effective_mass, orthonormalise, signs
 from flexmbs.modal.craig_bampton import craig_bampton

@@ -9,26 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs._jit import is_cached
-from flexmbs.dynamics.change_point import choose_branch
+from flexmbs.dynamics.loops.change_point import choose_branch
 from flexmbs.errors import Diagnostic, InputError, Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.results import Item, Result, ResultWriter
 from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_followed, start_state
-from flexmbs.simulate.branch import watch as watch_branch
 from flexmbs.simulate.choose import Choice, choose
-from flexmbs.simulate.contact import check_contacts, open_contacts
-from flexmbs.simulate.dependent import DependentRun, FormulationRun, formulated, reference_settings
 from flexmbs.simulate.diagnose import explained
-from flexmbs.simulate.equations import equations, problem, state_vector
-from flexmbs.simulate.history import History
-from flexmbs.simulate.independent import MinimalRun, check_offered
-from flexmbs.simulate.items import counts_of, indeterminate, left_out, topology_items
-from flexmbs.simulate.jumps import check_jumps, coupling_jumps
-from flexmbs.simulate.kinematic import KinematicRun
-from flexmbs.simulate.linear import linear_items
+from flexmbs.simulate.motion.branch import watch as watch_branch
+from flexmbs.simulate.motion.contact import check_contacts, open_contacts
+from flexmbs.simulate.motion.dependent import DependentRun, FormulationRun, formulated, reference_settings
+from flexmbs.simulate.motion.equations import equations, problem, state_vector
+from flexmbs.simulate.motion.independent import MinimalRun, check_offered
+from flexmbs.simulate.motion.jumps import check_jumps, coupling_jumps
+from flexmbs.simulate.motion.kinematic import KinematicRun
+from flexmbs.simulate.record.history import History
+from flexmbs.simulate.record.items import counts_of, indeterminate, left_out, topology_items
+from flexmbs.simulate.record.linear import linear_items
+from flexmbs.simulate.record.sampling import sample
 from flexmbs.simulate.run import Progress, Recorder, record
-from flexmbs.simulate.sampling import sample
 from flexmbs.simulate.settings import RunSettings
 from flexmbs.simulate.summary import RunLog, Summary, Watch
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.dynamics.statics import equilibrium
+from flexmbs.dynamics.analyses.statics import equilibrium
 from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, nearest
 from flexmbs.model.state import State
 from flexmbs.results import Result
-from flexmbs.simulate.items import coordinate_texts, own_texts, tree_texts
-from flexmbs.simulate.powers import N_QUAD
+from flexmbs.simulate.motion.powers import N_QUAD
+from flexmbs.simulate.record.items import coordinate_texts, own_texts, tree_texts
 from flexmbs.simulate.settings import RunSettings
 
 #: analyses that `simulate` offers

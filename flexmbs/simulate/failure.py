@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.change_point import Position
+from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.evaluator import no_value
-from flexmbs.dynamics.initial import row_names
-from flexmbs.dynamics.projection import add_increment
+from flexmbs.dynamics.loops.change_point import Position
+from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
-from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.motion.equations import problem, state_vector
 
 Floats = NDArray[np.float64]
 

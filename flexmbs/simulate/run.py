@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, Interrupted, SolverError
 from flexmbs.integrate import Chunk
-from flexmbs.integrate.change import FIRST_CHANGE
+from flexmbs.integrate.events.change import FIRST_CHANGE
 from flexmbs.model.forces.tables import COORD_STOP, RELATION
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
-from flexmbs.simulate.contact import EVENTS as CONTACT_EVENTS
 from flexmbs.simulate.failure import located, without_value
-from flexmbs.simulate.history import History
 from flexmbs.simulate.interrupts import deferred
+from flexmbs.simulate.motion.contact import EVENTS as CONTACT_EVENTS
+from flexmbs.simulate.record.history import History
 from flexmbs.simulate.settings import RunSettings
 from flexmbs.simulate.summary import Watch
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
 from flexmbs.integrate import Settings, integrator
 from flexmbs.results.channels import find
-from flexmbs.simulate.branch import watch
-from flexmbs.simulate.contact import check_contacts, open_contacts
-from flexmbs.simulate.equations import equations, problem, state_vector
-from flexmbs.simulate.history import SOLVER, History
+from flexmbs.simulate.motion.branch import watch
+from flexmbs.simulate.motion.contact import check_contacts, open_contacts
+from flexmbs.simulate.motion.equations import equations, problem, state_vector
+from flexmbs.simulate.record.history import SOLVER, History
 from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]

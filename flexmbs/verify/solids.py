@@ -11,7 +11,7 @@ from flexmbs.fe.assembly import assemble
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import isotropic
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shapes import box
+from flexmbs.fe.shapes.parametric import box
 from flexmbs.reduce import reduce
 from flexmbs.verify.reference import Reference
 from flexmbs.verify.report import Line, compare, not_below

@@ -20,9 +20,9 @@ from flexmbs.case.runner import prepare, settings
 from flexmbs.errors import SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.resources import resource
-from flexmbs.simulate.branch import watch
 from flexmbs.simulate.choose import choose
-from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.motion.branch import watch
+from flexmbs.simulate.motion.equations import problem, state_vector
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how_to_stiff.md"
 BEGIN, END = "<!-- made by tests.benchmarks.auto_choice -->", "<!-- end -->"

@@ -43,7 +43,7 @@ def stepper(
     """
     from flexmbs.case import Case
     from flexmbs.integrate import Settings, integrator
-    from flexmbs.simulate.equations import problem, state_vector
+    from flexmbs.simulate.motion.equations import problem, state_vector
 
     system = Case.from_dict(data).system()
     state = system.initial_state()

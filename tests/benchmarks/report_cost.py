@@ -9,8 +9,8 @@ from typing import Any
 import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.generate import four_bars
-from flexmbs.dynamics.change_point import choose_branch
-from flexmbs.simulate.items import counts_of
+from flexmbs.dynamics.loops.change_point import choose_branch
+from flexmbs.simulate.record.items import counts_of
 
 
 def least(call: Callable[[], Any], repeats: int) -> float:

@@ -102,7 +102,7 @@ def mesh_of_rod(dof: str) -> dict[str, Any]:
 @measurement
 def modes_flexmbs(dof: str) -> dict[str, Any]:
     """Twenty fixed-interface modes: ordering, factor and eigenpairs."""
-    from flexmbs.fe.cholesky import SparseFactor
+    from flexmbs.fe.solve.cholesky import SparseFactor
     from flexmbs.modal.eigen import lowest_modes
 
     for size in ("3000", dof):  # compiled kernels are loaded by the first

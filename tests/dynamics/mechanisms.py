@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.linalg import eigh
 
-from flexmbs.dynamics import projection
+from flexmbs.dynamics.loops import projection
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError, SolverError
 from flexmbs.expressions import parse

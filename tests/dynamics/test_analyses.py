@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from flexmbs.dynamics.inverse import Follower, measured_drive
-from flexmbs.dynamics.linearize import linearize
+from flexmbs.dynamics.analyses.inverse import Follower, measured_drive
+from flexmbs.dynamics.analyses.linearize import linearize
+from flexmbs.dynamics.analyses.statics import equilibrium
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.statics import equilibrium
 from flexmbs.errors import SolverError
 from flexmbs.expressions import parse
 from flexmbs.model.bodies import Frame, RigidBody
@@ -151,7 +151,7 @@ def test_a_spinning_governor_finds_its_relative_equilibrium_F37():
 
 @pytest.mark.parametrize("seed", [100, 103, 108])
 def test_linear_model_predicts_accelerations_near_the_state_F38(seed):
-    from flexmbs.dynamics.linearize import Rates
+    from flexmbs.dynamics.analyses.linearize import Rates
     from tests.dynamics.mechanisms import moving_state
 
     system = build(random_mechanism(seed, n_loops=1))
@@ -263,7 +263,7 @@ def test_dynamic_modes_swing_about_the_quasi_static_ones_F36(tmp_path):
 def test_steps_of_the_linear_model_suit_stiff_bodies_and_regularised_friction_F38(monkeypatch):
     """A mode moves by little where it bends much; stiction within 1e-3 rad/s is a damper of its slope."""
     from flexmbs.case import Case
-    from flexmbs.dynamics import slopes as room
+    from flexmbs.dynamics.analyses import slopes as room
     from flexmbs.resources import resource
 
     system = Case.load(resource("cases", "slider_crank.toml")).system()

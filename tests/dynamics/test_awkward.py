@@ -8,7 +8,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.check import check
-from flexmbs.dynamics.change_point import change_point
+from flexmbs.dynamics.loops.change_point import change_point
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.resources import resource
 from flexmbs.simulate.failure import clash

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from flexmbs.dynamics.initial import assemble
+from flexmbs.dynamics.analyses.initial import assemble
+from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.minimal import Minimal, Split
-from flexmbs.dynamics.minimal_loops import closed_forms
-from flexmbs.dynamics.projection import add_increment
+from flexmbs.dynamics.minimal.closed_form import closed_forms
+from flexmbs.dynamics.minimal.coordinates import Minimal, Split
 from flexmbs.errors import SolverError
 from flexmbs.model.bodies import GROUND, Frame, RigidBody
 from flexmbs.model.joints import JOINTS

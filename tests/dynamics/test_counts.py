@@ -4,8 +4,8 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.check import check
+from flexmbs.dynamics.analyses.mobility import mobility
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.mobility import mobility
 
 Z = [0, 0, 1]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flexmbs.case import Case
-from flexmbs.dynamics.descriptor import Descriptor
+from flexmbs.dynamics.descriptor.equations import Descriptor
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import SolverError
 from flexmbs.model.bodies import RigidBody

@@ -5,16 +5,16 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute, prepare, settings
-from flexmbs.dynamics.dependent_matrices import rate_matrices
-from flexmbs.dynamics.descriptor import Descriptor
-from flexmbs.dynamics.descriptor_stiffness import jacobian
+from flexmbs.dynamics.descriptor.equations import Descriptor
+from flexmbs.dynamics.descriptor.matrices import rate_matrices
+from flexmbs.dynamics.descriptor.stiffness import jacobian
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import UsageError
 from flexmbs.resources import resource
-from flexmbs.simulate.dependent import DependentRun, explicit_steps, formulated
-from flexmbs.simulate.equations import equations
-from flexmbs.simulate.half_explicit import HalfExplicit
-from flexmbs.simulate.history import History
+from flexmbs.simulate.motion.dependent import DependentRun, explicit_steps, formulated
+from flexmbs.simulate.motion.equations import equations
+from flexmbs.simulate.motion.half_explicit import HalfExplicit
+from flexmbs.simulate.record.history import History
 from tests.dynamics.mechanisms import random_mechanism
 from tests.dynamics.test_minimal_runs import FOUR_BAR
 

@@ -5,7 +5,7 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.explain import explain
-from flexmbs.dynamics.explained import dependent_form, explained, minimal_form
+from flexmbs.dynamics.as_written import dependent_form, explained, minimal_form
 from flexmbs.dynamics.mechanism import build
 from flexmbs.expressions import parse
 from flexmbs.model.couplings import COUPLINGS

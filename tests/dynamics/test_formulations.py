@@ -9,9 +9,9 @@ from scipy.interpolate import CubicSpline
 
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
-from flexmbs.dynamics.descriptor import Descriptor
+from flexmbs.dynamics.descriptor.equations import Descriptor
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.minimal import Minimal
+from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.errors import SolverError
 from flexmbs.expressions import parse
 from flexmbs.model.bodies import GROUND, Frame, Particle, RigidBody

@@ -5,16 +5,16 @@ from functools import partial
 import numpy as np
 import pytest
 
-from flexmbs.dynamics.descriptor import Descriptor
+from flexmbs.dynamics.descriptor.equations import Descriptor
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.minimal import Minimal
-from flexmbs.dynamics.minimal_forces import observe
+from flexmbs.dynamics.minimal.coordinates import Minimal
+from flexmbs.dynamics.minimal.forces import observe
 from flexmbs.integrate import Integrator, Settings
 from flexmbs.model.bodies import Frame, RigidBody
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
-from flexmbs.simulate.branch import watch
-from flexmbs.simulate.equations import problem, state_vector
+from flexmbs.simulate.motion.branch import watch
+from flexmbs.simulate.motion.equations import problem, state_vector
 
 T_END = 2.0
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.projection import add_increment
 from flexmbs.errors import SolverError
 from flexmbs.expressions import constant, parse
 from flexmbs.model.bodies import GROUND, FlexibleBody

@@ -5,8 +5,8 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.check import check
+from flexmbs.dynamics.analyses.initial import assemble
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.initial import assemble
 from flexmbs.model.system import build_system
 from tests.dynamics.test_counts import Z, mechanism
 

@@ -6,7 +6,7 @@ import pytest
 from flexmbs._jit import handle
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
-from flexmbs.dynamics import projection
+from flexmbs.dynamics.loops import projection
 from flexmbs.dynamics.mechanism import build
 from flexmbs.expressions import parse
 from flexmbs.model.drives import Drive

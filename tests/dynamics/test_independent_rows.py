@@ -8,14 +8,14 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.independent_rows import independent_rows, spanning
+from flexmbs.dynamics.loops.independent_rows import independent_rows, spanning
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.model.fewer_rows import with_rows
 from flexmbs.resources import resource
-from flexmbs.simulate.equations import equations, problem, state_vector
-from flexmbs.simulate.history import History
+from flexmbs.simulate.motion.equations import equations, problem, state_vector
+from flexmbs.simulate.record.history import History
 from tests.dynamics.awkward import crossed_hinges, door, driven, four_bar, rails, sarrus, slider_crank
 from tests.dynamics.mechanisms import moving_state, random_mechanism
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from flexmbs.case import Case
-from flexmbs.dynamics.guess import coordinate_jacobian
+from flexmbs.dynamics.analyses.guess import coordinate_jacobian
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import SolverError
 from flexmbs.expressions import parse

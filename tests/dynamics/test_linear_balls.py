@@ -6,9 +6,9 @@ import pytest
 import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.dynamics import evaluate
-from flexmbs.dynamics.linearize import Rates, linearize
+from flexmbs.dynamics.analyses.linearize import Rates, linearize
+from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.projection import add_increment
 from flexmbs.spatial import log_so3, quat_to_matrix
 from tests.dynamics.mechanisms import moving_state, random_mechanism
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flexmbs.dynamics.inverse import Follower
+from flexmbs.dynamics.analyses.inverse import Follower
 from flexmbs.dynamics.mechanism import build
 from flexmbs.expressions import parse
 from flexmbs.model.bodies import Frame, RigidBody

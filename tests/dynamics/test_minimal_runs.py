@@ -9,12 +9,12 @@ import pytest
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.minimal import Minimal, Split
+from flexmbs.dynamics.minimal.coordinates import Minimal, Split
 from flexmbs.errors import FlexmbsError, UsageError
 from flexmbs.resources import resource
 from flexmbs.results import Result
-from flexmbs.simulate import independent
-from flexmbs.simulate.independent import MinimalRun
+from flexmbs.simulate.motion import independent
+from flexmbs.simulate.motion.independent import MinimalRun
 from tests.dynamics.awkward import four_bar, with_velocity
 from tests.dynamics.mechanisms import moving_state, random_mechanism
 

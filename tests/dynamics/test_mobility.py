@@ -6,7 +6,7 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.case.generate import four_bars
-from flexmbs.dynamics.mobility import mobility
+from flexmbs.dynamics.analyses.mobility import mobility
 from flexmbs.resources import resource
 
 REFERENCE = resource("cases", "reference")

@@ -7,8 +7,8 @@ import scipy.linalg
 from flexmbs.case import Case
 from flexmbs.case.generate import four_bars
 from flexmbs.case.runner import execute
-from flexmbs.dynamics import null_spaces
-from flexmbs.dynamics.change_point import change_point
+from flexmbs.dynamics.loops import null_spaces
+from flexmbs.dynamics.loops.change_point import change_point
 
 
 def loops(rng, sizes):

@@ -6,7 +6,7 @@ import pytest
 from flexmbs.case import Case
 from flexmbs.case.runner import prepare
 from flexmbs.model import workspace
-from flexmbs.simulate.items import left_out
+from flexmbs.simulate.record.items import left_out
 
 FORMULATIONS = ("recursive", "minimal", "descriptor")
 ANGLE = 0.7

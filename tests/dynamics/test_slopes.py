@@ -5,9 +5,9 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.case import Case
-from flexmbs.dynamics.linearize import linearize
+from flexmbs.dynamics.analyses.linearize import linearize
+from flexmbs.dynamics.analyses.slopes import slopes
 from flexmbs.dynamics.mechanism import build
-from flexmbs.dynamics.slopes import slopes
 from flexmbs.errors import SolverError
 from tests.dynamics.mechanisms import moving_state, random_mechanism
 

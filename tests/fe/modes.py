@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from flexmbs.fe.solvers import factorise
+from flexmbs.fe.solve.solvers import factorise
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.fe.lattice import extrude, grid
 from flexmbs.fe.materials import tensor
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import is_straight, mass_rule, stiffness_rule
-from flexmbs.fe.shapes import box
+from flexmbs.fe.shapes.lattice import extrude, grid
+from flexmbs.fe.shapes.parametric import box
 
 SOLIDS = ["tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15"]
 SIZE = (1.0, 0.9, 0.5)

@@ -11,7 +11,7 @@ from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import isotropic, material, orthotropic
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import stiffness_rule
-from flexmbs.fe.shapes import box, cylinder
+from flexmbs.fe.shapes.parametric import box, cylinder
 from flexmbs.ffrf.integrals import shape_integrals
 from flexmbs.spatial import LEVI_CIVITA, skew
 from tests.fe import reference

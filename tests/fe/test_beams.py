@@ -14,7 +14,7 @@ from flexmbs.fe.beam_assembly import section_forces
 from flexmbs.fe.materials import isotropic, material, orthotropic
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.sections import rectangle, section_from, tube
-from flexmbs.fe.shapes import beam
+from flexmbs.fe.shapes.parametric import beam
 from flexmbs.fe.stress import geometric_stiffness, stress_modes
 from flexmbs.ffrf.integrals import shape_integrals
 from flexmbs.resources import resource

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from flexmbs.errors import InputError
-from flexmbs.fe.checks import check_interfaces, check_mesh
+from flexmbs.fe.check.mesh import check_interfaces, check_mesh
+from flexmbs.fe.check.quality import mirror, quality_text, shapes
+from flexmbs.fe.check.repair import merge_nodes
+from flexmbs.fe.check.summary import mesh_summary, summary_text, volume
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.quality import mirror, quality_text, shapes
-from flexmbs.fe.repair import merge_nodes
 from flexmbs.fe.skin import faces_within
-from flexmbs.fe.summary import mesh_summary, summary_text, volume
 from tests.fe.mesh_samples import SOLIDS, curved, face_geometry, lattice_mesh, mixed, sample
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from flexmbs.fe.cholesky import SingularMatrix, SparseFactor
-from flexmbs.fe.symbolic import analyse
+from flexmbs.fe.solve.cholesky import SingularMatrix, SparseFactor
+from flexmbs.fe.solve.symbolic import analyse
 
 
 def grid_matrix(shape, per_node, seed, shift=0.0):

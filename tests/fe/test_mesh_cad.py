@@ -9,9 +9,9 @@ import pytest
 
 from flexmbs.cli.main import main
 from flexmbs.errors import InputError, MissingComponentError, UsageError
-from flexmbs.fe.cad import mesh_cad
-from flexmbs.fe.geo_guard import check_geo
-from flexmbs.fe.summary import volume
+from flexmbs.fe.cad.convert import mesh_cad
+from flexmbs.fe.cad.geo_guard import check_geo
+from flexmbs.fe.check.summary import volume
 
 needs_gmsh = pytest.mark.needs("gmsh")
 
@@ -146,7 +146,7 @@ def test_requests_are_checked_first(part, tmp_path):
 
 
 def test_absent_gmsh_names_the_command(part, tmp_path, monkeypatch):
-    monkeypatch.setattr("flexmbs.fe.cad.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("flexmbs.fe.cad.convert.importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingComponentError) as error:
         mesh_cad(part, tmp_path / "p.msh")
     assert 'pip install "flexmbs[cad]"' in str(error.value) and int(error.value.exit_code) == 5

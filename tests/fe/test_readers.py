@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from flexmbs.fe.checks import check_mesh
+from flexmbs.fe.check.mesh import check_mesh
+from flexmbs.fe.check.summary import volume
 from flexmbs.fe.readers import read_mesh
-from flexmbs.fe.summary import volume
 from tests.fe import mesh_writers as write
 from tests.fe.mesh_samples import SOLIDS, face_geometry, geometry, sample
 

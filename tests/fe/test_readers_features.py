@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from flexmbs.errors import FlexmbsError, InputError
-from flexmbs.fe.checks import check_mesh
+from flexmbs.fe.check.mesh import check_mesh
+from flexmbs.fe.check.summary import volume
 from flexmbs.fe.readers import read_mesh
-from flexmbs.fe.summary import volume
 
 BRICK = """*NODE
 1, 0, 0, 0

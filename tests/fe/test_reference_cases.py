@@ -11,7 +11,7 @@ from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import isotropic
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import gauss, wedge_rule
-from flexmbs.fe.shapes import box, cylinder
+from flexmbs.fe.shapes.parametric import box, cylinder
 from flexmbs.resources import resource
 from tests.fe.modes import smallest_modes
 from tests.fe.reference import SOLIDS, block, distorted

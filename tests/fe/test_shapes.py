@@ -7,7 +7,7 @@ from flexmbs.errors import InputError
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import material
-from flexmbs.fe.shapes import beam, box, build_shape, cylinder, points
+from flexmbs.fe.shapes.parametric import beam, box, build_shape, cylinder, points
 
 STEEL = material("steel")
 KINDS = ["hex8", "hex20", "hex27", "tet4", "tet10"]

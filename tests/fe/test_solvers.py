@@ -10,8 +10,8 @@ from scipy.linalg import eigh
 from flexmbs.errors import InputError, MissingComponentError, SolverError
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import material
-from flexmbs.fe.shapes import box
-from flexmbs.fe.solvers import SOLVERS, equal_columns, factorise, largest_entry, require_solver
+from flexmbs.fe.shapes.parametric import box
+from flexmbs.fe.solve.solvers import SOLVERS, equal_columns, factorise, largest_entry, require_solver
 
 STEEL = material("steel")
 INSTALLED = [name for name, (module, _) in SOLVERS.items() if not module or find_spec(module)]
@@ -74,7 +74,7 @@ def test_a_loose_part_is_singular(block):
 def test_solvers_that_are_unknown_or_not_installed_are_named(monkeypatch, clamped):
     with pytest.raises(InputError, match='did you mean "superlu"'):
         require_solver("super")
-    monkeypatch.setattr("flexmbs.fe.solvers.find_spec", lambda name: None)
+    monkeypatch.setattr("flexmbs.fe.solve.solvers.find_spec", lambda name: None)
     for solver in ("cholmod", "pardiso"):
         with pytest.raises(MissingComponentError, match=SOLVERS[solver][0]):
             factorise(clamped[0], solver=solver)

@@ -8,7 +8,7 @@ from flexmbs.fe.assembly import assemble
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import material
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shapes import box
+from flexmbs.fe.shapes.parametric import box
 from flexmbs.fe.stress import extrapolation, geometric_stiffness, stress_modes, stress_rule
 from tests.fe import reference
 from tests.fe.modes import smallest_modes

@@ -11,9 +11,9 @@ from flexmbs.case import Case
 from flexmbs.case.runner import prepare
 from flexmbs.integrate import Settings, integrator
 from flexmbs.resources import resource
-from flexmbs.simulate.branch import watch
-from flexmbs.simulate.equations import equations, problem, state_vector
-from flexmbs.simulate.history import History
+from flexmbs.simulate.motion.branch import watch
+from flexmbs.simulate.motion.equations import equations, problem, state_vector
+from flexmbs.simulate.record.history import History
 from tests.dynamics.awkward import four_bar
 
 pytestmark = pytest.mark.slow

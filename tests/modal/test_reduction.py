@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from flexmbs.errors import InputError
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import isotropic
-from flexmbs.fe.shapes import box
+from flexmbs.fe.shapes.parametric import box
 from flexmbs.modal.areas import centroid, nodal_areas, set_faces
 from flexmbs.modal.basis import Columns, independent, orthonormalise, signs
 from flexmbs.modal.craig_bampton import craig_bampton

@@ -3,7 +3,7 @@
 import numpy as np
 
 from flexmbs._jit import handle, kernel
-from flexmbs.dynamics.kinematics import positions, velocities
+from flexmbs.dynamics.tree.kinematics import positions, velocities
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives
 from flexmbs.model.forces.tables import DISSIPATED, POTENTIAL, WORK, workspace

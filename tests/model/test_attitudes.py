@@ -5,7 +5,7 @@ import pytest
 
 from flexmbs.case.build.rotations import rotation_law
 from flexmbs.case.schema.frames import MovingRotation
-from flexmbs.dynamics.dependent_rows import Relations
+from flexmbs.dynamics.descriptor.rows import Relations
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError
 from flexmbs.expressions import Expression, constant, parse

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flexmbs.dynamics import projection
+from flexmbs.dynamics.loops import projection
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError
 from flexmbs.model.bodies import Frame, RigidBody

@@ -10,7 +10,7 @@ from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import isotropic
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.sections import rectangle
-from flexmbs.fe.shapes import beam, box
+from flexmbs.fe.shapes.parametric import beam, box
 from flexmbs.ffrf.integrals import shape_integrals
 from flexmbs.model.forces.loads import mean_place, pressure_load
 

@@ -40,7 +40,7 @@ def energy(system, state):
 
 def power_by_energy(system, state, motion):
     """Rate of the energy along the motion: central differences over a step to both sides."""
-    from flexmbs.dynamics import projection
+    from flexmbs.dynamics.loops import projection
 
     found = []
     for h in (STEP, -STEP):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.kinematics import positions, velocities
-from flexmbs.dynamics.residuals import masses
+from flexmbs.dynamics.tree.kinematics import positions, velocities
+from flexmbs.dynamics.tree.residuals import masses
 from flexmbs.errors import InputError
 from flexmbs.expressions import parse
 from flexmbs.ffrf.mass import mass_matrix

@@ -1,0 +1,353 @@
+"""Kinematics and inverse dynamics: the motion is prescribed, the forces that it takes follow (F35, F36).
+
+Drives prescribe joint coordinates; measured motion becomes drives (`measured_drive`). Freedoms that nothing
+determines take the least velocity and acceleration; elastic coordinates stay as given, or take at every time
+the shape in which they are in balance at rest (quasi-static).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.analyses.initial import row_names
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.loops.projection import add_increment
+from flexmbs.dynamics.reactions.share import share_forces
+from flexmbs.dynamics.reactions.wrenches import reactions, self_stress
+from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.expressions import Expression, Node, spline_through
+from flexmbs.model.drives import Drive
+from flexmbs.model.state import State
+from flexmbs.model.system import System
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RANK_TOLERANCE = 1e-9
+SETTLING, SETTLED = 60, 1e-10  # rounds of bending, and the change of q that ends them, of its size
+SMALLEST = 1e-12  # of a position
+ROUNDING = 1e-13  # of stiffness and constraints together
+#: the least singular value of G below this part of its size elsewhere: near a change point (F28)
+NEAR = 0.01
+#: distance of the places beside it, rad or m, and the speed that has no direction
+REACH, STILL = 0.02, 1e-8
+#: forces of both sides that differ by this part of the largest grow without bound in between
+JUMPS = 1e-3
+#: places on both sides of it and their weights; those behind the start of a motion
+BOTH = ((1, 0.75), (-1, 0.75), (2, -0.3), (-2, -0.3), (3, 0.05), (-3, 0.05))
+BEHIND = ((1, 6.0), (2, -15.0), (3, 20.0), (4, -15.0), (5, 6.0), (6, -1.0))
+
+
+@dataclass
+class Follower:
+    """Follows a prescribed motion in time; call `at` with times that rise by little.
+
+    After `at`, everything that is reported stands in `evaluator.ws`, as after `Evaluator.observe`. `idle` is
+    the number of freedoms that neither drives nor loops determine. `quasi_static`: bodies bend under the
+    loads of each time as if these stayed; else q is as given. In a change point motion and forces are the
+    limits along the branch that the velocity has chosen, from both sides; at the start, from behind it. Over
+    a dead point forces have no limit: they are those of each place, and `dead_points` says when it was.
+    `regular`: the largest that the least singular value of G has been, over the largest one.
+    """
+
+    evaluator: Evaluator
+    state: State
+    quasi_static: bool = False
+    idle: int = 0
+    regular: float = 0.0
+    rank: int = 0
+    dead_points: dict[str, float] = field(default_factory=dict)
+    near: bool = False
+    start: float = np.inf
+
+    def __post_init__(self) -> None:
+        """Learn the rank a little behind the start, which may be a change point."""
+        self.acc = np.zeros(self.system.n_vel)  # at the state, as far as it is known
+        before, self.start = (self.state.copy(), self.acc), self.state.t
+        speed = float(np.abs(self.state.vel).max(initial=0.0))
+        if speed > STILL:
+            with suppress(SolverError):
+                self._alone(self.start + REACH / speed)
+        self.put(*before)
+
+    @property
+    def system(self) -> System:
+        return self.evaluator.system
+
+    def _free(self) -> Ints:
+        """Joint speeds that no drive prescribes."""
+        t = self.system.tables
+        joint = np.zeros(self.system.n_vel, dtype=bool)
+        for i in range(1, len(t.parent)):
+            joint[t.o_eta[i] : t.o_qd[i]] = True
+        return np.flatnonzero(joint & (t.driven < 0))
+
+    def at(self, time: float) -> Array:
+        """Positions, speeds and accelerations at a time, and the forces that they take; returns `acc`."""
+        before, idle = (self.state.copy(), self.acc), self.idle
+        try:
+            self.acc = self._alone(time)
+            if not self.near:
+                return self.acc
+        except SolverError:
+            G = self.evaluator.jacobian(self.state)
+            if np.isfinite(G).all():
+                self._weigh(self._singular_values(G))
+            if not self.near:
+                raise
+        try:
+            self.acc = self._from_both_sides(before, time)
+        except SolverError as error:  # nothing is behind it: the end of the motion
+            if error.diagnostics[0].code == "kinematics.dead_point":
+                raise
+            self.put(*before)
+            self.acc = self._alone(time)
+        self.idle = idle
+        return self.acc
+
+    def _singular_values(self, G: Array) -> Array:
+        """Those of the constraints in the free joint speeds."""
+        return np.asarray(np.linalg.svd(G[:, self._free()], compute_uv=False)) if len(G) else np.zeros(0)
+
+    def _weigh(self, s: Array) -> int:
+        """Rank by singular values; whether it is about to be less than at the start goes into `near`."""
+        rank = int(np.sum(s > RANK_TOLERANCE * s[0])) if len(s) and s[0] > 0.0 else 0
+        self.rank = self.rank or rank
+        least = float(s[self.rank - 1] / s[0]) if self.rank else 1.0
+        self.regular = max(self.regular, least)
+        self.near = least < NEAR * self.regular
+        return rank
+
+    def put(self, state: State, acc: Array) -> None:
+        """Go on from a state, which is copied, and its accelerations."""
+        self.state.t, self.acc = state.t, acc
+        for name in ("pos", "vel", "aux", "turns"):
+            getattr(self.state, name)[:] = getattr(state, name)
+
+    def predicted(self, time: float) -> Array:
+        """Positions at a time as the state there leads on."""
+        state, ahead = self.state, time - self.state.t
+        change = ahead * state.vel + 0.5 * ahead * ahead * self.acc
+        pos = state.pos.copy()
+        add_increment(self.evaluator.tables, state.pos, np.where(np.isfinite(change), change, 0.0), pos)
+        return pos
+
+    def _from_both_sides(self, before: tuple[State, Array], time: float) -> Array:
+        """Motion and forces at a time close to a change point, from times beside it (F28); returns `acc`."""
+        ws, state = self.evaluator.ws, self.state
+        speed = float(np.abs(before[0].vel).max(initial=0.0))
+        if not speed > STILL:
+            where = f"t = {time:.6g} s"
+            raise SolverError(Diagnostic("kinematics.open", where, "the motion stands", "start elsewhere"))
+        names = ("row_force", "reaction", "effort")
+        motion = {name: 0.0 * getattr(state, name) for name in ("pos", "vel")} | {"acc": 0.0 * state.vel}
+        forces = {name: np.zeros_like(getattr(ws, name)) for name in names}
+        step, found = REACH / speed, {}
+        for place, weight in BOTH if time - 3 * step >= self.start else BEHIND:
+            self.put(*before)
+            acc = self._alone(time + place * step)
+            for name, value in (("pos", state.pos), ("vel", state.vel), ("acc", acc)):
+                motion[name] += weight * value
+            for name in names:
+                forces[name] += weight * getattr(ws, name)
+            found[place] = np.concatenate([getattr(ws, name).ravel() for name in names])
+        state.t, state.vel[:] = float(time), motion["vel"]
+        add_increment(self.evaluator.tables, motion["pos"], 0.0 * state.vel, state.pos)
+        args = self.evaluator._args(state, motion["acc"])
+        evaluate.kinematics(*args)
+        evaluate.forces(*args)
+        state.turns[:] = ws.ent[:, 0]
+        if diverges(found):
+            self._at_dead_point(motion["acc"])
+            return motion["acc"]
+        for name in names:
+            getattr(ws, name)[:] = forces[name]
+        return motion["acc"]
+
+    def _at_dead_point(self, acc: Array) -> None:
+        """Forces of the place itself, where they have no limit; in the point there are none."""
+        G, time = self.evaluator.jacobian(self.state), self.state.t
+        U, s, _ = np.linalg.svd(G[:, self._free()], full_matrices=False)
+        name = row_names(self.system)[int(np.argmax(np.abs(U[:, self.rank - 1])))]
+        if s[self.rank - 1] <= RANK_TOLERANCE * s[0]:
+            what = f"{name} is in a dead point: no force on it moves what the drives ask for"
+            raise SolverError(
+                Diagnostic("kinematics.dead_point", f"t = {time:.6g} s", what, "drive the other end")
+            )
+        self.dead_points.setdefault(name, time)
+        for _ in range(SETTLING):
+            if self._forces(acc):
+                return
+        self.evaluator.check(evaluate.NO_FRICTION, self.state)
+
+    def _alone(self, time: float) -> Array:
+        """Motion and forces at a time, by the constraints there; returns `acc`."""
+        state = self.state
+        state.pos[:], state.t = self.predicted(time), float(time)
+        self.evaluator.require_times(state)
+        self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
+        bends = False
+        for _ in range(SETTLING):
+            acc = self._motion()
+            bends = self.quasi_static and self._bend(acc)
+            if not bends and self._forces(acc):
+                return acc
+        if not bends:
+            self.evaluator.check(evaluate.NO_FRICTION, state)
+        what = "the elastic bodies find no shape in balance with their loads"
+        remedy = 'take elastic = "dynamic"'
+        raise SolverError(Diagnostic("kinematics.bending", f"t = {time:.6g} s", what, remedy))
+
+    def _bend(self, acc: Array) -> bool:
+        """Take the elastic bodies into balance with the loads of the motion; whether that moved anything."""
+        state, ev = self.state, self.evaluator
+        G = ev.jacobian(state)
+        gap = ev.ws.g.copy()
+        change, _ = self._solve(G, ev.sound_tree_forces(state, acc), gap)
+        add_increment(ev.tables, state.pos.copy(), change, state.pos)
+        return bool(np.abs(change).max(initial=0.0) > SETTLED * max(float(np.abs(state.pos).max()), SMALLEST))
+
+    def _solve(self, G: Array, load: Array, gap: Array) -> tuple[Array, Array]:
+        """Change of the positions (or speeds, or rates) that closes `gap`, and multipliers that bear `load`.
+
+        Joint coordinates follow at least change. Elastic ones, where they are quasi-static, obey
+        K dq - G^T lam = load, so that they share what redundant rows ask by their stiffness.
+        """
+        change, free = np.zeros(self.system.n_vel), self._free()
+        if not self.quasi_static:
+            change[free] = -_least(G[:, free], gap)
+            return change, -_least(G[:, free].T, load[free])
+        moving, K = self._moving(free)
+        n = len(moving)
+        whole = np.block([[K, -G[:, moving].T], [G[:, moving], np.zeros((len(G), len(G)))]])
+        k0 = float(np.abs(K).max(initial=0.0)) or 1.0  # stiffness and multipliers in its unit
+        whole[:n, :n] /= k0
+        x = _least(whole, np.concatenate([load[moving] / k0, -gap]), ROUNDING)
+        change[moving] = x[:n]
+        return change, x[n:] * k0
+
+    def _moving(self, free: Ints) -> tuple[Ints, Array]:
+        """Free joint speeds and all elastic ones, with their stiffness (zero for joints)."""
+        t = self.system.tables
+        elastic = [k for i in range(1, len(t.parent)) for k in range(t.o_qd[i], t.o_qd[i] + t.nf[i])]
+        moving = np.concatenate([free, np.array(elastic, dtype=np.int64)])
+        K, place = np.zeros((len(moving), len(moving))), len(free)
+        for i in range(1, len(t.parent)):
+            nf = int(t.nf[i])
+            block = t.K_data[t.o_K[i] + nf * nf : t.o_K[i] + 2 * nf * nf].reshape(nf, nf)
+            K[place : place + nf, place : place + nf] = block
+            place += nf
+        return moving, K
+
+    def _motion(self) -> Array:
+        """Positions, speeds and accelerations that keep the constraints; returns the latter."""
+        state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
+        self._close()
+        state.vel[:] = 0.0
+        G = ev.jacobian(state)
+        state.vel += self._solve(G, nothing, ev.ws.g_dot.copy())[0]
+        self._check(G)
+        acc = np.zeros(self.system.n_vel)
+        ev.kinematics(state, acc)
+        change = self._solve(G, nothing, ev.ws.g_ddot.copy())[0]
+        acc += np.where(self.system.tables.driven < 0, change, 0.0)
+        state.turns[:] = ev.ws.ent[:, 0]
+        return acc
+
+    def _close(self) -> None:
+        """Positions that meet the constraints, nearest to those predicted."""
+        state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
+        for _ in range(40):
+            G = ev.jacobian(state)
+            g = ev.ws.g.copy()
+            change, _ = self._solve(G, nothing, g)
+            if np.abs(g).max(initial=0.0) < 1e-13 and np.abs(change).max(initial=0.0) < 1e-13:
+                return
+            before = state.pos.copy()
+            add_increment(ev.tables, before, change, state.pos)
+            if np.abs(change).max(initial=0.0) < 1e-13:
+                return
+        if np.abs(g).max() > 1e-9:
+            self._fail("positions", g)
+
+    def _check(self, G: Array) -> None:
+        """Speeds must keep the constraints; count the freedoms that are left."""
+        ev, free = self.evaluator, self._free()
+        self.idle = len(free) - self._weigh(self._singular_values(G))
+        ev.kinematics(self.state)
+        speed = float(np.abs(self.state.vel).max(initial=0.0))
+        if np.abs(ev.ws.g_dot).max(initial=0.0) > 1e-7 * max(1.0, speed):
+            self._fail("speeds", ev.ws.g_dot)
+
+    def _fail(self, what: str, g: Array) -> None:
+        worst = int(np.argmax(np.abs(g)))
+        name = row_names(self.system)[worst]
+        raise SolverError(
+            Diagnostic(
+                "kinematics.open",
+                f"t = {self.state.t:.6g} s",
+                f"{name} cannot follow the drives: {what} miss by {abs(g[worst]):.3g}",
+                "the drives contradict each other, or lead past a dead point",
+            )  # fmt: skip
+        )
+
+    def _forces(self, acc: Array) -> bool:
+        """Multipliers that hold the joint coordinates in this motion, then reactions and efforts (F36).
+
+        Returns whether friction by the reactions of joints is that of these reactions; else it is now, and
+        the forces are to be found again.
+        """
+        ev, state, ws = self.evaluator, self.state, self.evaluator.ws
+        G = ev.jacobian(state)
+        _, lam = self._solve(G, ev.sound_tree_forces(state, acc), np.zeros(len(G)))
+        args = ev._args(state, acc)
+        evaluate.kinematics(*args)
+        evaluate.forces(*args)
+        if not len(lam) or evaluate.eliminate(*args[:4], 0.0, 0.0) != 0:
+            ws.redundant[:] = 0
+        shared = bool(ws.redundant.any())
+        if len(self.system.laws.tables.press_law):
+            ws.lam[:] = lam
+            if evaluate.press(*args) > evaluate.FRICTION_TOLERANCE:
+                return False
+        if shared:
+            self_stress(ev.tables, ws)
+            evaluate.kinematics(*args)
+        evaluate.forces(*args)
+        ws.row_force[:] = lam
+        reactions(ev.tables, ws)
+        if shared:
+            share_forces(ev.tables, ws, ev.tables.length[0])
+        return True
+
+
+def diverges(found: dict[int, Array]) -> bool:
+    """Whether forces at places on both sides of a point differ the more the closer they are."""
+    if -1 not in found:
+        return False
+    one, two, three = (np.abs(found[k] - found[-k]) for k in (1, 2, 3))
+    size = max(float(np.abs(x).max(initial=0.0)) for x in found.values())
+    return bool(np.any((one > 1.1 * two) & (two > 1.1 * three) & (one > JUMPS * size)))
+
+
+def _least(G: Array, g: Array, tolerance: float = RANK_TOLERANCE) -> Array:
+    """Least-norm least-squares solution of G x = g, small singular values left out."""
+    if not G.size:
+        return np.zeros(G.shape[1])
+    return np.asarray(np.linalg.lstsq(G, g, rcond=tolerance)[0], dtype=np.float64)
+
+
+def measured_drive(
+    name: str, joint: str, coordinate: str | None, times: ArrayLike, values: ArrayLike
+) -> Drive:
+    """A drive along measured values: cubic spline, twice differentiable (F36)."""
+    spline = spline_through(np.asarray(times, dtype=float), np.asarray(values, dtype=float))
+    tree = Node("table", (Node("name", text="t"),), text=name)
+    return Drive(
+        name=name, joint=joint, coordinate=coordinate, position=Expression(name, tree, {name: spline})
+    )

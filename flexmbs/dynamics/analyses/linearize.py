@@ -1,0 +1,204 @@
+"""Linearisation about a state in minimal coordinates: A, B, C, D, eigenvalues, shapes (F38)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.analyses.slopes import slopes
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.minimal.coordinates import Minimal
+from flexmbs.errors import Diagnostic
+from flexmbs.ffrf.integrals import BODY_LOADS
+from flexmbs.model.state import State
+from flexmbs.model.system import System
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Linear:
+    """x_dot = A x + B u, y = C x + D u; x = [positions, speeds] of the independent coordinates, own states.
+
+    Rotations of balls count from the motion about which the model is, in axes that turn with it (F38).
+    B, C, D: between inputs and outputs that simulate/record/ports.py gives it, none before. `error`: of A.
+    eigenvalues: one per conjugate pair, by rising frequency; shapes (n, n_vel): speeds of the tree for each,
+    positions of unit size. frequency_hz = |eigenvalue| / 2 pi, damping_ratio = - real part / |eigenvalue|.
+    `findings`: derivatives that do not exist.
+    """
+
+    A: Array
+    error: Array
+    B: Array
+    C: Array
+    D: Array
+    states: list[str]
+    inputs: list[str]
+    eigenvalues: NDArray[np.complex128]
+    frequency_hz: Array
+    damping_ratio: Array
+    shapes: NDArray[np.complex128]
+    findings: list[Diagnostic]
+
+
+class Rates:
+    """x -> x_dot about a state; x counts from it."""
+
+    def __init__(self, system: System, state: State) -> None:
+        self.system, self.state = system, state
+        self.evaluator = Evaluator(system)
+        self.minimal = Minimal(self.evaluator, state)
+        # what rotations by their rates integrate stands last, and follows the time alone
+        self.n = len(self.minimal.split.ind)
+        self.n_aux = len(state.aux) - sum(len(item.start) for item in system.attitudes)
+        self.speeds = state.vel[self.minimal.split.ind].copy()
+        unit = unit_displacements(system)[self.minimal.split.ind]
+        self.units = np.concatenate([unit, unit, np.maximum(1.0, np.abs(state.aux[: self.n_aux]))])
+        self.turning = self._turning()
+
+    @property
+    def states(self) -> list[str]:
+        """Names of the entries of x."""
+        names = speed_names(self.system, self.minimal.split.ind)
+        return [*names, *(f"{name} rate" for name in names), *_aux_names(self.system)]
+
+    @property
+    def rates(self) -> list[str]:
+        """Names of the entries of x_dot."""
+        names = speed_names(self.system, self.minimal.split.ind)
+        own = [f"rate of {name}" for name in _aux_names(self.system)]
+        return [*(f"speed of {name}" for name in names), *(f"acceleration of {name}" for name in names), *own]
+
+    def state_at(self, x: Array) -> State:
+        """The state that x stands for."""
+        n, base = self.n, self.state.copy()
+        base.aux[: self.n_aux] += x[2 * n :]
+        return self.minimal.moved(base, x[:n], self.speeds + x[n : 2 * n])
+
+    def at(self, x: Array) -> Array:
+        """x_dot, with the accelerations that forward dynamics finds."""
+        n, ind, ev = self.n, self.minimal.split.ind, self.evaluator
+        state, acc = self.state_at(x), np.zeros(self.system.n_vel)
+        ev.check(evaluate.accelerations(*ev._args(state, acc)), state)
+        aux_dot = np.zeros(len(state.aux))
+        evaluate.own_rates(ev.laws, ev.law_work, state.aux, aux_dot)
+        position_rates = state.vel[ind] + self.turning @ x[:n]
+        return np.concatenate([position_rates, acc[ind], aux_dot[: self.n_aux]])
+
+    def _turning(self) -> Array:
+        """Part of the position rates by the positions, (n, n): of a ball that turns with w, change x w.
+
+        exp(change) starts from the turning place: where w becomes w + d, change_dot = d + change x w (half of
+        that from a place that stands). Loops take dependent components along.
+        """
+        J, out = self.minimal.loop_jacobian(self.state), np.zeros((self.system.n_vel, self.n))
+        for e in self.system.tables.ball_eta:
+            out[e : e + 3] = np.cross(J[e : e + 3], self.state.vel[e : e + 3, None], axis=0)
+        return out[self.minimal.split.ind]
+
+
+def unit_displacements(system: System) -> Array:
+    """A unit displacement of every speed: a radian, a length of the model; of modes what bends by that."""
+    t = system.tables
+    length, unit = max(float(t.length[0]), 1e-300), np.ones(system.n_vel)
+    for axis, turn, eta in zip(t.prim_axis, t.prim_turn, t.prim_eta, strict=True):
+        if axis >= 0 and turn == 0.0:
+            unit[eta] = length
+    for i, nf in enumerate(t.nf):
+        if nf:
+            unit[t.o_qd[i] : t.o_eta[i + 1]] = 1.0 / bending(system, i, length)
+    return unit
+
+
+def bending(system: System, i: int, length: float) -> Array:
+    """Deflection of body i by one of each mode, over a length, or its rotation: the largest of all measures.
+
+    By its kinetic energy; by what stiffening makes of first moment, inertia and markers (F17a), of second
+    order, beyond which a deflected body means nothing; by the rows of its markers.
+    """
+    t, found = system.tables, system.numbers.integrals[i]
+    assert found is not None
+    mass, nf = max(float(found.mass), 1e-300), int(t.nf[i])
+    measures = [np.sqrt(np.abs(np.diag(found.m_ff)) / mass) / length]
+    of_body = [mass * length] * 3 + [mass * length**2] * (len(BODY_LOADS) - 3)
+    for k, K in enumerate(found.K_geo):
+        of_marker = length if k % 6 < 3 else 1.0  # forces, moments
+        size = of_body[k] if k < len(of_body) else of_marker
+        measures.append(np.sqrt(np.abs(np.diag(K)) / size))
+    for m in np.flatnonzero((t.mark_body == i) & (t.mark_row >= 0)):
+        rows = np.abs(t.mark_data[t.mark_row[m] :][: 6 * nf]).reshape(nf, 6)
+        measures += [rows[:, :3].max(axis=1) / length, rows[:, 3:].max(axis=1)]
+    return np.maximum(np.max(measures, axis=0), 1e-300)
+
+
+def linearize(system: System, state: State) -> Linear:
+    """Linear model about a state at its time; driven coordinates are held to their law (F38)."""
+    rates = Rates(system, state)
+    found, states = slopes(rates.at, rates.units), rates.states
+    found.require(rates.rates, states)
+    A, size = found.values, len(states)
+    values, frequency, damping, shapes = _modes(rates, A)
+    return Linear(
+        A=A,
+        error=found.error,
+        B=np.zeros((size, 0)),
+        C=np.zeros((0, size)),
+        D=np.zeros((0, 0)),
+        states=states,
+        inputs=[],
+        eigenvalues=values,
+        frequency_hz=frequency,
+        damping_ratio=damping,
+        shapes=shapes,
+        findings=found.findings(rates.rates, states),
+    )
+
+
+def _modes(rates: Rates, A: Array) -> tuple[NDArray[np.complex128], Array, Array, NDArray[np.complex128]]:
+    values, vectors = np.linalg.eig(A)
+    scale = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    keep = np.flatnonzero(values.imag >= -1e-12 * scale)
+    keep = keep[np.lexsort((values[keep].real, np.round(np.abs(values[keep]) / scale, 12)))]
+    values = values[keep].astype(np.complex128)
+    J = rates.minimal.loop_jacobian(rates.state)
+    shapes = (J @ vectors[: rates.n, keep]).T.astype(np.complex128)
+    largest = np.abs(shapes).max(axis=1, initial=0.0)
+    shapes = shapes / np.where(largest > 0.0, largest, 1.0)[:, None]
+    size = np.abs(values)
+    damping = np.where(size > 1e-9 * scale, -values.real / np.where(size > 0.0, size, 1.0), 0.0)
+    return values, size / (2.0 * np.pi), damping, shapes
+
+
+def speed_names(system: System, speeds: NDArray[np.int64]) -> list[str]:
+    """Names of speeds: joint coordinates, components of balls, modes."""
+    names = {c.vel: f"{c.joint}.{c.name}" for c in system.coordinates if c.vel >= 0}
+    t = system.tables
+    for e in t.ball_eta:
+        i = int(np.searchsorted(t.o_eta, e, side="right")) - 1
+        names |= {int(e) + k: f"{system.bodies[i]}.rotation.{axis}" for k, axis in enumerate("xyz")}
+    for i, name in enumerate(system.bodies):
+        names |= {int(t.o_qd[i]) + a: f"{name}.q[{a}]" for a in range(int(t.nf[i]))}
+    return [names[int(k)] for k in speeds]
+
+
+def speed_paths(system: System, speeds: NDArray[np.int64]) -> list[str]:
+    """Names of speeds where the case file has them: modes are those of bodies, balls of joints in it."""
+    own = system.model.joints
+    joint = {
+        body: item.joint.name for body, item in zip(system.bodies[1:], system.numbers.branches, strict=True)
+    }
+    paths = []
+    for name in speed_names(system, speeds):
+        first, _, rest = name.partition(".")
+        if rest.startswith("rotation.") and joint.get(first) in own:
+            first = joint[first]
+        paths.append(f"{'joints' if first in own else 'bodies'}.{first}.{rest}")
+    return paths
+
+
+def _aux_names(system: System) -> list[str]:
+    own = [f"states.{name}" for name in system.model.states]
+    return own + [f"drives.{law.name}[{k}]" for law in system.time_laws for k in range(len(law.start))]

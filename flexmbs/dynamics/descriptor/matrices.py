@@ -1,0 +1,251 @@
+"""M, Phi_s and forces in dependent coordinates: place, Euler parameters, elastic ones (F12, F32)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.descriptor.kernels import gradients, rigid_inertia
+from flexmbs.dynamics.descriptor.rows import Found, RowSums
+from flexmbs.dynamics.descriptor.saddle import Pattern
+from flexmbs.ffrf.mass import evaluate as body_inertia
+from flexmbs.ffrf.table import SYM
+from flexmbs.model.system import System
+from flexmbs.model.tables import Workspace
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: places in the six numbers of a symmetric matrix
+WHOLE = np.empty((3, 3), dtype=np.int64)
+for n, (k, m) in enumerate(SYM):
+    WHOLE[k, m] = WHOLE[m, k] = n
+
+
+def rate_matrices(e: Array) -> Array:
+    """H^-1 of Euler parameters (n, 4), body axes: w = H^-1 e_dot, (n, 3, 4) (F12)."""
+    w, x, y, z = e.T
+    rows = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+    return 2.0 * np.moveaxis(rows, 2, 0)
+
+
+class Coordinates:
+    """Places of the dependent coordinates: z = [r, e, q] of a body, [r] of a particle; body by body.
+
+    State arrays of a system in dependent coordinates hold the same positions (`pos`), with the speeds
+    [r_dot, w, q_dot] (w in body axes) in place of z_dot.
+    """
+
+    def __init__(self, system: System) -> None:
+        t = system.tables
+        self.bodies = np.arange(1, len(t.parent))
+        self.turning = np.array([i for i in self.bodies if t.o_qd[i] - t.o_eta[i] == 6], dtype=np.int64)
+        o_pos = np.array([0, *(t.o_q[i] - (7 if i in set(self.turning) else 3) for i in self.bodies)])
+        self.r, self.q, self.nf = o_pos, t.o_q, t.nf
+        self.n = system.n_pos
+        self.speed = t.o_eta[:-1]
+        r = self.r[1:, None] + np.arange(3)
+        self.r_of, self.v_of = r, self.speed[1:, None] + np.arange(3)
+        self.e_of = self.r[self.turning][:, None] + 3 + np.arange(4)
+        self.w_of = self.speed[self.turning][:, None] + 3 + np.arange(3)
+        self.modes = [(i, np.arange(t.o_q[i], t.o_q[i] + n), np.arange(t.o_qd[i], t.o_qd[i] + n))
+                      for i, n in enumerate(t.nf) if n]  # fmt: skip
+
+    def to_speeds(self, z_dot: Array, H: Array) -> Array:
+        """[r_dot, w, q_dot] of z_dot; the same for second rates, as H^-1_dot e_dot = 0. H: rate matrices."""
+        out = np.zeros(self.n - len(self.turning))
+        out[self.v_of] = z_dot[self.r_of]
+        out[self.w_of] = np.einsum("nij,nj->ni", H, z_dot[self.e_of])
+        for _, q, q_dot in self.modes:
+            out[q_dot] = z_dot[q]
+        return out
+
+    def to_rates(self, vel: Array, H: Array) -> Array:
+        """z_dot of the speeds: e_dot = H^-1^T w / 4."""
+        out = np.zeros(self.n)
+        out[self.r_of] = vel[self.v_of]
+        out[self.e_of] = 0.25 * np.einsum("nij,ni->nj", H, vel[self.w_of])
+        for _, q, q_dot in self.modes:
+            out[q] = vel[q_dot]
+        return out
+
+
+class Matrices:
+    """Patterns of M and Phi_s of a system; values of a state."""
+
+    planar = False
+
+    def __init__(self, system: System, at: Coordinates, sums: RowSums) -> None:
+        self.system, self.at, self.sums = system, at, sums
+        self.tables = t = system.tables
+        self.n_joint_rows = len(sums.rows)
+        self.n_rows = self.n_joint_rows + len(at.turning)
+        integrals = [found for found in system.numbers.integrals[1:] if found is not None]
+        self.mass = np.array([found.mass for found in integrals])
+        self.S = np.array([found.S_O for found in integrals]).reshape(-1, 3)
+        self.J = np.array([found.inertia for found in integrals]).reshape(-1, 3, 3)
+        self.soft = np.array(t.nf[1:]) > 0
+        self.turn_place = np.full(len(t.parent), -1)
+        self.turn_place[at.turning] = np.arange(len(at.turning))
+        self._sides()
+        self._gradient_patterns()
+        self._mass_pattern()
+        self.M = Pattern(self.M_row, self.M_col, (self.at.n, self.at.n))
+
+    def _sides(self) -> None:
+        """Every term of every row acts on two bodies, ground left out; then the coordinates of joints."""
+        t = self.tables
+        with_entry = np.flatnonzero(t.coord_entry >= 0)
+        term_row = np.concatenate([self.sums.part, self.n_rows + with_entry]).astype(np.int64)
+        term_entry = np.concatenate([self.sums.entry, t.coord_entry[with_entry]]).astype(np.int64)
+        self.n_terms, self.with_entry = len(self.sums.part), with_entry
+        term = np.tile(np.arange(len(term_row)), 2)
+        mark = np.concatenate([t.ent_q[term_entry], t.ent_p[term_entry]]).astype(np.int64)
+        sign = np.repeat([1.0, -1.0], len(term_row))
+        keep = t.mark_body[mark] > 0
+        self.s_term, self.s_mark, self.s_sign = term[keep], mark[keep], sign[keep]
+        self.s_entry, self.s_row = term_entry[self.s_term], term_row[self.s_term]
+        self.s_body = t.mark_body[self.s_mark]
+        self.s_place = self.turn_place[self.s_body]
+        self.s_turn = np.flatnonzero(self.s_place >= 0)
+        self.wrench = np.empty((len(self.s_term), 6))
+        self._columns()
+
+    def _columns(self) -> None:
+        """Rows and columns of all numbers in the gradients."""
+        t = self.tables
+        soft = [k for k in range(len(self.s_mark)) if t.mark_row[self.s_mark[k]] >= 0]
+        counts = [int(t.nf[self.s_body[k]]) for k in soft]
+        self.f_side = np.repeat(np.array(soft, dtype=np.int64), counts)
+        a = np.concatenate([*(np.arange(n) for n in counts), np.zeros(0, dtype=int)]).astype(np.int64)
+        self.f_L = t.mark_L[self.s_mark[self.f_side]] // 6 + a
+        col_f = t.o_q[self.s_body[self.f_side]] + a
+        turning = self.s_body[self.s_turn]
+        col_e = self.at.r[turning][:, None] + 3 + np.arange(4)
+        col_r = self.at.r[self.s_body][:, None] + np.arange(3)
+        self.G_row = np.concatenate(
+            [np.repeat(self.s_row, 3), np.repeat(self.s_row[self.s_turn], 4), self.s_row[self.f_side]]
+        )
+        self.G_col = np.concatenate([col_r.ravel(), col_e.ravel(), col_f])
+
+    def wrenches_on_bodies(self, ws: Workspace, found: Found, coef: Array) -> tuple[Array, Array, Array]:
+        """Force and moment of a unit multiplier or effort on its bodies, side by side; where they act."""
+        c = self.s_sign * np.concatenate([coef, np.ones(len(self.with_entry))])[self.s_term]
+        F, m = c[:, None] * found.force[self.s_entry], c[:, None] * found.moment[self.s_entry]
+        return F, m, ws.mark_x[self.tables.ent_q[self.s_entry]]
+
+    def jacobian(self, ws: Workspace, H: Array, e: Array, found: Found, coef: Array) -> tuple[Any, Any]:
+        """Phi_s: rows of joints, then the normalisations; and the gradients of the joint coordinates."""
+        factor = self.s_sign * np.concatenate([coef, np.ones(len(self.with_entry))])[self.s_term]
+        force, moment = np.ascontiguousarray(found.force), np.ascontiguousarray(found.moment)
+        data = np.empty(len(self.G_row))
+        gradients(
+            factor, self.s_entry, self.s_mark, self.s_body, self.s_place, self.tables.ent_q, force, moment,
+            ws.mark_x, ws.r, ws.R, H, ws.L, self.f_side, self.f_L, self.wrench, data,
+        )  # fmt: skip
+        return self.gradients(np.concatenate([data, e.ravel()]))
+
+    def gradients(self, data: Array) -> tuple[csc_matrix, csc_matrix]:
+        """Phi_s and the gradients of the joint coordinates from the numbers of all their places."""
+        return self.Phi.matrix(data[self.of_rows]), self.gradient.matrix(data[self.of_coordinates])
+
+    def _gradient_patterns(self) -> None:
+        n_e = len(self.at.turning)
+        rows = np.concatenate([self.G_row, np.repeat(self.n_joint_rows + np.arange(n_e), 4)])
+        cols = np.concatenate([self.G_col, self.at.e_of.ravel()])
+        self.of_rows, self.of_coordinates = (
+            np.flatnonzero(rows < self.n_rows),
+            np.flatnonzero(rows >= self.n_rows),
+        )
+        k, n = self.of_rows, self.of_coordinates
+        self.Phi = Pattern(rows[k], cols[k], (self.n_rows, self.at.n))
+        self.gradient = Pattern(rows[n] - self.n_rows, cols[n], (len(self.tables.coord_entry), self.at.n))
+
+    def wrenches(self, found: Found, coef: Array, joint_of: Ints, n_joints: int) -> tuple[Any, Any]:
+        """Maps to the wrenches of joints (6 n_joints): from multipliers, from efforts on coordinates."""
+        entry = np.concatenate([self.sums.entry, self.tables.coord_entry[self.with_entry]]).astype(np.int64)
+        column = np.concatenate([self.sums.part, self.n_rows + self.with_entry])
+        c = np.concatenate([coef, np.ones(len(self.with_entry))])
+        data = c[:, None] * np.concatenate([found.force, found.moment], axis=1)[entry]
+        rows = 6 * joint_of[entry][:, None] + np.arange(6)
+        size = (6 * n_joints, self.n_rows + len(self.tables.coord_entry))
+        from scipy.sparse import csc_matrix
+
+        whole = csc_matrix((data.ravel(), (rows.ravel(), np.repeat(column, 6))), size)
+        return whole[:, : self.n_rows], whole[:, self.n_rows :]
+
+    def _mass_pattern(self) -> None:
+        at = self.at
+        rows: list[Any] = []
+        cols: list[Any] = []
+
+        def block(r: Any, c: Any) -> None:
+            rows.append(np.broadcast_to(r[:, :, None], (*r.shape, c.shape[1])).ravel())
+            cols.append(np.broadcast_to(c[:, None, :], (len(c), r.shape[1], c.shape[1])).ravel())
+
+        rows.append(at.r_of.ravel())
+        cols.append(at.r_of.ravel())
+        r_turn = at.r_of[at.turning - 1]
+        for r, c in ((r_turn, at.e_of), (at.e_of, r_turn), (at.e_of, at.e_of)):
+            block(r, c)
+        for i, q, _ in at.modes:
+            r, e = at.r_of[i - 1][None], at.e_of[self.turn_place[i]][None]
+            for a, b in ((r, q[None]), (q[None], r), (e, q[None]), (q[None], e), (q[None], q[None])):
+                block(a, b)
+        self.M_row, self.M_col = np.concatenate(rows), np.concatenate(cols)
+
+    def inertia(self, ws: Workspace, H: Array, pos: Array, vel: Array) -> tuple[csc_matrix, Array]:
+        """M, and the velocity, elastic and gravity forces p1 (F12-F15)."""
+        at, t = self.at, self.tables
+        S, J, w = self.S.copy(), self.J.copy(), np.zeros_like(self.S)
+        w[at.turning - 1] = vel[at.w_of]
+        Q_T, Q_R, R, elastic = np.empty_like(S), np.empty_like(S), ws.R[1:], []
+        for i, q, q_dot in at.modes:
+            body, rows = body_inertia(self.system.numbers.blocks[i], pos[q], vel[q_dot], w[i - 1])
+            S[i - 1], Q_T[i - 1], Q_R[i - 1] = body[:3], body[9:12], body[12:15]
+            J[i - 1] = body[3:9][WHOLE]
+            elastic.append(rows)
+        blocks, force = np.empty(3 * len(S) + 40 * len(H)), np.empty(at.n)
+        force_r, force_e = np.empty_like(S), np.empty((len(H), 4))
+        rigid_inertia(
+            self.mass,
+            S,
+            J,
+            Q_T,
+            Q_R,
+            self.soft,
+            w,
+            self.turn_place[1:],
+            ws.R,
+            H,
+            t.grav,
+            blocks,
+            force_r,
+            force_e,
+        )
+        force[at.r_of], force[at.e_of] = force_r, force_e
+        data = [blocks]
+        for (i, q, q_dot), rows in zip(at.modes, elastic, strict=True):
+            found = self.system.numbers.integrals[i]
+            assert found is not None
+            m_rf, m_ef = R[i - 1] @ rows[:, :3].T, H[self.turn_place[i]].T @ rows[:, 3:6].T
+            data += [m_rf.ravel(), m_rf.T.ravel(), m_ef.ravel(), m_ef.T.ravel(), found.m_ff.ravel()]
+            force[q] = rows[:, 6] - found.K_ff @ pos[q] - found.D_ff @ vel[q_dot] + m_rf.T @ t.grav
+        return self.M.matrix(np.concatenate(data)), force
+
+    def applied(self, ws: Workspace, H: Array) -> Array:
+        """Forces of all laws on bodies, from f_app (body axes), in dependent coordinates (F16)."""
+        at, t = self.at, self.tables
+        first = t.o_f[1:, None]
+        force = np.zeros(at.n)
+        force[at.r_of] = np.einsum("nij,nj->ni", ws.R[1:], ws.f_app[first + np.arange(3)])
+        torque = ws.f_app[first[at.turning - 1] + 3 + np.arange(3)]
+        force[at.e_of] = np.einsum("nij,ni->nj", H, torque)
+        for i, q, _ in at.modes:
+            force[q] = ws.f_app[t.o_f[i] + 6 : t.o_f[i] + 6 + len(q)]
+        return force

@@ -1,0 +1,172 @@
+"""Steps on positions and back onto the constraints, projection, impacts (F19, F44)."""
+
+import math
+
+from flexmbs._jit import kernel
+from flexmbs.dynamics.evaluate import VELOCITY, change, eliminate, forces, kinematics
+from flexmbs.dynamics.loops.columns import add_multipliers
+from flexmbs.dynamics.loops.loop_matrix import solve_rows
+from flexmbs.dynamics.tree.recursion import dot_six, forward, plus_six, put_six, six, upper, upper_times
+from flexmbs.model.quaternions import product
+
+
+@kernel(lean=True, apart=True)
+def add_increment(sys, pos, delta, out):
+    """x (+) v: scalar coordinates by addition, quaternions by the exponential (F44). Writes: out."""
+    for k in range(sys.vel_of_pos.shape[0]):
+        j = sys.vel_of_pos[k]
+        if j >= 0:
+            out[k] = pos[k] + delta[j]
+    for n in range(sys.ball_beta.shape[0]):
+        b, e = sys.ball_beta[n], sys.ball_eta[n]
+        turn_quaternion(pos, b, delta[e], delta[e + 1], delta[e + 2], out)
+
+
+@kernel(lean=True)
+def turn_quaternion(pos, b, x, y, z, out):
+    """Quaternion at pos[b] times exp of the rotation vector (x, y, z) in its own axes. Writes: out."""
+    t2 = x * x + y * y + z * z
+    if t2 < 1e-4:
+        c = 1.0 - t2 / 8.0 + t2 * t2 / 384.0
+        s = 0.5 - t2 / 48.0 + t2 * t2 / 3840.0
+    else:
+        t = t2**0.5
+        c, s = math.cos(0.5 * t), math.sin(0.5 * t) / t
+    w, p, q, r = product((pos[b], pos[b + 1], pos[b + 2], pos[b + 3]), (c, s * x, s * y, s * z))
+    n = 1.0 / (w * w + p * p + q * q + r * r) ** 0.5
+    out[b], out[b + 1], out[b + 2], out[b + 3] = w * n, p * n, q * n, r * n
+
+
+@kernel(lean=True, apart=True)
+def position_rates(sys, pos, vel, out):
+    """Rates of the positions: H_kin eta (F19). Writes: out."""
+    for k in range(sys.vel_of_pos.shape[0]):
+        j = sys.vel_of_pos[k]
+        if j >= 0:
+            out[k] = vel[j]
+    for n in range(sys.ball_beta.shape[0]):
+        b, e = sys.ball_beta[n], sys.ball_eta[n]
+        w, x, y, z = pos[b], pos[b + 1], pos[b + 2], pos[b + 3]
+        p, q, r = 0.5 * vel[e], 0.5 * vel[e + 1], 0.5 * vel[e + 2]
+        out[b] = -x * p - y * q - z * r
+        out[b + 1] = w * p + y * r - z * q
+        out[b + 2] = w * q + z * p - x * r
+        out[b + 3] = w * r + x * q - y * p
+
+
+@kernel(lean=True, apart=True)
+def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, known):
+    """Bring positions, then speeds, onto the constraints, in place, in the metric of M + Sh (F44).
+
+    Stops when every |g| and |g_dot| is below `tolerance`, or after `most` iterations on each level. The
+    factors of one iteration serve the next ones while those reduce the error well. `known`: the state is the
+    last one that was evaluated. `acc` is scratch. Writes: pos, vel; beta_ref. Returns largest |g|, largest
+    |g_dot| left, number of iterations.
+    """
+    count, worst, worst_dot, ready = 0, 0.0, 0.0, False
+    if ws.g.shape[0] + sys.ent_kind.shape[0] + laws.drive_expr.shape[0] == 0:
+        return worst, worst_dot, count
+    for k in range(acc.shape[0]):
+        acc[k] = 0.0
+    for level in range(2):
+        last = math.inf
+        for k in range(most + 1):
+            if not known:
+                kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+                known = True
+            error = largest(ws.g) if level == 0 else largest(ws.g_dot)
+            if level == 0:
+                worst = error
+            else:
+                worst_dot = error
+            if error <= tolerance or k == most or not error < 1e300:
+                break
+            if not ready or error > 0.1 * last:
+                forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+                if eliminate(sys, ws, laws, lw, gh, bh) != 0:
+                    return math.inf, math.inf, count
+                ready = True
+            last = error
+            count += 1
+            known = False
+            if level == 0:
+                respond(sys, ws, ws.g)
+                add_increment(sys, pos, ws.delta, pos)
+            else:
+                respond(sys, ws, ws.g_dot)
+                for m in range(vel.shape[0]):
+                    vel[m] += ws.delta[m]
+    follow_turns(sys, ws)
+    return worst, worst_dot, count
+
+
+@kernel(lean=True, apart=True)
+def respond(sys, ws, residual):
+    """Least change of the speeds, in the metric of M + Sh, with `G change = -residual` (F44).
+
+    Needs eliminate; u is lost. Writes: delta.
+    """
+    for k in range(ws.u.shape[0]):
+        ws.u[k] = 0.0
+    for r in range(residual.shape[0]):
+        ws.rhs[r] = -residual[r]
+    solve_rows(sys, ws)
+    add_multipliers(sys, ws)
+    forward(sys, ws, ws.delta)
+
+
+@kernel(lean=True, apart=True)
+def impact(sys, ws, laws, lw, t, pos, vel, aux, acc, twist, speed):
+    """Speeds behind an impact, M (vel - speed) = G^T Lam for free speeds; driven ones keep their law (F44).
+
+    `speed` are the speeds of before, `twist` (n_bodies + 1, 6) those of the bodies. `acc` is scratch.
+    Changes vel. Returns a status.
+    """
+    for k in range(acc.shape[0]):
+        acc[k] = 0.0
+    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    missing_momentum(sys, ws, vel, twist, speed)
+    status = eliminate(sys, ws, laws, lw, 0.0, 0.0)
+    if status == 0:
+        status = change(sys, ws, VELOCITY, 1.0)
+    if status == 0:
+        for k in range(vel.shape[0]):
+            vel[k] += ws.delta[k]
+    return status
+
+
+@kernel(lean=True, apart=True)
+def missing_momentum(sys, ws, vel, twist, speed):
+    """Momentum that is missing against before, as residuals: -M jump. Needs forces. Writes: f, tau."""
+    for k in range(vel.shape[0]):
+        ws.tau[k] = 0.0
+    for i in range(1, sys.parent.shape[0]):
+        d, nf, k0 = plus_six(six(ws.v, i), -1.0, six(twist, i)), sys.nf[i], sys.o_qd[i]
+        f = upper_times(upper(ws.M, i), d)
+        for m in range(nf):
+            row = six(ws.M_f[sys.o_E[i] : sys.o_E[i] + 6 * nf].reshape(nf, 6), m)
+            f = plus_six(f, vel[k0 + m] - speed[k0 + m], row)
+            s, mff = dot_six(row, d), sys.o_K[i] + nf * m
+            lo, hi = (m, m + 1) if sys.low_rank[i] >= 0 else (0, nf)
+            for n in range(lo, hi):
+                s += sys.K_data[mff + n] * (vel[k0 + n] - speed[k0 + n])
+            ws.tau[k0 + m] = -s
+        put_six(ws.f, i, (-f[0], -f[1], -f[2], -f[3], -f[4], -f[5]))
+
+
+@kernel(inline=True)
+def largest(x):
+    """Largest magnitude; not finite when any is."""
+    worst = 0.0
+    for k in range(x.shape[0]):
+        if not abs(x[k]) <= worst:
+            worst = abs(x[k])
+    return worst
+
+
+@kernel(lean=True, apart=True)
+def follow_turns(sys, ws):
+    """Remember the coordinates of cut joints, so that angles go on past half a turn. Writes: beta_ref."""
+    for e in range(sys.ent_kind.shape[0]):
+        ws.beta_ref[e] = ws.ent[e, 0]

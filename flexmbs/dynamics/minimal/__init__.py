@@ -1,0 +1,1 @@
+"""Minimal coordinates: independent speeds, the rest from the closure (F29-F31)."""

@@ -1,0 +1,177 @@
+"""Minimal coordinates: independent speeds, and the rest from the closure (F29-F31)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.analyses.initial import row_names
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.loops.projection import add_increment
+from flexmbs.dynamics.minimal.closed_form import closed_forms
+from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.expressions import switching_functions
+from flexmbs.model.state import State
+from flexmbs.model.system import System
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RANK_TOLERANCE = 1e-8
+ROUNDING = 1e-12
+#: iterations that close a loop, and the change that is rounding
+ITERATIONS, ROUNDED = 30, 1e-13
+#: Elastic columns count this much in the choice, so that joint speeds become the dependent ones; so do those
+#: over which a law has kinks: next to one, they do not follow from the others.
+ELASTIC_SHARE = 1e-3
+
+
+@dataclass(frozen=True)
+class Split:
+    """Independent and dependent speeds and the independent rows of G; driven speeds are in neither."""
+
+    ind: Ints
+    dep: Ints
+    rows: Ints
+
+
+def choose(system: System, G: Array, sizes: Array) -> Split:
+    """Pick the dependent speeds so that G_d is well conditioned: pivoted QR, rows by pivoted QR (F29).
+
+    `sizes`: size of the terms of every row.
+    """
+    from scipy.linalg import qr
+
+    free = np.flatnonzero(system.tables.driven < 0)
+    if not len(G) or not len(free):
+        return Split(free, free[:0], free[:0])
+    weight = np.ones(system.n_vel)
+    t = system.tables
+    for i in range(1, len(t.parent)):
+        weight[t.o_qd[i] : t.o_eta[i + 1]] = ELASTIC_SHARE
+    weight[kinked(system)] = ELASTIC_SHARE
+    norms = np.linalg.norm(G, axis=1)
+    # a row of rounding is no row: made as long as the others it would count
+    scaled = G / np.where(norms > ROUNDING * np.maximum(sizes, norms.max()), norms, np.inf)[:, None]
+    # the rank is that of all columns, elastic ones too: only the choice among them is weighted
+    size = np.abs(np.diag(qr(scaled[:, free], mode="r", pivoting=True)[0]))
+    rank = int(np.sum(size > RANK_TOLERANCE * size[0])) if len(size) and size[0] > 0.0 else 0
+    _, order = qr(scaled[:, free] * weight[free], mode="r", pivoting=True)
+    dep = np.sort(free[order[:rank]])
+    _, rows = qr(scaled[:, dep].T, mode="r", pivoting=True) if rank else (None, np.zeros(0, dtype=int))
+    ind = np.setdiff1d(free, dep)
+    return Split(ind, dep, np.sort(rows[:rank]).astype(np.int64))
+
+
+def kinked(system: System) -> list[int]:
+    """Speeds of the coordinates over which the law of a constraint has kinks."""
+    over = [
+        row.names.get(name)
+        for group in system.groups
+        for row in group.rows
+        for switch in (switching_functions(row.expression) if row.expression is not None else ())
+        for name in switch.names
+    ]
+    return sorted({c.vel for c in over if c is not None and c.vel >= 0})
+
+
+def solve(A: Array, b: Array) -> Array:
+    """Solution of equations for dependent coordinates; `SolverError` where they are exactly singular."""
+    try:
+        return np.asarray(np.linalg.solve(A, b))
+    except np.linalg.LinAlgError:
+        what = "the dependent coordinates do not follow from the independent ones"
+        remedy = "the mechanism stands at a singular position; start beside it"
+        raise SolverError(Diagnostic("minimal.singular", "model", what, remedy)) from None
+
+
+class Minimal:
+    """A system in minimal coordinates about a state: moves independent coordinates, closes the rest."""
+
+    def __init__(self, evaluator: Evaluator, state: State) -> None:
+        self.evaluator, self.system = evaluator, evaluator.system
+        self.split = choose(self.system, evaluator.jacobian(state), evaluator.row_sizes())
+        self.forms = closed_forms(self.system, evaluator, self.split.dep)
+        self.iterations = 0
+
+    def loop_jacobian(self, state: State) -> Array:
+        """J_loop (n_vel, n_min): all speeds from the independent ones, driven ones at rest (F29)."""
+        G, s = self.evaluator.jacobian(state), self.split
+        J = np.zeros((self.system.n_vel, len(s.ind)))
+        J[s.ind, np.arange(len(s.ind))] = 1.0
+        if len(s.dep):
+            J[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], G[np.ix_(s.rows, s.ind)])
+        return J
+
+    def close_positions(self, state: State) -> None:
+        """Dependent coordinates from g = 0: in closed form where a loop has one, the others by Newton (F29).
+
+        The independent ones stay. Changes state.pos.
+        """
+        s, change = self.split, np.zeros(self.system.n_vel)
+        self.evaluator.kinematics(state)
+        for form in self.forms:
+            form.close(self.evaluator, state)
+            self.evaluator.kinematics(state)
+        if not len(s.dep):
+            return
+        for _ in range(ITERATIONS):
+            G = self.evaluator.jacobian(state)
+            change[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g[s.rows])
+            size = np.abs(change).max()
+            if size < ROUNDED:
+                return
+            self.iterations += 1
+            add_increment(self.evaluator.tables, state.pos.copy(), change, state.pos)
+            if size < 1e-9:  # quadratic: the next change is rounding
+                self.evaluator.kinematics(state)
+                return
+        self._open(state)
+
+    def _open(self, state: State) -> None:
+        g = np.abs(self.evaluator.ws.g)
+        worst = int(np.argmax(np.where(np.isfinite(g), g, np.inf)))
+        name = row_names(self.system)[worst]
+        what = f"{name} cannot be closed: {g[worst]:.3g} is left after {ITERATIONS} iterations"
+        remedy = "the mechanism is at the end of its motion, locks here, or is near a change point"
+        raise SolverError(Diagnostic("minimal.open", name.partition(" ")[0], what, remedy))
+
+    def close_speeds(self, state: State) -> None:
+        """Dependent speeds from the independent and driven ones (F29). Changes state.vel."""
+        s = self.split
+        if not len(s.dep):
+            self.evaluator.kinematics(state)
+            return
+        state.vel[s.dep] = 0.0
+        G = self.evaluator.jacobian(state)
+        state.vel[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g_dot[s.rows])
+        self.evaluator.kinematics(state)
+
+    def close_rates(self, state: State, independent: Array) -> Array:
+        """Rates of all speeds from those of the independent ones, driven ones by their law (F29)."""
+        s, acc = self.split, np.zeros(self.system.n_vel)
+        acc[s.ind] = independent
+        G = self.evaluator.jacobian(state)
+        self.evaluator.kinematics(state, acc)
+        if len(s.dep):
+            acc[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g_ddot[s.rows])
+        return acc
+
+    def moved(self, state: State, change: Array, speeds: Array | None = None) -> State:
+        """The state with independent coordinates moved by `change`, loops closed; speeds as given or kept."""
+        out, full = state.copy(), np.zeros(self.system.n_vel)
+        full[self.split.ind] = change
+        add_increment(self.evaluator.tables, state.pos, full, out.pos)
+        self.close_positions(out)
+        if speeds is not None:
+            out.vel[self.split.ind] = speeds
+        self.close_speeds(out)
+        return out
+
+    def forces(self, state: State, independent: Array) -> tuple[Array, Array]:
+        """Residual forces on the independent coordinates, Jl^T (k - M_hat acc), and acc (F30)."""
+        acc = self.close_rates(state, independent)
+        J = self.loop_jacobian(state)
+        return J.T @ self.evaluator.tree_forces(state, acc), acc

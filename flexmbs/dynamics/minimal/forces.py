@@ -1,0 +1,94 @@
+"""Accelerations and joint forces in minimal coordinates, without the recursion's passes (F30, F28)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.minimal.coordinates import Minimal, solve
+from flexmbs.dynamics.reactions.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
+from flexmbs.dynamics.reactions.share import share_forces
+from flexmbs.dynamics.reactions.wrenches import reactions, wrenches_of_stress
+from flexmbs.model.state import State
+
+Array = NDArray[np.float64]
+
+
+def accelerations(minimal: Minimal, state: State) -> Array:
+    """All accelerations (n_vel,); the matrix of (F30) by columns: the forces of a unit of one of them."""
+    tree = minimal.evaluator.tree_forces
+    n = len(minimal.split.ind)
+    bias = minimal.close_rates(state, np.zeros(n))
+    J = minimal.loop_jacobian(state)
+    force = J.T @ tree(state, bias.copy())
+    M_min = np.empty((n, n))
+    for k in range(n):
+        M_min[:, k] = force - J.T @ tree(state, bias + J[:, k])
+    return np.asarray(bias + J @ solve(M_min, force) if n else bias)
+
+
+def observe(minimal: Minimal, state: State) -> Array:
+    """Accelerations, and everything that is reported in the workspace: reactions, efforts, multipliers.
+
+    What the motion takes beyond the forces on the tree is carried by the rows that close the loops: on the
+    dependent speeds `G_d^T lam = -missing`. Friction by reactions is found together with them.
+    """
+    evaluator = minimal.evaluator
+    ws, laws = evaluator.ws, evaluator.system.laws.tables
+    _self_stress(minimal, state)
+    evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
+    for _ in range(FRICTION_ROUNDS):
+        acc = accelerations(minimal, state)
+        lam = _multipliers(minimal, state, acc)
+        evaluator.kinematics(state, acc)
+        wrenches_of_stress(evaluator.tables, ws)
+        args = evaluator._args(state, acc)
+        evaluate.forces(*args)
+        ws.row_force[:] = lam
+        reactions(evaluator.tables, ws)
+        share_forces(evaluator.tables, ws, evaluator.tables.length[0])
+        if not len(laws.press_law) or press(evaluator) <= FRICTION_TOLERANCE:
+            break
+    return acc
+
+
+def _constraints(minimal: Minimal) -> list[int]:
+    """Rows that are constraints: no stiff forces, no motions without inertia, no open contacts."""
+    system, free = minimal.system, set(minimal.evaluator.open_rows)
+    kinds = [group.kind for group in system.groups]
+    return [
+        r
+        for r, g in enumerate(system.tables.group_of_row)
+        if kinds[g] not in ("force", "massless") and r not in free
+    ]
+
+
+def _multipliers(minimal: Minimal, state: State, acc: Array) -> Array:
+    """Forces of the independent rows; the others carry none here."""
+    s, lam = minimal.split, np.zeros(minimal.system.n_rows)
+    if len(s.dep):
+        missing = minimal.evaluator.tree_forces(state, acc.copy())
+        G = minimal.evaluator.jacobian(state)
+        lam[s.rows] = -solve(G[np.ix_(s.rows, s.dep)].T, missing[s.dep])
+    return lam
+
+
+def _self_stress(minimal: Minimal, state: State) -> None:
+    """Null vectors of G^T over the constraint rows, one for every dependent row, into the workspace (F28)."""
+    G, s, rows = minimal.evaluator.jacobian(state), minimal.split, _constraints(minimal)
+    ws, t = minimal.evaluator.ws, minimal.evaluator.tables
+    block = t.block_of_group[t.group_of_row]
+    others = np.setdiff1d(rows, s.rows)
+    own = solve(G[np.ix_(s.rows, s.dep)].T, G[np.ix_(others, s.dep)].T) if len(s.dep) else np.zeros((0, 0))
+    ws.null_n[:] = 0
+    ws.null[:] = 0.0
+    for k, r in enumerate(others):
+        number = ws.null_n[block[r]]
+        if number == len(ws.null):
+            continue
+        ws.null[number, r] = 1.0
+        if len(s.dep):
+            near = block[s.rows] == block[r]
+            ws.null[number, s.rows[near]] = -own[near, k]
+        ws.null_n[block[r]] += 1

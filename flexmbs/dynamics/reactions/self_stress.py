@@ -1,0 +1,188 @@
+"""Self-stress: what the null space of G^T says about the reactions of redundant joints (F28)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.reactions.wrenches import stress_wrenches
+from flexmbs.model.couplings.ends import load_of
+from flexmbs.model.rows import Row
+from flexmbs.model.system import System
+
+Array = NDArray[np.float64]
+
+#: a reaction component is open where its share of a self-stress is above this
+OPEN = 1e-6
+#: a self-stress that strains bodies and joints by less than this part of another strains nothing
+NO_STRAIN = 1e-6
+#: a mode that moves interfaces by less than this part of another does not move them
+UNMOVED = 1e-9
+
+#: directions of a joint, the force of a coupling, or the effort of a drive
+Component = tuple[str, str, str]
+
+
+@dataclass
+class States:
+    """States of self-stress as columns, the largest force in each of them one.
+
+    `forces` (rows, states): what the rows put on joints, moments over a length, so that a law counts alike
+    whatever its numbers are. `loads` (6 n_joints, states): wrenches of the joints, moments over that length.
+    `efforts` (n_efforts, states): those of drives, as forces. What is small beside one is rounding: a state
+    between couplings alone loads no joint.
+    """
+
+    forces: Array
+    loads: Array
+    efforts: Array
+
+    def combined(self, combinations: Array) -> States:
+        return States(self.forces @ combinations, self.loads @ combinations, self.efforts @ combinations)
+
+
+def open_reactions(
+    system: System,
+    evaluator: Evaluator,
+    rows: list[Row],
+    stress: Array,
+    G: Array,
+    gives_way: NDArray[np.bool_],
+    length: float,
+) -> tuple[list[str], list[str]]:
+    """Reactions that a self-stress changes: those that stay open, those that stiffness decides (F28).
+
+    `stress` (rows, states) holds with rigid bodies, and with drives that hold. What it does to compliant
+    joints and, by G (n_rows, n_vel), to the modes that give way, decides all that strains something. Texts of
+    joints with the directions, of couplings and drives.
+    """
+    numbers = [row.number for row in rows]
+    G = G[numbers]
+    size = evaluator.row_sizes(length)[numbers][:, None]
+    stress = stress / np.maximum(np.abs(size * stress).max(axis=0, initial=0.0), 1e-300)
+    unit = np.tile(np.repeat([1.0, length], 3), len(system.joints))[:, None]
+    loads = stress_of_joints(evaluator, numbers, stress) / unit
+    states = States(size * stress, loads, _efforts(system, numbers, stress, G, length))
+    modes = G[:, gives_way] / np.where(size > 0.0, size, 1.0)
+    strain = np.vstack([_bending(modes, states), _straining(evaluator, states, length)])
+    in_any = _components(system, evaluator, rows, states, length)
+    if not np.any(strain):
+        return _texts(in_any), []
+    still = _components(system, evaluator, rows, states.combined(_unstrained(strain)), length)
+    return _texts(still), _texts([item for item in in_any if item not in still])
+
+
+def _efforts(system: System, numbers: list[int], stress: Array, G: Array, length: float) -> Array:
+    """Efforts of drives under states of self-stress, moments over a length (n_efforts, states).
+
+    On cut joints they are multipliers; in the tree they hold what the rows put on their speeds.
+    """
+    t = system.tables
+    place = {number: k for k, number in enumerate(numbers)}
+    out = np.zeros((len(t.drive_coord), stress.shape[1]))
+    for d, (c, k, row) in enumerate(zip(t.drive_coord, t.drive_vel, t.drive_row, strict=True)):
+        out[d] = stress[place[row]] if row >= 0 else -G[:, k] @ stress
+        out[d] /= length if c < 0 or t.coord_turn[c] else 1.0
+    return out
+
+
+def _unstrained(strain: Array) -> Array:
+    """Combinations of states of self-stress that strain nothing, as columns."""
+    _, size, Vt = np.linalg.svd(np.linalg.qr(strain, mode="r"), full_matrices=True)
+    return np.asarray(Vt[int(np.sum(size > NO_STRAIN)) :].T)
+
+
+def _bending(modes: Array, states: States) -> Array:
+    """What states do to modes (rows, modes), all made of one size (modes, states).
+
+    Modes in which no interface moves are moved by rounding alone.
+    """
+    size = np.abs(modes).max(axis=0, initial=0.0)
+    moving = size > UNMOVED * size.max(initial=0.0)
+    return np.asarray((modes[:, moving] / size[moving]).T @ states.forces)
+
+
+def _straining(evaluator: Evaluator, states: States, length: float) -> Array:
+    """Root of the energy of compliant joints under every state (6 n_joints, states).
+
+    One is that of a unit of force in the softest joint, which need not be loaded.
+    """
+    t, ws = evaluator.tables, evaluator.ws
+    root = np.sqrt(t.joint_soft) * np.repeat([1.0, length], 3)
+    R = np.repeat(ws.mark_R[t.joint_p], 2, axis=0)
+    own = np.einsum("nji,njk->nik", R, states.loads.reshape(len(R), 3, -1)).reshape(states.loads.shape)
+    return np.asarray(root.reshape(-1, 1) * own / max(float(root.max(initial=0.0)), 1e-300))
+
+
+def _components(
+    system: System, evaluator: Evaluator, rows: list[Row], states: States, length: float
+) -> list[Component]:
+    """Directions in which states of self-stress load joints, and couplings and drives that they load."""
+    found: list[Component] = []
+    for j, (name, place) in enumerate(system.joints.items()):
+        R = evaluator.ws.mark_R[place.P.number]
+        for word, first in (("translation", 6 * j), ("rotation", 6 * j + 3)):
+            part = np.abs(R.T @ states.loads[first : first + 3]).max(axis=1, initial=0.0)
+            found += [(f"joints.{name}", word, n) for n, x in zip("xyz", part, strict=True) if x > OPEN]
+    part = np.abs(states.forces).max(axis=1, initial=0.0)
+    own = {id(group.rows[0]): group.name for group in system.groups if group.kind == "coupling"}
+    loaded = [own[id(row)] for row, x in zip(rows, part, strict=True) if id(row) in own and x > OPEN]
+    for name in loaded:
+        found += [item for item in _carried(system, evaluator, name, length) if item not in found]
+    part = np.abs(states.efforts).max(axis=1, initial=0.0)
+    drives = [name for name, places in system.efforts.items() if np.any(part[places] > OPEN)]
+    found += [(f"couplings.{name}", "force", "") for name in loaded]
+    return found + [(f"drives.{name}", "effort", "") for name in drives]
+
+
+def _carried(system: System, evaluator: Evaluator, name: str, length: float) -> list[Component]:
+    """Directions in which the force where the parts of a coupling touch loads the joints between them."""
+    touching = system.model.couplings[name].touching(system.model)
+    if touching is None:
+        return []
+    ws, found = evaluator.ws, []
+    x = [ws.coord_x[c.number] for c in system.coordinates if c.joint == touching.follows]
+    for sense in (1.0, -1.0):
+        touch = touching.at(np.array([sense]), np.array(x[:1] or [0.0]))
+        i = system.bodies.index(touching.holder)
+        force, point = touch.force @ ws.R[i].T, ws.r[i] + touch.point @ ws.R[i].T
+        for item in touching.path:
+            place = system.joints[item.joint]
+            load = load_of(item, force, point, ws.mark_x[place.Q.number][None])[0]
+            part = np.abs(ws.mark_R[place.P.number].T @ load.reshape(2, 3).T)
+            part /= max(float(part[:, 0].max()), float(part[:, 1].max()) / length, 1e-300)
+            free = {(move.turn != 0.0, move.axis) for move in place.joint.motion or ()}
+            found += [
+                (f"joints.{item.joint}", word, "xyz"[n])
+                for word, k, unit in (("translation", 0, 1.0), ("rotation", 1, length))
+                for n in range(3)
+                if part[n, k] > OPEN * unit and (bool(k), n) not in free
+            ]
+    return list(dict.fromkeys(found))
+
+
+def _texts(components: list[Component]) -> list[str]:
+    """`joints.a (translation x, y; rotation z)`, `couplings.b (force)`."""
+    parts: dict[str, dict[str, list[str]]] = {}
+    for name, word, axis in components:
+        parts.setdefault(name, {}).setdefault(word, []).append(axis)
+    found = []
+    for name, words in parts.items():
+        texts = [f"{word} {', '.join(axes)}".rstrip() for word, axes in words.items()]
+        found.append(f"{name} ({'; '.join(texts)})")
+    return found
+
+
+def stress_of_joints(evaluator: Evaluator, rows: list[int], stress: Array) -> Array:
+    """Wrenches (6 n_joints, states of self-stress) at the origins of Q; `stress` by the given rows."""
+    multipliers = np.zeros((evaluator.system.n_rows, stress.shape[1]))
+    multipliers[rows] = stress
+    loads = np.zeros((6 * len(evaluator.system.joints), stress.shape[1]))
+    for k in range(stress.shape[1]):
+        out = np.zeros(len(loads))
+        stress_wrenches(evaluator.tables, evaluator.ws, multipliers[:, k].copy(), out)
+        loads[:, k] = out
+    return loads

@@ -1,0 +1,1 @@
+"""CAD files and gmsh scripts become meshes, in a guarded child process."""

@@ -1,0 +1,1 @@
+"""Bodies without a file: parametric solids, beams, points."""

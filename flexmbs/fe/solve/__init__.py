@@ -1,0 +1,1 @@
+"""Sparse symmetric systems: order, supernodal factors, substitution, other solvers."""

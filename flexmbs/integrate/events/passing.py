@@ -1,0 +1,203 @@
+"""Kernels that pass zeros of switching functions: up to them, over them, and what is behind (F44)."""
+
+from __future__ import annotations
+
+from flexmbs._jit import kernel
+from flexmbs.integrate.events.locate import is_on
+from flexmbs.integrate.memory import (
+    AFTER_REJECT,
+    CHATTER,
+    CORNERED,
+    DENSE,
+    ENDED,
+    EVENT,
+    H_STEP,
+    PENDING,
+    RESTING,
+    RESTS,
+    T_EVENT,
+    T_STEP,
+    H,
+    T,
+)  # fmt: skip
+from flexmbs.integrate.problem import BEFORE
+
+#: part of the way behind a zero, of that to which the speeds before it lead, below which a step is held back
+HELD = 0.02
+#: rate of a function behind its zero, over that before it, that leads back
+BACK = 1e-6
+#: part of the duration behind a zero that rounding does not put before it
+BEHIND = 1e-14
+
+
+@kernel(lean=True, apart=True)
+def thrown_back(switches, data, opt, mem, scr, h, part):
+    """Number of a function before whose zero closing the loops holds a step whose speeds lead over it, or -1.
+
+    So it is where the speeds behind corners lead back, or nowhere. `part`: how far, of the value at its start
+    (scr.s0), its speeds lead over the zero at least. Writes: scr.s1, scr.s2, scr.y_try.
+    """
+    asked = False
+    for k in range(opt.n_switch - opt.n_sided):
+        asked = asked or (scr.jumps[k] != 0.0 and mem.sign[k] != 0.0 and mem.mute[k] < CHATTER)
+    if not asked:
+        return -1
+    t = mem.real[T] + h
+    for i in range(mem.y.size):
+        scr.y_try[i] = mem.y[i] + h * mem.f[i]
+    if switches(data, t, scr.y1, scr.s1) != 0 or switches(data, t, scr.y_try, scr.s2) != 0:
+        return -1
+    for k in range(opt.n_switch - opt.n_sided):
+        if scr.jumps[k] != 0.0 and mem.mute[k] < CHATTER:
+            led = mem.sign[k] * scr.s2[k]
+            least = part * abs(scr.s0[k]) if part > 0.0 else 0.0
+            if led < -least and mem.sign[k] * scr.s1[k] > HELD * led:
+                return k
+    return -1
+
+
+@kernel(inline=True)
+def stand_before(opt, mem, k, h):
+    """No step, but the event of function k, within h from here. Writes: mem."""
+    mem.real[H] = max(h, opt.step)
+    mem.count[AFTER_REJECT] = mem.count[DENSE] = 0
+    mem.count[EVENT], mem.count[PENDING] = k + 1, 1
+    mem.real[T_STEP], mem.real[H_STEP], mem.real[T_EVENT] = mem.real[T], 0.0, mem.real[T] + h
+
+
+@kernel(lean=True, apart=True)
+def pace(rates, switches, data, opt, mem, scr, k):
+    """Change of function k along the speeds of the state, over a short time; 0 where none jumps at its zero.
+
+    Writes: scr.y_try, scr.s2, mem.f.
+    """
+    if scr.jumps[k] == 0.0 or mem.sign[k] == 0.0:
+        return 0.0
+    tau = 1e-6 * (opt.t_end - opt.t_start)
+    if switches(data, mem.real[T], mem.y, scr.s2) != 0 or rates(data, mem.real[T], mem.y, mem.f) != 0:
+        return 0.0
+    here = scr.s2[k]
+    for i in range(mem.y.size):
+        scr.y_try[i] = mem.y[i] + tau * mem.f[i]
+    if switches(data, mem.real[T] + tau, scr.y_try, scr.s2) != 0:
+        return 0.0
+    return scr.s2[k] - here
+
+
+@kernel(lean=True, apart=True)
+def cross(rates, project, switches, data, opt, mem, scr):
+    """A state behind the located zero by an explicit step. Writes: mem, scr.s1.
+
+    Where speeds jump it is as short as it can be: further off, closing the loops moves the state, and where
+    the speeds behind lead back, it moves it back. If that is so at every distance, CORNERED.
+    """
+    chosen = mem.count[EVENT] - 1
+    side = mem.sign[chosen] if chosen < mem.sign.size - opt.n_sided else 0.0
+    gap, thrown, t = mem.real[T_EVENT] - mem.real[T], False, 0.0
+    if side != 0.0 and scr.jumps[chosen] != 0.0:
+        gap = max(gap / 16.0, 4e-16 * abs(mem.real[T])) + BEHIND * (opt.t_end - opt.t_start)
+    for _ in range(14):  # to some times the width of the bracket
+        t = mem.real[T] + gap
+        for i in range(mem.y.size):
+            scr.y1[i] = mem.y[i] + gap * mem.f[i]
+        status = switches(data, t, scr.y1, scr.s2) if scr.jumps[chosen] != 0.0 else 0
+        if status == 0:
+            status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+        if status == 0:
+            status = switches(data, t, scr.y1, scr.s1)
+        if status != 0:
+            return status
+        if scr.jumps[chosen] == 0.0 or side == 0.0 or side * scr.s1[chosen] < 0.0:
+            thrown = False
+            break
+        thrown = side * scr.s2[chosen] < 0.0
+        gap *= 2.0
+    if thrown:
+        return CORNERED
+    for i in range(mem.y.size):
+        mem.y[i] = scr.y1[i]
+    mem.real[T] = t
+    return 0
+
+
+@kernel(lean=True, apart=True)
+def pass_event(rates, project, switches, turn, data, opt, mem, scr, events):
+    """Cross the located zero, and do what it changes. Writes: mem, events. Returns a status.
+
+    A motion that crosses a corner again and again, in ever shorter times, comes to rest there: RESTING.
+    """
+    chosen = mem.count[EVENT] - 1
+    status = rates(data, mem.real[T], mem.y, mem.f)
+    if status == 0:
+        status = turn(data, mem.real[T], mem.y, BEFORE - chosen, scr.s1, scr.turned)
+    before = 0.0
+    if status == 0:
+        before = pace(rates, switches, data, opt, mem, scr, chosen)
+        status = cross(rates, project, switches, data, opt, mem, scr)
+    if status == 0:
+        status = turn(data, mem.real[T], mem.y, chosen, scr.s1, scr.turned)
+    if status == 0 and before * pace(rates, switches, data, opt, mem, scr, chosen) < -BACK * before * before:
+        status = CORNERED
+    if status != 0:
+        return status
+    quick = 1e-6 * (opt.t_end - opt.t_start)
+    record_turned(mem, scr, events)
+    for k in range(opt.n_switch - opt.n_sided):
+        old = mem.sign[k]
+        if k == chosen and old != 0.0:
+            mem.sign[k] = 0.0 if is_on(mem, scr, k, scr.s1[k]) else -old
+        elif scr.s1[k] != 0.0:
+            mem.sign[k] = 1.0 if scr.s1[k] > 0.0 else -1.0
+        if mem.sign[k] != old and old != 0.0:
+            n = events.count[0]
+            events.t[n], events.index[n], events.direction[n] = mem.real[T], k, -old
+            events.count[0] += 1
+            mem.mute[k] = mem.mute[k] + 1.0 if mem.real[T] - mem.last[k] < quick else 0.0
+            mem.last[k] = mem.real[T]
+            if scr.jumps[k] == 2.0 and mem.mute[k] >= RESTS:
+                return RESTING
+            if k == opt.until and mem.sign[k] > 0.0:
+                mem.count[ENDED] = 1
+    mem.count[EVENT] = 0
+    return 0
+
+
+@kernel(inline=True)
+def record_turned(mem, scr, events):
+    """Events of the switching functions that changed the equations. Writes: events. Returns their number."""
+    count = 0
+    for k in range(scr.turned.size):
+        if scr.turned[k] != 0.0:
+            n = events.count[0]
+            events.t[n], events.index[n], events.direction[n] = mem.real[T], k, scr.turned[k]
+            events.count[0] += 1
+            count += 1
+    return count
+
+
+@kernel(lean=True, apart=True)
+def begin_on_zeros(rates, project, switches, turn, data, opt, mem, scr, events):
+    """A start on zeros where speeds jump: pass them to the side to which the motion leads.
+
+    Needs scr.s1 at the start. Writes: mem, events. Returns how many were passed, or a negative number.
+    """
+    count = 0
+    for k in range(opt.n_switch - opt.n_sided):
+        if scr.s1[k] != 0.0 or scr.jumps[k] == 0.0 or mem.real[T] >= opt.t_end:
+            continue
+        for i in range(mem.y.size):
+            scr.y_try[i] = mem.y[i]
+        mem.count[EVENT] = k + 1
+        mem.real[T_EVENT] = mem.real[T] + 1e-13 * (opt.t_end - opt.t_start)
+        if pass_event(rates, project, switches, turn, data, opt, mem, scr, events) != 0:
+            return -1
+        jump = size = 0.0
+        for i in range(opt.n_pos, opt.n_pos + opt.n_vel):
+            jump = max(jump, abs(mem.y[i] - scr.y_try[i]))
+            size = max(size, abs(mem.y[i]), abs(scr.y_try[i]))
+        if jump > 1e-9 * size:
+            n = events.count[0]
+            events.t[n], events.index[n], events.direction[n] = opt.t_start, k, mem.sign[k]
+            events.count[0] += 1
+        count += 1
+    return count

@@ -1,0 +1,111 @@
+"""CVODE (SUNDIALS, BDF of variable order) from scikit-sundae: a reference for stiff systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import missing_component
+from flexmbs.integrate.events.crossings import Crossed
+from flexmbs.integrate.methods import method
+from flexmbs.integrate.methods.reference import ReferenceRun
+
+Floats = NDArray[np.float64]
+MAX_STEPS = 10_000_000  # between two outputs
+#: evaluations without a value, and how close in time, that end a run: steps would creep on by the million;
+#: so does a step as short as that, over the time, without one
+MOST_BAD, CREEP, SHORTEST = 500, 1e-6, 1e-14
+
+
+@method("cvode")
+class Cvode(ReferenceRun):
+    """Implicit, adaptive in step and order; Python in the loop; needs the extra `sundials`."""
+
+    order = 5
+    name = "cvode"
+    _good: tuple[float, ...] = ()  # when there were rates, lately
+    _bad, _first = 0, -np.inf
+
+    def rates(self, t: float, x: Floats) -> Floats:
+        """Rates, or an error where shorter and shorter steps do not find any."""
+        found, size = super().rates(t, x), max(abs(t), CREEP)
+        if np.isfinite(found).all():
+            self._good = (*self._good[-20:], t)
+            return found
+        near = abs(t - self._first) <= CREEP * size
+        self._bad, self._first = (self._bad + 1, self._first) if near else (1, t)
+        step = t - max((good for good in self._good if good < t), default=-np.inf)
+        if self._bad > MOST_BAD or step <= SHORTEST * size:
+            raise self.fail("the rates are no numbers from there on")
+        return found
+
+    def solver(self, t: float, x: Floats) -> Any:
+        """The solver, started at a state."""
+        try:
+            from sksundae.cvode import CVODE
+        except ImportError:
+            raise missing_component('method "cvode"', "scikit-sundae", "sundials") from None
+
+        def rhs(t: float, x: Floats, x_dot: Floats) -> None:
+            x_dot[:] = self.rates(t, x)
+
+        def jacobian(t: float, x: Floats, x_dot: Floats, J: Floats) -> None:
+            J[:, :] = self.jacobian(t, x)
+
+        solver = CVODE(rhs, method="BDF", **self.options(jacobian))
+        solver.init_step(t, x)
+        return solver
+
+    def options(self, jacobian: Any) -> dict[str, Any]:
+        """Options of a solver; where speeds may jump, its matrix is taken beside the zeros."""
+        s, size = self.settings, max(abs(self.t_end), abs(self.t))
+        options: dict[str, Any] = {
+            "rtol": max(s.rtol, 1e-14), "atol": s.atol, "max_num_steps": MAX_STEPS,
+            "min_step": SHORTEST * size, "max_step": 2.0 * size,
+        }  # fmt: skip
+        if self.crossings.live.any():
+            options["jacfn"] = jacobian
+        if s.until >= 0:
+            options |= {"eventsfn": self.event_function(), "num_events": 1}
+        return options
+
+    def event_function(self) -> Any:
+        def events(t: float, x: Floats, found: Floats) -> None:
+            found[0] = self.until(t, x)
+
+        events.terminal, events.direction = [True], [1]  # type: ignore[attr-defined]
+        return events
+
+    def states(self) -> Iterator[tuple[float, float, Floats]]:
+        (t, x), waiting, solver = self.begun(), [t for t in self.times if t > self.t], None
+        yield self.t, t, x
+        zeros = self.crossings
+        while waiting:
+            if zeros.at_hand(t):
+                (t, x), solver = self.crossed(t, x, zeros.chosen), None
+                continue
+            if t >= waiting[0]:  # behind an event
+                yield waiting.pop(0), t, x
+                continue
+            end = min(waiting[0], t + zeros.longest(t))
+            stop = self.t_end if zeros.high == np.inf else end
+            try:
+                with zeros.watching():
+                    solver = solver or self.solver(t, x.copy())
+                    found = solver.step(end, method="normal", tstop=stop)
+            except Crossed as zero:
+                zeros.ahead(zero)
+                solver = None
+                continue
+            t, x = float(np.ravel(found.t)[-1]), np.ravel(found.y).copy()
+            if not found.success or not np.all(np.isfinite(x)):
+                raise self.fail(str(found.message))
+            self.reached(t, x)
+            if t < end:  # an event ends the run
+                yield t, t, x
+                return
+            if t == waiting[0] and not zeros.at_hand(t):
+                yield waiting.pop(0), t, x

@@ -1,0 +1,1 @@
+"""A mechanism as a problem of the time loop, in every formulation, and its special motions."""

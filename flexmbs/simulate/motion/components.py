@@ -1,0 +1,53 @@
+"""Components of the state as error control sees them: groups of one scale, bounds, twins."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.model.system import System
+from flexmbs.simulate.motion.powers import N_QUAD
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Local error of a step, rotations in rad, that keeps well on its branch of a loop
+BRANCH = 0.02
+
+
+def displacements(system: System) -> Floats:
+    """A unit displacement of every speed: 1 for rotations, a length for travels, infinite for modes."""
+    tables = system.tables
+    size = np.full(system.n_vel, np.inf)
+    for axis, turn, eta in zip(tables.prim_axis, tables.prim_turn, tables.prim_eta, strict=True):
+        size[eta : eta + (3 if axis < 0 else 1)] = 1.0 if axis < 0 or turn != 0.0 else tables.length[0]
+    return size
+
+
+def bounds(system: System) -> Floats | None:
+    """Largest local error of a step in joint coordinates where loops are closed: rotations, travels (F44)."""
+    return BRANCH * displacements(system) if system.n_rows else None
+
+
+def twins(system: System) -> Ints:
+    """Place in pos of the coordinate of every speed; -1 for the speeds of balls."""
+    twin = np.full(system.n_vel, -1, dtype=np.int64)
+    places = system.tables.vel_of_pos
+    scalar = np.flatnonzero(places >= 0)
+    twin[places[scalar]] = scalar
+    return twin
+
+
+def groups(system: System) -> Ints:
+    """Components that share a scale in error control: a quaternion, its speeds, modes of a body, energies."""
+    tables, n = system.tables, system.n_pos
+    leader = np.arange(n + system.n_vel + system.n_aux + N_QUAD)
+    leader[-N_QUAD:] = leader[-1]
+    for beta, eta in zip(tables.ball_beta, tables.ball_eta, strict=True):
+        leader[beta : beta + 4] = beta
+        leader[n + eta : n + eta + 3] = n + eta
+    for nf, q, q_dot in zip(tables.nf, tables.o_q, tables.o_qd, strict=True):
+        if nf:
+            leader[q : q + nf] = q
+            leader[n + q_dot : n + q_dot + nf] = n + q_dot
+    return np.unique(leader, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,162 @@
+"""Kernels of a mechanism behind a Problem: rates, implicit step, projection, switches (F22-F26, F43-F44).
+
+`data` is an `Equations`.
+"""
+
+from __future__ import annotations
+
+from flexmbs._jit import kernel
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.loops import projection
+from flexmbs.dynamics.reactions.contact_shares import HELD
+from flexmbs.integrate.problem import HOLD, SEEN
+from flexmbs.model.forces.applied import applied_forces
+from flexmbs.model.forces.channels import free_expressions
+from flexmbs.model.forces.channels import switches as law_switches
+from flexmbs.simulate.motion.branch import along, follow, is_near
+from flexmbs.simulate.motion.powers import efforts, rates_of_aux, take_held
+
+
+@kernel(lean=True, apart=True)
+def rates(data, t, y, y_dot):
+    """Rates of the state (F19, F22-F26); see Problem. Writes: y_dot."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
+    acc = y_dot[n:m]
+    take_held(data, y)
+    for k in range(acc.shape[0]):
+        acc[k] = 0.0
+    data.ws.near[0] = 1e300
+    status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    if data.size[4] == 1 and status == 0:  # its work needs the forces of drives and joints
+        efforts(data, t, pos, vel, aux, acc)
+    projection.position_rates(data.sys, pos, vel, y_dot[:n])
+    rates_of_aux(data, vel, aux, y_dot[m:])
+    if is_near(data):
+        status = smooth_rates(data, t, y, y_dot, status)
+    return status
+
+
+@kernel(lean=True, apart=True)
+def smooth_rates(data, t, y, y_dot, status):
+    """Rates close to a change point, from both sides; `status` where there is no way (F28). Writes: y_dot."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    near = data.ws.near[0]
+    if along(data, t, y[:n], y[n:m], y[m:], 0.0, 0.0, 1) == 0:
+        mean, own = data.branch.mean, data.branch.aux_dot.shape[0]
+        for k in range(m - n + own):
+            y_dot[n + k] = mean[m + k]
+        status = 0
+    data.ws.near[0] = near
+    return status
+
+
+@kernel(lean=True, apart=True)
+def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
+    """One pass of the implicit step (F43, F44); see Problem. Writes: a_new, aux_dot."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
+    take_held(data, y)
+    data.ws.near[0] = 1e300
+    status = evaluate.shifted(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, a, gh, bh, a_new)
+    if data.size[4] == 1 and status == 0:
+        efforts(data, t, pos, vel, aux, a_new)
+    rates_of_aux(data, vel, aux, aux_dot)
+    return status
+
+
+@kernel(lean=True, apart=True)
+def nearness(data, out):
+    """How far the state that was evaluated last is from a change point, and how open (F28). Writes: out."""
+    least = data.branch.least[0]
+    out[0] = (data.ws.near[0] / least) ** 0.5 if least > 0.0 else 1e300
+    out[1] = data.ws.near[1]
+    out[2] = projection.largest(data.ws.g) / data.tolerance[1]
+    return 0
+
+
+@kernel(lean=True, apart=True)
+def increment(data, y, delta, y_new):
+    """Positions x (+) delta. Writes: the positions of y_new."""
+    n = data.size[0]
+    projection.add_increment(data.sys, y[:n], delta, y_new[:n])
+    return 0
+
+
+@kernel(lean=True, apart=True)
+def project(data, t, y, bh, gh, out):
+    """Positions and speeds onto the constraints (F44); turn counters brought up to date. Writes: y, out."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    tolerance, most, known = data.tolerance[0], 12, out[2] == SEEN and not is_near(data)
+    if out[2] == HOLD:
+        tolerance, most = 1e300, 0
+    copy = data.branch.copy
+    for k in range(m):
+        copy[k] = y[k]
+    take_held(data, y)
+    near = data.ws.near[0]
+    data.ws.near[0] = 1e300
+    worst, worst_dot, count = projection.project(
+        data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, gh, bh, tolerance, most,
+        known,
+    )  # fmt: skip
+    if count > 0 and is_near(data):
+        take_held(data, y)
+        if follow(data, t, copy[:n], copy[n:m], y[m:], gh, bh) == 0:
+            for k in range(m):
+                y[k] = copy[k]
+        evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc)
+        projection.follow_turns(data.sys, data.ws)
+        worst, worst_dot = projection.largest(data.ws.g), projection.largest(data.ws.g_dot)
+    if count == 0:
+        data.ws.near[0] = near
+    first = m + data.size[2] + 2
+    for k in range(data.size[3]):
+        y[first + k] = data.ws.beta_ref[k]
+    out[0], out[1], out[2] = worst, worst_dot, count
+    return 0 if worst <= data.tolerance[1] and worst_dot < 1e300 else 1
+
+
+@kernel(lean=True, apart=True)
+def switches(data, t, y, s):
+    """Switching functions: those of laws, `until`, contacts. Writes: s. Returns a status."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
+    take_held(data, y)
+    for k in range(data.acc.shape[0]):
+        data.acc[k] = 0.0
+    if data.contact.row.shape[0] > 0:  # the force of a contact takes the accelerations
+        status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+        if status != 0:
+            return status
+        # that it bears when all that redundancy leaves open is shared: it lifts where nobody can hold it
+        evaluate.joint_forces(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+    else:
+        evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+        applied_forces(data.laws, data.lw, data.sys, data.ws, t, pos, vel, aux)
+    law_switches(data.laws, data.lw, s)
+    first = data.laws.switch_expr.shape[0]
+    if data.free.shape[0] > 0:
+        free_expressions(data.laws, data.lw, data.values)
+    for k in range(data.free.shape[0]):
+        s[first + k] = data.values[data.free[k]]
+    first += data.free.shape[0]
+    for k in range(data.contact.row.shape[0]):
+        r = data.contact.row[k]
+        s[first + k] = data.sys.row_side[r] * data.ws.row_force[r]
+        if data.ws.soft[r] < 0.0:  # open: closed again by a rounding below zero, not by one in it
+            s[first + k] = data.ws.gap[r] + data.tolerance[0]
+        elif data.ws.side_is[k] == HELD:  # others hold what it would pull: it stays where it is
+            s[first + k] = 1.0
+    return 0
+
+
+@kernel(lean=True, apart=True)
+def at_rest(data, t, y):
+    """Motion and inertia of a state, with no accelerations."""
+    n, m = data.size[0], data.size[0] + data.size[1]
+    take_held(data, y)
+    for k in range(data.acc.shape[0]):
+        data.acc[k] = 0.0
+    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc)
+    evaluate.masses(data.sys, data.ws, y[:n], y[n:m])

@@ -1,0 +1,80 @@
+"""Rates of what is integrated beside the motion: own states, work, dissipated energy (F14)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs._jit import kernel
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.reactions.wrenches import reactions
+from flexmbs.model.forces.channels import state_rates
+from flexmbs.model.tables import Tables
+from flexmbs.simulate.motion.rheonomic import rheonomic_power
+
+N_QUAD = 2  # integrals at the end of aux: work, dissipated energy
+
+
+@kernel(lean=True)
+def take_held(data, y):
+    """Turn counters and open contacts of the state into the workspace. Writes: ws.beta_ref, ws.soft."""
+    first = data.size[0] + data.size[1] + data.size[2] + 2
+    for k in range(data.size[3]):
+        data.ws.beta_ref[k] = y[first + k]
+    for k in range(data.contact.row.shape[0]):
+        data.ws.soft[data.contact.row[k]] = -y[first + data.size[3] + k]
+
+
+@kernel(lean=True, apart=True)
+def rates_of_aux(data, vel, aux, aux_dot):
+    """Rates of own states, then powers of work and dissipation (F14); held values stay. Writes: aux_dot."""
+    n = data.size[2]
+    state_rates(data.laws, data.lw, aux, aux_dot)
+    work, dissipated = data.lw.power[0], data.lw.power[1]
+    if data.size[4] == 1:
+        for d in range(data.ws.effort.shape[0]):
+            work += data.ws.effort[d] * data.ws.drive_v[data.sys.drive_law[d]]
+        work += rheonomic_power(data.sys, data.ws, vel)
+    for k in range(data.damped.shape[0]):
+        dissipated += modal_loss(data.sys, data.damped[k], vel)
+    aux_dot[n] = work
+    aux_dot[n + 1] = dissipated
+    for k in range(n + 2, aux_dot.shape[0]):
+        aux_dot[k] = 0.0
+
+
+@kernel(lean=True, apart=True)
+def given_rates_of_aux(data, vel, aux, aux_dot):
+    """The same at a state that has been evaluated already. Writes: aux_dot."""
+    rates_of_aux(data, vel, aux, aux_dot)
+
+
+@kernel(lean=True)
+def modal_loss(sys, i, vel):
+    """Power that the damping of the modes of body i takes: q_dot^T D_ff q_dot (F14)."""
+    nf, first = sys.nf[i], sys.o_qd[i]
+    D, total = sys.o_K[i] + 2 * nf * nf, 0.0
+    for a in range(nf):
+        row = 0.0
+        for b in range(nf):
+            row += sys.K_data[D + nf * a + b] * vel[first + b]
+        total += row * vel[first + a]
+    return total
+
+
+@kernel(lean=True, apart=True)
+def efforts(data, t, pos, vel, aux, acc):
+    """Efforts of drives at the accelerations that a pass has found. Writes: ws.effort."""
+    for r in range(data.ws.lam.shape[0]):
+        data.ws.row_force[r] = data.ws.lam[r]
+    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    evaluate.forces(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    reactions(data.sys, data.ws)
+
+
+def damped_bodies(tables: Tables) -> NDArray[np.int64]:
+    """Bodies with modal damping (F14)."""
+    found = []
+    for i, nf in enumerate(tables.nf):
+        D = tables.o_K[i] + 2 * nf * nf
+        if nf and np.any(tables.K_data[D : D + nf * nf]):
+            found.append(i)
+    return np.array(found, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""States of a run become samples, samples become fields of the result."""

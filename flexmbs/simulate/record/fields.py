@@ -1,0 +1,290 @@
+"""Columns of sample rows -> fields of a result, by name (interface, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.ffrf.mass import LEDGER_TERMS, ledger
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.forces.tables import FORCE, LENGTH, MOMENT, N_OUT, POTENTIAL, RATE, VALUE
+from flexmbs.model.system import JointPlace, System
+from flexmbs.results import Axis, Field, Layout
+from flexmbs.results.layout import COMMON_AXES
+from flexmbs.simulate.record.sampling import BALL, BODY, Sampler
+from flexmbs.spatial import quat_to_matrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+#: rows (n, width) -> history (n, ...)
+Take = Callable[[Floats], Floats]
+
+
+#: samples that are computed together
+BLOCK = 64
+
+
+def by_blocks(take: Take) -> Take:
+    """The same, always for as many rows at a time: BLAS rounds by the shape of what it is given.
+
+    So no number depends on how many samples happen to come together.
+    """
+
+    def blocks(rows: Floats) -> Floats:
+        n = len(rows)
+        if not n:
+            return take(rows)
+        whole = np.concatenate([rows, np.repeat(rows[-1:], -n % BLOCK, axis=0)])
+        return np.concatenate([take(whole[k : k + BLOCK]) for k in range(0, n, BLOCK)])[:n]
+
+    return blocks
+
+
+@dataclass
+class Fields:
+    """Fields of a result and how each is taken from sample rows.
+
+    `open_parts`: paths of joints, couplings and drives whose forces redundancy leaves open.
+    """
+
+    open_parts: set[str] = field(default_factory=set)
+    axes: list[Axis] = field(default_factory=lambda: list(COMMON_AXES))
+    fields: list[Field] = field(default_factory=list)
+    takes: list[Take] = field(default_factory=list)
+    quaternions: list[str] = field(default_factory=list)
+
+    def add(
+        self, path: str, take: Take | slice | Ints, axes: tuple[str, ...] = (), units: str = "1", **more: Any
+    ) -> None:
+        """A field; `take` is a function of the rows, or columns."""
+        if isinstance(take, slice | np.ndarray):
+            columns = take
+            take = (lambda rows: rows[:, columns]) if axes else (lambda rows: rows[:, columns][:, 0])
+        else:
+            take = by_blocks(take)
+        self.fields.append(Field(path, axes, units, more.pop("equation", ""), more))
+        self.takes.append(take)
+
+    def known(self, path: str) -> dict[str, Any]:
+        """Attributes of the forces of a part: whether equilibrium or stiffness decides them."""
+        return {"determinate": False} if path in self.open_parts else {}
+
+    def axis(self, path: str, size: int, labels: tuple[str, ...] = (), first: int = 0) -> str:
+        values = tuple(float(first + k) for k in range(size)) if first else ()
+        self.axes.append(Axis(path, size, labels, values))
+        return path
+
+    def layout(self) -> Layout:
+        return Layout(tuple(self.axes), tuple(self.fields))
+
+    def histories(self, rows: Floats) -> dict[str, Floats]:
+        """All fields of the samples `rows`."""
+        found = {f.path: take(rows) for f, take in zip(self.fields, self.takes, strict=True)}
+        return {path: np.ascontiguousarray(values) for path, values in found.items()}
+
+
+def balls_of(system: System) -> list[tuple[str, Any]]:
+    """Cut joints with a ball, in order."""
+    return [
+        (name, place)
+        for name, place in system.joints.items()
+        if not place.body and any(item.axis < 0 for item in place.joint.motion or ())
+    ]
+
+
+def body_fields(fields: Fields, system: System, sampler: Sampler) -> None:
+    """Motion of the body frames, elastic coordinates, applied forces (F1, F16)."""
+    at, tables = sampler.places, system.tables
+    for i, name in enumerate(system.bodies):
+        if i == 0:
+            continue
+        first = at["body"] + BODY * (i - 1)
+
+        def part(offset: int, size: int, first: int = first) -> slice:
+            return slice(first + offset, first + offset + size)
+
+        path = f"bodies/{name}/"
+        fields.add(path + "position", part(0, 3), ("xyz",), "m")
+        fields.add(path + "velocity", part(7, 3), ("xyz",), "m/s")
+        fields.add(path + "acceleration", part(13, 3), ("xyz",), "m/s^2")
+        fields.add(path + "angular_velocity", part(10, 3), ("xyz",), "rad/s")
+        fields.add(path + "angular_acceleration", part(16, 3), ("xyz",), "rad/s^2")
+        fields.add(path + "quaternion", part(3, 4), ("wxyz",))
+        fields.quaternions.append(path + "quaternion")
+        nf, o = int(tables.nf[i]), at["f_app"] + int(tables.o_f[i])
+        row = fields.axis(path + "row", 6 + nf)
+        fields.add(path + "applied", slice(o, o + 6 + nf), (row,), "N, N m, modal", equation="F16")
+        if isinstance(system.model.bodies[name], FlexibleBody) or nf:
+            mode = fields.axis(path + "mode", nf, first=1)
+            q, k = at["pos"] + int(tables.o_q[i]), int(tables.o_qd[i])
+            unit = unit_of_q(system.integrals(name).m_ff)
+            fields.add(path + "q", slice(q, q + nf), (mode,), unit, equation="F1")
+            for dot, base, per in (("q_dot", "vel", "s"), ("q_ddot", "acc", "s^2")):
+                fields.add(path + dot, slice(at[base] + k, at[base] + k + nf), (mode,), f"{unit}/{per}")
+            term = fields.axis(path + "term", len(LEDGER_TERMS), LEDGER_TERMS)
+            columns = (part(3, 4), part(7, 6), slice(q, q + nf), slice(at["vel"] + k, at["vel"] + k + nf))
+            fields.add(path + "ledger", ledger_of(system, name, columns), (term,), "J", equation="F12")
+
+
+def unit_of_q(m_ff: Floats) -> str:
+    """Unit of elastic coordinates: of modes of unit mass (F51), or of given shapes, which have no unit."""
+    return "m kg^0.5" if np.allclose(m_ff, np.eye(len(m_ff)), atol=1e-6) else "m"
+
+
+def ledger_of(system: System, name: str, columns: tuple[slice, ...]) -> Take:
+    """Kinetic energy of a body by inertia term, from its quaternion, twist, q and q_dot (F12, F17a)."""
+    body, integrals = system.model.bodies[name], system.integrals(name)
+    stiffening = isinstance(body, FlexibleBody) and body.geometric_stiffening is not False
+
+    def take(rows: Floats) -> Floats:
+        quat, twist, q, q_dot = (rows[:, column] for column in columns)
+        R = quat_to_matrix(quat)
+        v, w = (np.einsum("tki,tk->ti", R, twist[:, s]) for s in (slice(0, 3), slice(3, 6)))
+        return ledger(integrals, q, np.hstack([v, w, q_dot]), stiffening=stiffening)
+
+    return take
+
+
+def joint_columns(system: System, sampler: Sampler, place: JointPlace, ball: int) -> tuple[Ints, Ints, Ints]:
+    """Columns of positions, speeds and accelerations of a joint, in the order of the interface's table."""
+    at, joint = sampler.places, place.joint
+    if place.body:
+        beta, eta = np.arange(joint.n_beta) + place.pos, np.arange(joint.n_eta) + place.vel
+        return at["pos"] + beta, at["vel"] + eta, at["acc"] + eta
+    x: list[int] = []
+    v: list[int] = []
+    a: list[int] = []
+    entries = iter(place.coordinates)
+    for item in joint.motion or ():
+        if item.axis >= 0:
+            entry = next(entries).entry
+            assert entry is not None
+            first = at["ent"] + 3 * entry.number
+            x, v, a = [*x, first], [*v, first + 1], [*a, first + 2]
+        else:
+            first = at["ball"] + BALL * ball
+            x, v, a = [*x, *range(first, first + 4)], [*v, *range(first + 4, first + 7)], [
+                *a, *range(first + 7, first + 10),
+            ]  # fmt: skip
+    return np.array(x, dtype=int), np.array(v, dtype=int), np.array(a, dtype=int)
+
+
+def units_of(place: JointPlace, suffix: str) -> str:
+    """Units of the coordinates of a joint, or with `/s` behind of its speeds."""
+    units = []
+    for item in place.joint.motion or ():
+        angle = item.turn != 0.0
+        units += ["1"] * 4 if item.axis < 0 and not suffix else ["rad" if angle else "m"] * (
+            3 if item.axis < 0 else 1
+        )  # fmt: skip
+    return ", ".join(u + suffix for u in dict.fromkeys(units)) or "1"
+
+
+def joint_fields(fields: Fields, system: System, sampler: Sampler) -> None:
+    """Coordinates and reactions of all joints (F19, F21)."""
+    numbers = {name: k for k, (name, _) in enumerate(balls_of(system))}
+    for j, (name, place) in enumerate(system.joints.items()):
+        if name not in system.model.joints:
+            continue
+        path = f"joints/{name}/"
+        x, v, a = joint_columns(system, sampler, place, numbers.get(name, 0))
+        labels: list[str] = []
+        speeds: list[str] = []
+        for item in place.joint.motion or ():
+            labels += ["w", "x", "y", "z"] if item.axis < 0 else [item.name]
+            speeds += ["wx", "wy", "wz"] if item.axis < 0 else [item.name]
+        if len(set(labels)) < len(labels):  # free: x y z, then a quaternion
+            labels = [f"q{k}" if k in "wxyz" and labels.index(k) != n else k for n, k in enumerate(labels)]
+        if place.joint.motion is not None and len(x):
+            beta = fields.axis(path + "coordinate", len(x), tuple(labels))
+            eta = beta
+            if len(v) != len(x):
+                eta = fields.axis(path + "speed", len(v), tuple(speeds))
+                fields.quaternions.append(path + "position")
+            fields.add(path + "position", x, (beta,), units_of(place, ""))
+            fields.add(path + "velocity", v, (eta,), units_of(place, "/s"))
+            fields.add(path + "acceleration", a, (eta,), units_of(place, "/s^2"))
+        first = sampler.places["reaction"] + 6 * j
+        known = fields.known(path)
+        fields.add(path + "reaction_force", slice(first, first + 3), ("xyz",), "N", equation="F21", **known)
+        fields.add(
+            path + "reaction_moment", slice(first + 3, first + 6), ("xyz",), "N m", equation="F21", **known
+        )
+
+
+def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
+    """Drives, forces and own states."""
+    at = sampler.places
+    for name, places in system.efforts.items():
+        columns = slice(at["effort"] + places[0], at["effort"] + places[-1] + 1)
+        ball, path = len(places) == 3, f"drives/{name}/"
+        units = "N m" if ball else "N, N m"
+        fields.add(path + "effort", columns, ("xyz",) if ball else (), units, **fields.known(path))
+    for name, force in system.model.forces.items():
+        rows = [k for k, owner in enumerate(system.laws.owners) if owner == f"forces.{name}"]
+        law_fields(
+            fields, f"forces/{name}/", at["law"] + N_OUT * np.array(rows, dtype=int), type(force).__name__
+        )
+    for k, name in enumerate(system.model.states):
+        fields.add(f"states/{name}", slice(at["aux"] + k, at["aux"] + k + 1))
+
+
+def summed(columns: Ints) -> Callable[[Any], Any]:
+    """The sum of several triples of columns, (piece, 3)."""
+    return lambda rows: rows[:, columns].sum(axis=1)
+
+
+def law_fields(fields: Fields, path: str, first: Ints, kind: str) -> None:
+    """Force and moment on the `on` or `to` side, and what a spring shows (F16)."""
+    if not len(first):
+        return
+    if kind == "JointForce":
+        fields.add(path + "value", slice(first[0] + VALUE, first[0] + VALUE + 1), (), "N, N m")
+        return
+    for name, offset, units in (("force", FORCE, "N"), ("moment", MOMENT, "N m")):
+        columns = first[:, None] + offset + np.arange(3)
+        fields.add(path + name, summed(columns), ("xyz",), units)
+    if kind == "SpringDamper":
+        for name, offset, units in (("length", LENGTH, "m"), ("rate", RATE, "m/s"), ("value", VALUE, "N")):
+            fields.add(path + name, slice(first[0] + offset, first[0] + offset + 1), (), units)
+
+
+def energy_fields(fields: Fields, system: System, sampler: Sampler) -> None:
+    """Energies with their balance, mass centre and momenta of the system (F12-F15)."""
+    at = sampler.places
+    first = at["body"] + BODY * np.arange(len(system.bodies) - 1)
+    laws = at["law"] + POTENTIAL + N_OUT * np.arange(len(system.laws.owners))
+
+    def total(columns: Ints) -> Take:
+        return lambda rows: rows[:, columns].sum(axis=1)
+
+    takes: dict[str, Take] = {
+        "kinetic": total(first + 19),
+        "gravity": total(first + 20),
+        "strain": total(first + 21),
+        "spring": total(laws),
+        "dissipated": total(np.array([at["dissipated"]])),
+        "work": total(np.array([at["work"]])),
+    }
+    for name, take in takes.items():
+        fields.add(f"energy/{name}", take, (), "J")
+    signs = {"dissipated": 1.0, "work": -1.0}
+    fields.add(
+        "energy/balance_error",
+        lambda rows: np.sum([signs.get(n, 1.0) * take(rows) for n, take in takes.items()], axis=0),
+        (), "J",
+    )  # fmt: skip
+    tables = system.tables
+    mass = np.array([tables.block_data[tables.o_block[i]] for i in range(1, len(system.bodies))])
+    momentum = first[:, None] + 23 + np.arange(3)
+    fields.add("system/momentum", lambda rows: rows[:, momentum].sum(axis=1), ("xyz",), "kg m/s")
+    fields.add(
+        "system/angular_momentum", lambda rows: rows[:, momentum + 3].sum(axis=1), ("xyz",), "kg m^2/s"
+    )
+    moments = first[:, None] + 29 + np.arange(3)
+    whole = float(mass.sum()) or np.nan
+    fields.add("system/com", lambda rows: rows[:, moments].sum(axis=1) / whole, ("xyz",), "m")

@@ -1,0 +1,285 @@
+"""One output sample: everything that is reported at a state, in one row of numbers (interface, section 5)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs._jit import handle, kernel, prepare
+from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.analyses.initial import row_names
+from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.model.energy import energies
+from flexmbs.model.forces.channels import (
+    fill_slots,
+    free_expressions,
+    relative_component,
+)
+from flexmbs.model.forces.tables import N_OUT, REL_W
+from flexmbs.model.measure import SensorTables, measure
+from flexmbs.model.quaternions import relative_quaternion
+from flexmbs.model.system import System
+from flexmbs.simulate.motion.branch import NEAR, WEIGHTS, beside, time_to_reach
+from flexmbs.simulate.motion.powers import take_held
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+BODY = (
+    32  # numbers per body: r 3, quaternion 4, v 6, a 6, energies 4, momentum 3, angular momentum 3, m r_com 3
+)
+BALL = 10  # numbers per ball of a cut joint: quaternion 4, angular velocity 3, acceleration 3
+
+
+class SampleTables(NamedTuple):
+    """What is sampled beside the workspace itself."""
+
+    sensors: SensorTables
+    balls: Ints  # (n, 2) markers P, Q of cut joints with a ball
+    frames: Ints  # markers whose axes are needed
+    energy: Floats  # (n_bodies + 1, 4) scratch
+    places: Floats  # (3 n_sensors,) scratch
+    acc: Floats  # (n_vel,) scratch
+
+
+@kernel(lean=True, apart=True)
+def sample(data, more, t, y, row):
+    """Evaluate the state and write all that is reported. Writes: row. Returns a status."""
+    sys, ws, lw = data.sys, data.ws, data.lw
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
+    take_held(data, y)
+    status = evaluate.observe(sys, ws, data.laws, lw, t, pos, vel, aux, more.acc)
+    if status == 0:
+        report(data, more, t, y, row)
+    return status
+
+
+@kernel(lean=True, apart=True)
+def report(data, more, t, y, row):
+    """Write all that is reported at the evaluated state with its accelerations more.acc. Writes: row."""
+    sys, ws, lw = data.sys, data.ws, data.lw
+    n, m = data.size[0], data.size[0] + data.size[1]
+    pos, vel, aux = y[:n], y[n:m], y[m:]
+    energies(sys, ws, pos, vel, more.energy)
+    p = 0
+    for i in range(1, sys.parent.shape[0]):
+        body_row(sys, ws, vel, more.energy, i, p, row)
+        p += BODY
+    p = put(row, p, y)
+    p = put(row, p, more.acc)
+    p = put(row, p, ws.f_app)
+    for e in range(ws.ent.shape[0]):
+        for c in range(3):
+            row[p + c] = ws.ent[e, c]
+        p += 3
+    for j in range(ws.reaction.shape[0]):
+        p = put(row, p, ws.reaction[j])
+    p = put(row, p, ws.row_force)
+    p = put(row, p, ws.effort)
+    for k in range(lw.out.shape[0]):
+        p = put(row, p, lw.out[k])
+    measure(more.sensors, sys, ws, more.places)
+    p = put(row, p, more.places)
+    fill_slots(data.laws, lw, sys, ws, t, pos, vel, aux)
+    free_expressions(data.laws, lw, data.values)
+    p = put(row, p, data.values)
+    for k in range(more.balls.shape[0]):
+        ball_row(ws, more.balls[k, 0], more.balls[k, 1], p, row)
+        p += BALL
+    for k in range(more.frames.shape[0]):
+        for c in range(3):
+            p = put(row, p, ws.mark_R[more.frames[k], c])
+    row[p] = t
+
+
+@kernel(lean=True)
+def put(row, p, values):
+    """Copy values into row from place p on; returns the place behind them. Writes: row."""
+    for k in range(values.shape[0]):
+        row[p + k] = values[k]
+    return p + values.shape[0]
+
+
+@kernel(lean=True)
+def body_row(sys, ws, vel, energy, i, p, row):
+    """Pose, twist, acceleration, energies and momenta of body i, ground axes. Writes: row."""
+    w, x, y, z = relative_quaternion(ws.R, i, -1)
+    row[p + 3], row[p + 4], row[p + 5], row[p + 6] = w, x, y, z
+    for c in range(3):
+        row[p + c] = ws.r[i, c]
+    for c in range(6):
+        row[p + 7 + c] = ws.v[i, c]
+        row[p + 13 + c] = ws.a[i, c]
+    for c in range(4):
+        row[p + 19 + c] = energy[i, c]
+    momenta(sys, ws, vel, i, p + 23, row)
+
+
+@kernel(lean=True)
+def momenta(sys, ws, vel, i, p, row):
+    """Momentum, angular momentum about the origin of ground, m r_com: from M v_hat (F12). Writes: row."""
+    R, v, o, b = ws.R[i], ws.v[i], ws.body_out, 15 * i
+    mass = sys.block_data[sys.o_block[i]]
+    vx = R[0, 0] * v[0] + R[1, 0] * v[1] + R[2, 0] * v[2]
+    vy = R[0, 1] * v[0] + R[1, 1] * v[1] + R[2, 1] * v[2]
+    vz = R[0, 2] * v[0] + R[1, 2] * v[1] + R[2, 2] * v[2]
+    wx = R[0, 0] * v[3] + R[1, 0] * v[4] + R[2, 0] * v[5]
+    wy = R[0, 1] * v[3] + R[1, 1] * v[4] + R[2, 1] * v[5]
+    wz = R[0, 2] * v[3] + R[1, 2] * v[4] + R[2, 2] * v[5]
+    sx, sy, sz = o[b], o[b + 1], o[b + 2]
+    px = mass * vx + wy * sz - wz * sy
+    py = mass * vy + wz * sx - wx * sz
+    pz = mass * vz + wx * sy - wy * sx
+    hx = o[b + 3] * wx + o[b + 4] * wy + o[b + 5] * wz + sy * vz - sz * vy
+    hy = o[b + 4] * wx + o[b + 6] * wy + o[b + 7] * wz + sz * vx - sx * vz
+    hz = o[b + 5] * wx + o[b + 7] * wy + o[b + 8] * wz + sx * vy - sy * vx
+    for a in range(sys.nf[i]):
+        k, rate = sys.o_rows[i] + 7 * a, vel[sys.o_qd[i] + a]
+        px += ws.rows[k] * rate
+        py += ws.rows[k + 1] * rate
+        pz += ws.rows[k + 2] * rate
+        hx += ws.rows[k + 3] * rate
+        hy += ws.rows[k + 4] * rate
+        hz += ws.rows[k + 5] * rate
+    for c in range(3):
+        row[p + c] = R[c, 0] * px + R[c, 1] * py + R[c, 2] * pz
+        row[p + 3 + c] = R[c, 0] * hx + R[c, 1] * hy + R[c, 2] * hz
+    r = ws.r[i]
+    for c in range(3):
+        row[p + 6 + c] = mass * r[c] + R[c, 0] * sx + R[c, 1] * sy + R[c, 2] * sz
+    row[p + 3] += r[1] * row[p + 2] - r[2] * row[p + 1]
+    row[p + 4] += r[2] * row[p] - r[0] * row[p + 2]
+    row[p + 5] += r[0] * row[p + 1] - r[1] * row[p]
+
+
+@kernel(lean=True)
+def ball_row(ws, P, Q, p, row):
+    """Rotation in a cut joint with a ball: quaternion, angular velocity in Q, its rate. Writes: row."""
+    w, x, y, z = relative_quaternion(ws.mark_R, Q, P)
+    row[p], row[p + 1], row[p + 2], row[p + 3] = w, x, y, z
+    R, wP, wQ, aP, aQ = ws.mark_R[Q], ws.mark_v[P], ws.mark_v[Q], ws.mark_a[P], ws.mark_a[Q]
+    ax = aQ[3] - aP[3] + wQ[4] * wP[5] - wQ[5] * wP[4]
+    ay = aQ[4] - aP[4] + wQ[5] * wP[3] - wQ[3] * wP[5]
+    az = aQ[5] - aP[5] + wQ[3] * wP[4] - wQ[4] * wP[3]
+    for c in range(3):
+        row[p + 4 + c] = relative_component(ws, REL_W, Q, P, c)
+        row[p + 7 + c] = R[0, c] * ax + R[1, c] * ay + R[2, c] * az
+
+
+class Sampler:
+    """Rows of samples of one system; `places` says where in a row everything stands."""
+
+    def __init__(self, system: System, data: Any, balls: Ints, frames: Ints) -> None:
+        sensors = system.extra["sensors"].tables
+        self.data, self.row_names = data, row_names(system)
+        self.closure, self.left_out = np.zeros((0, 2)), np.zeros(0, dtype=np.int64)
+        self.more = handle(
+            SampleTables(
+                sensors,
+                balls,
+                frames,
+                np.zeros((len(system.bodies), 4)),
+                np.zeros(3 * len(sensors.kind)),
+                np.zeros(system.n_vel),
+            )
+        )
+        self.places, self.width = self._places(system, len(balls), len(frames))
+        self._sample = prepare(sample, data, self.more, 0.0, np.zeros(1), np.zeros(1))
+
+    def _places(self, system: System, n_balls: int, n_frames: int) -> tuple[dict[str, int], int]:
+        d = self.data
+        sizes = {
+            "body": BODY * (len(system.bodies) - 1),
+            "pos": system.n_pos,
+            "vel": system.n_vel,
+            "aux": system.n_aux,
+            "work": 1,
+            "dissipated": 1,
+            "held": int(d.size[3]) + len(d.contact.row),
+            "acc": system.n_vel,
+            "f_app": len(d.ws.f_app),
+            "ent": 3 * len(d.ws.ent),
+            "reaction": d.ws.reaction.size,
+            "row_force": len(d.ws.row_force),
+            "effort": len(d.ws.effort),
+            "law": N_OUT * len(d.lw.out),
+            "sensor": len(self.more.places),
+            "free": len(d.values),
+            "ball": BALL * n_balls,
+            "frame": 9 * n_frames,
+            "time": 1,
+        }
+        ends = np.cumsum(list(sizes.values()))
+        return dict(zip(sizes, (ends - list(sizes.values())).tolist(), strict=True)), int(ends[-1])
+
+    def rows(self, t: Floats, y: Floats) -> Floats:
+        """Samples of the states y (n, size) at the times t."""
+        rows = np.full((len(t), self.width), np.nan)
+        self.closure = np.zeros((len(t), 2))
+        for k in range(len(t)):
+            self.data.ws.near[0] = 1e300
+            status = self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k])
+            if self.data.ws.near[0] < NEAR * self.data.branch.least[0]:
+                status = self._between(float(t[k]), y[k], rows[k], status)
+            if status != 0:
+                what = "accelerations and reactions cannot be found at this output"
+                remedy = "check masses, forces and joints near this position"
+                raise SolverError(Diagnostic("solver.not_evaluated", f"t = {t[k]:.6g} s", what, remedy))
+            self.closure[k] = self._closed(float(t[k]))
+        return rows
+
+    def _closed(self, t: float) -> tuple[float, float]:
+        """Closure of the rows that the motion leaves out, since they hold everywhere; an open one ends it."""
+        if not len(self.left_out):
+            return 0.0, 0.0
+        g, g_dot = (np.abs(x[self.left_out]) for x in (self.data.ws.g, self.data.ws.g_dot))
+        if not g.max() <= self.data.tolerance[1]:
+            name = self.row_names[int(self.left_out[int(np.argmax(g))])]
+            what = f"{name} does not close, though its loop implies it: {g.max():.2e} is left"
+            remedy = "report this as a defect"
+            raise SolverError(Diagnostic("solver.open", f"t = {t:.6g} s", what, remedy))
+        return float(g.max()), float(g_dot.max())
+
+    def _between(self, t: float, y: Floats, row: Floats, status: int) -> int:
+        """Sample close to a change point, from samples on both sides of it (F28). Writes: row; a status."""
+        data, n, m = self.data, self.data.size[0], self.data.size[0] + self.data.size[1]
+        tau = time_to_reach(data.branch.scale, y[n:m])
+        if tau == 0.0:
+            return status
+        mean, one, place = np.zeros(self.width), np.full(self.width, np.nan), y.copy()
+        for k, weight in enumerate(WEIGHTS):
+            for side in ((k + 1) * tau, -(k + 1) * tau):
+                first = m + data.size[2] + 2
+                data.ws.beta_ref[:] = y[first : first + data.size[3]]
+                if beside(data, t, y[:n], y[n:m], y[m:], side, 0.0, 0.0) != 0:
+                    return status
+                place[:n], place[n:m] = data.branch.pos, data.branch.vel
+                time = t + side if data.size[4] == 1 else t
+                if self._sample(data, self.more, time, place, one) != 0:
+                    return status
+                mean += weight * one
+        row[:] = mean
+        self.put_state(row, y)
+        return 0
+
+    def put_state(self, row: Floats, y: Floats) -> None:
+        """State of a sample. Writes: row."""
+        first = self.places["pos"]
+        row[first : first + y.size] = y
+
+    def same_branch(self, data: Any) -> None:
+        """Take over what is known of the constraints of the same system, and which of them it leaves out."""
+        own, n_rows = self.data.sys, len(self.data.ws.g)
+        rows = np.repeat(np.arange(n_rows), np.diff(own.rowent_start))
+        self.left_out = rows[(own.ent_kind != data.sys.ent_kind)[own.rowent]]
+        self.data.ws.cap[:] = data.ws.cap
+        self.data.branch.least[:] = data.branch.least
+
+    def row(self, t: float, y: Floats, acc: Floats) -> Floats:
+        """Sample of a state that has been evaluated with given accelerations (F35)."""
+        row = np.full(self.width, np.nan)
+        self.more.acc[:] = acc
+        report(self.data, self.more, float(t), y, row)
+        return row
