@@ -9,9 +9,9 @@ import h5py
 import numpy as np
 import pytest
 
-from flexmbs import hdf5
+from flexmbs import disk, hdf5
+from flexmbs.disk import operations
 from flexmbs.errors import InputError
-from flexmbs.hdf5 import files
 
 
 def fill(root):
@@ -61,17 +61,40 @@ def test_failure_inside_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_full_disk_is_an_error_and_leaves_nothing(tmp_path, monkeypatch):
+class FullDisk(operations.Operations):
+    """A disk on which nothing has room."""
+
+    def write(self, handle, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("in_memory", [hdf5.files.IN_MEMORY, 1000])
+def test_full_disk_is_an_error_and_leaves_nothing(tmp_path, monkeypatch, in_memory):
     """A disk that fills up while HDF5 writes: no crash of the interpreter, no file."""
-
-    def full(self, data):
-        self.error = self.error or OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return len(data)
-
-    monkeypatch.setattr(files._QuietFile, "write", full)
+    monkeypatch.setattr(operations, "system", FullDisk())
+    monkeypatch.setattr(hdf5.files, "IN_MEMORY", in_memory)
     with pytest.raises(InputError, match="disk is full"):
         hdf5.build_file(tmp_path / "c.h5", fill, format="test", version=1)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_written_at_once_and_a_large_one_piece_by_piece_to_the_same_bytes(
+    good, tmp_path, monkeypatch
+):
+    writes = []
+
+    class Counted(operations.Operations):
+        def write(self, handle, data):
+            writes.append(len(data))
+            return super().write(handle, data)
+
+    monkeypatch.setattr(operations, "system", Counted())
+    hdf5.build_file(tmp_path / "b.h5", fill, format="test", version=1)
+    assert writes == [good.stat().st_size]
+    monkeypatch.setattr(hdf5.files, "IN_MEMORY", 1000)
+    hdf5.build_file(tmp_path / "c.h5", fill, format="test", version=1)
+    assert len(writes) > 2
+    assert good.read_bytes() == (tmp_path / "b.h5").read_bytes() == (tmp_path / "c.h5").read_bytes()
 
 
 def test_every_flipped_byte_is_noticed_or_harmless(good, tmp_path):
@@ -151,13 +174,13 @@ def test_unsafe_content_is_refused_by_name(good, add, tmp_path):
 
 def test_second_holder_of_a_lock_is_told_who_has_it(tmp_path):
     code = (
-        "import sys; from flexmbs import hdf5\n"
-        "try:\n  hdf5.lock(sys.argv[1]).__enter__()\nexcept Exception as e: print(e)"
+        "import sys; from flexmbs import disk\n"
+        "try:\n  disk.lock(sys.argv[1]).__enter__()\nexcept Exception as e: print(e)"
     )
-    with hdf5.lock(tmp_path / "r.h5"):
+    with disk.lock(tmp_path / "r.h5"):
         told = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "r.h5")], capture_output=True, text=True, check=True
         )
     assert f"is being written by process {os.getpid()}" in told.stdout
-    with hdf5.lock(tmp_path / "r.h5"):
+    with disk.lock(tmp_path / "r.h5"):
         pass

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from flexmbs import hdf5
+from flexmbs.disk import operations
 from flexmbs.errors import FlexmbsError, InputError, UsageError
-from flexmbs.hdf5 import files
 from flexmbs.results import Axis, Field, Item, Layout, Result, ResultWriter, segments
 from flexmbs.results.compare import compare
 from flexmbs.results.layout import COMMON_AXES
@@ -252,20 +252,17 @@ def test_announced_segments_survive_kill_9(tmp_path):
         assert w.resumed.t == time[-1]
 
 
-class FullDisk:
-    """A raw file on a disk that fills up."""
+class FullDisk(operations.Operations):
+    """A disk that fills up."""
 
-    def __init__(self, raw, room):
-        self.raw, self.room = raw, room
+    def __init__(self, room):
+        self.room = room
 
-    def write(self, data):
+    def write(self, handle, data):
         self.room -= len(data)
         if self.room < 0:
             raise OSError(28, "No space left on device")
-        return self.raw.write(data)
-
-    def __getattr__(self, name):
-        return getattr(self.raw, name)
+        return super().write(handle, data)
 
 
 @pytest.mark.parametrize("room", [0, 3000, 20000])
@@ -274,8 +271,7 @@ def test_full_disk_keeps_what_was_announced(tmp_path, monkeypatch, room):
     announced = []
     with ResultWriter(path, LAYOUT, {}, {"case_sha256": "x"}, announce=announced.append) as w:
         w.commit(samples([0.0, 0.5]), checkpoint(0.5), 0.5)
-        quiet = files._QuietFile
-        monkeypatch.setattr(files, "_QuietFile", lambda raw: quiet(FullDisk(raw, room)))
+        monkeypatch.setattr(operations, "system", FullDisk(room))
         with pytest.raises(FlexmbsError, match="disk is full; what was committed is kept: --resume .* 0.5 s"):
             w.commit(samples(np.linspace(1.0, 2.0, 2000)), checkpoint(2.0), 2.0)
     assert announced == [0.5]
@@ -293,10 +289,11 @@ def test_places_that_cannot_be_written_are_named(tmp_path, monkeypatch):
         with pytest.raises(UsageError, match="is a folder"):
             write(tmp_path / "folder", [[0.0]], overwrite=overwrite)
 
-    def refuse(path, *args, **options):
-        raise OSError(30, "Read-only file system")
+    class ReadOnly(operations.Operations):
+        def open(self, path):
+            raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr(operations, "system", ReadOnly())
     with pytest.raises(InputError, match="a.h5  error  could not be written: Read-only file system"):
         write(tmp_path / "a.h5", [[0.0]])
 

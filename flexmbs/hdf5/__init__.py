@@ -1,13 +1,15 @@
 """HDF5 behind one door: whole files or none on the way out, nothing trusted on the way in.
 
-Writing: the file is built under a temporary name in the target's folder, through a file object that
-never raises (an exception inside HDF5's driver ends the interpreter), then synced and renamed.
+Writing: the file is built in memory, or where it is large under a temporary name in the target's folder,
+through a file object that never raises (an exception inside HDF5's driver ends the interpreter); then it is
+written, synced and renamed.
 Reading: only hard links, plain numbers and fixed-length strings, known filters; sizes are checked before
 anything is read, and the hash of the content is compared with the stored one.
 """
 
 from h5py import Dataset, Group
 
+from flexmbs.hdf5 import files
 from flexmbs.hdf5.content import (
     attributes,
     blocks,
@@ -22,11 +24,11 @@ from flexmbs.hdf5.content import (
     walk,
     write_tree,
 )  # fmt: skip
-from flexmbs.hdf5.files import atomic_file, build_file, lock, sync_folder, write_error
-from flexmbs.hdf5.reading import file_format, open_checked
+from flexmbs.hdf5.files import build_file, of_format
+from flexmbs.hdf5.reading import file_format, is_hdf5, open_checked
 
 __all__ = [
-    "Dataset", "Group", "atomic_file", "attributes", "blocks", "build_file", "chunk_shape", "content_hash",
-    "dataset", "file_format", "lock", "open_checked", "read_tree", "scale", "sync_folder", "text",
-    "text_array", "texts", "walk", "write_error", "write_tree",
+    "Dataset", "Group", "attributes", "blocks", "build_file", "chunk_shape", "content_hash", "dataset",
+    "file_format", "files", "is_hdf5", "of_format", "open_checked", "read_tree", "scale", "text",
+    "text_array", "texts", "walk", "write_tree",
 ]  # fmt: skip

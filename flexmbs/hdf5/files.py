@@ -1,28 +1,37 @@
-"""Files that appear whole or not at all, and the lock of a file that is being written."""
+"""HDF5 files that appear whole or not at all."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import fcntl
-import os
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import h5py
 from h5py import Group
 
-from flexmbs.errors import Diagnostic, InputError
+from flexmbs import disk
 from flexmbs.hdf5.content import attributes, content_hash
+from flexmbs.hdf5.reading import file_format
+
+#: a file up to this size is built in memory and written at once
+IN_MEMORY = 2**26
 
 
-class _QuietFile:
-    """A raw file that keeps its first error instead of raising it; HDF5 cannot survive an exception."""
+class QuietFile:
+    """A file that keeps its first error instead of raising it; HDF5 cannot survive an exception.
 
-    def __init__(self, raw: BinaryIO) -> None:
+    It lies in memory until it is larger than IN_MEMORY; from then on every piece goes to the disk.
+    """
+
+    def __init__(self, raw: Any) -> None:
         self.raw = raw
+        self.memory: io.BytesIO | None = io.BytesIO()
         self.error: OSError | None = None
+
+    @property
+    def here(self) -> Any:
+        return self.raw if self.memory is None else self.memory
 
     def _guard(self, action: Callable[[], Any], otherwise: Any) -> Any:
         if self.error is None:
@@ -32,77 +41,47 @@ class _QuietFile:
                 self.error = error
         return otherwise
 
+    def to_disk(self) -> None:
+        """Write what lies in memory, in one piece, and go on behind it on the disk."""
+        if self.memory is not None:
+            place, memory = self.memory.tell(), self.memory
+            self.memory = None
+            self._guard(lambda: self.raw.write(memory.getbuffer()), None)
+            self._guard(lambda: self.raw.seek(place), None)
+
     def write(self, data: Any) -> int:
-        self._guard(lambda: self.raw.write(data), None)
-        return len(data)
+        size = memoryview(data).nbytes
+        if self.memory is not None and self.memory.tell() + size > IN_MEMORY:
+            self.to_disk()
+        self._guard(lambda: self.here.write(data), None)
+        return size
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self._guard(lambda: self.raw.read(size), b"")
+        data: bytes = self._guard(lambda: self.here.read(size), b"")
         return data
 
     def readinto(self, buffer: Any) -> int:
-        count: int = self._guard(lambda: self.raw.readinto(buffer), 0)  # type: ignore[attr-defined]
+        count: int = self._guard(lambda: self.here.readinto(buffer), 0)
         return count
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        place: int = self._guard(lambda: self.raw.seek(offset, whence), 0)
+        place: int = self._guard(lambda: self.here.seek(offset, whence), 0)
         return place
 
     def tell(self) -> int:
-        place: int = self._guard(self.raw.tell, 0)
+        place: int = self._guard(lambda: self.here.tell(), 0)
         return place
 
     def truncate(self, size: int | None = None) -> int:
-        length: int = self._guard(lambda: self.raw.truncate(size), 0)
-        return length
+        size = self.tell() if size is None else size
+        if self.memory is not None and size > self.memory.seek(0, io.SEEK_END):
+            self.memory.write(b"\0" * (size - self.memory.tell()))
+        else:
+            self._guard(lambda: self.here.truncate(size), 0)
+        return size
 
     def flush(self) -> None:
-        self._guard(self.raw.flush, None)
-
-
-def write_error(path: Path, error: OSError) -> InputError:
-    reason = (
-        "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror or error)
-    )
-    return InputError(
-        Diagnostic(
-            "file.write", str(path), f"could not be written: {reason}", "nothing was left under this name"
-        )
-    )
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextlib.contextmanager
-def atomic_file(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
-    """A new file that appears under `path` only when the block ends well, whole and synced."""
-    path = Path(path)
-    if path.exists() and not overwrite:
-        raise InputError(
-            Diagnostic("file.exists", str(path), "exists already", "use --overwrite, or another name with -o")
-        )
-    if not path.parent.is_dir():
-        raise InputError(
-            Diagnostic("file.folder", str(path), f'there is no folder "{path.parent}"', "create it")
-        )
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "w+b", buffering=0) as raw:
-            yield raw  # type: ignore[misc]
-            os.fsync(raw.fileno())
-        os.replace(temporary, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise write_error(path, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        """Nothing waits here."""
 
 
 def build_file(
@@ -115,42 +94,21 @@ def build_file(
 ) -> None:
     """Write an HDF5 file whole or not at all; `fill` receives the root group.
 
-    The root gets `format`, `format_version` and `content_sha256`.
+    The root gets `format`, `format_version` and `content_sha256`. With `overwrite` it replaces a file of the
+    same format.
     """
-    with atomic_file(Path(path), overwrite) as raw:
-        quiet = _QuietFile(raw)
+    with disk.atomic_file(path, overwrite, of_format(format)) as raw:
+        quiet = QuietFile(raw)
         try:
             with h5py.File(quiet, "w", libver=("v110", "v110")) as file:
                 fill(file)
                 attributes(file, format=format, format_version=version, content_sha256=content_hash(file))
+            quiet.to_disk()
         finally:
             if quiet.error is not None:  # whatever HDF5 said afterwards: this is the cause
                 raise quiet.error
 
 
-@contextlib.contextmanager
-def lock(path: str | Path) -> Iterator[None]:
-    """Hold the lock of `path` while the block runs; a second holder is told who has it."""
-    lock_path = Path(f"{path}.lock")
-    try:
-        opened = open(lock_path, "a+", encoding="utf-8")
-    except OSError as error:
-        raise write_error(Path(path), error) from None
-    with opened as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.stat(lock_path)  # gone: the last holder has just removed the file that was opened here
-        except OSError:
-            handle.seek(0)
-            holder = handle.read().strip() or "another process"
-            what = f"is being written by {holder}"
-            raise InputError(
-                Diagnostic("file.locked", str(path), what, "wait for it, or choose another result with -o")
-            ) from None
-        handle.truncate(0)
-        handle.write(f"process {os.getpid()}")
-        handle.flush()
-        try:
-            yield
-        finally:
-            lock_path.unlink(missing_ok=True)
+def of_format(format: str) -> Callable[[Path], bool]:
+    """Whether a file is one of ours, of this format."""
+    return lambda path: file_format(path) == format

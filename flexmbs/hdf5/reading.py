@@ -13,6 +13,7 @@ from h5py import Dataset, Group
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.hdf5.content import content_hash, refused, text, walk
 
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MAX_DATASET_BYTES = 64 * 2**30
 ALLOWED_FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 
@@ -86,10 +87,23 @@ def _check_file(file: h5py.File, path: Path, formats: list[str], max_version: in
         raise InputError(Diagnostic("file.damaged", path.name, what, "write it again"))
 
 
+def is_hdf5(path: str | Path) -> bool:
+    """Whether a regular file begins as HDF5 does."""
+    try:
+        if not Path(path).is_file():
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(SIGNATURE)) == SIGNATURE
+    except (OSError, ValueError):
+        return False
+
+
 def file_format(path: str | Path) -> str:
     """The `format` attribute of an HDF5 file, or "" when the file is none of ours."""
+    if not is_hdf5(path):
+        return ""
     try:
         with h5py.File(path, "r", locking="best-effort") as file:
             return text(file.attrs["format"]) if "format" in file.attrs else ""
-    except OSError:
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError):
         return ""

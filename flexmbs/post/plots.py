@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.disk import atomic_file
 from flexmbs.errors import Diagnostic, UsageError, missing_component, nearest
-from flexmbs.hdf5 import atomic_file
 from flexmbs.post.channels import Channel, select
 from flexmbs.post.curves import Curve, Spectrogram, curve, derivative, spectrogram, spectrum
 from flexmbs.post.record import Record

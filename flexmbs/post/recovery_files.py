@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs import hdf5
+from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.post.recovery import Recovery, histories
 from flexmbs.post.stress import RANGES
@@ -75,7 +75,7 @@ def write_table(path: str | Path, found: Recovery) -> None:
     rows = np.column_stack(
         [found.number, found.places, found.envelope.value.T, found.time[found.envelope.sample].T]
     )
-    with hdf5.atomic_file(Path(path), overwrite=True) as raw:
+    with disk.atomic_file(Path(path), overwrite=True) as raw:
         raw.write((",".join(names) + "\n").encode())
         for start in range(0, len(rows), 10000):
             lines = [

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.io import mmread, mmwrite
 
-from flexmbs import hdf5
+from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.massform import Attached, MassForm
@@ -130,5 +130,5 @@ def save_matrices(fe: FeModel, stiffness: Path, mass: Path, *, overwrite: bool =
     for path, A in ((stiffness, fe.K_fe), (mass, fe.M_fe)):
         buffer = BytesIO()
         mmwrite(buffer, sp.coo_matrix(A), symmetry="symmetric", precision=17)
-        with hdf5.atomic_file(Path(path), overwrite) as file:
+        with disk.atomic_file(Path(path), overwrite) as file:
             file.write(buffer.getvalue())

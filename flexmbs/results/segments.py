@@ -6,20 +6,26 @@ a torn last line, or a file without a line, is work that was never announced.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import math
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from flexmbs import hdf5
+from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError
 
 MANIFEST = "manifest.jsonl"
 HEADER = "header.h5"
 STATUS = "status.json"
 START = "flexmbs"  # the chain begins with the hash of this word and the header
+SEGMENT = re.compile(r"[0-9]{6,9}\.h5")
+HASH = re.compile(r"[0-9a-f]{64}")
+MAX_MANIFEST_BYTES = 2**28
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,30 @@ def parts_folder(path: Path) -> Path:
     return path if path.name.endswith(".parts") else path.with_name(path.name + ".parts")
 
 
+def is_ours(path: Path) -> bool:
+    """Whether this is a file that a run makes in its folder."""
+    name = path.name
+    known = name in (MANIFEST, HEADER, STATUS) or SEGMENT.fullmatch(name) or name.endswith(".flexmbs-tmp")
+    return bool(known) and disk.what_is(path) == "a file"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that this program did not make, or in which there is more than it made."""
+    found = disk.what_is(folder)
+    if found not in ("", "a folder"):
+        raise _foreign(folder, f"is {found}")
+    names = sorted(os.listdir(folder)) if found else []
+    others = [name for name in names if not is_ours(folder / name)]
+    made = hdf5.is_hdf5(folder / HEADER) or all(name.endswith(".flexmbs-tmp") for name in names)
+    if others or not made:
+        raise _foreign(folder, f"holds {', '.join((others or names)[:4])}, which is not of a run of flexmbs")
+
+
+def _foreign(folder: Path, what: str) -> InputError:
+    remedy = "a run would keep its segments there; move it away, or choose another result with -o"
+    return InputError(Diagnostic("result.parts", str(folder), what, remedy))
+
+
 def file_hash(path: Path) -> str:
     with open(path, "rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
@@ -51,6 +81,8 @@ def read_manifest(folder: Path) -> list[Entry]:
     """The announced segments; a torn last line is left out, damage elsewhere is an error."""
     path = folder / MANIFEST
     try:
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise damaged(folder, f"{MANIFEST} is larger than {MAX_MANIFEST_BYTES} bytes")
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
@@ -60,8 +92,8 @@ def read_manifest(folder: Path) -> list[Entry]:
     chain = link(START, file_hash(folder / HEADER)) if (folder / HEADER).is_file() else ""
     for number, line in enumerate(lines[:-1]):  # what follows the last line feed was not finished
         try:
-            entry = Entry(**json.loads(line))
-        except (ValueError, TypeError):
+            entry = _entry(line)
+        except (ValueError, TypeError, RecursionError):
             raise damaged(folder, f"line {number + 1} of {MANIFEST} is not readable") from None
         chain = link(chain, entry.sha256)
         if entry.chain != chain:
@@ -70,18 +102,25 @@ def read_manifest(folder: Path) -> list[Entry]:
     return entries
 
 
+def _entry(line: bytes) -> Entry:
+    """A line of the manifest; raises ValueError or TypeError for anything that a run does not write."""
+    entry = Entry(**json.loads(line))
+    texts = SEGMENT.fullmatch(entry.name), HASH.fullmatch(entry.sha256), HASH.fullmatch(entry.chain)
+    if not all(texts) or type(entry.samples) is not int or entry.samples < 0:
+        raise ValueError
+    if not math.isfinite(entry.t):
+        raise ValueError
+    return entry
+
+
 def append(folder: Path, entry: Entry) -> None:
     """Announce a segment: one line, synced. A torn line of a killed run is cut off first."""
-    with open(folder / MANIFEST, "a+b") as handle:
-        handle.seek(0)
-        content = handle.read()
-        whole = content.rfind(b"\n") + 1
-        if whole != len(content):
-            handle.truncate(whole)
-        handle.seek(0, os.SEEK_END)
-        handle.write(json.dumps(asdict(entry)).encode() + b"\n")
-        handle.flush()
-        os.fsync(handle.fileno())
+    path = folder / MANIFEST
+    content = path.read_bytes() if path.is_file() else b""
+    whole = content.rfind(b"\n") + 1
+    disk.append(path, whole, json.dumps(asdict(entry)).encode() + b"\n")
+    if not content:
+        disk.sync_folder(folder)
 
 
 def check_segment(folder: Path, entry: Entry) -> Path:
@@ -114,28 +153,38 @@ def truncate(folder: Path, entries: list[Entry]) -> None:
     """Forget everything that is not in `entries`: the manifest is replaced whole, loose files removed."""
     kept = {entry.name for entry in entries}
     text = "".join(json.dumps(asdict(entry)) + "\n" for entry in entries)
-    with hdf5.atomic_file(folder / MANIFEST, overwrite=True) as raw:
-        raw.write(text.encode())
+    _replace(folder / MANIFEST, text)
     for path in folder.iterdir():
-        if path.name not in kept | {MANIFEST, HEADER, STATUS}:
-            path.unlink(missing_ok=True)
+        if is_ours(path) and path.name not in kept | {MANIFEST, HEADER, STATUS}:
+            disk.unlink(path)
+
+
+def _replace(path: Path, text: str) -> None:
+    with disk.atomic_file(path, overwrite=True, accept=lambda _: True) as raw:
+        raw.write(text.encode())
 
 
 def remove(folder: Path) -> None:
-    """Remove the folder of segments; the manifest first, so that a half-removed folder claims nothing."""
-    if not folder.is_dir():
+    """Remove what a run made, and the folder when nothing else is in it.
+
+    The manifest goes first, so that a half-removed folder claims nothing; the header, by which it is known,
+    last.
+    """
+    if disk.what_is(folder) != "a folder":
         return
-    (folder / MANIFEST).unlink(missing_ok=True)
+    disk.unlink(folder / MANIFEST)
     for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
-    hdf5.sync_folder(folder.parent)
+        if is_ours(path) and path.name != HEADER:
+            disk.unlink(path)
+    disk.unlink(folder / HEADER)
+    with contextlib.suppress(OSError):  # somebody has put something there meanwhile: it stays
+        disk.remove_folder(folder)
+    disk.sync_folder(folder.parent)
 
 
 def write_status(folder: Path, status: str, message: str) -> None:
     """Status of an unfinished result: running, interrupted or failed, and why."""
-    with hdf5.atomic_file(folder / STATUS, overwrite=True) as raw:
-        raw.write(json.dumps({"status": status, "message": message}).encode())
+    _replace(folder / STATUS, json.dumps({"status": status, "message": message}))
 
 
 def read_status(folder: Path) -> dict[str, str]:

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs import hdf5
+from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.results import segments
 from flexmbs.results.layout import (
+    FORMAT,
     FORMAT_VERSION,
     HEADER_FORMAT,
     SEGMENT_FORMAT,
@@ -69,7 +70,7 @@ class ResultWriter:
         if self.path.is_dir():
             what, remedy = "is a folder", f"give a file in it, -o {self.path / 'result.h5'}"
             raise UsageError(Diagnostic("result.folder", os.fspath(self.path), what, remedy))
-        self._stack.enter_context(hdf5.lock(self.path))
+        self._stack.enter_context(disk.lock(self.path))
         try:
             self._open()
         except BaseException:
@@ -83,8 +84,11 @@ class ResultWriter:
         self._stack.close()
 
     def _open(self) -> None:
+        segments.check_folder(self.folder)
         unfinished = (self.folder / segments.HEADER).is_file()
-        if self.path.exists() and not self.overwrite:
+        if self.overwrite:
+            disk.check_target(self.path, self.overwrite, hdf5.of_format(FORMAT))
+        if disk.what_is(self.path) and not self.overwrite:
             remedy = "--overwrite replaces it, -o chooses another name"
             if unfinished:
                 remedy = "--resume --overwrite goes on with the unfinished run, and replaces it at the end"
@@ -100,13 +104,13 @@ class ResultWriter:
     def _start(self) -> None:
         segments.remove(self.folder)
         try:
-            self.folder.mkdir()
+            disk.make_folder(self.folder)
         except OSError as error:
-            raise hdf5.write_error(self.folder, error) from error
+            raise disk.write_error(self.folder, error) from error
         hdf5.build_file(
             self.folder / segments.HEADER, self._fill_header, format=HEADER_FORMAT, version=FORMAT_VERSION
         )
-        hdf5.sync_folder(self.folder.parent)
+        disk.sync_folder(self.folder.parent)
         self._chain = segments.link(segments.START, segments.file_hash(self.folder / segments.HEADER))
 
     def _fill_header(self, root: Any) -> None:
@@ -168,7 +172,7 @@ class ResultWriter:
             try:
                 segments.append(self.folder, entry)
             except OSError as error:
-                raise hdf5.write_error(path, error) from error
+                raise disk.write_error(path, error) from error
         self._entries.append(entry)
         if self.announce is not None:
             self.announce(float(t))

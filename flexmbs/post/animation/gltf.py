@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs import __version__
-from flexmbs.hdf5 import atomic_file
+from flexmbs.disk import atomic_file
 from flexmbs.post.animation.shapes import mode_title, swinging
 from flexmbs.post.scene import Scene, SceneBody, SceneJoint
 from flexmbs.spatial import quat_from_matrix, shortest_rotation

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs import __version__
-from flexmbs.hdf5 import atomic_file
+from flexmbs.disk import atomic_file
 from flexmbs.post.animation.frames import View, known_view
 from flexmbs.post.scene import Scene, SceneBody, SceneJoint
 from flexmbs.post.stress import largest_von_mises

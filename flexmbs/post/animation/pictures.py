@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.disk import atomic_file
 from flexmbs.errors import (
     Diagnostic,
     InputError,
     MissingComponentError,
     missing_component,
 )
-from flexmbs.hdf5 import atomic_file
 from flexmbs.post.animation.frames import Camera, Frame, View, camera_of, frames_of, system_frames
 from flexmbs.post.animation.page import PALETTE
 from flexmbs.post.animation.raster import draw_lines, fill_triangles, shade

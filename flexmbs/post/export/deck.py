@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from flexmbs import __version__
+from flexmbs.disk import atomic_file
 from flexmbs.errors import Diagnostic, InputError, UsageError
-from flexmbs.hdf5 import atomic_file
 from flexmbs.modal.ties import rigid_field
 from flexmbs.modaldata import ModalData
 from flexmbs.post.export.loads import BodyLoads, body_loads

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.disk import atomic_file
 from flexmbs.errors import missing_component
-from flexmbs.hdf5 import atomic_file
 from flexmbs.post.channels import Channel, catalogue, select
 from flexmbs.post.record import Record
 

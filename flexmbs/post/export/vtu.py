@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from flexmbs.hdf5 import atomic_file
+from flexmbs.disk import atomic_file
 from flexmbs.post.export.grid import POINT_FIELDS, Grid
 
 TYPES = {"float32": "Float32", "float64": "Float64", "int64": "Int64", "uint8": "UInt8"}
