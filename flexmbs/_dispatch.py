@@ -4,13 +4,14 @@ Three things keep the first start below a minute and every other one below a sec
 kernels call gets no ways in from Python, a third of the cost of a small one. The types of operators are
 worked out once for all kernels that are compiled together, half of the rest. And what is loaded from disk
 does without numba's tables of types and operations, 0.15 s of a start.
+
+All of it rests on private names of numba: `_trial` says whether they mean the same in the release at hand.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,10 +30,15 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
-__all__ = ["CHECKED", "Apart", "Compiler", "Linked", "Stored"]
+from flexmbs._jit import CHECKED
 
-#: A build for tests, by FLEXMBS_SUBSCRIPTS=checked: a subscript outside its array ends the process
-CHECKED = os.environ.get("FLEXMBS_SUBSCRIPTS") == "checked"
+__all__ = ["Apart", "Compiler", "Linked", "Stored", "adopt"]
+
+
+def adopt(compiled: Any, apart: bool) -> None:
+    """Make numba's dispatcher of a kernel one of ours."""
+    compiled.__class__ = Apart if apart else Linked
+    compiled._cache.__class__, compiled._compiler.__class__ = Stored, Compiler
 
 
 def _has_entry(cres: Any) -> bool:

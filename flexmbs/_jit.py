@@ -4,16 +4,23 @@ numba is imported here, in `_dispatch`, `_handles` and `_simd`, and nowhere else
 change in a *called* kernel. So every kernel is cached in a folder named by the hash of its own module, of all
 flexmbs modules that it imports (directly or not), and of the versions of numba and numpy: a change anywhere
 below a kernel gives it a new folder.
+
+`_dispatch` makes kernels faster to compile and to run, by private names of numba. It is tried once with every
+release (`_trial`); where it does not fit, numba's own ways do the same in more time. FLEXMBS_COMPILER=plain
+leaves it out, FLEXMBS_COMPILER=own takes it untried.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib
+import logging
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,8 +32,8 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic
 
-from flexmbs._dispatch import CHECKED, Apart, Compiler, Linked, Stored
 from flexmbs._handles import DISABLED, Handle, handle
+from flexmbs._trial import outcome
 
 __all__ = [
     "DISABLED", "Handle", "blas_address", "cache_root", "call_fortran", "declare", "handle", "is_cached",
@@ -34,6 +41,11 @@ __all__ = [
 ]  # fmt: skip
 
 PACKAGE_DIR = Path(__file__).resolve().parent
+
+#: A build for tests, by FLEXMBS_SUBSCRIPTS=checked: a subscript outside its array ends the process
+CHECKED = os.environ.get("FLEXMBS_SUBSCRIPTS") == "checked"
+
+logger = logging.getLogger(__name__)
 
 
 def cache_root() -> Path:
@@ -76,7 +88,7 @@ def _imports(path: Path) -> tuple[Path, ...]:
 def _sources_hash(path: Path) -> str:
     """Hash of a module and of everything below it in the import graph, and of the compiler's versions."""
     seen: set[Path] = set()
-    stack = [path]
+    stack = [path, PACKAGE_DIR / "_dispatch.py"]
     while stack:
         item = stack.pop()
         if item not in seen:
@@ -116,16 +128,52 @@ def kernel(
     return lambda function: _compile(function, args, options, apart)
 
 
+@cache
+def _own_dispatcher() -> Any:
+    """The module `_dispatch`, or None where it does not fit the release of numba."""
+    chosen = os.environ.get("FLEXMBS_COMPILER", "")
+    reason = "FLEXMBS_COMPILER=plain" if chosen == "plain" else ""
+    if not chosen:
+        reason = outcome(cache_root() / _sources_hash(PACKAGE_DIR / "_trial_kernels.py") / "trial")
+    if not reason:
+        return importlib.import_module("flexmbs._dispatch")
+    if CHECKED:
+        raise RuntimeError(f"FLEXMBS_SUBSCRIPTS=checked needs our own compiler, which is left out: {reason}")
+    version = numba.__version__
+    logger.warning("numba %s compiles kernels in its own ways, which takes longer: %s", version, reason)
+    return None
+
+
+def _folder(function: Callable[..., Any]) -> Path:
+    """Where a kernel is kept: what our own compiler has stored is of no use to numba's, and the other way."""
+    sources = _sources_hash(Path(function.__code__.co_filename))
+    return cache_root() / (sources if _own_dispatcher() else f"{sources}-plain")
+
+
+@contextmanager
+def _cached_in(folder: Path) -> Iterator[None]:
+    """What numba is told to compile meanwhile is kept in this folder."""
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
 def _compile(
     function: Callable[..., Any], signatures: tuple[Any, ...], options: dict[str, Any], apart: bool
 ) -> Any:
     if DISABLED:
         return function
-    source = Path(function.__code__.co_filename)
-    numba.config.CACHE_DIR = str(cache_root() / _sources_hash(source))  # type: ignore[attr-defined]
-    compiled = numba.njit(**options)(function)
-    compiled.__class__ = Apart if apart else Linked
-    compiled._cache.__class__, compiled._compiler.__class__ = Stored, Compiler
+    own = _own_dispatcher()
+    if own is None:
+        options.pop("_nrt", None)
+    with _cached_in(_folder(function)):
+        compiled = numba.njit(**options)(function)
+    if own is not None:
+        own.adopt(compiled, apart)
     for signature in signatures:
         compiled.compile(signature)
     return compiled
@@ -183,8 +231,7 @@ def is_cached(function: Callable[..., Any]) -> bool:
     """Whether a kernel, and all below it, was compiled before; otherwise the next call takes a while."""
     if DISABLED:
         return True
-    folder = cache_root() / _sources_hash(Path(function.__code__.co_filename))
-    return any(folder.rglob("*.nbc"))
+    return any(_folder(function).rglob("*.nbc"))
 
 
 def declare(function: Callable[..., Any], *args: Any) -> Any:

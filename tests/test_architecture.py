@@ -11,8 +11,9 @@ PACKAGE = ROOT / "flexmbs"
 
 # in this order; a room imports only from rooms listed above it (or from itself)
 ROOMS = [
-    "errors", "registry", "_dispatch", "_handles", "_jit", "_simd", "resources", "disk", "hdf5", "toml_file",
-    "units", "expressions", "spatial", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce",
+    "errors", "registry", "_handles", "_trial", "_jit", "_dispatch", "_trial_kernels", "_simd", "resources",
+    "disk", "hdf5", "toml_file", "units", "expressions", "spatial",
+    "fe", "modal", "ffrf", "modaldata", "certificate", "reduce",
     "model", "dynamics", "integrate", "results", "simulate", "case",
     "post", "verify", "demo", "cli",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 
 from flexmbs import _jit
 
+OURS = {"FLEXMBS_COMPILER": "own"}
 BELOW = "from flexmbs._jit import kernel\n\n\n@kernel\ndef factor(x):\n    return {value} * x\n"
 ABOVE = (
     "from flexmbs._jit import kernel\nfrom flexmbs.zz_below import factor\n\n\n"
@@ -33,7 +34,7 @@ TOP = (
 def run_with(
     package: Path, cache: Path, code: str = "from flexmbs.zz_above import twice; print(twice(1.0))"
 ) -> str:
-    env = {**os.environ, "FLEXMBS_CACHE": str(cache), "PYTHONPATH": str(package)}
+    env = {**os.environ, **OURS, "FLEXMBS_CACHE": str(cache), "PYTHONPATH": str(package)}
     done = subprocess.run([sys.executable, "-c", code], env=env, cwd=package, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -43,7 +44,7 @@ def package_with_jit(folder: Path) -> Path:
     package = folder / "flexmbs"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    for name in ("_jit.py", "_handles.py", "_dispatch.py"):
+    for name in ("_jit.py", "_handles.py", "_dispatch.py", "_trial.py"):
         (package / name).write_text((Path(_jit.__file__).parent / name).read_text())
     return package
 
@@ -91,7 +92,7 @@ def test_the_checked_build_ends_where_a_subscript_is_outside(tmp_path, k):
     package, cache = package_with_jit(tmp_path), tmp_path / "cache"
     (package / "zz_item.py").write_text(ITEM)
     code = "import numpy as np; from flexmbs.zz_item import {}; print({}(np.arange(7.0)[2:5]{}))"
-    env = {**os.environ, "FLEXMBS_CACHE": str(cache), "PYTHONPATH": str(tmp_path)}
+    env = {**os.environ, **OURS, "FLEXMBS_CACHE": str(cache), "PYTHONPATH": str(tmp_path)}
 
     def run(name, arguments="", **more):
         command = [sys.executable, "-c", code.format(name, name, arguments)]
@@ -167,3 +168,67 @@ def test_inner_shapes_of_handles_are_checked():
     assert _jit.Handle(Mixed(np.zeros((3, 2)))).kind.place("pairs")[2] == (2,)
     with pytest.raises(TypeError, match="pairs"):
         _jit.Handle(Mixed(np.zeros((3, 4))))
+
+
+OWN = "import numba\n\n\n@numba.njit(cache=True)\ndef mine(x):\n    return x + 1.0\n"
+TRACES = (
+    "numba.config.CACHE_DIR, arrays.fix_integer_index, set(vars(cpu_target.typing_context)), gc.isenabled()"
+)
+QUATERNION = "from flexmbs.model.quaternions import product; print(product(np.ones(4), np.ones(4)))"
+PRODUCT = "(-2.0, 2.0, 2.0, 2.0)\n"
+
+
+def run_beside(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """A program of a user, with modules of its own in the folder and an empty cache of kernels."""
+    paths = os.pathsep.join([str(folder), str(Path(_jit.__file__).parent.parent)])
+    env = {**os.environ, "FLEXMBS_CACHE": str(folder / "cache"), "PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_importing_kernels_leaves_no_trace_in_numba(tmp_path):
+    """A user's own kernels are cached where they stood before, and compiled as numba compiles them."""
+    (tmp_path / "own_kernels.py").write_text(OWN)
+    code = (
+        "import gc, numba, numpy as np, numba.np.arrayobj as arrays; "
+        f"from numba.core.registry import cpu_target; before = {TRACES}; {QUATERNION}; import own_kernels; "
+        f"own_kernels.mine(1.0); print(({TRACES}) == before, own_kernels.mine._cache.cache_path)"
+    )
+    assert run_beside(tmp_path, code).stdout == f"{PRODUCT}True {tmp_path / '__pycache__'}\n"
+
+
+CHANGED = "c.FunctionCache.__init_subclass__ = None"
+ENDS = "c.FunctionCache.__init_subclass__ = lambda *args: os.abort()"
+
+
+@pytest.mark.parametrize("change, said", [("", ""), (CHANGED, "TypeError"), (ENDS, "ended with")])
+def test_private_parts_of_numba_that_do_not_fit_are_left_out(tmp_path, change, said):
+    """A release without a private name, or one that ends the process, compiles in its own ways."""
+    changes = f"import os, numba.core.caching as c\n{change}\n"
+    (tmp_path / "sitecustomize.py").write_text(changes if change else "")
+    code = f"import sys, numpy as np; {QUATERNION}; print('flexmbs._dispatch' in sys.modules)"
+    for _ in ("tried", "remembered"):
+        done = run_beside(tmp_path, code)
+        assert done.stdout == f"{PRODUCT}{not change}\n"
+        assert ("compiles kernels in its own ways" in done.stderr) == bool(change)
+        assert said in done.stderr
+    assert len(list((tmp_path / "cache").rglob("trial"))) == 1
+
+
+@pytest.mark.soak
+def test_a_case_runs_without_private_parts_of_numba(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "flexmbs.cli.main",
+        "run",
+        "cases/pendulum.toml",
+        "-o",
+        tmp_path / "out.h5",
+    ]
+    env = {**os.environ, "FLEXMBS_CACHE": str(tmp_path / "cache"), "FLEXMBS_COMPILER": "plain"}
+    root = Path(_jit.__file__).parent.parent
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and "in its own ways" in done.stderr, done.stderr
+    assert {path.name[-6:] for path in (tmp_path / "cache").iterdir()} == {"-plain"}
