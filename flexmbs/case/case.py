@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from flexmbs.case import parameters
-from flexmbs.case.problems import diagnostics_of
 from flexmbs.case.references import check_references, table_of
 from flexmbs.case.schema import CaseFile, Context
-from flexmbs.case.source import Source, override, read_source, source_from
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
+from flexmbs.input import parameters
+from flexmbs.input.problems import diagnostics_of
+from flexmbs.input.source import Source, override, read_source, source_from
 
 if TYPE_CHECKING:
     from flexmbs.dynamics.mechanism import Mechanism

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from flexmbs.case.build.model import frames_of
 from flexmbs.case.case import Case
-from flexmbs.case.problems import dotted
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.expressions import Expression, ExpressionError, Node, parse
+from flexmbs.input.problems import dotted
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.model import Model
 from flexmbs.results.channels import find

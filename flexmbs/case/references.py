@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flexmbs.case.problems import dotted
-from flexmbs.case.source import Path_, Source
 from flexmbs.errors import Diagnostics, nearest
+from flexmbs.input.problems import dotted
+from flexmbs.input.source import Path_, Source
 
 #: (table, key) -> what the value names; keys of all entries of the table, whatever their type
 _FRAMES = [

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.case import Case
     from flexmbs.case.check import check, text
-    from flexmbs.case.source import parse_settings
+    from flexmbs.input.source import parse_settings
 
     case = Case.load(args.case, allow_python=args.allow_python, **parse_settings(args.set))
     report = check(case, Progress("reduce", quiet=args.quiet))

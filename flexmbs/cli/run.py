@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.case import Case
     from flexmbs.case.runner import execute
-    from flexmbs.case.source import parse_settings
+    from flexmbs.input.source import parse_settings
 
     case = Case.load(args.case, allow_python=args.allow_python, **parse_settings(args.set))
     other = _second(case, args) if args.verify else None

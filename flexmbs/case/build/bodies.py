@@ -19,8 +19,8 @@ from flexmbs.case.schema.bodies import (
     RayleighDamping,
     RigidBodyTable,
 )
-from flexmbs.case.source import Path_
 from flexmbs.errors import InputError
+from flexmbs.input.source import Path_
 from flexmbs.modaldata import ModalData
 from flexmbs.model.bodies import Body, FlexibleBody, Particle, RigidBody
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from flexmbs import units
 from flexmbs.case.build.report import Report
-from flexmbs.case.schema.frames import Rotation
 from flexmbs.case.schema.joints import JointTable, own_parameters
-from flexmbs.case.schema.values import Measured
-from flexmbs.case.source import Path_
 from flexmbs.errors import nearest
 from flexmbs.expressions import Expression, ExpressionError
+from flexmbs.input.rotations import Rotation
+from flexmbs.input.source import Path_
+from flexmbs.input.values import Measured
 from flexmbs.model.joints import JOINTS, Joint
 from flexmbs.model.joints.base import ROTATION
 from flexmbs.spatial import quat_from_matrix

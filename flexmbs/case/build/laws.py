@@ -23,10 +23,10 @@ from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
 from flexmbs.case.schema.forces import PythonLaw
 from flexmbs.case.schema.frames import PlaceTable
-from flexmbs.case.schema.values import Measured
-from flexmbs.case.source import Path_
 from flexmbs.errors import nearest
 from flexmbs.expressions import Expression, ExpressionError, confined, parse, read_rows, table_loader
+from flexmbs.input.source import Path_
+from flexmbs.input.values import Measured
 from flexmbs.model.bodies import FlexibleBody, Frame
 from flexmbs.model.couplings import COUPLINGS
 from flexmbs.model.couplings.cam import lift_of_table

@@ -12,9 +12,9 @@ from flexmbs.case.build.laws import LawBuilder
 from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
 from flexmbs.case.schema.couplings import Cam
-from flexmbs.case.source import Path_
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant
+from flexmbs.input.source import Path_
 from flexmbs.model.bodies import GROUND, FlexibleBody
 from flexmbs.model.model import Model, OwnState
 from flexmbs.model.sensors import Sensor

@@ -8,8 +8,8 @@ from typing import Any
 
 from flexmbs.case.build.report import Report
 from flexmbs.case.schema.forces import PythonLaw
-from flexmbs.case.source import Path_
 from flexmbs.expressions import confined
+from flexmbs.input.source import Path_
 
 
 def load_function(report: Report, path: Path_, law: PythonLaw) -> Callable[..., Any] | None:

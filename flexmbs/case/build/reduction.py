@@ -7,8 +7,8 @@ from pathlib import Path
 from flexmbs import hdf5
 from flexmbs.case.build.report import Report
 from flexmbs.case.schema.bodies import FlexibleBodyTable
-from flexmbs.case.source import Path_
 from flexmbs.errors import InputError
+from flexmbs.input.source import Path_
 from flexmbs.modaldata import ModalData
 
 

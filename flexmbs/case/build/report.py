@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from flexmbs.case.problems import dotted
 from flexmbs.case.schema import CaseFile
-from flexmbs.case.source import Path_, Source
 from flexmbs.errors import Diagnostics, InputError
 from flexmbs.expressions import ExpressionError
+from flexmbs.input.problems import dotted
+from flexmbs.input.source import Path_, Source
 from flexmbs.modaldata import ModalData
 
 Progress = Callable[[float, str], None]

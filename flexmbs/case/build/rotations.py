@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from flexmbs.case.schema.frames import MovingRotation
-from flexmbs.case.source import Path_
 from flexmbs.expressions import Expression, Node, constant
+from flexmbs.input.source import Path_
 from flexmbs.model.drives import RotationLaw
 
 #: completes the names of an expression at a place of the case

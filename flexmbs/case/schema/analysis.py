@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from flexmbs.case.schema.values import Frequency, Law, Number, Plain, Table, Time, fail
+from flexmbs.input.values import Frequency, Law, Number, Plain, Table, Time, fail
 
 Positive = Annotated[Time, Field(gt=0.0)]
 Step = Annotated[

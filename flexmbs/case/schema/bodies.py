@@ -10,8 +10,9 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexmbs import units
-from flexmbs.case.schema.frames import FlexibleFrame, FrameTable, Pose, Rotation
-from flexmbs.case.schema.values import (
+from flexmbs.case.schema.frames import FlexibleFrame, FrameTable, Pose
+from flexmbs.input.rotations import Rotation
+from flexmbs.input.values import (
     NAME,
     Frequency,
     Length,

@@ -16,7 +16,7 @@ from flexmbs.case.schema.forces import AnyForce
 from flexmbs.case.schema.frames import FrameTable
 from flexmbs.case.schema.joints import joint_union
 from flexmbs.case.schema.signals import Drive, Sensor, StateTable
-from flexmbs.case.schema.values import NAME, Law, Number, Table, number, vector
+from flexmbs.input.values import NAME, Law, Number, Table, number, vector
 
 Name = Annotated[str, Field(pattern=NAME)]
 Acceleration = number(units.ACCELERATION)

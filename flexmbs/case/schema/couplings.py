@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from flexmbs import units
-from flexmbs.case.schema.values import Angle, Law, Length, Number, Plain, Table, fail
+from flexmbs.input.values import Angle, Law, Length, Number, Plain, Table, fail
 
 
 class GearPair(Table):

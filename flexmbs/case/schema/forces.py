@@ -18,8 +18,8 @@ from pydantic import (
 
 from flexmbs import units
 from flexmbs.case.schema.frames import Place
-from flexmbs.case.schema.values import Table, context_of, fail, law, read_law, vector
 from flexmbs.expressions import Expression
+from flexmbs.input.values import Table, context_of, fail, law, read_law, vector
 
 
 def _read_channel(value: Any, info: ValidationInfo) -> Expression:

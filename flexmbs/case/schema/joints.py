@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from flexmbs import units
-from flexmbs.case.schema.frames import Rotation
-from flexmbs.case.schema.values import Direction, Law, Length, Number, Point, Table, fail, law
+from flexmbs.input.rotations import Rotation
+from flexmbs.input.values import Direction, Law, Length, Number, Point, Table, fail, law
 from flexmbs.model.joints import JOINTS, Joint
 
 

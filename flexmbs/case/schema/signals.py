@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Tag, model_validator
 
 from flexmbs.case.schema.frames import MovingRotation, Place
-from flexmbs.case.schema.values import Law, Number, Table, fail, vector
+from flexmbs.input.values import Law, Number, Table, fail, vector
 
 
 def _form_of_law(value: Any) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from flexmbs.case.source import Source
 from flexmbs.errors import Diagnostic, nearest
+from flexmbs.input.source import Source
 
 Path_ = tuple[str | int, ...]
 

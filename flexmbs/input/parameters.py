@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from flexmbs.case.schema.values import Context, is_expression, read_expression, read_number
 from flexmbs.errors import nearest
 from flexmbs.expressions import ExpressionError
+from flexmbs.input.values import Context, is_expression, read_expression, read_number
 
 Problem = tuple[str, str, int | None]  # parameter, what, column
 
