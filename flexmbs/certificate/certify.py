@@ -72,6 +72,7 @@ def certify(
     sanity(reduction, modal, materials, where, found)
     found.raise_errors(SolverError)
     quality["element_quality"] = reduction.source.element_quality
+    quality["notes"] = list(reduction.source.notes)
     quality["warnings"] = [
         f"{item.what}; {item.remedy}" if item.remedy else item.what for item in found.warnings
     ]

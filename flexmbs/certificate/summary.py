@@ -72,6 +72,7 @@ def modal_text(modal: ModalData) -> str:
         lines.append(
             f"material     {name}: {', '.join(listed if 'E' in numbers else ['anisotropic', *listed])}"
         )
+    lines += [f"note         {text}" for text in modal.quality.get("notes", [])]
     for name, item in modal.interfaces.items():
         lines.append(
             f"interface    {name}: {item.type}, {len(item.nodes)} nodes, "

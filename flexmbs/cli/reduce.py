@@ -25,7 +25,12 @@ OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("--stress", "WHERE", "nodes (default), cells, none"),
     ("--merge-tol", "LENGTH", "merge nodes closer than this"),
     ("--solver", "NAME", "auto (default), superlu, cholmod, pardiso"),
-    ("--unit-system", "UNITS", "m (default), or mm: coordinates in mm, matrices in N, mm, t"),
+    (
+        "--unit-system",
+        "UNITS",
+        "of mesh and matrices: m or m-kg-s (default), mm or mm-t-s, mm-kg-ms, mm-kg-s, mm-g-ms, m-t-s, "
+        "cm-g-s, um-kg-s, in-lbf-s, ft-lbf-s; decks with materials tell theirs",
+    ),
 )
 
 
@@ -40,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, metavar, text in OPTIONS:
         parser.add_argument(name, metavar=metavar, help=text)
+    parser.add_argument(
+        "--ignore", metavar="CARD", action="append", help="leave out these cards of a deck; repeatable"
+    )
     parser.add_argument(
         "--no-geometric-stiffness", action="store_true", help="leave out the stiffening by loads"
     )
@@ -59,6 +67,7 @@ def run(args: argparse.Namespace) -> Output:
     options: dict[str, Any] = {name[2:].replace("-", "_"): None for name, _, _ in OPTIONS}
     options = {name: getattr(args, name) for name in options}
     options["interfaces"] = args.interface
+    options["ignore"] = args.ignore
     options["geometric_stiffness"] = False if args.no_geometric_stiffness else None
     options["matrices"] = args.from_matrices
     target = output_path(args.source, args.output, args.from_matrices, overwrite=args.overwrite)

@@ -14,6 +14,7 @@ from flexmbs.fe.elements import ELEMENTS
 
 if TYPE_CHECKING:
     from flexmbs.fe.beams import BeamData
+    from flexmbs.fe.deck import Deck
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -33,6 +34,7 @@ class Mesh:
     face_sets : name -> cell type -> (n, 2) pairs (cell, local face of `ELEMENTS[cell_type].faces`)
     cell_sets : name -> cell type -> cell indices
     notes : warnings of the reader, reported with the checks
+    deck : what a deck of another program says besides, in its own units
     """
 
     points: Floats
@@ -45,6 +47,7 @@ class Mesh:
     source: str = ""
     beam: BeamData | None = None
     notes: tuple[Diagnostic, ...] = ()
+    deck: Deck | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:

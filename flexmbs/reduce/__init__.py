@@ -12,7 +12,6 @@ from typing import Any
 
 from flexmbs.fe.mesh import Mesh
 from flexmbs.modaldata import ModalData
-from flexmbs.reduce.body_keys import DEFAULT_MATERIAL
 from flexmbs.reduce.keys import make_recipe, read_recipe
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.stage1 import run
@@ -34,10 +33,7 @@ def reduce(
     if isinstance(source, Recipe):
         return run(source, None, progress)
     if isinstance(source, Mesh):
-        data: dict[str, Any] = {"mesh": {"shape": "points"}}
-        if source.n_cells and options.get("materials") is None:
-            data["material"] = DEFAULT_MATERIAL
-        return run(make_recipe(data, options), source, progress)
+        return run(make_recipe({"mesh": {"shape": "points"}}, options), source, progress)
     return run(load_recipe(source, options), None, progress)
 
 

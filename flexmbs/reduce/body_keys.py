@@ -18,14 +18,13 @@ from flexmbs.toml_file import read_toml
 
 Floats = NDArray[np.float64]
 
-DEFAULT_MATERIAL = "steel"
-
 
 class BodyReader:
     """Reads what the body is made of."""
 
     def __init__(self, values: Values, data: dict[str, Any], folder: Path) -> None:
         self.v, self.data, self.folder = values, data, folder
+        self.partial: dict[str, float] = {}  # of a material, for a deck that has the rest
         self.files: list[Path] = []  # read on the way; part of what the result depends on
 
     def optional(self, name: str, read: Any) -> Any:
@@ -136,21 +135,17 @@ class BodyReader:
             what = f"is given together with {', '.join(loose)}"
             remedy = "give one of them; a material of your own needs young, poisson and density"
             v.error(("material",), what, remedy, code="recipe.material")
+        elif loose and len(loose) < 3 and isinstance(data.get("mesh"), str | Path):
+            numbers = {"young": units.PRESSURE, "poisson": None, "density": units.DENSITY}
+            self.partial = {key: v.number((key,), value, numbers[key]) for key, value in loose.items()}
         elif loose:
             result[""] = self.material((), {**loose})
         elif "material" in data:
             result[""] = self.material(("material",), data["material"])
-        elif "materials" not in data and self.has_cells():
-            result[""] = material(DEFAULT_MATERIAL)
         if "materials" in data:
             for name, value in v.table(("materials",), data["materials"]).items():
                 result[name] = self.material(("materials", name), value)
         return {name: item for name, item in result.items() if item is not None}
-
-    def has_cells(self) -> bool:
-        """Whether there is something that a material could be missing for."""
-        mesh = self.data.get("mesh")
-        return mesh is not None and not (isinstance(mesh, Mapping) and mesh.get("shape") == "points")
 
     def material(self, key: Key, value: Any) -> Material:
         v, named = self.v, value if isinstance(value, str) else ""

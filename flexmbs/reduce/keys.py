@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flexmbs import units
 from flexmbs.errors import InputError
+from flexmbs.fe.unit_systems import UNIT_NAMES, unit_system
 from flexmbs.modal.interfaces import TIES, parse_dofs
 from flexmbs.reduce.body_keys import BodyReader
 from flexmbs.reduce.recipe import (
@@ -54,8 +55,9 @@ def make_recipe(
     values.keys((), merged, KEYS)
     if "parameters" in merged:
         values.read_parameters(values.table(("parameters",), merged["parameters"]))
-    system = values.choice(("unit_system",), merged.get("unit_system", "m"), ("m", "mm"))
-    values.length_unit = 1e-3 if system == "mm" else 1.0
+    if "unit_system" in merged:
+        values.units = unit_system(values.choice(("unit_system",), merged["unit_system"], UNIT_NAMES))
+        values.length_unit = values.units.length
     recipe = RecipeReader(values, merged, folder or Path()).recipe(
         name, file.text if file else repr(dict(merged))
     )
@@ -93,7 +95,9 @@ class RecipeReader(BodyReader):
             geometric_stiffness=v.flag(("geometric_stiffness",), data.get("geometric_stiffness", True)),
             merge_tol=self.optional("merge_tol", v.length),
             solver=v.choice(("solver",), data.get("solver", "auto"), SOLVERS),
-            length_unit=v.length_unit,
+            units=v.units,
+            partial=self.partial,
+            ignore=self.ignored(),
             point_masses=self.point_masses(),
             interfaces=self.interfaces(),
             sets=self.sets(),
@@ -108,6 +112,15 @@ class RecipeReader(BodyReader):
         )
         self.cross_check(recipe)
         return recipe
+
+    def ignored(self) -> tuple[str, ...]:
+        """Names of cards that are left out on purpose."""
+        value = self.data.get("ignore", [])
+        listed = [value] if isinstance(value, str) else value
+        if not isinstance(listed, list | tuple):
+            self.v.error(("ignore",), "expected a list of cards")
+            return ()
+        return tuple(self.v.text(("ignore", k), item) for k, item in enumerate(listed))
 
     def places(self, name: str) -> dict[str, str]:
         """Places in the file of the keys of a table."""

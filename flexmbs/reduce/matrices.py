@@ -16,19 +16,21 @@ from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.massform import Attached, MassForm
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.unit_systems import SI, UnitSystem
 
 Floats = NDArray[np.float64]
 
 MAX_BYTES = 16 * 2**30
 
 
-def read_matrices(stiffness: Path, mass: Path, nodes: Path, *, length_unit: float = 1.0) -> FeModel:
+def read_matrices(stiffness: Path, mass: Path, nodes: Path, *, units: UnitSystem = SI) -> FeModel:
     """Full model of K and M (node by node, 3 or 6 dofs each) and a table of node number, x, y, z.
 
-    With millimetres, K is in N/mm and M in tonnes. Without elements there are no stresses and no stiffening.
+    All in the same units: with `mm-t-s` K is in N/mm, M in tonnes. Without elements there are no stresses and
+    no stiffening.
     """
     table = _read_nodes(nodes)
-    points = table[:, 1:4] * length_unit
+    points = table[:, 1:4] * units.length
     K, M = (_read_matrix(path) for path in (stiffness, mass))
     n_nodes = len(points)
     for path, A in ((stiffness, K), (mass, M)):
@@ -36,11 +38,10 @@ def read_matrices(stiffness: Path, mass: Path, nodes: Path, *, length_unit: floa
             what = f"is {A.shape[0]} x {A.shape[1]}; {n_nodes} nodes of 3 or 6 freedoms are expected"
             raise InputError(Diagnostic("matrices.shape", str(path), what))
     p = K.shape[0] // n_nodes
-    if length_unit != 1.0:  # N, mm, t: forces N, moments N mm
-        unit = np.tile([1.0, 1.0, 1.0, length_unit, length_unit, length_unit][:p], n_nodes)
-        scale = sp.diags_array(unit)
-        K = sp.csc_array(scale @ K @ scale) / length_unit
-        M = sp.csc_array(scale @ M @ scale) * 1e3
+    if units != SI:
+        scale = sp.diags_array(np.tile([1.0] * 3 + [units.length] * (p - 3), n_nodes))  # moments, turns
+        K = sp.csc_array(scale @ K @ scale) * units.stiffness
+        M = sp.csc_array(scale @ M @ scale) * units.mass
     mesh = Mesh(points, {}, node_number=table[:, 0].astype(np.int64), source=str(nodes.name))
     return FeModel(mesh, p, sp.csc_array(K), sp.csc_array(M), _mass_form(M, p, mass))
 

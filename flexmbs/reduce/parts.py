@@ -31,7 +31,7 @@ from flexmbs.modal.unit_loads import (
 )
 from flexmbs.modaldata import InterfaceData, StaticStress
 from flexmbs.reduce.recipe import Recipe
-from flexmbs.reduce.source import Source
+from flexmbs.reduce.source import DEFAULTED, Source
 
 if TYPE_CHECKING:
     from flexmbs.reduce.stage1 import Reduction
@@ -271,3 +271,13 @@ def material_numbers(item: Material) -> dict[str, float]:
     """E, nu and rho of a material, as far as it has one of each."""
     numbers = {"E": item.E, "nu": item.nu, "rho": item.rho}
     return {key: float(value) for key, value in numbers.items() if value is not None and np.ndim(value) == 0}
+
+
+def defaulted(source: Source, mass: float, where: str) -> list[Diagnostic]:
+    """That a material was taken which nobody named, and what it makes of the body."""
+    if DEFAULTED not in source.notes:
+        return []
+    item = source.materials[""]
+    what = f"no material is given: {item.name} is taken, E = {item.E:g} Pa, density {item.rho:g} kg/m^3, "
+    what += f"which makes {mass:.4g} kg"
+    return [Diagnostic("material.default", where, what, f"--material {item.name} says so", "warn")]

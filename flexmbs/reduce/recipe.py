@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression
 from flexmbs.fe.materials import Material
+from flexmbs.fe.unit_systems import UnitSystem
 from flexmbs.modal.interfaces import TIES
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,7 @@ KEYS = (
     "mesh", "material", "materials", "young", "poisson", "density", "method", "modes", "fmax", "tol", "frame",
     "mass", "stress", "geometric_stiffness", "merge_tol", "solver", "unit_system", "point_masses",
     "interfaces", "sets", "fix", "given", "parameters", "loads", "matrices", "title", "format_version",
+    "ignore",
 )  # fmt: skip
 
 
@@ -80,7 +82,11 @@ class Given:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything `reduce` needs, in SI units. `mesh` is a path, or the table of a shape in metres."""
+    """Everything `reduce` needs, in SI units. `mesh` is a path, or the table of a shape in metres.
+
+    units : of mesh and matrices, as far as it is said;  partial : some of young, poisson and density alone
+    ignore : cards of a deck that are left out on purpose
+    """
 
     mesh: Path | dict[str, Any] | None = None
     matrices: tuple[Path, Path, Path] | None = None
@@ -95,7 +101,9 @@ class Recipe:
     geometric_stiffness: bool = True
     merge_tol: float | None = None
     solver: str = "auto"
-    length_unit: float = 1.0
+    units: UnitSystem | None = None
+    partial: dict[str, float] = field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
     point_masses: tuple[PointMassSpec, ...] = ()
     interfaces: tuple[InterfaceSpec, ...] = ()
     sets: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +13,44 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.fe.assembly import FeModel, assemble
 from flexmbs.fe.attach import PointMass
-from flexmbs.fe.check.mesh import check_mesh
+from flexmbs.fe.check.mesh import MeshCheck, check_mesh
+from flexmbs.fe.materials import Material, material
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.sets import with_picked_sets
 from flexmbs.fe.shapes.parametric import build_shape
 from flexmbs.fe.solve.solvers import largest_entry
+from flexmbs.fe.unit_systems import SI
 from flexmbs.modal.interfaces import TIES, Interface, check_separate, make_interface
 from flexmbs.modal.ties import marker_rows_of_nodes
+from flexmbs.reduce.deck import body_of_deck, warn_of_effects
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 #: largest entry of a matrix whose products stay finite
 LARGEST = 1e100
+#: of meshes and shapes whose format has no place for a material
+DEFAULT_MATERIAL = "steel"
+DEFAULTED = "no material is given: steel is taken"
 
 Progress = Callable[[float, str], None] | None
 
 
 @dataclass(frozen=True)
 class Source:
-    """The body before its reduction: full model, interfaces, held dofs, and what the checks had to say."""
+    """The body before its reduction: full model, interfaces, held dofs, and what the checks had to say.
+
+    materials : cell set -> Material, "" for the other cells;  notes : what the body was taken for
+    """
 
     fe: FeModel
     interfaces: list[Interface]
     fixed: Ints
     nodal_masses: Floats
+    materials: dict[str, Material]
     element_quality: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
 
     @property
@@ -56,22 +67,33 @@ def read_source(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = N
     if recipe.matrices is not None:
         from flexmbs.reduce.matrices import read_matrices
 
-        fe = read_matrices(*recipe.matrices, length_unit=recipe.length_unit)
+        fe = read_matrices(*recipe.matrices, units=recipe.units or SI)
         none = np.zeros(fe.mesh.n_nodes)
-        return _finish(recipe, fe, with_picked_sets(fe.mesh, recipe.sets), none, {}, [])
+        return _finish(recipe, fe, with_picked_sets(fe.mesh, recipe.sets), none, {}, MeshCheck(fe.mesh))
     mesh, masses = _mesh_of(recipe) if mesh is None else (mesh, [])
+    materials, notes, found = recipe.materials, list[str](), Diagnostics()
+    if mesh.deck is not None:
+        warn_of_effects(mesh.deck, mesh.source, found)
+        body = body_of_deck(mesh, mesh.deck, recipe)
+        mesh, materials, notes = body.mesh, body.materials, body.notes
+    elif recipe.partial:
+        material(recipe.partial)  # says what is missing
+    elif not materials and mesh.n_cells:
+        materials = {"": material(DEFAULT_MATERIAL)}
+        notes = [DEFAULTED]
     checked = check_mesh(mesh, merge_tol=recipe.merge_tol)
     mesh = with_picked_sets(checked.require(), recipe.sets)
     turns = "beam2" in mesh.cells or (not mesh.n_cells and any(item.inertia is not None for item in masses))
     if recipe.point_masses:
         interfaces, _ = _interfaces(recipe, mesh, turns, Diagnostics())
         masses = [*masses, *_point_masses(recipe, mesh, interfaces, 6 if turns else 3)]
-    fe = assemble(mesh, recipe.materials, mass=recipe.mass, point_masses=masses, progress=progress)
+    fe = assemble(mesh, materials, mass=recipe.mass, point_masses=masses, progress=progress)
     nodal = np.zeros(mesh.n_nodes)
     for item in masses:
         if item.node is not None:
             nodal[item.node] += item.mass
-    return _finish(recipe, fe, mesh, nodal, checked.quality, checked.warnings)
+    source = _finish(recipe, fe, mesh, nodal, materials, checked)
+    return replace(source, notes=notes, warnings=[*found.warnings, *source.warnings])
 
 
 def _finish(
@@ -79,8 +101,8 @@ def _finish(
     fe: FeModel,
     mesh: Mesh,
     nodal: Floats,
-    quality: dict[str, Any],
-    warnings: list[Diagnostic],
+    materials: dict[str, Material],
+    checked: MeshCheck,
 ) -> Source:
     found = Diagnostics()
     interfaces, found = _interfaces(recipe, mesh, fe.n_per_node == 6, found)
@@ -91,13 +113,15 @@ def _finish(
     found.raise_errors()
     if mesh is not fe.mesh:
         fe = FeModel(mesh, fe.n_per_node, fe.K_fe, fe.M_fe, fe.mass_form)
-    return Source(fe, interfaces, fixed, nodal, quality, [*warnings, *found.warnings])
+    warnings = [*checked.warnings, *found.warnings]
+    return Source(fe, interfaces, fixed, nodal, materials, checked.quality, warnings=warnings)
 
 
 def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
     """Mesh of the file or shape, and the point masses that are part of the shape."""
     if isinstance(recipe.mesh, Path):
-        return read_mesh(recipe.mesh, unit=recipe.length_unit), []
+        mesh = read_mesh(recipe.mesh, ignore=recipe.ignore)
+        return mesh if mesh.deck is not None else mesh.scaled((recipe.units or SI).length), []
     try:
         return build_shape(recipe.mesh or {})
     except InputError as error:

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,7 @@ def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
     tell = progress or (lambda fraction, text: None)
     tell(0.0, "reading the mesh")
     source = read_source(recipe, mesh, _part(tell, 0.05, 0.2))
+    recipe = replace(recipe, materials=source.materials)
     try:
         modal = _reduce(recipe, source, tell)
     except FlexmbsError as problem:  # what the mesh check had to say may be the cause
@@ -98,6 +99,7 @@ def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None]) 
     reduction.warnings.extend(held_directions(model, recipe.name))
     tell(0.7, "integrating")
     modal = _modal_data(recipe, reduction)
+    reduction.warnings.extend(parts.defaulted(source, modal.integrals.mass, recipe.name))
     tell(0.9, "checking")
     return certify(reduction, modal, recipe.name, recipe.materials, recipe.tol)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from flexmbs import units
 from flexmbs.errors import Diagnostics, nearest
 from flexmbs.expressions import Expression, ExpressionError, parse
+from flexmbs.fe.unit_systems import UnitSystem
 from flexmbs.spatial import axis_angle, quat_to_matrix
 from flexmbs.toml_file import TomlFile
 from flexmbs.units import Dimension, UnitError
@@ -30,6 +31,7 @@ class Values:
         self.file = file
         self.name = name
         self.length_unit = length_unit
+        self.units: UnitSystem | None = None
         self.found = Diagnostics()
         self.parameters: dict[str, float] = {}
 

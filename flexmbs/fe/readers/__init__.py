@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from flexmbs.errors import Diagnostic, InputError
@@ -22,8 +22,12 @@ FORMATS = {
 CAD = (".step", ".stp", ".geo", ".iges", ".igs", ".brep")
 
 
-def read_mesh(path: str | Path, *, unit: float = 1.0, max_bytes: int = MAX_BYTES) -> Mesh:
+def read_mesh(
+    path: str | Path, *, unit: float = 1.0, max_bytes: int = MAX_BYTES, ignore: Collection[str] = ()
+) -> Mesh:
     """Mesh of a file in metres; `unit` is the length of the file's unit [m], 1e-3 for millimetres.
+
+    `ignore`: cards of a deck that are left out on purpose. What a deck says beside its mesh is in `deck`.
 
     Structure is checked (finite, numbers known, types supported, no named group lost); geometry is what
     `fe.checks.check_mesh` looks at.
@@ -31,7 +35,7 @@ def read_mesh(path: str | Path, *, unit: float = 1.0, max_bytes: int = MAX_BYTES
     path = Path(path)
     data = read_bytes(path, max_bytes).removeprefix(b"\xef\xbb\xbf")  # byte order mark of some editors
     try:
-        mesh = to_mesh(reader_of(path, data)(), path)
+        mesh = to_mesh(reader_of(path, data, ignore)(), path)
     except Damaged as damage:
         raise damage.as_error(path) from None
     except MemoryError:
@@ -43,8 +47,9 @@ def read_mesh(path: str | Path, *, unit: float = 1.0, max_bytes: int = MAX_BYTES
     return mesh if unit == 1.0 else mesh.scaled(unit)
 
 
-def reader_of(path: Path, data: bytes) -> Callable[[], RawMesh]:
+def reader_of(path: Path, data: bytes, ignore: Collection[str] = ()) -> Callable[[], RawMesh]:
     """The reader for a file, by its name, or by its first bytes."""
+    cards = frozenset(" ".join(name.upper().lstrip("*").split()) for name in ignore)
     kind = format_of(path, data)
     if kind == "gmsh":
         from flexmbs.fe.readers.gmsh import read_gmsh
@@ -53,7 +58,7 @@ def reader_of(path: Path, data: bytes) -> Callable[[], RawMesh]:
     if kind == "abaqus":
         from flexmbs.fe.readers.abaqus import read_abaqus
 
-        return lambda: read_abaqus(path, data)
+        return lambda: read_abaqus(path, data, cards)
     if kind == "vtk":
         from flexmbs.fe.readers.vtk import read_vtk
 
@@ -64,7 +69,7 @@ def reader_of(path: Path, data: bytes) -> Callable[[], RawMesh]:
         return lambda: read_vtu(data)
     from flexmbs.fe.readers.nastran import read_nastran
 
-    return lambda: read_nastran(path, data)
+    return lambda: read_nastran(path, data, cards)
 
 
 def format_of(path: Path, data: bytes) -> str:

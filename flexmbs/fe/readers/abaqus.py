@@ -8,9 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.errors import Diagnostic, nearest
+from flexmbs.errors import nearest
+from flexmbs.fe.deck import count
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.fe.readers.abaqus_cards import Card, Cards, count_rows, data_lines, element_rows, node_rows, real
+from flexmbs.fe.readers.abaqus_cards import (
+    Card,
+    Cards,
+    data_lines,
+    element_rows,
+    first_numbers,
+    node_rows,
+    real,
+)
+from flexmbs.fe.readers.abaqus_deck import Content
 from flexmbs.fe.readers.abaqus_parts import Instance, Scope, resolve
 from flexmbs.fe.readers.raw import Block, RawMesh
 from flexmbs.fe.readers.source import Damaged, Floats, numbers, one_int, to_ints
@@ -27,16 +37,12 @@ N_NODES = {"tri3": 3, "quad4": 4, "tri6": 6, "quad8": 8, "quad9": 9, "line2": 2,
 # C3D27: centre, then the faces S1 ... S6; all others are in VTK order already
 TO_VTK = {"hex27": [*range(20), 26, 24, 23, 25, 21, 22, 20]}
 GENERATORS = ("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
-CONNECTIONS = (
-    "TIE", "EQUATION", "MPC", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "RIGID BODY",
-    "EMBEDDED ELEMENT", "SHELL TO SOLID COUPLING", "CYCLIC SYMMETRY MODEL",
-)  # fmt: skip
 SECTIONS = ("SHELL SECTION", "SHELL GENERAL SECTION", "MEMBRANE SECTION", "SOLID SECTION", "BEAM SECTION")
 
 
-def read_abaqus(path: Path, data: bytes) -> RawMesh:
-    """Content of an .inp file; what is not mesh (materials, steps) is passed over."""
-    model = _Model()
+def read_abaqus(path: Path, data: bytes, ignore: frozenset[str] = frozenset()) -> RawMesh:
+    """Content of an .inp file, without the keywords and element types in `ignore`."""
+    model = _Model(path, ignore)
     for card in Cards(path, data):
         try:
             model.add(card)
@@ -45,36 +51,46 @@ def read_abaqus(path: Path, data: bytes) -> RawMesh:
                 damage.what = f"{card.path.name}: {damage.what}"
             damage.line = damage.line or card.line
             raise
-    raw = resolve(model.root, model.placed(), str(path))
-    for keyword, count in sorted(model.passed_over.items()):
-        what = f"{count} *{keyword} are passed over"
-        remedy = "say rigid and averaging connections as interfaces"
-        raw.notes.append(Diagnostic("mesh.passed_over", str(path), what, remedy, "warn"))
+    raw = resolve(model.root, model.placed(), str(path), model.content)
+    raw.notes.extend(model.content.notes)
     return raw
 
 
 class _Model:
     """Takes cards one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path, ignore: frozenset[str]) -> None:
         self.root = Scope("")
         self.parts: dict[str, Scope] = {}
         self.instances: list[Instance] = []
         self.scope = self.root
-        self.passed_over: dict[str, int] = {}
+        self.ignore = ignore
+        self.content = Content(path)
         self.system: tuple[Floats, Floats] | None = None
 
     def add(self, card: Card) -> None:
+        if card.keyword in self.ignore:
+            count(self.content.deck.ignored, f"*{card.keyword}")
+            return
         if card.keyword in GENERATORS:
             what = f"*{card.keyword} is not supported"
             raise Damaged(what, card.line, "write the mesh out, node by node and element by element")
-        if card.keyword in CONNECTIONS:
-            self.passed_over[card.keyword] = self.passed_over.get(card.keyword, 0) + 1
         name = "_" + card.keyword.lower().replace(" ", "_")
         if card.keyword in SECTIONS and card.options.get("ELSET"):
-            self.scope.sections.append(card.options["ELSET"])
-        elif name in ADDERS:
-            ADDERS[name](self, card)
+            self._section(card)
+        else:
+            self.content.add(card)
+            if name in ADDERS:
+                ADDERS[name](self, card)
+
+    def _section(self, card: Card) -> None:
+        """Which elements have a section, and the material of solid ones."""
+        elset, material = card.options["ELSET"], card.options.get("MATERIAL")
+        self.scope.sections.append(elset)
+        if "COMPOSITE" in card.options:
+            count(self.content.deck.not_understood, f"*{card.keyword}, COMPOSITE")
+        elif card.keyword == "SOLID SECTION" and material:
+            self.scope.materials.append((elset, material, card.options.get("ORIENTATION", ""), card.line))
 
     def _part(self, card: Card) -> None:
         name = card.need("NAME")
@@ -140,10 +156,13 @@ class _Model:
     def _element(self, card: Card) -> None:
         name = card.need("TYPE").upper()
         kind = kind_of(name)
-        if kind is None:
-            self.scope.unsupported[name] = self.scope.unsupported.get(name, 0) + count_rows(card)
+        if kind is None or name in self.ignore:
+            number = first_numbers(card)
+            table = self.scope.unsupported if name not in self.ignore else self.content.deck.ignored
+            count(table, name, len(number))
+            self.scope.left_out.append(number)
             if card.options.get("ELSET"):  # other sets may refer to it
-                self.scope.cell_sets.add(card.options["ELSET"], [])
+                self.scope.cell_sets.add(card.options["ELSET"], [number])
             return
         n_nodes = ELEMENTS[kind].n_nodes if kind in ELEMENTS else N_NODES[kind]
         number, nodes = element_rows(card, n_nodes)

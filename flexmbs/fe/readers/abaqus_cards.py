@@ -9,7 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from flexmbs.fe.readers.source import MAX_BYTES, Damaged, Floats, Ints, confined, numbers, read_bytes, to_ints
+from flexmbs.fe.readers.source import (
+    MAX_BYTES,
+    Damaged,
+    Floats,
+    Ints,
+    confined,
+    numbers,
+    one_int,
+    read_bytes,
+    to_ints,
+)
 
 KEYWORD_LINE = re.compile(rb"^[ \t]*\*(?!\*)[^\n]*", re.MULTILINE)
 COMMENT = re.compile(rb"^[ \t]*\*\*[^\n]*\n?", re.MULTILINE)
@@ -166,7 +176,9 @@ def element_rows(card: Card, n_nodes: int) -> tuple[Ints, Ints]:
     return rows[:, 0], rows[:, 1:]
 
 
-def count_rows(card: Card) -> int:
-    """Number of data lines, those that continue others not counted."""
+def first_numbers(card: Card) -> Ints:
+    """First number of each row; lines that go on from one with a comma at its end begin no row."""
     lines = [line.strip() for line in card.text.split(b"\n") if line.strip()]
-    return sum(1 for k in range(len(lines)) if k == 0 or not lines[k - 1].endswith(b","))
+    rows = [line for k, line in enumerate(lines) if k == 0 or not lines[k - 1].endswith(b",")]
+    words = [line.split(b",")[0].strip().decode("utf-8", "replace") for line in rows]
+    return np.array([one_int(word, "element number", card.line) for word in words], dtype=np.int64)

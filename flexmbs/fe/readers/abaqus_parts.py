@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import Diagnostic, nearest
+from flexmbs.fe.deck import count
 from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.readers.abaqus_deck import Content
 from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh, in_range
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
@@ -63,6 +65,8 @@ class Scope:
     cell_sets: NamedSets = field(default_factory=NamedSets)
     surfaces: NamedSets = field(default_factory=NamedSets)
     sections: list[str] = field(default_factory=list)
+    materials: list[tuple[str, str, str, int]] = field(default_factory=list)  # elset, material, axes, line
+    left_out: list[Ints] = field(default_factory=list)
 
     def extended(self, more: Scope) -> Scope:
         """This part with the content of an instance of its own (independent instances carry their mesh)."""
@@ -75,6 +79,8 @@ class Scope:
             self.cell_sets.joined(more.cell_sets),
             self.surfaces.joined(more.surfaces),
             self.sections + more.sections,
+            self.materials + more.materials,
+            self.left_out + more.left_out,
         )
 
     def largest(self) -> tuple[int, int]:
@@ -101,13 +107,14 @@ class Instance:
             return (points + self.translation - self.pivot) @ self.rotation.T + self.pivot
 
 
-def resolve(root: Scope, instances: list[Instance], where: str) -> RawMesh:
+def resolve(root: Scope, instances: list[Instance], where: str, content: Content) -> RawMesh:
     """One RawMesh of everything that is placed."""
-    return _Resolver(root, instances, where).raw()
+    return _Resolver(root, instances, where, content).raw()
 
 
 class _Resolver:
-    def __init__(self, root: Scope, instances: list[Instance], where: str) -> None:
+    def __init__(self, root: Scope, instances: list[Instance], where: str, content: Content) -> None:
+        self.content = content
         self.top = Instance("", root)
         self.instances, self.where = instances, where
         self.by_name = {instance.name.upper(): instance for instance in instances}
@@ -124,11 +131,15 @@ class _Resolver:
             for block in place.scope.blocks:
                 shifted = block.nodes + place.node_offset
                 blocks.append(Block(block.kind, block.number + place.cell_offset, shifted))
-            for name, count in place.scope.unsupported.items():
-                unsupported[name] = unsupported.get(name, 0) + count
+            for name, times in place.scope.unsupported.items():
+                count(unsupported, name, times)
         raw = RawMesh(*same_nodes_once(np.concatenate(number), np.concatenate(points)), blocks, unsupported)
+        raw.deck = self.content.deck
         for place in everything:
             self._sets(place, raw)
+            self._materials(place)
+        gone = [item + place.cell_offset for place in everything for item in place.scope.left_out]
+        raw.left_out = np.concatenate([NOBODY, *gone])
         raw.notes.extend(self._notes())
         return raw
 
@@ -152,6 +163,14 @@ class _Resolver:
         for name in scope.sections:
             if name in scope.cell_sets:
                 raw.structural.extend(self._parts(place, [name], "cell", 0))
+
+    def _materials(self, place: Instance) -> None:
+        for elset, material, axes, line in place.scope.materials:
+            parts = self._parts(place, [elset], "cell", 0)
+            index = self.content.material(material, line)
+            self.content.deck.sections.append((parts, index))
+            if axes and self.content.deck.materials[index].C_mat is not None:
+                count(self.content.deck.not_understood, "*ORIENTATION")
 
     def _name(self, place: Instance, name: str) -> str:
         """Sets of a part: by their own name where that is unique, else instance.name."""

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import Diagnostic
+from flexmbs.fe.deck import count
 from flexmbs.fe.readers.nastran_axes import DEFAULT, Systems
 from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
+from flexmbs.fe.readers.nastran_deck import Content
 from flexmbs.fe.readers.raw import Block, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Ints, one_int
 
@@ -39,7 +41,6 @@ TO_VTK = {
 OTHERS = re.compile(r"(CPYRAM?|CBEAM3|CBEND|CONROD|CTUBE|CBUSH\w*|CELAS\d|CDAMP\d|CMASS\d|CONM\d|"
                     r"CSHEAR|CGAP|CVISC|CWELD|CFAST|CTRIAX6?|CQUADX?4?|CTETRAX|CHEX8|CHEX20)$")  # fmt: skip
 SECTIONS = re.compile(r"(PSHELL|PCOMPG?|PBARL?|PBEAML?|PBCOMP|PROD|PSHEAR)$")
-RIGID = re.compile(r"(RBE1|RBE2|RBE3|RBAR1?|RROD|RSPLINE|RSSCON|MPC)$")
 SET = re.compile(r"\s*SET\s+(\d{1,9})\s*=\s*(.*)", re.IGNORECASE)
 WORDS = re.compile(r"\b(?!THRU\b|BY\b|EXCEPT\b)[A-Z]|[./]")
 NAMES = (
@@ -50,19 +51,21 @@ NAMES = (
 )
 
 
-def read_nastran(path: Path, data: bytes) -> RawMesh:
-    """Content of a bulk data file."""
+def read_nastran(path: Path, data: bytes, ignore: frozenset[str] = frozenset()) -> RawMesh:
+    """Content of a bulk data file, without the entries whose names are in `ignore`."""
     deck = read_deck(path, data)
-    return _Model(deck).raw()
+    return _Model(deck, ignore).raw()
 
 
 class _Model:
-    def __init__(self, deck: Deck) -> None:
+    def __init__(self, deck: Deck, ignore: frozenset[str]) -> None:
         self.deck = deck
+        self.ignore = ignore
+        self.content = Content(deck.path)
         self.systems = Systems()
         self.rows: dict[str, tuple[list[int], list[int], list[list[int]]]] = {}
         self.unsupported: dict[str, int] = {}
-        self.rigid: dict[str, int] = {}
+        self.left_out: list[int] = []
         self.sets: dict[int, list[Any]] = {}
         self.loads: list[Entry] = []
         self.sections: set[int] = set()
@@ -70,7 +73,9 @@ class _Model:
     def raw(self) -> RawMesh:
         default_system = 0
         for entry in self.deck.entries():
-            if entry.name == "GRDSET":
+            if entry.name in self.ignore:
+                self._leave_out(entry)
+            elif entry.name == "GRDSET":
                 default_system = entry.whole(1, 0)
             else:
                 self._add(entry)
@@ -84,10 +89,13 @@ class _Model:
         if not self.deck.complete:
             what = "there is no ENDDATA: the end of the file may be missing"
             raw.notes.append(Diagnostic("mesh.no_end", str(self.deck.path), what, severity="warn"))
-        for name, count in sorted(self.rigid.items()):
-            what = f"{count} {name} entries are passed over"
-            remedy = "say rigid and averaging connections as interfaces"
-            raw.notes.append(Diagnostic("mesh.passed_over", str(self.deck.path), what, remedy, "warn"))
+        parts: dict[int, list[Any]] = {}
+        for kind, (numbers, properties, _) in self.rows.items():
+            if kind.startswith(("tet", "hex", "wedge")):
+                for pid, members in grouped(np.array(properties), np.array(numbers, dtype=np.int64)):
+                    parts.setdefault(pid, []).append(members)
+        raw.deck = self.content.sections(parts)
+        raw.left_out = np.array(self.left_out, dtype=np.int64)
         return raw
 
     def _add(self, entry: Entry) -> None:
@@ -105,18 +113,27 @@ class _Model:
         elif name.startswith("CORD") and name[4:] in ("1R", "1C", "1S", "2R", "2C", "2S"):
             self.systems.add(entry)
         elif OTHERS.match(name):
-            self.unsupported[name] = self.unsupported.get(name, 0) + 1
-        elif RIGID.match(name):
-            self.rigid[name] = self.rigid.get(name, 0) + 1
+            count(self.unsupported, name)
+            if entry.text(0).isdigit():
+                self.left_out.append(entry.whole(0))
         elif SECTIONS.match(name):
             self.sections.add(entry.whole(0))
         elif name == "PLOAD4":
             self.loads.append(entry)
+            count(self.content.deck.no_effect, name)
         elif name == "SET1":
             words = [
                 word for word in entry.fields[1:] if word and not word.isalpha() or word.upper() == "THRU"
             ]
             self.sets[entry.whole(0)] = parse_items(" ".join(words), entry.line)
+        else:
+            self.content.add(entry)
+
+    def _leave_out(self, entry: Entry) -> None:
+        """An entry that is left out on purpose; sets may still name the number of an element."""
+        count(self.content.deck.ignored, entry.name)
+        if entry.name.startswith("C") and entry.text(0).isdigit():
+            self.left_out.append(entry.whole(0))
 
     def _cell(self, entry: Entry) -> None:
         corners, linear, most, quadratic = (SOLIDS | FLATS)[entry.name]

@@ -43,6 +43,10 @@ class Entry:
         except ValueError:
             return short_real(text, self.name, self.line)
 
+    def number(self, index: int) -> float | None:
+        """A real, or nothing where the field is blank."""
+        return self.real(index) if self.text(index) else None
+
 
 def short_real(text: str, name: str, line: int) -> float:
     """Numbers such as 1.5-3 and 2.D4."""

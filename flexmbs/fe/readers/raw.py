@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic
+from flexmbs.fe.deck import Deck
 from flexmbs.fe.mesh import CELL_TYPES, Ints
 from flexmbs.fe.readers.source import Floats
 
@@ -40,6 +41,8 @@ class RawMesh:
     local_faces : name -> parts: (element numbers (n,), local face (n,)); -1 for the one face of a flat
         cell, FREE_FACES for those on the skin
     structural : flat cells that carry stiffness in the file: element numbers
+    left_out : numbers of elements that are in the file and not among the blocks; sets may name them
+    deck : what a deck says beside its mesh; None for formats that hold a mesh only
     """
 
     node_number: Ints
@@ -51,6 +54,8 @@ class RawMesh:
     faces: dict[str, list[Ints]] = field(default_factory=dict)
     local_faces: dict[str, list[tuple[Ints, Ints]]] = field(default_factory=dict)
     structural: list[Ints] = field(default_factory=list)
+    left_out: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    deck: Deck | None = None
     notes: list[Diagnostic] = field(default_factory=list)
 
 

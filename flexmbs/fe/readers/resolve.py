@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import Diagnostics
+from flexmbs.fe.deck import Deck
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Ints, Mesh, far_nodes
 from flexmbs.fe.readers.raw import (
@@ -56,8 +57,22 @@ class _Resolver:
             node_sets=node_sets,
             face_sets=face_sets,
             cell_sets=cell_sets,
+            deck=self._deck(mesh),
             notes=tuple(self.found.warnings),
         )
+
+    def _deck(self, mesh: Mesh) -> Deck | None:
+        """The deck with the material of every cell; a later section of a cell counts."""
+        deck = self.raw.deck
+        if deck is None:
+            return None
+        of_all = np.full(self.n_solid, -1, dtype=np.int64)
+        for parts, material in deck.sections:
+            index, _ = self.cell_numbering.of_parts(parts)
+            of_all[index[index < self.n_solid]] = material
+        pairs = zip(self.kinds, self.kind_start, self.kind_start[1:], strict=False)
+        deck.material_of = {kind: of_all[first:last] for kind, first, last in pairs}
+        return deck
 
     def _check_nodes(self) -> None:
         raw = self.raw
@@ -75,7 +90,10 @@ class _Resolver:
         offered = ", ".join(SOLIDS)
         for name, count in sorted(self.raw.unsupported.items()):
             what = f"{count} cells of type {name}, which is not supported"
-            self.found.error("mesh.unsupported_cells", self.where, what, f"solids can be {offered}")
+            remedy = f"solids can be {offered}"
+            if self.raw.deck is not None:
+                remedy += f"; --ignore {name.split()[0]} leaves them out"
+            self.found.error("mesh.unsupported_cells", self.where, what, remedy)
         if not self.raw.unsupported and not any(len(b.number) for b in self.raw.blocks if b.kind in SOLIDS):
             counts: dict[str, int] = {}
             for block in self.raw.blocks:
@@ -225,6 +243,7 @@ class _Resolver:
         offsets = np.cumsum([0, *(len(block.number) for block in self.lines)])
         for name, parts in self.raw.cell_sets.items():
             index, unknown = self.cell_numbering.of_parts(parts)
+            unknown = np.setdiff1d(unknown, self.raw.left_out)
             if len(unknown):
                 what = f'element set "{name}" refers to element {listed(unknown)}, which does not exist'
                 self.found.error("mesh.no_cell", self.where, what, INCOMPLETE)

@@ -1,0 +1,90 @@
+"""Nastran entries beside the mesh: materials and properties of solids, and what has no effect on the body."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flexmbs.fe.deck import Deck, DeckMaterial, count
+from flexmbs.fe.readers.nastran_cards import Entry
+
+#: loads, results, solution control, optimisation, aeroelasticity, heat; and properties, which act where used
+NO_EFFECT = re.compile(
+    r"(FORCE[12]?|MOMENT[12]?|PLOAD[124]?|PLOADB3|PLOADX1|GRAV|ACCEL1?|R?FORCE|LOAD|SLOAD|DEFORM|SPCD|"
+    r"TEMP(D|RB|P\d|BC|N1)?|DAREA|DLOAD|[RT]LOAD[12]|LSEQ|LOADCYN|DELAY|DPHASE|"
+    r"SPC1?|SPCADD|SPCOFF1?|SUPORT1?|BNDFIX1?|BNDFREE1?|[ABCQR]SET1?|OMIT1?|USET1?|SET[123]|SEQGP|"
+    r"EIG[A-Z]+|TSTEP\w*|FREQ\d?|NLPARM|NLPCI|NLSTEP|NLADAPT|ITER|PARAM|MDLPRM|DTI|ECHO\w*|"
+    r"TABLE\w+|TABDMP1|TABRND\w|TABRNDG|RANDPS|RANDT1|TICD?|RCROSS|ENDDYNA|PLOTEL\d?|EPOINT|SPOINT|"
+    r"D(ESVAR|RESP[123]|CONSTR|CONADD|LINK|OPTPRM|SCREEN|EQATN|VGRID|VBSHAP|VSHAP|TABLE|"
+    r"V[CMP]REL[12]|VSET|VMRGT)|"
+    r"AERO\w?|[CP]AERO\d|SPLINE\d|AE\w+|TRIM2?|FLFACT|FLUTTER|MKAERO\d|GUST|DIVERG|CSSCHD|DMI|DMIJ\w?|"
+    r"CHBDY\w|PHBDY|P?CONV\w?|RADM|RADBC|RADSET|RADLST|VIEW\w*|Q(HBDY|BDY\d|VOL|VECT)|MAT[45]|"
+    r"ACMODL|BCBODY|BCPROP\w*|GEOMCHECK|DISPLAC\w*|"
+    r"PSHELL|PCOMPG?|PBARL?|PBEAML?|PBCOMP|PBEND|PROD|PTUBE|PSHEAR|PELAST?|PBUSH\w*|PGAP|PMASS|PDAMP\w?|"
+    r"PVISC|PFAST|PWELD|PLPLANE|MAT(2|3|8|9|10|11)|MATHE|MATHP|MATORT|CREEP|MATS1|TABLES1|BAROR|BEAMOR)$"
+)
+MATERIALS = re.compile(r"MAT(1|3|9|11)$")
+
+
+@dataclass
+class Content:
+    """What entries beside the mesh say; `ignore` are names of entries that are left out on purpose."""
+
+    path: Path
+    ignore: frozenset[str] = frozenset()
+    deck: Deck = field(default_factory=lambda: Deck("Nastran"))
+    materials: dict[int, Entry] = field(default_factory=dict)
+    solids: dict[int, Entry] = field(default_factory=dict)
+    wtmass: float = 1.0
+
+    def add(self, entry: Entry) -> None:
+        """An entry that is no part of the mesh."""
+        if MATERIALS.match(entry.name):
+            self.materials[entry.whole(0)] = entry
+        elif entry.name == "PSOLID":
+            self.solids[entry.whole(0)] = entry
+        elif entry.name == "PARAM" and entry.text(0).upper() == "WTMASS":
+            self.wtmass = entry.real(1)
+        elif entry.name == "PARAM":
+            pass
+        elif NO_EFFECT.match(entry.name):
+            if not entry.name.startswith("P") or entry.name.startswith("PLOAD"):
+                count(self.deck.no_effect, entry.name)
+        else:
+            count(self.deck.not_understood, entry.name)
+
+    def sections(self, parts: dict[int, list[Any]]) -> Deck:
+        """The deck with the materials of its solids; `parts`: property -> element numbers."""
+        index: dict[int, int] = {}
+        for pid, members in sorted(parts.items()):
+            prop = self.solids.get(pid)
+            if prop is None:
+                continue
+            if prop.text(6).upper() == "PFLUID":
+                count(self.deck.not_understood, "PSOLID with PFLUID")
+                continue
+            mid = prop.whole(1)
+            if mid not in index:
+                index[mid] = len(self.deck.materials)
+                self.deck.materials.append(self._material(mid, prop))
+            self.deck.sections.append((members, index[mid]))
+        return self.deck
+
+    def _material(self, mid: int, prop: Entry) -> DeckMaterial:
+        if mid not in self.materials:
+            return DeckMaterial(f"mat_{mid}", f"{self.path}:{prop.line}")
+        entry = self.materials[mid]
+        where = f"{self.path}:{entry.line}"
+        rho = entry.number(4)
+        if entry.name != "MAT1":
+            count(self.deck.not_understood, entry.name)
+            return DeckMaterial(f"{entry.name.lower()}_{mid}", where)
+        E, G, nu = entry.number(1), entry.number(2), entry.number(3)
+        if E is None and G is not None and nu is not None:
+            E = 2.0 * (1.0 + nu) * G
+        elif nu is None and E is not None and G:
+            nu = E / (2.0 * G) - 1.0
+        rho = None if rho is None else rho * self.wtmass
+        return DeckMaterial(f"mat_{mid}", where, E, nu, rho)

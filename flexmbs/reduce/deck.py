@@ -1,0 +1,183 @@
+"""A deck and its recipe -> mesh in metres and a material for every cell; what is missing or unclear stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import Diagnostics, InputError
+from flexmbs.fe.deck import Deck, DeckMaterial, counted
+from flexmbs.fe.materials import Material, anisotropic, isotropic
+from flexmbs.fe.mesh import Ints, Mesh
+from flexmbs.fe.unit_systems import SI, UNIT_SYSTEMS, UnitSystem, fitting
+from flexmbs.reduce.recipe import Recipe
+
+#: properties of isotropic materials: key of a recipe, what messages call it
+PROPERTIES = {"young": "Young's modulus", "poisson": "Poisson's ratio", "density": "density"}
+#: difference, of its size, within which a recipe repeats what the deck says
+SAME = 1e-3
+
+
+@dataclass(frozen=True)
+class DeckBody:
+    """Mesh in metres with a cell set per material, the materials, and what people should know about them."""
+
+    mesh: Mesh
+    materials: dict[str, Material]
+    notes: list[str]
+
+
+def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
+    """The body as its deck says it, filled up by the recipe; all errors together."""
+    found = Diagnostics()
+    where = mesh.source
+    for card, number in sorted(deck.not_understood.items()):
+        what = f"{number} {card} would change the body and cannot be read"
+        remedy = f'--ignore "{card.lstrip("*").partition(",")[0]}" leaves them out'
+        found.error("deck.not_understood", where, what, remedy)
+    found.raise_errors()
+    system, notes = units_of(deck, recipe, where)
+    mesh = mesh.scaled(system.length)
+    named = named_cells(mesh, recipe, found)
+    index = {kind: rows.copy() for kind, rows in deck.material_of.items()}
+    materials = {name: item for name, item in recipe.materials.items() if name}
+    sets = dict(mesh.cell_sets)
+    for number, item in enumerate(deck.materials):
+        cells = {kind: np.flatnonzero(rows == number) for kind, rows in index.items()}
+        cells = {kind: rows for kind, rows in cells.items() if len(rows)}
+        if not cells:
+            continue
+        over = {name for name, rows in named.items() if overlap(cells, rows)}
+        made = filled(item, system, recipe, [materials[name] for name in over], notes, found)
+        for name in over:
+            cells = {kind: np.setdiff1d(rows, named[name].get(kind, [])) for kind, rows in cells.items()}
+        if made is not None and any(len(rows) for rows in cells.values()):
+            name = free_name(item.name, {*sets, *materials})
+            sets[name], materials[name] = cells, replace(made, name=name)
+    bare = sum(int((rows < 0).sum()) for rows in index.values())
+    bare -= sum(int((index[kind][rows] < 0).sum()) for item in named.values() for kind, rows in item.items())
+    if bare and "" in recipe.materials:
+        materials[""] = recipe.materials[""]
+        if deck.materials:
+            notes.append(f"{bare} cells without a material in the deck are of {materials[''].name}")
+    elif bare:
+        what = f"{bare} of {mesh.n_cells} cells have no material in the deck"
+        remedy = "--material steel, or --young, --poisson and --density, or [materials.SET] in a recipe"
+        found.error("deck.no_material", where, what, remedy)
+    found.raise_errors()
+    return DeckBody(replace(mesh, cell_sets=sets), materials, notes)
+
+
+def warn_of_effects(deck: Deck, where: str, found: Diagnostics) -> None:
+    """Cards without effect, and those left out on purpose, once each."""
+    if deck.no_effect:
+        what = f"without effect on the body: {counted(deck.no_effect)}"
+        found.warn("deck.no_effect", where, what)
+    if deck.ignored:
+        found.warn("deck.ignored", where, f"left out by --ignore: {counted(deck.ignored)}")
+
+
+def units_of(deck: Deck, recipe: Recipe, where: str) -> tuple[UnitSystem, list[str]]:
+    """The units of the deck: as said, or those in which its materials are solids; and the note about them."""
+    pairs = [(item.young, item.rho) for item in deck.materials if item.young and item.rho]
+    pairs = sorted({(E, rho) for E, rho in pairs if E is not None and rho is not None})
+    if recipe.units is not None:
+        return recipe.units, [f"units of the deck: {recipe.units.name}, as said"]
+    if not any(item.young or item.rho for item in deck.materials):
+        return SI, []
+    found = Diagnostics()
+    choices = ", ".join(UNIT_SYSTEMS)
+    if not pairs:
+        what = "its units cannot be told: no material has both elasticity and density"
+        found.error("deck.units", where, what, f"say --unit-system: {choices}")
+    fits = fitting(pairs)
+    listed = ", ".join(f"E = {E:g} with density {rho:g}" for E, rho in pairs[:3])
+    if pairs and not fits:
+        what = f"its units cannot be told: {listed} are those of a solid in none of the usual sets"
+        found.error("deck.units", where, what, f"check the density, or say --unit-system: {choices}")
+    if len(fits) > 1:
+        what = f"its units cannot be told: {listed} fit {' and '.join(item.name for item in fits)}"
+        found.error("deck.units", where, what, "say --unit-system")
+    found.raise_errors()
+    return fits[0], [f"units of the deck: {fits[0].name}, by {listed}"]
+
+
+def named_cells(mesh: Mesh, recipe: Recipe, found: Diagnostics) -> dict[str, dict[str, Ints]]:
+    """Cells of [materials.NAME]; unknown sets are found again by `material_of_cells`."""
+    return {name: mesh.cell_sets.get(name, {}) for name in recipe.materials if name}
+
+
+def overlap(one: dict[str, Ints], other: dict[str, Ints]) -> bool:
+    return any(len(np.intersect1d(rows, other.get(kind, []))) for kind, rows in one.items())
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name itself, or with a mark that it is that of a material."""
+    while name in taken:
+        name = f"material {name}"
+    return name
+
+
+def filled(
+    item: DeckMaterial,
+    system: UnitSystem,
+    recipe: Recipe,
+    named: list[Material],
+    notes: list[str],
+    found: Diagnostics,
+) -> Material | None:
+    """A material of the deck in SI, completed by the recipe; contradictions and gaps are errors."""
+    said = {
+        "young": None if item.E is None else item.E * system.stress,
+        "poisson": item.nu,
+        "density": None if item.rho is None else item.rho * system.density,
+    }
+    for given in [*named, *([recipe.materials[""]] if "" in recipe.materials else [])]:
+        options: dict[str, Any] = {"young": given.E, "poisson": given.nu, "density": given.rho}
+        merge(item, said, options, notes, found)
+    merge(item, said, recipe.partial, notes, found)
+    if item.C_mat is not None:
+        said |= {"young": 0.0, "poisson": 0.0}
+    missing = [text for key, text in PROPERTIES.items() if said[key] is None]
+    if missing:
+        what = f'material "{item.name}" has no {" and no ".join(missing)}'
+        keys = ", ".join(f"--{key}" for key in PROPERTIES if said[key] is None)
+        found.error("deck.material", item.where, what, f"give {keys}, or --material")
+    if missing or found.errors:
+        return None
+    try:
+        if item.C_mat is not None:
+            return anisotropic(item.name, item.C_mat * system.stress, said["density"] or 0.0)
+        return isotropic(item.name, said["young"] or 0.0, said["poisson"] or 0.0, said["density"] or 0.0)
+    except InputError as error:
+        for problem in error.diagnostics:
+            found.error(
+                "deck.material", item.where, f'material "{item.name}": {problem.what}', problem.remedy
+            )
+        return None
+
+
+def merge(
+    item: DeckMaterial,
+    said: dict[str, float | None],
+    options: dict[str, Any],
+    notes: list[str],
+    found: Diagnostics,
+) -> None:
+    """Fill gaps of a material. Writes: said, notes, found."""
+    card = item.where
+    for key, text in PROPERTIES.items():
+        value, given = said[key], options.get(key)
+        if given is None:
+            continue
+        if value is None and (item.C_mat is None or key == "density"):
+            said[key] = float(given)
+            notes.append(f'{text} of material "{item.name}" is that of the recipe, {given:g}')
+        elif value is None or abs(value - given) > SAME * max(abs(value), abs(given)):
+            there = "an elasticity that is not isotropic" if value is None else f"{text} {value:g}"
+            what = f'material "{item.name}" has {there} in the deck (SI), {given:g} in the recipe'
+            remedy = "leave out the one of the recipe, or take its place with --ignore MAT1 or MATERIAL"
+            found.error("deck.contradiction", card, what, remedy)
