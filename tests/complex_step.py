@@ -105,6 +105,14 @@ def twin(value):
     return value.astype(complex) if is_real else value
 
 
+def by_name(work, prefix=""):
+    """Arrays of a nested tuple by their dotted names."""
+    found = {}
+    for name, item in zip(work._fields, plain(work), strict=True):
+        found |= by_name(item, f"{prefix}{name}.") if isinstance(item, tuple) else {prefix + name: item}
+    return found
+
+
 def derivative(f, x, direction):
     """Derivative of the array f(x) along a direction; x and direction are lists of arrays and numbers."""
     with complex_kernels():
@@ -115,9 +123,9 @@ def derivative(f, x, direction):
 def pos_rates(tables, pos, vel):
     """Rates of the positions at some speeds: those of balls by their quaternions (F19)."""
     out = np.zeros(len(pos))
-    for k, v in enumerate(tables.vel_of_pos):
+    for k, v in enumerate(tables.tree.vel_of_pos):
         if v >= 0:
             out[k] = vel[v]
-    for b, e in zip(tables.ball_beta, tables.ball_eta, strict=True):
+    for b, e in zip(tables.prim.ball_beta, tables.prim.ball_eta, strict=True):
         out[b : b + 4] = 0.5 * quat_multiply(pos[b : b + 4], np.concatenate([[0.0], vel[e : e + 3]]))
     return out

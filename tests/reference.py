@@ -138,13 +138,13 @@ def solve(system, evaluator, state):
     pose, sizes, M, f = {}, {}, {}, {}
     for name in names:
         i = system.numbers.index[name]
-        R, nf = ws.R[i], int(t.nf[i])
-        q, q_dot = state.pos[t.o_q[i] :][:nf], state.vel[t.o_qd[i] :][:nf]
-        v, w = R.T @ ws.v[i, :3], R.T @ ws.v[i, 3:]
+        R, nf = ws.body.R[i], int(t.body.nf[i])
+        q, q_dot = state.pos[t.body.o_q[i] :][:nf], state.vel[t.tree.o_qd[i] :][:nf]
+        v, w = R.T @ ws.body.v[i, :3], R.T @ ws.body.v[i, 3:]
         M[name], Q = mass_and_forces(model.bodies[name], q, q_dot, w)
         weight = np.concatenate([R.T @ np.asarray(model.gravity), np.zeros(3 + nf)])
         f[name] = Q + M[name] @ weight
-        pose[name], sizes[name] = (ws.r[i], R, v, w, q, q_dot), 6 + nf
+        pose[name], sizes[name] = (ws.body.r[i], R, v, w, q, q_dot), 6 + nf
     start = dict(zip(names, np.cumsum([0, *(sizes[n] for n in names)])[:-1], strict=True))
     total = sum(sizes.values())
 
@@ -201,7 +201,7 @@ def solve(system, evaluator, state):
         force6 = sign * (G[pick].T @ lam[pick])[start[side] : start[side] + 6] if pick.any() else np.zeros(6)
         r, R = pose[side][0], pose[side][1]
         F, T = R @ force6[:3], R @ force6[3:]
-        wrench[joint_name] = np.concatenate([F, T + np.cross(r - ws.mark_x[place.Q.number], F)])
+        wrench[joint_name] = np.concatenate([F, T + np.cross(r - ws.marker.x[place.Q.number], F)])
     return Solution(
         {n: z[start[n] : start[n] + sizes[n]] for n in names},
         wrench,

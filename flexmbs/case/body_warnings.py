@@ -23,15 +23,15 @@ def warn_bodies(system: Mechanism, state: State, problems: Diagnostics) -> None:
             continue
         i = system.numbers.index[name]
         where = f"bodies.{name}"
-        start = int(system.tables.o_q[i])
-        q = state.pos[start : start + int(system.tables.nf[i])]
+        start = int(system.tables.body.o_q[i])
+        q = state.pos[start : start + int(system.tables.body.nf[i])]
         turn = _largest_turn(body, q)
         if turn > 0.1:
             what = f"the initial shape turns interfaces by {turn:.2g} rad, beyond linear strain (0.1)"
             problems.warn("body.strain", where, what)
         if body.D_ff is None and not np.any(body.modal.integrals.D_ff):
             problems.warn("body.undamped", where, "no damping given: its modes are undamped")
-        spin = float(np.linalg.norm(evaluator.ws.v[i, 3:]))
+        spin = float(np.linalg.norm(evaluator.ws.body.v[i, 3:]))
         first = 2.0 * np.pi * float(np.min(body.modal.frequency_hz, initial=np.inf))
         stiffened = body.geometric_stiffening is not False and len(body.modal.integrals.K_geo)
         if spin > 0.2 * first and not stiffened:

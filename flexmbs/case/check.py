@@ -91,7 +91,7 @@ def assembled(case: Case) -> Assembled:
     state = system.initial_state()
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
-    residual = float(np.abs(evaluator.ws.g).max(initial=0.0))
+    residual = float(np.abs(evaluator.ws.row.g).max(initial=0.0))
     settings = case.spec.analysis
     counts = mobility(system, evaluator, state, bends=settings is None or bends(system, settings))
     return Assembled(system, state, counts, residual)
@@ -125,7 +125,7 @@ def check(case: Case, progress: Progress | None = None) -> Check:
         check_jumps(system, state.t, analysis.t_end)
     if analysis is not None and analysis.type == "dynamics":
         system.forward_dynamics(state)  # a motion that cannot start is an error, by name
-    _warn_redundancy(counts, case, len(system.tables.drive_coord), problems)
+    _warn_redundancy(counts, case, len(system.tables.drive.coord), problems)
     warn_start(case, system, state, problems)
     warn_bodies(system, state, problems)
     for name, part in system.model.couplings.items():
@@ -148,7 +148,7 @@ def _topology(system: Mechanism) -> dict[str, Any]:
         "flexible_bodies": sum(isinstance(body, FlexibleBody) for body in system.model.bodies.values()),
         "joints": len(system.model.joints),
         "couplings": len(system.model.couplings),
-        "elastic_coordinates": int(np.sum(system.tables.nf)),
+        "elastic_coordinates": int(np.sum(system.tables.body.nf)),
         "positions": system.n_pos,
         "velocities": system.n_vel,
         "tree": tree,
@@ -163,10 +163,10 @@ def kinetic_energy(system: Mechanism, state: State) -> float:
     total = 0.0
     for name in system.model.bodies:
         i = system.numbers.index[name]
-        R = evaluator.ws.R[i]
-        v = evaluator.ws.v[i]
-        start = int(system.tables.o_qd[i])
-        q_dot = state.vel[start : start + int(system.tables.nf[i])]
+        R = evaluator.ws.body.R[i]
+        v = evaluator.ws.body.v[i]
+        start = int(system.tables.tree.o_qd[i])
+        q_dot = state.vel[start : start + int(system.tables.body.nf[i])]
         v_hat = np.concatenate([R.T @ v[:3], R.T @ v[3:], q_dot])
         total += 0.5 * float(v_hat @ system.mass_matrix(state, name) @ v_hat)
     return total
@@ -179,7 +179,7 @@ def _initial(system: Mechanism, state: State) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for c in system.coordinates:
         if c.joint in system.model.joints:
-            values = evaluator.ws.coord_x[c.number], evaluator.ws.coord_v[c.number]
+            values = evaluator.ws.coord.x[c.number], evaluator.ws.coord.v[c.number]
             found[f"{c.joint}.{c.name}"] = [float(value) for value in values]
     return found
 
@@ -209,7 +209,7 @@ def _sizes(case: Case, system: Mechanism) -> dict[str, Any]:
     t_end = (analysis.t_end or 0.0) if analysis is not None else 0.0
     every = output.every or (t_end / 1000 if t_end else 1.0)
     samples = int(np.floor(t_end / every + 1e-9)) + 1 + len(output.times)
-    n_flex = int(np.sum(system.tables.nf))
+    n_flex = int(np.sum(system.tables.body.nf))
     numbers = 1 + 25 * len(system.model.bodies) + 3 * n_flex + 10 * len(system.model.joints)
     numbers += sum(
         1 for _ in result_paths(system.model, case) if _.startswith(("sensors", "states", "drives"))

@@ -45,8 +45,8 @@ def recursion_lines(system: Mechanism) -> list[str]:
         if system.model.joints.get(joint.name) is joint:
             through = f"joint {joint.name} ({joint.type_name})"
         lines.append(f"body {step.number} {step.name}, p = {step.parent} {branch.parent}, {through}")
-        lines += _matrix("  r", evaluator.ws.r[step.number]) + _matrix(
-            "  A (body to ground)", evaluator.ws.R[step.number]
+        lines += _matrix("  r", evaluator.ws.body.r[step.number]) + _matrix(
+            "  A (body to ground)", evaluator.ws.body.R[step.number]
         )
         lines += _body(step, [names[k] for k in step.speeds])
     for step in all_of.steps:

@@ -23,7 +23,7 @@ def warn_start(case: Case, system: Mechanism, state: State, problems: Diagnostic
     evaluator.kinematics(state.copy())
     prescribed = {drive.joint for drive in system.model.drives.values()}
     length = min(1.0, float(system.tables.length[0]))
-    found = {"position": evaluator.ws.coord_x, "velocity": evaluator.ws.coord_v}
+    found = {"position": evaluator.ws.coord.x, "velocity": evaluator.ws.coord.v}
     for c in system.coordinates:
         joint = system.model.joints.get(c.joint)
         for key, values in found.items():
@@ -62,7 +62,7 @@ def _warn_ball(
     """The same of a ball."""
     joint, ws, place = system.model.joints[name], evaluator.ws, system.joints[name]
     P, Q = place.P.number, place.Q.number
-    R, w = ws.mark_R[P].T @ ws.mark_R[Q], ws.mark_R[Q].T @ (ws.mark_v[Q, 3:] - ws.mark_v[P, 3:])
+    R, w = ws.marker.R[P].T @ ws.marker.R[Q], ws.marker.R[Q].T @ (ws.marker.v[Q, 3:] - ws.marker.v[P, 3:])
     found = {}
     if joint.position is not None:
         turn = log_so3(quat_to_matrix(np.array(joint.position[-4:], dtype=float)).T @ R)
@@ -86,13 +86,13 @@ def _warn_body(
     if table is None or start is None:
         return
     ws, i = evaluator.ws, system.bodies.index(name)
-    to = np.eye(3) if start.frame == "ground" else ws.R[i].T
+    to = np.eye(3) if start.frame == "ground" else ws.body.R[i].T
     turn = np.eye(3) if start.rot is None else np.asarray(start.rot)
     found = {
-        "pos": (ws.r[i], start.pos, "position", length),
-        "rot": (log_so3(turn.T @ ws.R[i]), np.zeros(3), "turn from the given rotation", 1.0),
-        "velocity": (to @ ws.v[i, :3], start.velocity, "velocity", length),
-        "angular_velocity": (to @ ws.v[i, 3:], start.angular_velocity, "angular velocity", 1.0),
+        "pos": (ws.body.r[i], start.pos, "position", length),
+        "rot": (log_so3(turn.T @ ws.body.R[i]), np.zeros(3), "turn from the given rotation", 1.0),
+        "velocity": (to @ ws.body.v[i, :3], start.velocity, "velocity", length),
+        "angular_velocity": (to @ ws.body.v[i, 3:], start.angular_velocity, "angular velocity", 1.0),
     }
     for key in [key for key in found if key in table.model_fields_set]:
         got, asked, words, size = found[key]

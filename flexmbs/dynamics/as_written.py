@@ -97,13 +97,13 @@ def explained(system: Any, state: State) -> Explained:
     """The recursion at a state in matrices (F22-F29)."""
     evaluator = system.evaluator()
     evaluator.observe(state.copy())
-    force = evaluator.ws.row_force.copy()
+    force = evaluator.ws.row.force.copy()
     minimal = Minimal(evaluator, state.copy())
     J_loop, G_loop = minimal.loop_jacobian(state.copy()), evaluator.jacobian(state.copy())
     driven = State(state.t, state.pos.copy(), np.zeros(system.n_vel), state.aux.copy(), state.turns.copy())
     evaluator.kinematics(driven)
     gbar, eta_bbar = (
-        evaluator.ws.g_dot.copy(),
+        evaluator.ws.row.g_dot.copy(),
         minimal.close_rates(state.copy(), np.zeros(len(minimal.split.ind))),
     )
     minimal.close_speeds(driven)
@@ -118,72 +118,77 @@ def explained(system: Any, state: State) -> Explained:
         s.v_rel = s.v_hat - carried - s.C @ state.vel[s.speeds]
     _backward(steps, by_number)
     _forward(steps, by_number)
-    gamma_loop = evaluator.ws.g_ddot[rows].copy()
+    gamma_loop = evaluator.ws.row.g_ddot[rows].copy()
     gamma_s = gamma_loop - sum((s.GsT.T @ s.a_bar for s in steps), np.zeros(len(rows)))
     GA = sum((s.GsT.T @ s.A_lam + s.tau_lam.T @ s.L_lam for s in steps), np.zeros((len(rows),) * 2))
     for k, r in enumerate(rows):
-        if system.tables.row_massless[r] >= 0:  # the unknown of (F26a) stands in its own row
-            GA[k, k] -= system.tables.massless[system.tables.row_massless[r]]
+        if system.tables.row.massless[r] >= 0:  # the unknown of (F26a) stands in its own row
+            GA[k, k] -= system.tables.tree.massless[system.tables.row.massless[r]]
     return Explained(
-        steps, [row_names(system)[r] for r in rows], evaluator.ws.g[rows].copy(), gamma_s, GA, force[rows],
-        G_loop[rows], gamma_loop, J_loop, minimal.split.ind, gbar[rows], driven.vel, eta_bbar,
+        steps, [row_names(system)[r] for r in rows], evaluator.ws.row.g[rows].copy(), gamma_s, GA,
+        force[rows], G_loop[rows], gamma_loop, J_loop, minimal.split.ind, gbar[rows], driven.vel,
+        eta_bbar,
     )  # fmt: skip
 
 
 def _step(system: Any, ws: Any, state: State, i: int, rows: Ints) -> Step:
     """What the recursion starts from, in body axes (F12, F20, F21)."""
-    t, name, p = system.tables, system.bodies[i], int(system.tables.parent[i])
-    nf, k0 = int(t.nf[i]), int(t.o_qd[i])
-    free = np.array([k for k in range(t.o_eta[i], k0) if t.driven[k] < 0], dtype=np.int64)
+    t, name, p = system.tables, system.bodies[i], int(system.tables.tree.parent[i])
+    nf, k0 = int(t.body.nf[i]), int(t.tree.o_qd[i])
+    free = np.array([k for k in range(t.tree.o_eta[i], k0) if t.tree.driven[k] < 0], dtype=np.int64)
     speeds = np.concatenate([free, np.arange(k0, k0 + nf)])
-    turn = np.kron(np.eye(2), ws.R[i].T)
+    turn = np.kron(np.eye(2), ws.body.R[i].T)
     C = np.zeros((6 + nf, len(speeds)))
-    C[:6] = turn @ ws.H[speeds].T
+    C[:6] = turn @ ws.tree.H[speeds].T
     C[6:, len(free) :] = np.eye(nf)
-    d = ws.r[i] - ws.r[p]
+    d = ws.body.r[i] - ws.body.r[p]
     shift = np.block([[np.eye(3), -skew(d)], [np.zeros((3, 3)), np.eye(3)]])
-    elastic = ws.B[t.o_B[i] : t.o_B[i] + 6 * t.nf[p]].reshape(-1, 6).T
-    B = np.zeros((6 + nf, 6 + int(t.nf[p])))
-    B[:6] = np.hstack([turn @ shift @ np.kron(np.eye(2), ws.R[p]), turn @ elastic])
+    elastic = ws.tree.B[t.tree.o_B[i] : t.tree.o_B[i] + 6 * t.body.nf[p]].reshape(-1, 6).T
+    B = np.zeros((6 + nf, 6 + int(t.body.nf[p])))
+    B[:6] = np.hstack([turn @ shift @ np.kron(np.eye(2), ws.body.R[p]), turn @ elastic])
     M = system.mass_matrix(state, name)
-    a_bar = np.concatenate([turn @ ws.a[i], np.zeros(nf)])
-    q, q_dot = state.pos[t.o_q[i] :][:nf], state.vel[k0 : k0 + nf]
-    K, D = (t.K_data[t.o_K[i] + m * nf * nf :][: nf * nf].reshape(nf, nf) for m in (1, 2))
-    tau = np.concatenate([ws.tau[free], -K @ q - D @ q_dot])
+    a_bar = np.concatenate([turn @ ws.body.a[i], np.zeros(nf)])
+    q, q_dot = state.pos[t.body.o_q[i] :][:nf], state.vel[k0 : k0 + nf]
+    K, D = (t.body.K_data[t.body.o_K[i] + m * nf * nf :][: nf * nf].reshape(nf, nf) for m in (1, 2))
+    tau = np.concatenate([ws.tree.tau[free], -K @ q - D @ q_dot])
     # the kernels hold what is missing, f - M a_bar, and the elastic tau together with it
-    f = np.concatenate([turn @ ws.f[i], ws.tau[k0 : k0 + nf] - tau[len(free) :]]) + M @ a_bar
+    f = np.concatenate([turn @ ws.body.f[i], ws.tree.tau[k0 : k0 + nf] - tau[len(free) :]]) + M @ a_bar
     GsT, tau_lam = _columns(system, ws, i, speeds, rows)
-    v_hat = np.concatenate([turn @ ws.v[i], q_dot])
-    return Step(name, i, p, speeds, B, C, a_bar, v_hat, M, f, tau, t.massless[speeds], GsT, tau_lam)
+    v_hat = np.concatenate([turn @ ws.body.v[i], q_dot])
+    return Step(name, i, p, speeds, B, C, a_bar, v_hat, M, f, tau, t.tree.massless[speeds], GsT, tau_lam)
 
 
 def _columns(system: Any, ws: Any, i: int, speeds: Ints, rows: Ints) -> tuple[Array, Array]:
     """[G^sT]_i in body axes, and what the rows put on the body's own speeds (F26)."""
-    t, nf = system.tables, int(system.tables.nf[i])
+    t, nf = system.tables, int(system.tables.body.nf[i])
     GsT, tau_lam = np.zeros((6 + nf, len(rows))), np.zeros((len(speeds), len(rows)))
     for column, r in enumerate(rows):
-        for k in range(t.rowent_start[r], t.rowent_start[r + 1]):
-            e, c = t.rowent[k], ws.rowent_c[k]
-            for marker, sign in ((t.ent_q[e], c), (t.ent_p[e], -c)):
-                if t.mark_body[marker] == i:
+        for k in range(t.term.start[r], t.term.start[r + 1]):
+            e, c = t.term.relation[k], ws.row.c_term[k]
+            for marker, sign in ((t.relation.q[e], c), (t.relation.p[e], -c)):
+                if t.marker.body[marker] == i:
                     GsT[:, column] += sign * _wrench(system, ws, i, marker, e)
-        for k in range(t.rowdof_start[r], t.rowdof_start[r + 1]):
-            tau_lam[:, column] += ws.rowdof_c[k] * (speeds == t.coord_vel[t.rowdof_coord[k]])
-        v = t.row_massless[r]
-        tau_lam[:, column] += t.massless[v] * (speeds == v) if v >= 0 else 0.0
+        for k in range(t.speed.start[r], t.speed.start[r + 1]):
+            tau_lam[:, column] += ws.row.c_speed[k] * (speeds == t.coord.vel[t.speed.coord[k]])
+        v = t.row.massless[r]
+        tau_lam[:, column] += t.tree.massless[v] * (speeds == v) if v >= 0 else 0.0
     return GsT, tau_lam
 
 
 def _wrench(system: Any, ws: Any, i: int, marker: int, entry: int) -> Array:
     """Unit force of a relation, which acts at its marker Q, on body i through a marker of it (F16)."""
-    t, nf = system.tables, int(system.tables.nf[i])
-    force, moment, at = ws.ent[entry, 3:6], ws.ent[entry, 6:9], ws.mark_x[t.ent_q[entry]]
-    turn = np.kron(np.eye(2), ws.R[i].T)
-    rigid = turn @ np.concatenate([force, moment + np.cross(at - ws.r[i], force)])
-    if t.mark_row[marker] < 0:
+    t, nf = system.tables, int(system.tables.body.nf[i])
+    force, moment, at = (
+        ws.relation.at[entry, 3:6],
+        ws.relation.at[entry, 6:9],
+        ws.marker.x[t.relation.q[entry]],
+    )
+    turn = np.kron(np.eye(2), ws.body.R[i].T)
+    rigid = turn @ np.concatenate([force, moment + np.cross(at - ws.body.r[i], force)])
+    if t.marker.row[marker] < 0:
         return np.concatenate([rigid, np.zeros(nf)])
-    L = ws.L[t.mark_L[marker] : t.mark_L[marker] + 6 * nf].reshape(nf, 6)
-    here = np.concatenate([force, moment + np.cross(at - ws.mark_x[marker], force)])
+    L = ws.marker.L[t.marker.L[marker] : t.marker.L[marker] + 6 * nf].reshape(nf, 6)
+    here = np.concatenate([force, moment + np.cross(at - ws.marker.x[marker], force)])
     return np.concatenate([rigid, L @ here])
 
 
@@ -235,7 +240,7 @@ def minimal_form(system: Any, state: State) -> MinimalForm:
     """Mhat and k of the tree, what drives cause included in k, and their projection (F30)."""
     evaluator = system.evaluator()
     minimal = Minimal(evaluator, state.copy())
-    free = system.tables.driven < 0
+    free = system.tables.tree.driven < 0
     k_hat = evaluator.tree_forces(state.copy(), np.zeros(system.n_vel))
     columns = [k_hat - evaluator.tree_forces(state.copy(), one) for one in np.eye(system.n_vel)[free]]
     k_min, _ = minimal.forces(state.copy(), np.zeros(len(minimal.split.ind)))
@@ -263,18 +268,18 @@ def dependent_form(system: Any, state: State) -> DependentForm:
     """M, Phi_s, p1 and p2 of a system built with formulation = "descriptor" (F32)."""
     descriptor = Descriptor(system)
     descriptor.observe(state.copy())
-    lam = descriptor.ws.row_force[descriptor.sums.rows].copy()
+    lam = descriptor.ws.row.force[descriptor.sums.rows].copy()
     here = descriptor.place(state.copy())
     evaluate.forces(*descriptor.evaluator._args(state.copy(), np.zeros(system.n_vel)))
     M, Phi = here.M.toarray(), here.Phi.toarray()
-    p1, p2 = descriptor.force(here, descriptor.ws.tau_coord), -here.gamma
+    p1, p2 = descriptor.force(here, descriptor.ws.coord.tau), -here.gamma
     kept = np.flatnonzero(np.concatenate([descriptor.active, np.ones(len(here.e))]) > 0.0)
     bodies = system.bodies[1:]
     coordinates = ["x", "y", "phi"] if system.topology.plane is not None else ["x", "y", "z"]
     names, turning = [], set(descriptor.at.turning)
     for i, name in enumerate(bodies, start=1):
         own = coordinates + ([f"e{k}" for k in range(4)] if i in turning else [])
-        names += [f"{name}.{x}" for x in own + [f"q[{k}]" for k in range(system.tables.nf[i])]]
+        names += [f"{name}.{x}" for x in own + [f"q[{k}]" for k in range(system.tables.body.nf[i])]]
     rows = [row_names(system)[r] for r in descriptor.sums.rows]
     rows += [f"{bodies[i - 1]}: e.e = 1" for i in descriptor.at.turning]
     whole = np.block([[M, Phi.T], [Phi, np.zeros((len(Phi),) * 2)]])

@@ -53,7 +53,7 @@ def eliminate(sys, ws, laws, lw, gh, bh):
     status, _body = backward(sys, ws, gh, bh)
     if status != 0:
         return status
-    if ws.g.shape[0] > 0:
+    if ws.row.g.shape[0] > 0:
         stiff_rows(laws, lw, sys, ws, gh, bh)
         columns(sys, ws, False)
         loop_matrix(sys, ws)
@@ -68,22 +68,22 @@ def change(sys, ws, level, bh):
     level 0: constraints on acceleration level; 1: on position level, `g + bh G change = 0`; 2: of velocities,
     `g_dot + G change = 0`. Needs eliminate. Writes: lam, delta, da. Returns a status.
     """
-    n = ws.g.shape[0]
+    n = ws.row.g.shape[0]
     if n > 0:
         response(sys, ws)
         for r in range(n):
-            if sys.row_massless[r] >= 0:
+            if sys.row.massless[r] >= 0:
                 continue
             if level == ACCELERATION:
-                ws.rhs[r] -= ws.g_ddot[r]
+                ws.loop.rhs[r] -= ws.row.g_ddot[r]
             else:
-                ws.rhs[r] -= ws.g[r] / bh if level == POSITION else ws.g_dot[r]
+                ws.loop.rhs[r] -= ws.row.g[r] / bh if level == POSITION else ws.row.g_dot[r]
         solve_rows(sys, ws)
         add_multipliers(sys, ws)
-    forward(sys, ws, ws.delta)
+    forward(sys, ws, ws.tree.delta)
     total = 0.0
-    for k in range(ws.delta.shape[0]):
-        total += abs(ws.delta[k])
+    for k in range(ws.tree.delta.shape[0]):
+        total += abs(ws.tree.delta[k])
     return 0 if total < 1e300 else NOT_FINITE
 
 
@@ -117,15 +117,15 @@ def joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
 
     Writes: ws at these accelerations: v, a, markers, row_force, reaction, effort, side_is.
     """
-    for k in range(sys.side_row.shape[0]):
-        ws.side_is[k] = FREE
+    for k in range(sys.row.contact.shape[0]):
+        ws.side.state[k] = FREE
     count = 0
-    for r in range(ws.lam.shape[0]):
-        count += ws.redundant[r]
+    for r in range(ws.row.lam.shape[0]):
+        count += ws.row.redundant[r]
     if count > 0:
         self_stress(sys, ws)
-    for r in range(ws.lam.shape[0]):
-        ws.row_force[r] = ws.lam[r]
+    for r in range(ws.row.lam.shape[0]):
+        ws.row.force[r] = ws.row.lam[r]
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
     reactions(sys, ws)
@@ -153,7 +153,7 @@ def plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
         status = change(sys, ws, ACCELERATION, 1.0)
     if status == 0:
         for k in range(acc.shape[0]):
-            acc[k] += ws.delta[k]
+            acc[k] += ws.tree.delta[k]
     return status
 
 
@@ -184,7 +184,7 @@ def plain_shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
         status = change(sys, ws, POSITION, bh)
     if status == 0:
         for k in range(acc.shape[0]):
-            acc_new[k] = acc[k] + ws.delta[k]
+            acc_new[k] = acc[k] + ws.tree.delta[k]
     return status
 
 
@@ -205,7 +205,7 @@ def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
 
 @kernel(lean=True, apart=True)
 def jacobian(sys, ws, laws, lw, t, pos, vel, aux, acc):
-    """Rows of the constraints in the tree coordinates, in ws.e by paths (F27), and g, g_dot. Writes: e."""
+    """Rows of the constraints in the tree coordinates, in `loop.e` by paths (F27); g, g_dot. Writes: e."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     columns(sys, ws, True)
 

@@ -32,7 +32,7 @@ class Evaluator:
         self.acc = np.zeros(system.n_vel)
 
     def _args(self, state: State, acc: Array) -> tuple[Any, ...]:
-        self.ws.beta_ref[:] = state.turns
+        self.ws.relation.turn[:] = state.turns
         return (
             self.tables, self.ws, self.laws, self.law_work,
             state.t, state.pos, state.vel, state.aux, acc,
@@ -50,21 +50,21 @@ class Evaluator:
 
     def _dense_rows(self) -> Array:
         t, G = self.tables, np.zeros((self.system.n_rows, self.system.n_vel))
-        for g in range(len(t.group_start) - 1):
-            r0, r1 = t.group_start[g], t.group_start[g + 1]
-            for j in range(t.path_start[g], t.path_start[g + 1]):
-                i = t.path_body[j]
-                k0, k1 = t.o_eta[i], t.o_eta[i + 1]
-                piece = self.ws.e[t.path_e[j] : t.path_e[j] + (k1 - k0) * (r1 - r0)]
+        for g in range(len(t.group.start) - 1):
+            r0, r1 = t.group.start[g], t.group.start[g + 1]
+            for j in range(t.path.start[g], t.path.start[g + 1]):
+                i = t.path.body[j]
+                k0, k1 = t.tree.o_eta[i], t.tree.o_eta[i + 1]
+                piece = self.ws.loop.e[t.path.e[j] : t.path.e[j] + (k1 - k0) * (r1 - r0)]
                 G[r0:r1, k0:k1] = piece.reshape(k1 - k0, r1 - r0).T
-        G[t.row_massless >= 0] = 0.0  # no constraints: their unknown is not a speed
+        G[t.row.massless >= 0] = 0.0  # no constraints: their unknown is not a speed
         G[self.open_rows] = 0.0
         return G
 
     @property
     def open_rows(self) -> NDArray[np.int64]:
         """Rows of contacts that are open, and hold nothing."""
-        return np.flatnonzero((self.tables.row_side != 0.0) & (self.ws.soft < 0.0))
+        return np.flatnonzero((self.tables.row.side != 0.0) & (self.ws.row.soft < 0.0))
 
     def row_sizes(self, length: float = 1.0) -> Array:
         """Size of the terms of every row, against which its gradient may be rounding. Needs kinematics.
@@ -73,10 +73,10 @@ class Evaluator:
         """
         t, ws, size = self.tables, self.ws, np.zeros(self.system.n_rows)
         unit = np.repeat([1.0, length], 3)
-        wrench = np.abs(ws.rowent_c) * np.linalg.norm(ws.ent[t.rowent, 3:9] / unit, axis=1)
-        effort = np.abs(ws.rowdof_c) / np.where(t.coord_turn[t.rowdof_coord] == 0, 1.0, length)
-        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.rowent_start)), wrench)
-        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.rowdof_start)), effort)
+        wrench = np.abs(ws.row.c_term) * np.linalg.norm(ws.relation.at[t.term.relation, 3:9] / unit, axis=1)
+        effort = np.abs(ws.row.c_speed) / np.where(t.coord.turn[t.speed.coord] == 0, 1.0, length)
+        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.term.start)), wrench)
+        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.speed.start)), effort)
         return size
 
     def vanishing_pivots(self, state: State) -> list[int]:
@@ -84,11 +84,11 @@ class Evaluator:
         self.acc[:] = 0.0
         evaluate.kinematics(*self._args(state, self.acc))
         evaluate.masses(self.tables, self.ws, state.pos, state.vel)
-        for name in ("f_app", "tau_coord", "K_coord", "D_coord"):
-            getattr(self.ws, name)[:] = 0.0  # laws need not be defined at an arbitrary place
+        for array in (self.ws.body.f_app, self.ws.coord.tau, self.ws.coord.K, self.ws.coord.D):
+            array[:] = 0.0  # laws need not be defined at an arbitrary place
         evaluate.residuals(self.tables, self.ws, state.pos, state.vel, self.acc)
         status, _body = evaluate.backward(self.tables, self.ws, 0.0, 0.0)
-        return [int(k) for k in np.flatnonzero(self.ws.D == 0.0)] if status == 2 else []
+        return [int(k) for k in np.flatnonzero(self.ws.tree.D == 0.0)] if status == 2 else []
 
     def tree_forces(self, state: State, acc: Array) -> Array:
         """What is missing on the speeds of the tree at accelerations `acc`: Jt^T (f - M a_hat) + tau."""
@@ -137,17 +137,17 @@ class Evaluator:
         names = [f"drives.{law.name}" for law in self.system.time_laws if law.name]
         lengths = [n for n, j in model.joints.items() if isinstance(getattr(j, "length", None), Expression)]
         names += [f"joints.{name}" for name in lengths]
-        bad = ~np.isfinite(np.stack([ws.drive_x, ws.drive_v, ws.drive_a])).all(axis=0)
+        bad = ~np.isfinite(np.stack([ws.law.x, ws.law.v, ws.law.a])).all(axis=0)
         found = list(dict.fromkeys(name for name, wrong in zip(names, bad, strict=False) if wrong))
         moved = [m.body for m in self.system.markers.finish() if m.travel is not None]
-        lost = ~np.isfinite(ws.travel).all(axis=(1, 2))
+        lost = ~np.isfinite(ws.travel.x).all(axis=(1, 2))
         places = {body for body, wrong in zip(moved, lost, strict=True) if wrong}
         return found + [f"a place on {body} that follows t" for body in sorted(places)]
 
     def require_times(self, state: State) -> None:
         """Raise an error that names what follows the time and has no value where the state is."""
         self.kinematics(state)
-        self.require(state, self.ws.drive_x, self.ws.drive_v, self.ws.drive_a, self.ws.travel)
+        self.require(state, self.ws.law.x, self.ws.law.v, self.ws.law.a, self.ws.travel.x)
 
     def require(self, state: State, *values: Array) -> None:
         """Raise an error that names what has no value at a state, if one of `values` is no number."""
@@ -163,8 +163,8 @@ class Evaluator:
         if nothing and state is not None:
             raise SolverError(no_value(nothing, state.t, self.system.laws.errors))
         names = self.system.bodies
-        speeds = np.flatnonzero(self.ws.D == 0.0)
-        at = [names[int(np.searchsorted(self.tables.o_eta, k, side="right")) - 1] for k in speeds]
+        speeds = np.flatnonzero(self.ws.tree.D == 0.0)
+        at = [names[int(np.searchsorted(self.tables.tree.o_eta, k, side="right")) - 1] for k in speeds]
         if status == 2 and not at:  # (F26a) could not help: no row holds them
             at = [group.name for group in self.system.groups if group.kind == "massless"]
         what = {
@@ -172,7 +172,7 @@ class Evaluator:
             2: "a joint coordinate moves no inertia",
             evaluate.NO_FRICTION: "friction grows with the reaction that it causes: a joint jams",
         }.get(status, "accelerations are not finite")
-        bad = at or [names[i] for i in range(1, len(names)) if not np.all(np.isfinite(self.ws.da[i]))]
+        bad = at or [names[i] for i in range(1, len(names)) if not np.all(np.isfinite(self.ws.body.da[i]))]
         where = f"bodies.{bad[0]}" if bad else "model"
         remedy = "give the bodies beyond it mass and inertia, or hold them"
         if status == evaluate.NO_FRICTION:

@@ -124,7 +124,7 @@ class Mechanism(System):
             acc = observe(Minimal(evaluator, state), state)
         else:
             acc = evaluator.observe(state)
-        forces, mass = np.abs(evaluator.ws.row_force).max(initial=0.0), self.tables.mass_scale[0]
+        forces, mass = np.abs(evaluator.ws.row.force).max(initial=0.0), self.tables.tree.mass_scale[0]
         check_rows(self, evaluator.ws, state, acc, float(forces / mass) if mass > 0.0 else 0.0)
         return motion_of(evaluator, state, acc)
 
@@ -139,7 +139,7 @@ class Mechanism(System):
     def mass_matrix(self, state: State, body: str) -> Array:
         """M of one body at its elastic coordinates, (6+nf, 6+nf), body axes (F12)."""
         integrals, options, i = self._of_body(state, body)
-        q = state.pos[self.tables.o_q[i] :][: integrals.nf]
+        q = state.pos[self.tables.body.o_q[i] :][: integrals.nf]
         return body_mass_matrix(integrals, q, **options)
 
     def quadratic_velocity_forces(self, state: State, body: str) -> Array:
@@ -147,8 +147,8 @@ class Mechanism(System):
         integrals, options, i = self._of_body(state, body)
         evaluator = self.evaluator()
         evaluator.kinematics(state.copy())
-        w = evaluator.ws.R[i].T @ evaluator.ws.v[i, 3:]
-        q, q_dot = state.pos[self.tables.o_q[i] :], state.vel[self.tables.o_qd[i] :]
+        w = evaluator.ws.body.R[i].T @ evaluator.ws.body.v[i, 3:]
+        q, q_dot = state.pos[self.tables.body.o_q[i] :], state.vel[self.tables.tree.o_qd[i] :]
         return body_velocity_forces(integrals, q[: integrals.nf], q_dot[: integrals.nf], w, **options)
 
 
@@ -190,9 +190,9 @@ def plane_of(system: Mechanism) -> Plane | None:
     axes = shortest_rotation(normal)
     bodies = {}
     for i, name in enumerate(system.bodies[1:], start=1):
-        found, R = system.integrals(name), evaluator.ws.R[i]
+        found, R = system.integrals(name), evaluator.ws.body.R[i]
         centre = found.S_O / (found.mass or 1.0)
-        bodies[name] = (centre, R.T @ axes, float(axes[:, 2] @ (evaluator.ws.r[i] + R @ centre)))
+        bodies[name] = (centre, R.T @ axes, float(axes[:, 2] @ (evaluator.ws.body.r[i] + R @ centre)))
     return Plane(axes, bodies)
 
 
@@ -201,10 +201,10 @@ def motions_without_inertia(system: Mechanism) -> list[int]:
     evaluator = system.evaluator()
     rng = np.random.default_rng(0)
     pos, t = rng.uniform(-0.5, 0.5, system.n_pos), system.tables
-    pos[t.ball_beta] = 1.0
-    for i, nf in enumerate(t.nf):
-        pos[t.o_q[i] : t.o_q[i] + nf] = 0.0
-    state = State(0.0, pos, np.zeros(system.n_vel), initial_aux(system), np.zeros(len(t.ent_kind)))
+    pos[t.prim.ball_beta] = 1.0
+    for i, nf in enumerate(t.body.nf):
+        pos[t.body.o_q[i] : t.body.o_q[i] + nf] = 0.0
+    state = State(0.0, pos, np.zeros(system.n_vel), initial_aux(system), np.zeros(len(t.relation.kind)))
     return evaluator.vanishing_pivots(state)
 
 
@@ -214,27 +214,29 @@ def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:
     bodies = {}
     for i, name in enumerate(system.bodies):
         if i:
-            q, k, n, o = int(t.o_q[i]), int(t.o_qd[i]), int(t.nf[i]), int(t.o_f[i])
-            v, a = ws.v[i].copy(), ws.a[i].copy()
+            q, k, n, o = int(t.body.o_q[i]), int(t.tree.o_qd[i]), int(t.body.nf[i]), int(t.body.o_f[i])
+            v, a = ws.body.v[i].copy(), ws.body.a[i].copy()
             bodies[name] = BodyMotion(
-                ws.r[i].copy(), quat_from_matrix(ws.R[i]), v[:3], v[3:], a[:3], a[3:],
-                ws.f_app[o : o + 6 + n].copy(), state.pos[q : q + n].copy(), state.vel[k : k + n].copy(),
+                ws.body.r[i].copy(), quat_from_matrix(ws.body.R[i]), v[:3], v[3:], a[:3], a[3:],
+                ws.body.f_app[o : o + 6 + n].copy(), state.pos[q : q + n].copy(), state.vel[k : k + n].copy(),
                 acc[k : k + n].copy(),
             )  # fmt: skip
     joints = {}
     for j, (name, place) in enumerate(system.joints.items()):
         if name in system.model.joints:
             x, v, a = joint_coordinates(evaluator, state, acc, place)
-            joints[name] = JointMotion(x, v, a, ws.reaction[j, :3].copy(), ws.reaction[j, 3:].copy())
+            joints[name] = JointMotion(
+                x, v, a, ws.joint.reaction[j, :3].copy(), ws.joint.reaction[j, 3:].copy()
+            )
     for name, added in loads_of_touches(evaluator):
         joints[name].reaction_force += added[:3]
         joints[name].reaction_moment += added[3:]
     couplings = {
-        g.name: float(ws.row_force[g.rows[0].number]) * g.rows[0].scale
+        g.name: float(ws.row.force[g.rows[0].number]) * g.rows[0].scale
         for g in system.groups
         if g.kind == "coupling"
     }
-    drives: dict[str, Any] = {name: ws.effort[n].copy() for name, n in system.efforts.items()}
+    drives: dict[str, Any] = {name: ws.joint.effort[n].copy() for name, n in system.efforts.items()}
     drives = {name: float(x[0]) if len(x) == 1 else x for name, x in drives.items()}
     return Motion(state.t, bodies, joints, couplings, drives, acc)
 
@@ -249,15 +251,20 @@ def loads_of_touches(evaluator: Evaluator) -> list[tuple[str, Array]]:
             continue
         y = np.zeros(1)
         if touching.follows:
-            y = ws.coord_x[[system.joints[touching.follows].coordinates[0].number]]
+            y = ws.coord.x[[system.joints[touching.follows].coordinates[0].number]]
         touch, holder = (
-            touching.at(ws.row_force[[group.rows[0].number]], y),
+            touching.at(ws.row.force[[group.rows[0].number]], y),
             system.bodies.index(touching.holder),
         )
-        force, point = touch.force @ ws.R[holder].T, ws.r[holder] + touch.point @ ws.R[holder].T
+        force, point = (
+            touch.force @ ws.body.R[holder].T,
+            ws.body.r[holder] + touch.point @ ws.body.R[holder].T,
+        )
         for item in touching.path:
             i = system.bodies.index(item.Q.body)
-            found.append((item.joint, load_of(item, force, point, ws.r[i] + ws.R[i] @ item.Q.pos)[0]))
+            found.append(
+                (item.joint, load_of(item, force, point, ws.body.r[i] + ws.body.R[i] @ item.Q.pos)[0])
+            )
     return found
 
 
@@ -275,16 +282,16 @@ def joint_coordinates(
     a: list[float] = []
     entries = iter(place.coordinates)
     P, Q = place.P.number, place.Q.number
-    R_Q = ws.mark_R[Q]
+    R_Q = ws.marker.R[Q]
     for item in joint.motion or ():
         if item.axis >= 0:
             coordinate = next(entries)
             assert coordinate.entry is not None
-            row = ws.ent[coordinate.entry.number]
+            row = ws.relation.at[coordinate.entry.number]
             x, v, a = [*x, row[0]], [*v, row[1]], [*a, row[2]]
         else:
-            w_P, w_Q = ws.mark_v[P, 3:], ws.mark_v[Q, 3:]
-            x += list(quat_from_matrix(ws.mark_R[P].T @ R_Q))
+            w_P, w_Q = ws.marker.v[P, 3:], ws.marker.v[Q, 3:]
+            x += list(quat_from_matrix(ws.marker.R[P].T @ R_Q))
             v += list(R_Q.T @ (w_Q - w_P))
-            a += list(R_Q.T @ (ws.mark_a[Q, 3:] - ws.mark_a[P, 3:] + np.cross(w_Q, w_P)))
+            a += list(R_Q.T @ (ws.marker.a[Q, 3:] - ws.marker.a[P, 3:] + np.cross(w_Q, w_P)))
     return np.array(x), np.array(v), np.array(a)

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from flexmbs.model.numbering import BodyNumbers, ints, offsets
 from flexmbs.model.rows import Group
+from flexmbs.model.tables import BlockTables
 
 Ints = NDArray[np.int64]
 
 
-def block_tables(groups: list[Group], joints: dict[str, Any], numbers: BodyNumbers) -> dict[str, Any]:
+def block_tables(groups: list[Group], joints: dict[str, Any], numbers: BodyNumbers) -> BlockTables:
     """Block of every group, and of every joint that one of its groups loads, or -1."""
     loaded = [_loaded(group, numbers) for group in groups]
     above = list(range(len(numbers.names)))
@@ -27,11 +28,11 @@ def block_tables(groups: list[Group], joints: dict[str, Any], numbers: BodyNumbe
     for place in joints.values():
         ends = _between(place.P.body, place.Q.body, numbers)
         of_joint.append(number.get(_top(above, max(ends)), -1) if ends else -1)
-    return {
-        "block_of_group": of_group,
-        "block_of_joint": ints(of_joint),
-        "block_first": first_rows(of_group, ints(len(group.rows) for group in groups)),
-    }
+    return BlockTables(
+        of_group=of_group,
+        of_joint=ints(of_joint),
+        first=first_rows(of_group, ints(len(group.rows) for group in groups)),
+    )
 
 
 def first_rows(of_group: Ints, n_rows: Ints) -> Ints:

@@ -16,7 +16,7 @@ def energies(sys, ws, pos, vel, out):
     """
     for c in range(4):
         out[0, c] = 0.0
-    for i in range(1, sys.parent.shape[0]):
+    for i in range(1, sys.tree.parent.shape[0]):
         rigid_energies(sys, ws, i, out)
         elastic_energies(sys, ws, i, pos, vel, out)
 
@@ -24,8 +24,8 @@ def energies(sys, ws, pos, vel, out):
 @kernel(lean=True)
 def rigid_energies(sys, ws, i, out):
     """Kinetic energy of the rigid rows, and gravity (F12, F15). Writes: kinetic, gravity of out[i]."""
-    R, v, o, b = ws.R[i], ws.v[i], ws.body_out, 15 * i
-    mass = sys.block_data[sys.o_block[i]]
+    R, v, o, b = ws.body.R[i], ws.body.v[i], ws.body.out, 15 * i
+    mass = sys.body.block_data[sys.body.o_block[i]]
     x = y = z = p = q = r = 0.0
     gravity = 0.0
     for k in range(3):
@@ -36,7 +36,7 @@ def rigid_energies(sys, ws, i, out):
         q += R[k, 1] * v[3 + k]
         r += R[k, 2] * v[3 + k]
         S_t = R[k, 0] * o[b] + R[k, 1] * o[b + 1] + R[k, 2] * o[b + 2]
-        gravity -= sys.grav[k] * (mass * ws.r[i, k] + S_t)
+        gravity -= sys.grav[k] * (mass * ws.body.r[i, k] + S_t)
     kinetic = 0.5 * mass * (x * x + y * y + z * z)
     kinetic += x * (q * o[b + 2] - r * o[b + 1]) + y * (r * o[b] - p * o[b + 2])
     kinetic += z * (p * o[b + 1] - q * o[b])
@@ -48,24 +48,26 @@ def rigid_energies(sys, ws, i, out):
 @kernel(lean=True)
 def elastic_energies(sys, ws, i, pos, vel, out):
     """What the modes add (F9, F12, F14). Writes: out[i]."""
-    R, v, nf, o = ws.R[i], ws.v[i], sys.nf[i], sys.o_K[i]
-    n2, q0, d0 = nf * nf, sys.o_q[i], sys.o_qd[i]
+    R, v, nf, o = ws.body.R[i], ws.body.v[i], sys.body.nf[i], sys.body.o_K[i]
+    n2, q0, d0 = nf * nf, sys.body.o_q[i], sys.tree.o_qd[i]
     # a first moment that is kept at its undeformed value must not keep the weight from doing work
-    frozen = 1.0 - sys.block_data[sys.o_block[i] + 10]
+    frozen = 1.0 - sys.body.block_data[sys.body.o_block[i] + 10]
     for a in range(nf):
-        m = sys.o_rows[i] + 7 * a
+        m = sys.body.o_rows[i] + 7 * a
         qa, da = pos[q0 + a], vel[d0 + a]
         coupling = 0.0
         weight = 0.0
         for k in range(3):
-            row = R[k, 0] * ws.rows[m] + R[k, 1] * ws.rows[m + 1] + R[k, 2] * ws.rows[m + 2]
-            turn = R[k, 0] * ws.rows[m + 3] + R[k, 1] * ws.rows[m + 4] + R[k, 2] * ws.rows[m + 5]
+            row = R[k, 0] * ws.body.rows[m] + R[k, 1] * ws.body.rows[m + 1] + R[k, 2] * ws.body.rows[m + 2]
+            turn = (
+                R[k, 0] * ws.body.rows[m + 3] + R[k, 1] * ws.body.rows[m + 4] + R[k, 2] * ws.body.rows[m + 5]
+            )
             coupling += row * v[k] + turn * v[3 + k]
             weight += row * sys.grav[k]
         out[i, 0] += coupling * da
         out[i, 1] -= frozen * weight * qa
         for b in range(nf):
             n = o + nf * a + b
-            out[i, 0] += 0.5 * da * sys.K_data[n] * vel[d0 + b]
-            out[i, 2] += 0.5 * qa * sys.K_data[n + n2] * pos[q0 + b]
-            out[i, 3] += da * sys.K_data[n + 2 * n2] * vel[d0 + b]
+            out[i, 0] += 0.5 * da * sys.body.K_data[n] * vel[d0 + b]
+            out[i, 2] += 0.5 * qa * sys.body.K_data[n + n2] * pos[q0 + b]
+            out[i, 3] += da * sys.body.K_data[n + 2 * n2] * vel[d0 + b]

@@ -11,7 +11,7 @@ from flexmbs.model.blocks import first_rows
 from flexmbs.model.forces.stiff import STIFF
 from flexmbs.model.forces.tables import Laws
 from flexmbs.model.numbering import offsets
-from flexmbs.model.tables import Tables
+from flexmbs.model.tables import EnvelopeTables, PathTables, Tables
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -23,33 +23,37 @@ def with_rows(t: Tables, kept: Flags) -> Tables:
     Bodies, coordinates, entries and groups keep their numbers; relations that no row needs any more are of
     the kind that is not evaluated.
     """
-    n_ent, n_dof = np.diff(t.rowent_start)[kept], np.diff(t.rowdof_start)[kept]
-    ent = np.repeat(kept, np.diff(t.rowent_start))
-    dof = np.repeat(kept, np.diff(t.rowdof_start))
-    fields: dict[str, Any] = {
-        name: getattr(t, name)[kept]
-        for name in ("group_of_row", "row_massless", "row_law", "row_expr", "row_const", "row_side")
-    }
-    fields |= {
-        name: getattr(t, name)[ent]
-        for name in ("rowent", "rowent_coord", "rowent_coef", "rowent_p", "rowent_q")
-    }
-    fields |= {
-        name: getattr(t, name)[dof] for name in ("rowdof_coord", "rowdof_expr", "rowdof_coef", "rowdof_place")
-    }
-    fields |= {"rowent_start": offsets(n_ent), "rowdof_start": offsets(n_dof)}
-    needed = np.union1d(fields["rowent"], t.coord_entry[t.coord_entry >= 0])
-    kinds = np.full(len(t.ent_kind), STIFF, dtype=np.int64)
-    kinds[needed] = t.ent_kind[needed]
+    terms = np.repeat(kept, np.diff(t.term.start))
+    speeds = np.repeat(kept, np.diff(t.speed.start))
+    needed = np.union1d(t.term.relation[terms], t.coord.entry[t.coord.entry >= 0])
+    kinds = np.full(len(t.relation.kind), STIFF, dtype=np.int64)
+    kinds[needed] = t.relation.kind[needed]
+    row = _some(t.row, kept, "group", "massless", "law", "expr", "const", "side")
+    size = np.bincount(row.group, minlength=len(t.group.soft))
     return t._replace(
-        ent_kind=kinds,
-        drive_row=renumbered(t.drive_row, kept),
-        share_row=renumbered(t.share_row[kept[t.share_row]], kept),
-        side_row=renumbered(t.side_row[kept[t.side_row]], kept),
-        joint_row=_before(kept)[t.joint_row],
-        **fields,
-        **_sizes(t, kept),
+        relation=t.relation._replace(kind=kinds),
+        drive=t.drive._replace(row=renumbered(t.drive.row, kept)),
+        joint=t.joint._replace(row=_before(kept)[t.joint.row]),
+        row=row._replace(
+            shared=renumbered(t.row.shared[kept[t.row.shared]], kept),
+            contact=renumbered(t.row.contact[kept[t.row.contact]], kept),
+        ),
+        term=_some(t.term, terms, "relation", "coord", "coef", "p", "q")._replace(
+            start=offsets(np.diff(t.term.start)[kept])
+        ),
+        speed=_some(t.speed, speeds, "coord", "expr", "coef", "place")._replace(
+            start=offsets(np.diff(t.speed.start)[kept])
+        ),
+        group=t.group._replace(start=offsets(size)),
+        block=t.block._replace(first=first_rows(t.block.of_group, size)),
+        path=_path(t, size),
+        envelope=_envelope(t, kept, offsets(size)),
     )
+
+
+def _some(part: Any, kept: Flags, *names: str) -> Any:
+    """The part with some of the items of these arrays."""
+    return part._replace(**{name: getattr(part, name)[kept] for name in names})
 
 
 def laws_with_rows(laws: Laws, kept: Flags) -> Laws:
@@ -67,20 +71,18 @@ def _before(kept: Flags) -> Ints:
     return offsets(kept)
 
 
-def _sizes(t: Tables, kept: Flags) -> dict[str, Any]:
-    """Groups, their paths and the envelope of the loop matrix for groups of fewer rows."""
-    old = np.diff(t.group_start)
-    new = np.bincount(t.group_of_row[kept], minlength=len(old))
-    start = offsets(new)
-    g = t.path_group
-    speeds = (t.o_eta[1:] - t.o_eta[:-1])[t.path_body]
-    first = start[t.group_of_row[t.env_first[kept]]]
-    return {
-        "group_start": start,
-        "path_e": offsets(speeds * new[g])[:-1].copy(),
-        "path_col": t.path_col // old[g] * new[g],
-        "path_mode": t.path_mode // old[g] * new[g],
-        "block_first": first_rows(t.block_of_group, new),
-        "env_first": first,
-        "env_start": offsets(np.arange(len(first)) - first + 1),
-    }
+def _path(t: Tables, size: Ints) -> PathTables:
+    """Paths of groups that have `size` rows."""
+    g, old = t.path.group, np.diff(t.group.start)
+    speeds = (t.tree.o_eta[1:] - t.tree.o_eta[:-1])[t.path.body]
+    return t.path._replace(
+        e=offsets(speeds * size[g])[:-1].copy(),
+        col=t.path.col // old[g] * size[g],
+        mode=t.path.mode // old[g] * size[g],
+    )
+
+
+def _envelope(t: Tables, kept: Flags, start: Ints) -> EnvelopeTables:
+    """Envelope of the loop matrix of fewer rows."""
+    first = start[t.row.group[t.envelope.first[kept]]]
+    return EnvelopeTables(first=first, start=offsets(np.arange(len(first)) - first + 1))

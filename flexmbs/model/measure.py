@@ -61,11 +61,11 @@ def measure(sensors, sys, ws, out):
 def relative_acceleration(ws, a, b, c):
     """Component c of the acceleration of marker a as seen in the axes of marker b, and resolved there."""
     x, y, z = (
-        ws.mark_x[a, 0] - ws.mark_x[b, 0],
-        ws.mark_x[a, 1] - ws.mark_x[b, 1],
-        ws.mark_x[a, 2] - ws.mark_x[b, 2],
+        ws.marker.x[a, 0] - ws.marker.x[b, 0],
+        ws.marker.x[a, 1] - ws.marker.x[b, 1],
+        ws.marker.x[a, 2] - ws.marker.x[b, 2],
     )
-    va, vb, aa, ab = ws.mark_v[a], ws.mark_v[b], ws.mark_a[a], ws.mark_a[b]
+    va, vb, aa, ab = ws.marker.v[a], ws.marker.v[b], ws.marker.a[a], ws.marker.a[b]
     p, q, r = vb[3], vb[4], vb[5]
     # a_rel = a_a - a_b - alpha x d - w x (w x d) - 2 w x v_rel, v_rel = v_a - v_b - w x d
     nx, ny, nz = q * z - r * y, r * x - p * z, p * y - q * x
@@ -75,7 +75,7 @@ def relative_acceleration(ws, a, b, c):
     ax = aa[0] - ab[0] - (ab[4] * z - ab[5] * y) - (q * mz - r * my)
     ay = aa[1] - ab[1] - (ab[5] * x - ab[3] * z) - (r * mx - p * mz)
     az = aa[2] - ab[2] - (ab[3] * y - ab[4] * x) - (p * my - q * mx)
-    return ws.mark_R[b, 0, c] * ax + ws.mark_R[b, 1, c] * ay + ws.mark_R[b, 2, c] * az
+    return ws.marker.R[b, 0, c] * ax + ws.marker.R[b, 1, c] * ay + ws.marker.R[b, 2, c] * az
 
 
 @dataclass(frozen=True)

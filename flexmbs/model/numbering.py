@@ -15,6 +15,7 @@ from flexmbs.model.bodies import GROUND, Body, FlexibleBody
 from flexmbs.model.markers import Marker, integrals_of
 from flexmbs.model.path import Path
 from flexmbs.model.rows import Coordinate
+from flexmbs.model.tables import BodyTables, CoordTables, MarkerTables, PrimTables, TravelTables, TreeTables
 from flexmbs.model.topology import Branch, Topology
 
 Array = NDArray[np.float64]
@@ -94,32 +95,29 @@ def number_bodies(topology: Topology, parts: dict[str, Body]) -> BodyNumbers:
     )
 
 
-def body_tables(numbers: BodyNumbers) -> dict[str, Any]:
+def body_tables(numbers: BodyNumbers, low_rank: Any) -> BodyTables:
     """Offsets of bodies, inertia blocks, stiffness."""
-    nf, o_beta, o_eta = numbers.nf, numbers.o_beta, numbers.o_eta
+    nf = numbers.nf
     square = [
         np.concatenate([m.ravel() for m in (found.m_ff, found.K_ff, found.D_ff)]) if found else np.zeros(0)
         for found in numbers.integrals
     ]
-    return {
-        "parent": numbers.parent,
-        "nf": nf,
-        "o_q": ints(o_beta[:-1] + numbers.n_beta),
-        "o_eta": o_eta,
-        "o_qd": ints(o_eta[:-1] + numbers.n_eta),
-        "o_f": offsets(6 + nf)[:-1].copy(),
-        "o_block": offsets(len(block.data) for block in numbers.blocks)[:-1].copy(),
-        "n_T": ints(block.n_T for block in numbers.blocks),
-        "n_A": ints(block.n_A for block in numbers.blocks),
-        "n_G": ints(block.n_G for block in numbers.blocks),
-        "o_rows": offsets(7 * nf)[:-1].copy(),
-        "o_K": offsets(3 * nf * nf)[:-1].copy(),
-        "o_N": offsets(nf * nf)[:-1].copy(),
-        "o_E": offsets(6 * nf)[:-1].copy(),
-        "o_B": offsets(6 * nf[numbers.parent])[:-1].copy(),
-        "block_data": np.concatenate([block.data for block in numbers.blocks]),
-        "K_data": np.concatenate([*square, np.zeros(0)]),
-    }
+    return BodyTables(
+        nf=nf,
+        o_q=ints(numbers.o_beta[:-1] + numbers.n_beta),
+        o_f=offsets(6 + nf)[:-1].copy(),
+        o_block=offsets(len(block.data) for block in numbers.blocks)[:-1].copy(),
+        n_T=ints(block.n_T for block in numbers.blocks),
+        n_A=ints(block.n_A for block in numbers.blocks),
+        n_G=ints(block.n_G for block in numbers.blocks),
+        low_rank=low_rank,
+        o_rows=offsets(7 * nf)[:-1].copy(),
+        o_K=offsets(3 * nf * nf)[:-1].copy(),
+        o_N=offsets(nf * nf)[:-1].copy(),
+        o_E=offsets(6 * nf)[:-1].copy(),
+        block_data=np.concatenate([block.data for block in numbers.blocks]),
+        K_data=np.concatenate([*square, np.zeros(0)]),
+    )
 
 
 def _is_diagonal(A: Array) -> bool:
@@ -129,13 +127,18 @@ def _is_diagonal(A: Array) -> bool:
     return bool((np.abs(A - np.diag(np.diag(A))) <= rounding).all())
 
 
-def elastic_tables(numbers: BodyNumbers, markers: list[Marker], m_out: Any) -> dict[str, Any]:
-    """How the elastic blocks are factored, and the bodies outboard of each body (F24a)."""
+def children_of(numbers: BodyNumbers) -> list[list[int]]:
+    """Bodies outboard of each body."""
     children: list[list[int]] = [[] for _ in numbers.names]
     for i, parent in enumerate(numbers.parent):
         if i:
             children[int(parent)].append(i)
-    rank = []
+    return children
+
+
+def low_ranks(numbers: BodyNumbers, markers: list[Marker], m_out: Any) -> NDArray[np.int64]:
+    """How the elastic blocks are factored (F24a)."""
+    rank, children = [], children_of(numbers)
     for i, found in enumerate(numbers.integrals):
         if found is None or not found.nf:
             rank.append(-1)
@@ -144,15 +147,25 @@ def elastic_tables(numbers: BodyNumbers, markers: list[Marker], m_out: Any) -> d
         diagonal = all(_is_diagonal(A) for A in (found.m_ff, found.K_ff, found.D_ff))
         # its factor must fit into the place of the full one, and pay
         rank.append(k if diagonal and found.nf >= max(2 * k, 2) else -1)
-    return {
-        "low_rank": ints(rank),
-        "child_start": offsets(len(items) for items in children),
-        "child": ints(item for items in children for item in items),
-    }
+    return ints(rank)
 
 
-def motion_tables(numbers: BodyNumbers) -> dict[str, Any]:
-    """Elementary motions in the order from the parent to the body, balls for x (+) v."""
+def tree_tables(numbers: BodyNumbers, **rest: Any) -> TreeTables:
+    """Parents, children and offsets of speeds; the rest comes from joints and drives."""
+    children = children_of(numbers)
+    return TreeTables(
+        parent=numbers.parent,
+        o_eta=numbers.o_eta,
+        o_qd=ints(numbers.o_eta[:-1] + numbers.n_eta),
+        child_start=offsets(len(items) for items in children),
+        child=ints(item for items in children for item in items),
+        o_B=offsets(6 * numbers.nf[numbers.parent])[:-1].copy(),
+        **rest,
+    )
+
+
+def motion_tables(numbers: BodyNumbers) -> tuple[PrimTables, NDArray[np.int64]]:
+    """Elementary motions in the order from the parent to the body, balls for x (+) v; vel_of_pos."""
     prims: list[tuple[int, float, float, int, int]] = []
     start, balls = [0, 0], []
     vel_of_pos = np.full(numbers.n_pos, -1, dtype=np.int64)
@@ -172,21 +185,21 @@ def motion_tables(numbers: BodyNumbers) -> dict[str, Any]:
         for a in range(numbers.nf[i]):
             vel_of_pos[beta + a] = eta + a
     columns = list(zip(*prims, strict=True)) if prims else [()] * 5
-    return {
-        "prim_start": ints(start),
-        "prim_axis": ints(columns[0]),
-        "prim_turn": floats(columns[1]),
-        "prim_travel": floats(columns[2]),
-        "prim_beta": ints(columns[3]),
-        "prim_eta": ints(columns[4]),
-        "ball_beta": ints(b for b, _ in balls),
-        "ball_eta": ints(e for _, e in balls),
-        "vel_of_pos": vel_of_pos,
-    }
+    tables = PrimTables(
+        start=ints(start),
+        axis=ints(columns[0]),
+        turn=floats(columns[1]),
+        travel=floats(columns[2]),
+        beta=ints(columns[3]),
+        eta=ints(columns[4]),
+        ball_beta=ints(b for b, _ in balls),
+        ball_eta=ints(e for _, e in balls),
+    )
+    return tables, vel_of_pos
 
 
-def marker_tables(numbers: BodyNumbers, markers: list[Marker]) -> dict[str, Any]:
-    """Markers by body with their modal rows."""
+def marker_tables(numbers: BodyNumbers, markers: list[Marker]) -> tuple[MarkerTables, TravelTables]:
+    """Markers by body with their modal rows, and the paths of those that travel."""
     index = numbers.index
     body = ints(index[m.body] for m in markers)
     rows: list[int] = []
@@ -204,40 +217,40 @@ def marker_tables(numbers: BodyNumbers, markers: list[Marker]) -> dict[str, Any]
     travel = np.full(len(markers), -1, dtype=np.int64)
     travel[travelling] = np.arange(len(travelling))
     counts = np.bincount(body, minlength=len(numbers.names))
-    return {
-        "mark_body": body,
-        "mark_u0": floats(m.u0 for m in markers).reshape(-1, 3),
-        "mark_R0": floats(m.R0 for m in markers).reshape(-1, 3, 3),
-        "mark_row": ints(rows),
-        "mark_K": ints(K),
-        "mark_L": ints(o_L),
-        "mark_data": np.concatenate([*data, np.zeros(0)]),
-        "mark_travel": travel,
-        **path_tables([markers[k].path for k in travelling]),
-        "mark_start": offsets(counts),
-    }
+    tables = MarkerTables(
+        body=body,
+        u0=floats(m.u0 for m in markers).reshape(-1, 3),
+        R0=floats(m.R0 for m in markers).reshape(-1, 3, 3),
+        row=ints(rows),
+        K=ints(K),
+        L=ints(o_L),
+        data=np.concatenate([*data, np.zeros(0)]),
+        travel=travel,
+        start=offsets(counts),
+    )
+    return tables, travel_tables([markers[k].path for k in travelling])
 
 
-def path_tables(paths: list[Path | None]) -> dict[str, Any]:
+def travel_tables(paths: list[Path | None]) -> TravelTables:
     """Splines of the rows of travelling markers; nothing where the body has no modes (F18a)."""
     knots = [np.zeros(0) if path is None else path.knots for path in paths]
     coefs = [np.zeros(0) if path is None else path.coef.ravel() for path in paths]
     widths = [0 if path is None else path.coef.shape[2] for path in paths]
-    return {
-        "path_knots": np.concatenate([*knots, np.zeros(0)]),
-        "path_knot": offsets(len(item) for item in knots),
-        "path_coefs": np.concatenate([*coefs, np.zeros(0)]),
-        "path_coef": offsets(item.size for item in coefs),
-        "path_row": offsets(3 * width for width in widths),
-        "path_line": floats(np.zeros(6) if path is None else path.line for path in paths).reshape(-1, 6),
-    }
+    return TravelTables(
+        knots=np.concatenate([*knots, np.zeros(0)]),
+        o_knot=offsets(len(item) for item in knots),
+        coefs=np.concatenate([*coefs, np.zeros(0)]),
+        o_coef=offsets(item.size for item in coefs),
+        o_row=offsets(3 * width for width in widths),
+        line=floats(np.zeros(6) if path is None else path.line for path in paths).reshape(-1, 6),
+    )
 
 
-def coordinate_tables(coordinates: list[Coordinate]) -> dict[str, Any]:
+def coordinate_tables(coordinates: list[Coordinate]) -> CoordTables:
     """Places of joint coordinates in pos and vel, or the entry that gives them."""
-    return {
-        "coord_pos": ints(c.pos for c in coordinates),
-        "coord_vel": ints(c.vel for c in coordinates),
-        "coord_entry": ints(-1 if c.entry is None else c.entry.number for c in coordinates),
-        "coord_turn": ints(c.is_angle for c in coordinates),
-    }
+    return CoordTables(
+        pos=ints(c.pos for c in coordinates),
+        vel=ints(c.vel for c in coordinates),
+        entry=ints(-1 if c.entry is None else c.entry.number for c in coordinates),
+        turn=ints(c.is_angle for c in coordinates),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,21 +10,33 @@ from numpy.typing import NDArray
 
 from flexmbs.model.numbering import BodyNumbers, floats, ints, offsets
 from flexmbs.model.rows import Coordinate, Entry, Group, Row
+from flexmbs.model.tables import (
+    DriveTables,
+    EnvelopeTables,
+    GroupTables,
+    JointTables,
+    PathTables,
+    RelationTables,
+    RowTables,
+    SpeedTables,
+    TermTables,
+)
 from flexmbs.model.time_laws import Effort
 
 Ints = NDArray[np.int64]
 
 
-def entry_tables(entries: list[Entry]) -> dict[str, Any]:
-    """Relations between markers."""
-    return {
-        "ent_kind": ints(e.kind for e in entries),
-        "ent_p": ints(e.P.number for e in entries),
-        "ent_q": ints(e.Q.number for e in entries),
-        "ent_a": ints(e.a for e in entries),
-        "ent_b": ints(e.b for e in entries),
-        "ent_value": floats(e.value for e in entries),
-    }
+def relation_tables(entries: list[Entry], joint: Ints) -> RelationTables:
+    """Relations between markers; `joint` whose coordinate each gives."""
+    return RelationTables(
+        kind=ints(e.kind for e in entries),
+        p=ints(e.P.number for e in entries),
+        q=ints(e.Q.number for e in entries),
+        a=ints(e.a for e in entries),
+        b=ints(e.b for e in entries),
+        value=floats(e.value for e in entries),
+        joint=joint,
+    )
 
 
 def group_paths(groups: list[Group], numbers: BodyNumbers) -> list[list[int]]:
@@ -63,17 +76,31 @@ def order_groups(groups: list[Group], numbers: BodyNumbers) -> list[Group]:
     return sorted(ordered, key=lambda group: group.kind == "massless")
 
 
-def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str, Any]:
+@dataclass(frozen=True)
+class RowParts:
+    """Parts of the tables that say what rows are and where they pass."""
+
+    group: GroupTables
+    row: RowTables
+    term: TermTables
+    speed: SpeedTables
+    path: PathTables
+    envelope: EnvelopeTables
+
+
+def row_tables(
+    groups: list[Group], numbers: BodyNumbers, laws: Any, coordinates: list[Coordinate]
+) -> RowParts:
     """All tables of rows and paths; `laws` gives the numbers of time laws and row expressions."""
     paths = group_paths(groups, numbers)
-    tables = _path_tables(groups, paths, numbers)
+    path = _path_tables(groups, paths, numbers)
     ent: list[tuple[int, int, float, int, int]] = []
     dof: list[tuple[int, int, float, int]] = []
     n_ent, n_dof = [0], [0]
     law: list[int] = []
     expr: list[int] = []
     for g, group in enumerate(groups):
-        place = {body: int(tables["path_start"][g]) + k for k, body in enumerate(paths[g])}
+        place = {body: int(path.start[g]) + k for k, body in enumerate(paths[g])}
         for row in group.rows:
             row.number = len(law)
             law.append(laws.number_of(row.law))
@@ -90,26 +117,26 @@ def row_tables(groups: list[Group], numbers: BodyNumbers, laws: Any) -> dict[str
             n_dof.append(len(dof))
     e = list(zip(*ent, strict=True)) if ent else [()] * 5
     d = list(zip(*dof, strict=True)) if dof else [()] * 4
-    return tables | {
-        "row_massless": ints(row.massless[0] if row.massless else -1 for row in _rows(groups)),
-        "row_law": ints(law),
-        "row_expr": ints(expr),
-        "row_const": floats(row.constant for row in _rows(groups)),
-        "row_side": floats(row.side for row in _rows(groups)),
-        "side_row": ints(row.number for row in _rows(groups) if row.side),
-        "share_row": ints(row.number for g in groups if g.kind == "coupling" for row in g.rows),
-        "rowent_start": ints(n_ent),
-        "rowent": ints(e[0]),
-        "rowent_coord": ints(e[1]),
-        "rowent_coef": floats(e[2]),
-        "rowent_p": ints(e[3]),
-        "rowent_q": ints(e[4]),
-        "rowdof_start": ints(n_dof),
-        "rowdof_coord": ints(d[0]),
-        "rowdof_expr": ints(d[1]),
-        "rowdof_coef": floats(d[2]),
-        "rowdof_place": ints(d[3]),
-    }
+    sizes = [len(group.rows) for group in groups]
+    row_part = RowTables(
+        group=ints(np.repeat(np.arange(len(groups)), sizes)),
+        massless=ints(row.massless[0] if row.massless else -1 for row in _rows(groups)),
+        law=ints(law),
+        expr=ints(expr),
+        const=floats(row.constant for row in _rows(groups)),
+        side=floats(row.side for row in _rows(groups)),
+        laws=laws.row_table(coordinates),
+        shared=ints(row.number for g in groups if g.kind == "coupling" for row in g.rows),
+        contact=ints(row.number for row in _rows(groups) if row.side),
+    )
+    return RowParts(
+        GroupTables(start=offsets(sizes), soft=ints(group.kind == "force" for group in groups)),
+        row_part,
+        TermTables(ints(n_ent), ints(e[0]), ints(e[1]), floats(e[2]), ints(e[3]), ints(e[4])),
+        SpeedTables(ints(n_dof), ints(d[0]), ints(d[1]), floats(d[2]), ints(d[3])),
+        path,
+        _envelope(sizes, paths),
+    )
 
 
 def _ends(entry: Entry, place: dict[int, int], numbers: BodyNumbers) -> tuple[int, int]:
@@ -117,7 +144,7 @@ def _ends(entry: Entry, place: dict[int, int], numbers: BodyNumbers) -> tuple[in
     return place.get(index[entry.P.body], -1), place.get(index[entry.Q.body], -1)
 
 
-def _path_tables(groups: list[Group], paths: list[list[int]], numbers: BodyNumbers) -> dict[str, Any]:
+def _path_tables(groups: list[Group], paths: list[list[int]], numbers: BodyNumbers) -> PathTables:
     sizes = [len(group.rows) for group in groups]
     start = offsets(len(path) for path in paths)
     speeds = numbers.n_eta + numbers.nf
@@ -134,23 +161,20 @@ def _path_tables(groups: list[Group], paths: list[list[int]], numbers: BodyNumbe
             group_of.append(g)
     bodies = [body for path in paths for body in path]
     by_body = np.argsort(np.array(bodies, dtype=np.int64), kind="stable")
-    return {
-        "group_start": offsets(sizes),
-        "group_soft": ints(group.kind == "force" for group in groups),
-        "group_of_row": ints(np.repeat(np.arange(len(groups)), sizes)),
-        "path_start": start,
-        "path_body": ints(bodies),
-        "path_parent": ints(parent),
-        "path_e": offsets(e_size)[:-1].copy() if e_size else ints([]),
-        "path_col": ints(col),
-        "path_mode": ints(mode),
-        "body_path_start": offsets(np.bincount(ints(bodies), minlength=len(numbers.names))),
-        "body_path": ints(by_body),
-        "path_group": ints(group_of),
-    } | _envelope(sizes, paths)
+    return PathTables(
+        start=start,
+        body=ints(bodies),
+        parent=ints(parent),
+        e=offsets(e_size)[:-1].copy() if e_size else ints([]),
+        col=ints(col),
+        mode=ints(mode),
+        group=ints(group_of),
+        of_body_start=offsets(np.bincount(ints(bodies), minlength=len(numbers.names))),
+        of_body=ints(by_body),
+    )
 
 
-def _envelope(sizes: list[int], paths: list[list[int]]) -> dict[str, Any]:
+def _envelope(sizes: list[int], paths: list[list[int]]) -> EnvelopeTables:
     """First column of every row of the loop matrix: the first group that shares a body."""
     starts = offsets(sizes)
     seen: dict[int, int] = {}
@@ -161,7 +185,7 @@ def _envelope(sizes: list[int], paths: list[list[int]]) -> dict[str, Any]:
             seen.setdefault(body, g)
         first += [int(starts[low])] * sizes[g]
     lengths = [r - low + 1 for r, low in enumerate(first)]
-    return {"env_first": ints(first), "env_start": offsets(lengths)}
+    return EnvelopeTables(first=ints(first), start=offsets(lengths))
 
 
 def entries_of(groups: list[Group], coordinates: list[Coordinate]) -> list[Entry]:
@@ -185,8 +209,11 @@ def _rows(groups: list[Group]) -> list[Row]:
 
 def joint_tables(
     joints: dict[str, Any], groups: list[Group], n_entries: int, efforts: list[Effort]
-) -> dict[str, Any]:
-    """Where the forces of joints and drives are found. Rows, entries and coordinates must be numbered."""
+) -> tuple[JointTables, DriveTables, Ints]:
+    """Where the forces of joints and drives are found, and the joint whose coordinate each entry gives.
+
+    Rows, entries and coordinates must be numbered.
+    """
     rows, coords, entry_joint = [], [], np.full(n_entries, -1, dtype=np.int64)
     for j, place in enumerate(joints.values()):
         own = place.group.rows if place.group is not None else []
@@ -201,17 +228,19 @@ def joint_tables(
     for e in efforts:
         for _, entry in drive_rows[e.drive][e.component].entries if e.drive in drive_rows else ():
             entry_joint[entry.number] = order[e.joint]
-    return {
-        "joint_body": ints(place.body for place in joints.values()),
-        "joint_sign": floats(-1.0 if place.reverse else 1.0 for place in joints.values()),
-        "joint_p": ints(place.P.number for place in joints.values()),
-        "joint_q": ints(place.Q.number for place in joints.values()),
-        "joint_soft": np.array([np.zeros(6) if c is None else c for c in soft], dtype=float).reshape(-1, 6),
-        "ent_joint": entry_joint,
-        "joint_row": np.array(rows, dtype=np.int64).reshape(-1, 2),
-        "joint_coord": np.array(coords, dtype=np.int64).reshape(-1, 2),
-        "drive_coord": ints(-1 if e.coordinate is None else e.coordinate.number for e in efforts),
-        "drive_vel": ints(e.vel for e in efforts),
-        "drive_row": ints(row),
-        "drive_law": ints(e.law for e in efforts),
-    }
+    joint = JointTables(
+        body=ints(place.body for place in joints.values()),
+        sign=floats(-1.0 if place.reverse else 1.0 for place in joints.values()),
+        p=ints(place.P.number for place in joints.values()),
+        q=ints(place.Q.number for place in joints.values()),
+        soft=np.array([np.zeros(6) if c is None else c for c in soft], dtype=float).reshape(-1, 6),
+        row=np.array(rows, dtype=np.int64).reshape(-1, 2),
+        coord=np.array(coords, dtype=np.int64).reshape(-1, 2),
+    )
+    drive = DriveTables(
+        coord=ints(-1 if e.coordinate is None else e.coordinate.number for e in efforts),
+        vel=ints(e.vel for e in efforts),
+        row=ints(row),
+        law=ints(e.law for e in efforts),
+    )
+    return joint, drive, entry_joint

@@ -25,14 +25,15 @@ from flexmbs.model.numbering import (
     BodyNumbers,
     body_tables,
     coordinate_tables,
-    elastic_tables,
     ints,
+    low_ranks,
     marker_tables,
     motion_tables,
     number_bodies,
+    tree_tables,
 )
 from flexmbs.model.places import JointPlace, find_coordinate, place_joints
-from flexmbs.model.row_tables import entries_of, entry_tables, joint_tables, order_groups, row_tables
+from flexmbs.model.row_tables import entries_of, joint_tables, order_groups, relation_tables, row_tables
 from flexmbs.model.rows import Coordinate, Group, Row
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.time_laws import TimeLaw, TimeLaws
@@ -69,7 +70,7 @@ class System:
 
     @property
     def n_rows(self) -> int:
-        return int(self.tables.group_start[-1])
+        return int(self.tables.group.start[-1])
 
     @property
     def n_aux(self) -> int:
@@ -100,7 +101,7 @@ class System:
 
     @property
     def efforts(self) -> dict[str, list[int]]:
-        """Places of the efforts of each drive: one, or three of a ball (see `Tables.drive_coord`)."""
+        """Places of the efforts of each drive: one, or three of a ball (see `DriveTables.coord`)."""
         found: dict[str, list[int]] = {name: [] for name in self.model.drives}
         for number, effort in enumerate(self.extra["efforts"]):
             found[effort.drive].append(number)
@@ -148,25 +149,32 @@ def build_system(
         if m.travel is not None
     )
     driven, driven_pos = laws.driven(numbers.n_vel)
-    rows = row_tables(groups, numbers, laws)  # numbers the rows
+    prim, vel_of_pos = motion_tables(numbers)
+    marker, travel = marker_tables(numbers, found)
+    rows = row_tables(groups, numbers, laws, coordinates)  # numbers the rows
+    joint, drive, entry_joint = joint_tables(joints, groups, len(entries), laws.efforts)
     tables = Tables(
         grav=np.asarray(model.gravity, dtype=float),
         length=np.array([length]),
-        **body_tables(numbers),
-        **in_out,
-        **elastic_tables(numbers, found, in_out["m_out"]),
-        **motion_tables(numbers),
-        driven=driven,
-        driven_pos=driven_pos,
-        **_scales(numbers, length, massless),
-        **marker_tables(numbers, found),
-        **coordinate_tables(coordinates),
-        attitude_pos=ints(item.pos for item in laws.attitudes),
-        **joint_tables(joints, groups, len(entries), laws.efforts),
-        **block_tables(groups, joints, numbers),
-        **entry_tables(entries),
-        **rows,
-        row_laws=laws.row_table(coordinates),
+        body=body_tables(numbers, low_ranks(numbers, found, in_out["m_out"])),
+        tree=tree_tables(
+            numbers,
+            **in_out,
+            driven=driven,
+            driven_pos=driven_pos,
+            attitude_pos=ints(item.pos for item in laws.attitudes),
+            **_scales(numbers, length, massless),
+            vel_of_pos=vel_of_pos,
+        ),
+        prim=prim,
+        marker=marker,
+        travel=travel,
+        coord=coordinate_tables(coordinates),
+        joint=joint,
+        drive=drive,
+        relation=relation_tables(entries, entry_joint),
+        block=block_tables(groups, joints, numbers),
+        **vars(rows),
     )
     system = System(
         model, topology, numbers, markers, joints, tuple(coordinates), tuple(groups),

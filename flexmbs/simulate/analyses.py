@@ -28,7 +28,7 @@ METHODS = ("auto", "dop853", "radau")  # of the formulations beside the recursio
 
 def is_followed(system: Any, settings: RunSettings) -> bool:
     """Whether the drives alone give the motion: not where elastic coordinates stay dynamic (F36)."""
-    bends = bool(np.any(system.tables.nf > 0)) and settings.elastic == "dynamic"
+    bends = bool(np.any(system.tables.body.nf > 0)) and settings.elastic == "dynamic"
     return settings.type in FOLLOWED and not (settings.type == "inverse_dynamics" and bends)
 
 
@@ -114,7 +114,7 @@ def from_result(system: Any, state: State, path: Path, warn: Callable[[str], Non
     n, m = system.n_pos, system.n_pos + system.n_vel
     k = m + len(there)
     last = k + N_QUAD + len(state.turns)
-    wanted = last + int(np.count_nonzero(system.tables.row_side))
+    wanted = last + int(np.count_nonzero(system.tables.row.side))
     if len(y) != wanted:
         what = f"has {len(y)} state values, this mechanism {wanted}"
         raise _of_another(path, what)

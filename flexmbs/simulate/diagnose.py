@@ -33,15 +33,15 @@ def least_inertia(system: System, name: str, q: Floats) -> float:
 def is_led(system: System, name: str) -> bool:
     """Whether all joint speeds between a body and ground are prescribed, and no modes move its frame."""
     t, i = system.tables, system.bodies.index(name)
-    nf, marker = int(t.nf[i]), int(t.m_out[i])
-    for start, size in ((int(t.mark_row[marker]), 6 * nf), (int(t.mark_K[marker]), 6 * nf * nf)):
-        if start >= 0 and np.any(t.mark_data[start : start + size]):
+    nf, marker = int(t.body.nf[i]), int(t.tree.m_out[i])
+    for start, size in ((int(t.marker.row[marker]), 6 * nf), (int(t.marker.K[marker]), 6 * nf * nf)):
+        if start >= 0 and np.any(t.marker.data[start : start + size]):
             return False
     while i > 0:
-        if np.any(t.driven[t.o_eta[i] : t.o_qd[i]] < 0):
+        if np.any(t.tree.driven[t.tree.o_eta[i] : t.tree.o_qd[i]] < 0):
             return False
-        i = int(t.parent[i])
-        if t.nf[i]:
+        i = int(t.tree.parent[i])
+        if t.body.nf[i]:
             return False
     return True
 
@@ -65,8 +65,8 @@ def explained(error: SolverError, system: System, pos: Any) -> SolverError:
         return error
     t, q = system.tables, {}
     for i, name in enumerate(system.bodies):
-        if t.nf[i]:
-            q[name] = np.array(pos[t.o_q[i] : t.o_q[i] + t.nf[i]])
+        if t.body.nf[i]:
+            q[name] = np.array(pos[t.body.o_q[i] : t.body.o_q[i] + t.body.nf[i]])
     bad = without_inertia(system, q)
     if not bad:
         return error

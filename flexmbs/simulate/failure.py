@@ -45,7 +45,7 @@ def located(error: SolverError, system: Any, motion: Any) -> SolverError:
         return error
     y, n = np.atleast_1d(np.asarray(motion.checkpoint()["y"], dtype=float)), system.n_pos
     m = n + system.n_vel
-    held = y[len(y) - len(system.tables.ent_kind) :]
+    held = y[len(y) - len(system.tables.relation.kind) :]
     state = State(motion.t, y[:n].copy(), y[n:m].copy(), y[m : m + system.n_aux].copy(), held.copy())
     outputs = np.append(motion.times, np.inf)
     next_output = float(outputs[np.searchsorted(outputs, motion.t, side="right")])
@@ -102,7 +102,7 @@ def clash(found: Diagnostic, system: Any, state: State, far: float) -> Diagnosti
         U, s, _ = np.linalg.svd(_matrix(position), full_matrices=False)
         there.vel[position.free] = 0.0
         position.evaluator.kinematics(there)
-        held, wanted = U[:, s > PERMANENT], position.evaluator.ws.g_dot[position.rows] * position.natural
+        held, wanted = U[:, s > PERMANENT], position.evaluator.ws.row.g_dot[position.rows] * position.natural
         rest = wanted - held @ (held.T @ wanted)
         terms = np.abs(position.G[position.rows]) @ np.abs(there.vel) * position.natural
         size = max(float(np.abs(x).max(initial=0.0)) for x in (wanted, terms))
@@ -140,7 +140,7 @@ def _matrix(position: Position) -> Floats:
 def _gap(system: Any, state: State) -> float:
     """How far the rows of a state are open."""
     position = Position(system, state)
-    return float(np.abs(position.evaluator.ws.g[position.rows]).max(initial=0.0))
+    return float(np.abs(position.evaluator.ws.row.g[position.rows]).max(initial=0.0))
 
 
 def _worst(system: Any, position: Position, part: Floats) -> str:

@@ -118,10 +118,10 @@ def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
         return "change_point", f"the constraints of {where} lose rank; passed on the branch of the velocity"
     if index < 0:
         return "coordinates", "independent coordinates are chosen anew"
-    sided = np.flatnonzero(system.tables.row_side)
+    sided = np.flatnonzero(system.tables.row.side)
     first = len(laws.switch_expr) + ("until" in system.laws.free)
     if index >= first:
-        group = system.groups[int(system.tables.group_of_row[sided[index - first]])]
+        group = system.groups[int(system.tables.row.group[sided[index - first]])]
         kind, what = CONTACT_EVENTS[direction]
         return kind, f"couplings.{group.name}: {what}"
     if index >= len(laws.switch_expr):

@@ -119,7 +119,7 @@ class Watch:
     def warnings(self, every: float) -> list[str]:
         """Warnings with physics (reliability of the model)."""
         found = []
-        mass = self.system.tables.mass_scale
+        mass = self.system.tables.tree.mass_scale
         nothing = NO_SPEED**2 * float(mass[0] + mass[1])  # nothing moves: rounding is no energy
         if not self.balance <= BALANCE_LIMIT * self.energy + nothing:
             share = self.balance / self.energy if self.energy > 0.0 else np.inf

@@ -31,7 +31,7 @@ def crank_flexmbs(modes: str, step: str) -> dict[str, Any]:
     DATA.mkdir(parents=True, exist_ok=True)
     system, run = stepper(crank_case(int(modes), DATA), "generalized-alpha", float(step), 10.0, rho_inf=0.8)
     seconds, passes = per_step(run)
-    return {"seconds": seconds, "passes": passes, "nf": int(system.tables.nf.max())}
+    return {"seconds": seconds, "passes": passes, "nf": int(system.tables.body.nf.max())}
 
 
 @measurement
@@ -46,7 +46,7 @@ def rods_flexmbs(n: str, modes: str, step: str, frame: str = "") -> dict[str, An
     data = chain_case(int(n), int(modes), DATA, frame)
     system, run = stepper(data, "generalized-alpha", float(step), 10.0, rho_inf=0.8)
     seconds, passes = per_step(run, slices=10 if int(n) > 16 else 40)
-    return {"seconds": seconds, "passes": passes, "nf": int(system.tables.nf.max())}
+    return {"seconds": seconds, "passes": passes, "nf": int(system.tables.body.nf.max())}
 
 
 @measurement
@@ -59,7 +59,7 @@ def history(step: float) -> np.ndarray:
     data, times = crank_case(10, DATA), np.arange(1, round(END_TIME / 1e-3) + 1) * 1e-3
     rows = deflection_rows(10, DATA)
     system, run = stepper(data, "generalized-alpha", step, END_TIME, rho_inf=0.8, times=times)
-    q = int(system.tables.o_q[int(np.argmax(system.tables.nf))])
+    q = int(system.tables.body.o_q[int(np.argmax(system.tables.body.nf))])
     pieces = []
     while not run.finished:
         pieces.append(run.advance().y)

@@ -233,7 +233,7 @@ def couple(rng, model, count):
     tree = build(model)
     evaluator = tree.evaluator()
     evaluator.kinematics(tree.initial_state())
-    places = {(c.joint, c.name): evaluator.ws.coord_x[c.number] for c in tree.coordinates}
+    places = {(c.joint, c.name): evaluator.ws.coord.x[c.number] for c in tree.coordinates}
     for k in range(count):
         law = None
         for _ in range(10):  # not every kind finds its joints, as gears find no chain of turns
@@ -306,7 +306,7 @@ def moving_state(system, seed):
     evaluator, state = system.evaluator(), system.initial_state()
     state.vel[:] = np.random.default_rng(seed).normal(size=system.n_vel)
     projection.project(*evaluator._args(state, evaluator.acc), 0.0, 0.0, 1e-13, 20, False)
-    state.turns[:] = evaluator.ws.beta_ref
+    state.turns[:] = evaluator.ws.relation.turn
     return evaluator, state
 
 
@@ -315,7 +315,7 @@ def body_accelerations(system, evaluator, acc):
     found = {}
     for i, name in enumerate(system.bodies):
         if i:
-            R, k, nf = evaluator.ws.R[i], system.tables.o_qd[i], system.tables.nf[i]
-            a = evaluator.ws.a[i]
+            R, k, nf = evaluator.ws.body.R[i], system.tables.tree.o_qd[i], system.tables.body.nf[i]
+            a = evaluator.ws.body.a[i]
             found[name] = np.concatenate([R.T @ a[:3], R.T @ a[3:], acc[k : k + nf]])
     return found

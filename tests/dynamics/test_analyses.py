@@ -71,10 +71,10 @@ def test_driven_slider_crank_follows_its_closed_form_F35():
 def check_slider(system, follower, expected, key):
     ws, i = follower.evaluator.ws, system.numbers.index["slider"]
     x, v, a = expected["a_slider_pos_vel_acc"][key]
-    assert ws.r[i, 0] == pytest.approx(x, rel=1e-10)
-    assert ws.v[i, 0] == pytest.approx(v, rel=1e-10, abs=1e-11)
-    assert ws.a[i, 0] == pytest.approx(a, rel=1e-10)
-    assert ws.effort[0] == pytest.approx(expected["a_drive_torque"][key], rel=1e-9)
+    assert ws.body.r[i, 0] == pytest.approx(x, rel=1e-10)
+    assert ws.body.v[i, 0] == pytest.approx(v, rel=1e-10, abs=1e-11)
+    assert ws.body.a[i, 0] == pytest.approx(a, rel=1e-10)
+    assert ws.joint.effort[0] == pytest.approx(expected["a_drive_torque"][key], rel=1e-9)
 
 
 def test_forces_of_a_measured_motion_are_those_that_made_it_F36():
@@ -87,7 +87,7 @@ def test_forces_of_a_measured_motion_are_those_that_made_it_F36():
     follower = Follower(driven.evaluator(), driven.initial_state())
     for time in times[:200]:
         follower.at(time)
-    torque = follower.evaluator.ws.effort[0]
+    torque = follower.evaluator.ws.joint.effort[0]
     # the same torque, as a force, makes the same acceleration
     from flexmbs.model.forces.joint_force import JointForce
 
@@ -232,12 +232,16 @@ def test_quasi_static_modes_are_in_balance_with_the_loads_of_the_motion_F36():
         follower.at(time)
         rest.at(time)
         state, ws = follower.state, follower.evaluator.ws
-        q, R = state.pos[-3:], ws.R[1]
-        a_hat = np.concatenate([R.T @ (ws.a[1, :3] - system.tables.grav), R.T @ ws.a[1, 3:], np.zeros(3)])
-        left = quadratic_velocity_forces(B, q, np.zeros(3), R.T @ ws.v[1, 3:]) - mass_matrix(B, q) @ a_hat
+        q, R = state.pos[-3:], ws.body.R[1]
+        a_hat = np.concatenate(
+            [R.T @ (ws.body.a[1, :3] - system.tables.grav), R.T @ ws.body.a[1, 3:], np.zeros(3)]
+        )
+        left = (
+            quadratic_velocity_forces(B, q, np.zeros(3), R.T @ ws.body.v[1, 3:]) - mass_matrix(B, q) @ a_hat
+        )
         np.testing.assert_allclose(left[6:], B.K_ff @ q, rtol=0, atol=1e-8 * np.abs(left).max())
         assert np.abs(q).max() > 1e-3 and np.abs(rest.state.pos[-3:]).max() == 0.0
-        assert ws.effort[0] != pytest.approx(rest.evaluator.ws.effort[0], rel=1e-4)
+        assert ws.joint.effort[0] != pytest.approx(rest.evaluator.ws.joint.effort[0], rel=1e-4)
 
 
 def test_dynamic_modes_swing_about_the_quasi_static_ones_F36(tmp_path):

@@ -240,7 +240,7 @@ def test_velocities_near_a_branch_are_taken_onto_it():
     motion.vel[:] = found.velocity
     evaluator = system.evaluator()
     evaluator.kinematics(motion)
-    rates = {c.joint: evaluator.ws.coord_v[c.number] for c in system.coordinates}
+    rates = {c.joint: evaluator.ws.coord.v[c.number] for c in system.coordinates}
     assert rates["a"] == pytest.approx(rates["d"], rel=1e-12)
 
 

@@ -72,7 +72,7 @@ def test_closed_forms_are_recognised_and_agree_with_newton_F29(word, cut, seed):
     assert minimal.iterations > 0
     np.testing.assert_allclose(closed.pos, newton.pos, rtol=0, atol=1e-11)
     minimal.evaluator.kinematics(closed)
-    assert np.abs(minimal.evaluator.ws.g).max() < 1e-13
+    assert np.abs(minimal.evaluator.ws.row.g).max() < 1e-13
 
 
 def test_a_second_loop_on_the_first_closes_after_it_F29():
@@ -101,7 +101,7 @@ def test_a_second_loop_on_the_first_closes_after_it_F29():
     assert (len(minimal.split.ind), len(minimal.forms)) == (1, 2)
     moved = minimal.moved(state, np.array([0.03]))
     assert minimal.iterations == 0
-    assert np.abs(minimal.evaluator.ws.g).max() < 1e-13
+    assert np.abs(minimal.evaluator.ws.row.g).max() < 1e-13
     assert np.abs(moved.pos - state.pos).max() > 0.01
 
 
@@ -153,7 +153,7 @@ def test_full_turns_stay_on_their_branch_F29(slider):
 def test_a_rocker_beyond_its_last_position_says_what_is_missing(seed):
     """Of an independent coordinate that swings, beyond the end of its swing."""
     minimal, state = minimal_of(linkage(seed, "rrrr"))
-    k = int(np.flatnonzero(minimal.evaluator.tables.vel_of_pos == minimal.split.ind[0])[0])
+    k = int(np.flatnonzero(minimal.evaluator.tables.tree.vel_of_pos == minimal.split.ind[0])[0])
     with pytest.raises(SolverError, match="m are missing"):
         for _ in range(400):
             state.pos[k] += 0.02

@@ -20,14 +20,14 @@ from flexmbs.model.joints import JOINTS
 from flexmbs.model.model import Model
 from flexmbs.model.state import State
 from flexmbs.spatial import axial, quat_multiply
-from tests.complex_step import derivative, plain, pos_rates, twin
+from tests.complex_step import by_name, derivative, plain, pos_rates, twin
 from tests.dynamics.mechanisms import IN_TREE, ONLY_CUT, random_mechanism
 from tests.model.test_travel import travelling
 
 #: value and its rate, in the workspace
 RATES = {
-    "r": "v", "v": "a", "mark_x": "mark_v", "mark_v": "mark_a", "coord_x": "coord_v",
-    "g": "g_dot", "g_dot": "g_ddot", "drive_x": "drive_v", "drive_v": "drive_a",
+    "body.r": "body.v", "body.v": "body.a", "marker.x": "marker.v", "marker.v": "marker.a",
+    "coord.x": "coord.v", "row.g": "row.g_dot", "row.g_dot": "row.g_ddot", "law.x": "law.v", "law.v": "law.a",
 }  # fmt: skip
 
 
@@ -38,10 +38,10 @@ class Motion:
         self.system, self.t, self.evaluator = system, 0.37, system.evaluator()
         self.tables, self.laws = plain(self.evaluator.tables), plain(self.evaluator.laws)
         self.pos, self.aux = 0.4 * rng.normal(size=system.n_pos), rng.normal(size=system.n_aux)
-        for b in self.tables.ball_beta:
+        for b in self.tables.prim.ball_beta:
             self.pos[b : b + 4] /= np.linalg.norm(self.pos[b : b + 4])
         self.vel, self.acc = rng.normal(size=(2, system.n_vel))
-        self.turns = np.zeros(len(self.tables.ent_kind))
+        self.turns = np.zeros(len(self.tables.relation.kind))
         if is_closed:
             start = system.initial_state()
             self.pos, self.turns = start.pos, start.turns
@@ -55,9 +55,9 @@ class Motion:
     def stage(self, t, pos, vel, acc):
         """Arrays of the workspace behind the stage."""
         ws, work = twin(self.evaluator.ws), twin(self.evaluator.law_work)
-        ws.beta_ref[:] = self.turns
+        ws.relation.turn[:] = self.turns
         evaluate.kinematics(self.tables, ws, self.laws, work, t, pos, vel, self.aux + 0j, acc)
-        return {**ws._asdict(), "values": ws.ent[:, 0], "rates": ws.ent[:, 1]}
+        return {**by_name(ws), "values": ws.relation.at[:, 0], "rates": ws.relation.at[:, 1]}
 
     def at(self):
         return [self.t, self.pos, self.vel, self.acc]
@@ -81,13 +81,14 @@ def check_rates(system, rng, is_closed=False):
     """Velocities are rates of places, accelerations those of velocities, of everything (F18-F20, F27)."""
     motion = Motion(system, rng, is_closed)
     found, rate = motion.evaluator.ws, motion.along(motion.vel, motion.acc, 1.0)
+    now = by_name(found)
     for value, name in RATES.items():
-        wanted = getattr(found, name)
+        wanted = now[name]
         close(rate[value], wanted[..., : rate[value].shape[-1]], value)
-    close(spins(found.R, rate["R"]), found.v[:, 3:], "angular velocities of bodies")
-    close(spins(found.mark_R, rate["mark_R"]), found.mark_v[:, 3:], "angular velocities of markers")
-    close(rate["values"], found.ent[:, 1], "rates of relations")
-    close(rate["rates"], found.ent[:, 2], "second rates of relations")
+    close(spins(found.body.R, rate["body.R"]), found.body.v[:, 3:], "angular velocities of bodies")
+    close(spins(found.marker.R, rate["marker.R"]), found.marker.v[:, 3:], "angular velocities of markers")
+    close(rate["values"], found.relation.at[:, 1], "rates of relations")
+    close(rate["rates"], found.relation.at[:, 2], "second rates of relations")
     return motion
 
 
@@ -98,27 +99,27 @@ def check_columns(motion):
     ws, columns = motion.evaluator.ws, []
     for k in range(system.n_vel):
         unit = np.eye(system.n_vel)[k]
-        if t.driven[k] >= 0:
+        if t.tree.driven[k] >= 0:
             columns.append(np.zeros(len(G)))
             continue
         rate = motion.along(unit, np.zeros_like(unit), 0.0)
-        columns.append(rate["g"])
-        i = int(np.searchsorted(t.o_eta, k, side="right")) - 1
-        moved = np.hstack([rate["r"], spins(ws.R, rate["R"])])
-        close(moved[i], ws.H[k], f"column {k} of body {i}")
-        if k >= t.o_qd[i]:
-            check_children(ws, t, i, k - t.o_qd[i], moved)
+        columns.append(rate["row.g"])
+        i = int(np.searchsorted(t.tree.o_eta, k, side="right")) - 1
+        moved = np.hstack([rate["body.r"], spins(ws.body.R, rate["body.R"])])
+        close(moved[i], ws.tree.H[k], f"column {k} of body {i}")
+        if k >= t.tree.o_qd[i]:
+            check_children(ws, t, i, k - t.tree.o_qd[i], moved)
     wanted = np.array(columns).T.reshape(G.shape)
-    close(np.where(t.driven >= 0, 0.0, G), wanted, "rows of constraints")
+    close(np.where(t.tree.driven >= 0, 0.0, G), wanted, "rows of constraints")
 
 
 def check_children(ws, t, i, a, moved):
     """Mode a of body i carries its children by the columns of B, beside the motion of its frame (F20)."""
-    for c in np.flatnonzero(t.parent == i):
+    for c in np.flatnonzero(t.tree.parent == i):
         if c == i:
             continue
-        column = ws.B[t.o_B[c] + 6 * a :][:6].copy()
-        column[:3] += moved[i, :3] + np.cross(moved[i, 3:], ws.r[c] - ws.r[i])
+        column = ws.tree.B[t.tree.o_B[c] + 6 * a :][:6].copy()
+        column[:3] += moved[i, :3] + np.cross(moved[i, 3:], ws.body.r[c] - ws.body.r[i])
         column[3:] += moved[i, 3:]
         close(moved[c], column, f"mode {a} of body {i} at body {c}")
 
@@ -155,7 +156,7 @@ def test_locked_relations_anywhere_F19(kind):
     """The rows of joints without angles are what they are also where they are open; lengths follow time."""
     rng = np.random.default_rng(len(kind))
     motion = check_rates(build(pair(rng, kind, False, cut=True)), rng)
-    assert motion.system.n_rows > 0 and np.abs(motion.evaluator.ws.g).max() > 0.01
+    assert motion.system.n_rows > 0 and np.abs(motion.evaluator.ws.row.g).max() > 0.01
     check_columns(motion)
 
 
@@ -223,7 +224,7 @@ def test_laws_of_couplings_F19(name):
     model = shafts()
     model.add(COUPLINGS[name.split()[0]](name="c", **LAWS[name]))
     motion = check_rates(build(model), rng)
-    assert np.abs(motion.evaluator.ws.g_ddot).max() > 0.0
+    assert np.abs(motion.evaluator.ws.row.g_ddot).max() > 0.0
     check_columns(motion)
 
 
@@ -237,12 +238,12 @@ def test_drives_of_any_order_F19(given, cut):
         model.add(JOINTS["free"](name="float", from_frame="ground", to_frame="C"))
     model.add(Drive(name="motor", joint="c", **{given: parse("=0.3*sin(2*t) + t**2")}))
     motion = Motion(build(model), rng)
-    found, rate = motion.evaluator.ws, motion.along(motion.vel, motion.acc, 1.0)
+    found, rate = by_name(motion.evaluator.ws), motion.along(motion.vel, motion.acc, 1.0)
     pairs = {"position": 2, "velocity": 1, "acceleration": 0}[given]
-    names = ["drive_x", "drive_v", "drive_a"][3 - pairs - 1 :] if pairs else []
+    names = ["law.x", "law.v", "law.a"][3 - pairs - 1 :] if pairs else []
     for value, slope in zip(names[:-1], names[1:], strict=True):
-        assert np.abs(getattr(found, slope)).max() > 0.0
-        close(rate[value], getattr(found, slope), value)
+        assert np.abs(found[slope]).max() > 0.0
+        close(rate[value], found[slope], value)
 
 
 TURNS = {
@@ -263,12 +264,12 @@ def test_attitudes_of_any_form_F19a(form, cut):
     model.add(Drive(name="motor", joint="c", position=law))
     motion = Motion(build(model), rng)
     found, rate = motion.evaluator.ws, motion.along(motion.vel, motion.acc, 1.0)
-    q, w = found.attitude[0], found.drive_v[:3]
+    q, w = found.law.attitude[0], found.law.v[:3]
     product = quat_multiply(q, np.array([0.0, *w])) / 2.0
-    close(rate["attitude"][0], product, "attitude")
-    close(rate["drive_v"][:3], found.drive_a[:3], "speeds")
-    assert np.abs(w).max() > 0.1 and not cut or len(found.g) >= 3
-    close(rate["g_dot"], found.g_ddot, "second rates of rows")
+    close(rate["law.attitude"][0], product, "attitude")
+    close(rate["law.v"][:3], found.law.a[:3], "speeds")
+    assert np.abs(w).max() > 0.1 and not cut or len(found.row.g) >= 3
+    close(rate["row.g_dot"], found.row.g_ddot, "second rates of rows")
 
 
 @pytest.mark.parametrize("on", ["beam", "box"])
@@ -276,4 +277,4 @@ def test_travelling_frames_F18a(on):
     rng = np.random.default_rng(9)
     rig = travelling(rng, on)
     motion = check_rates(build(rig.system.model), rng)
-    assert np.abs(motion.evaluator.ws.travel[:, 1:]).max() > 0.0
+    assert np.abs(motion.evaluator.ws.travel.x[:, 1:]).max() > 0.0

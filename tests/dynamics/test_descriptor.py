@@ -73,9 +73,9 @@ def test_rows_agree_with_the_kernels_of_the_joints_F27():
         there.pos[:3] += 0.1  # off the constraints, so that their values count
         here = descriptor.place(there)
         ws, rows, n = descriptor.ws, descriptor.sums.rows, len(descriptor.sums.rows)
-        for found, known in ((here.g, ws.g), (here.g_dot, ws.g_dot), (here.gamma, ws.g_ddot)):
+        for found, known in ((here.g, ws.row.g), (here.g_dot, ws.row.g_dot), (here.gamma, ws.row.g_ddot)):
             np.testing.assert_allclose(found[:n], known[rows], rtol=0, atol=1e-12)  # rounding
-        np.testing.assert_allclose(here.found.value, ws.ent[:, 0], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(here.found.value, ws.relation.at[:, 0], rtol=0, atol=1e-12)
 
 
 def test_projection_closes_positions_and_speeds_F33():

@@ -74,12 +74,12 @@ def test_joint_wrenches_are_the_reactions_F21(case):
         if place.body:
             step, ws = found.steps[place.body - 1], evaluator.ws
             f_p = found.solution(step.name)[2][:6]
-            R, at = ws.R[place.body], ws.mark_x[place.Q.number] - ws.r[place.body]
+            R, at = ws.body.R[place.body], ws.marker.x[place.Q.number] - ws.body.r[place.body]
             force = R @ f_p[:3]
             wrench = np.concatenate([force, R @ f_p[3:] - np.cross(at, force)])
             sign = -1.0 if place.reverse else 1.0
             scale = max(1.0, np.abs(wrench).max())
-            np.testing.assert_allclose(ws.reaction[j], sign * wrench, rtol=0, atol=1e-8 * scale)
+            np.testing.assert_allclose(ws.joint.reaction[j], sign * wrench, rtol=0, atol=1e-8 * scale)
 
 
 def test_closure_is_that_of_the_tree_F26_F27_F29(case):
@@ -96,7 +96,7 @@ def test_closure_is_that_of_the_tree_F26_F27_F29(case):
         G[:, s.speeds] += s.tau_lam.T
         left += s.GsT.T @ s.a_hat0 + s.tau_lam.T @ s.eta_hat_dot0
     real = [not name.endswith("(no inertia)") for name in found.rows]
-    free = system.tables.driven < 0  # prescribed speeds are no columns of C
+    free = system.tables.tree.driven < 0  # prescribed speeds are no columns of C
     np.testing.assert_allclose(
         G[real][:, free], found.G_loop[real][:, free], atol=1e-12 * max(1.0, np.abs(G).max())
     )
@@ -106,13 +106,13 @@ def test_closure_is_that_of_the_tree_F26_F27_F29(case):
 
 def test_speeds_and_rates_follow_from_the_independent_ones_F27_F29(case):
     system, evaluator, state, acc, found = case
-    free = system.tables.driven < 0
+    free = system.tables.tree.driven < 0
     left = found.gbar_loop + found.G_loop[:, free] @ found.eta_bar[free]
     np.testing.assert_allclose(left, 0.0, atol=1e-9 * max(1.0, np.abs(found.gbar_loop).max(initial=0.0)))
     moving = state.copy()
     moving.vel = found.J_loop @ state.vel[found.independent] + found.eta_bar
     evaluator.kinematics(moving)
-    np.testing.assert_allclose(evaluator.ws.g_dot, 0.0, atol=1e-9 * max(1.0, np.abs(state.vel).max()))
+    np.testing.assert_allclose(evaluator.ws.row.g_dot, 0.0, atol=1e-9 * max(1.0, np.abs(state.vel).max()))
     rates = found.J_loop @ acc[found.independent] + found.eta_bbar
     np.testing.assert_allclose(rates[free], acc[free], atol=1e-7 * max(1.0, np.abs(acc).max()))
 
@@ -129,12 +129,12 @@ def test_twists_follow_from_those_of_the_parents_F20():
 
 def test_minimal_form_gives_the_motion_F30(case):
     system, _, state, acc, found = case
-    if np.any(system.tables.massless) or "no inertia" in " ".join(found.rows):
+    if np.any(system.tables.tree.massless) or "no inertia" in " ".join(found.rows):
         return  # Mhat alone is singular there
     form = minimal_form(system, state)
     np.testing.assert_allclose(form.M_hat, form.M_hat.T, atol=1e-9 * np.abs(form.M_hat).max())
     np.testing.assert_allclose(form.s_dot, acc[found.independent], rtol=1e-6, atol=1e-6)
-    free = system.tables.driven < 0
+    free = system.tables.tree.driven < 0
     projected = found.J_loop[free].T @ (form.k_hat - form.M_hat @ found.eta_bbar[free])
     np.testing.assert_allclose(projected, form.k_min, atol=1e-6 * max(1.0, np.abs(form.k_hat).max()))
 

@@ -59,7 +59,7 @@ def shortest_row(system, state):
     """Longest row of G over the shortest of those that the recursion takes as independent."""
     evaluator = system.evaluator()
     evaluator.observe(state.copy())
-    kept = evaluator.ws.redundant == 0
+    kept = evaluator.ws.row.redundant == 0
     length = np.linalg.norm(evaluator.jacobian(state), axis=1)
     return length.max() / length[kept].min() if kept.any() else 1.0
 
@@ -69,7 +69,7 @@ def locked(system, state):
     if not any(isinstance(part, COUPLINGS["expression"]) for part in system.model.couplings.values()):
         return False
     evaluator = system.evaluator()
-    G, gamma = evaluator.jacobian(state.copy()), evaluator.ws.g_ddot
+    G, gamma = evaluator.jacobian(state.copy()), evaluator.ws.row.g_ddot
     evaluator.kinematics(state.copy(), np.zeros(system.n_vel))
     if np.abs(G @ np.linalg.lstsq(G, gamma, rcond=1e-9)[0] - gamma).max() < 1e-9:
         return False
@@ -178,7 +178,7 @@ def check_driven_balls(seeds):
             continue
         tree = build(model)
         evaluator, state = moving_state(tree, seed)
-        if np.abs(evaluator.ws.g_dot).max(initial=0.0) > 1e-10:  # the loops leave the drives no room
+        if np.abs(evaluator.ws.row.g_dot).max(initial=0.0) > 1e-10:  # the loops leave the drives no room
             continue
         # driven speeds leave less to choose from: what the minimal form loses grows with the square of this
         if condition(tree, state) > 1e3 or (tree.n_rows and shortest_row(tree, state) > SHORT):

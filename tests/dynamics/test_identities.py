@@ -60,7 +60,7 @@ def interfaces(body):
 @pytest.mark.parametrize("seed", range(1000, 1024))
 def test_stiffened_bodies_in_trees_and_loops_agree_with_the_dense_solution_F17a(seed):
     system, evaluator, truth, scale = compare(seed, n_loops=seed % 4, flexible=0.7, stiff=True)
-    assert system.tables.n_G.any() and (system.tables.mark_K >= 0).any()
+    assert system.tables.body.n_G.any() and (system.tables.marker.K >= 0).any()
     if truth.rank == truth.n_rows:
         check_reactions(system, evaluator, truth, scale)
 
@@ -72,12 +72,12 @@ def energy(system, evaluator, state):
     for name, i in system.numbers.index.items():
         if i == 0:
             continue
-        B, R = system.integrals(name), ws.R[i]
-        q, q_dot = state.pos[system.tables.o_q[i] :][: B.nf], elastic(system, state.vel, i)
-        v_hat = np.concatenate([R.T @ ws.v[i, :3], R.T @ ws.v[i, 3:], q_dot])
+        B, R = system.integrals(name), ws.body.R[i]
+        q, q_dot = state.pos[system.tables.body.o_q[i] :][: B.nf], elastic(system, state.vel, i)
+        v_hat = np.concatenate([R.T @ ws.body.v[i, :3], R.T @ ws.body.v[i, 3:], q_dot])
         M, _ = reference.mass_and_forces(system.model.bodies[name], q, q_dot, v_hat[3:6])
         S_t = np.array([M[5, 1], M[3, 2], M[4, 0]])  # m_TR = -S_t~
-        weight = np.asarray(system.model.gravity) @ (B.mass * ws.r[i] + R @ S_t)
+        weight = np.asarray(system.model.gravity) @ (B.mass * ws.body.r[i] + R @ S_t)
         total += 0.5 * v_hat @ M @ v_hat - weight + 0.5 * q @ B.K_ff @ q
     return total
 
@@ -88,7 +88,7 @@ def power_of_what_is_no_potential(system, evaluator, state):
     for name, i in system.numbers.index.items():
         q_dot = elastic(system, state.vel, i)
         dissipated += q_dot @ system.integrals(name).D_ff @ q_dot if i else 0.0
-    return work - dissipated + float(evaluator.ws.effort @ evaluator.ws.drive_v[system.tables.drive_law])
+    return work - dissipated + float(evaluator.ws.joint.effort @ evaluator.ws.law.v[system.tables.drive.law])
 
 
 def driven(model, seed):
@@ -156,7 +156,7 @@ def test_motion_and_forces_do_not_depend_on_the_frame(seed, slides):
     first = build(random_mechanism(seed, **options))
     evaluator, state = moving_state(first, 5)
     acc = evaluator.observe(state)
-    motion, reaction = body_accelerations(first, evaluator, acc), evaluator.ws.reaction.copy()
+    motion, reaction = body_accelerations(first, evaluator, acc), evaluator.ws.joint.reaction.copy()
     other = build(moved(random_mechanism(seed, **options), R, d, speed))
     there, same = other.evaluator(), other.initial_state()
     same.pos[:], same.vel[:] = state.pos, state.vel
@@ -164,7 +164,7 @@ def test_motion_and_forces_do_not_depend_on_the_frame(seed, slides):
     scale = max(1.0, *(np.abs(a).max() for a in motion.values()))
     for name, a in motion.items():
         np.testing.assert_allclose(found[name], a, rtol=0, atol=1e-10 * scale)
-    turned = np.concatenate([there.ws.reaction[:, :3] @ R, there.ws.reaction[:, 3:] @ R], axis=1)
+    turned = np.concatenate([there.ws.joint.reaction[:, :3] @ R, there.ws.joint.reaction[:, 3:] @ R], axis=1)
     np.testing.assert_allclose(turned, reaction, rtol=0, atol=1e-9 * scale)
 
 
@@ -175,9 +175,9 @@ def test_motion_and_forces_do_not_depend_on_the_numbering(seed):
     first = build(model)
     evaluator, state = moving_state(first, 3)
     motion = body_accelerations(first, evaluator, evaluator.observe(state))
-    reaction = dict(zip(first.joints, evaluator.ws.reaction.copy(), strict=True))
+    reaction = dict(zip(first.joints, evaluator.ws.joint.reaction.copy(), strict=True))
     pose = {
-        name: (evaluator.ws.r[i].copy(), evaluator.ws.v[i].copy(), elastic(first, state.vel, i))
+        name: (evaluator.ws.body.r[i].copy(), evaluator.ws.body.v[i].copy(), elastic(first, state.vel, i))
         for name, i in first.numbers.index.items()
     }
     rng = np.random.default_rng(seed)
@@ -192,7 +192,7 @@ def test_motion_and_forces_do_not_depend_on_the_numbering(seed):
     scale = max(1.0, *(np.abs(a).max() for a in motion.values()))
     for name, a in motion.items():
         np.testing.assert_allclose(found[name], a, rtol=0, atol=1e-9 * scale)
-    for name, wrench in zip(other.joints, evaluator.ws.reaction, strict=True):
+    for name, wrench in zip(other.joints, evaluator.ws.joint.reaction, strict=True):
         if name in model.joints:
             np.testing.assert_allclose(wrench, reaction[name], rtol=0, atol=1e-8 * scale, err_msg=name)
 
@@ -209,12 +209,12 @@ def test_momenta_of_what_floats_stay(seed):
     for name, i in system.numbers.index.items():
         if i == 0:
             continue
-        R, nf = evaluator.ws.R[i], system.tables.nf[i]
-        q, q_dot = state.pos[system.tables.o_q[i] :][:nf], elastic(system, state.vel, i)
-        M, Q = reference.mass_and_forces(model.bodies[name], q, q_dot, R.T @ evaluator.ws.v[i, 3:])
+        R, nf = evaluator.ws.body.R[i], system.tables.body.nf[i]
+        q, q_dot = state.pos[system.tables.body.o_q[i] :][:nf], elastic(system, state.vel, i)
+        M, Q = reference.mass_and_forces(model.bodies[name], q, q_dot, R.T @ evaluator.ws.body.v[i, 3:])
         f = (M @ a_hat[name] - Q)[:6]  # rate of the momenta about the origin of the body
         F = R @ f[:3]
-        rate += np.concatenate([F, R @ f[3:] + np.cross(evaluator.ws.r[i], F)])
+        rate += np.concatenate([F, R @ f[3:] + np.cross(evaluator.ws.body.r[i], F)])
         size = max(size, np.abs(f).max())
     np.testing.assert_allclose(rate, 0.0, atol=1e-10 * size)
 
@@ -235,7 +235,7 @@ def test_loaded_mechanisms_move_alike_in_all_formulations():
             continue
         tree = build(driven(model, seed) if seed % 4 == 1 else model)
         evaluator, state = moving_state(tree, seed)
-        if np.abs(evaluator.ws.g_dot).max(initial=0.0) > 1e-10:  # the loops leave the drive no room
+        if np.abs(evaluator.ws.row.g_dot).max(initial=0.0) > 1e-10:  # the loops leave the drive no room
             continue
         if condition(tree, state) > 1e4:
             continue

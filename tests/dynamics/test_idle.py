@@ -45,7 +45,7 @@ def freedoms_alone(data, body):
     evaluator = Evaluator(system)
     state = assemble(system, evaluator)
     number = system.numbers.index[body]
-    columns = slice(system.tables.o_eta[number], system.tables.o_qd[number])
+    columns = slice(system.tables.tree.o_eta[number], system.tables.tree.o_qd[number])
     G = evaluator.jacobian(state)[:, columns]
     return G.shape[1] - np.linalg.matrix_rank(G, 1e-8)
 

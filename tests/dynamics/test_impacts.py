@@ -16,12 +16,13 @@ from tests.dynamics.mechanisms import moving_state, random_mechanism
 def inertia(system, state):
     """M (n_vel, n_vel) of the tree, driven speeds among the others, and the twists of all bodies."""
     evaluator, none = system.evaluator(), np.full(system.n_vel, -1, dtype=np.int64)
-    evaluator.tables = handle(system.tables._replace(driven=none, driven_pos=none))
+    tree = system.tables.tree._replace(driven=none, driven_pos=none)
+    evaluator.tables = handle(system.tables._replace(tree=tree))
     state = state.copy()
     unit = np.vstack([np.zeros(system.n_vel), np.eye(system.n_vel)])
     forces = np.array([evaluator.tree_forces(state, acc) for acc in unit])
     evaluator.kinematics(state)
-    return (forces[0] - forces[1:]).T, evaluator.ws.v.copy()
+    return (forces[0] - forces[1:]).T, evaluator.ws.body.v.copy()
 
 
 @pytest.mark.parametrize("n_loops", [0, 2])
@@ -41,11 +42,11 @@ def test_what_drives_strike_passes_on_the_momentum_of_what_is_free_F44(seed, n_l
     after.vel += 0.1 * rng.normal(size=system.n_vel)  # where it begins does not matter
     assert projection.impact(*evaluator._args(after, evaluator.acc), twist, before.vel) == 0
 
-    driven = system.tables.driven >= 0
+    driven = system.tables.tree.driven >= 0
     jump, G = after.vel - before.vel, evaluator.jacobian(after)
     assert driven.any() and np.abs(jump[driven]).max() > 0.01
     np.testing.assert_allclose(after.vel[driven], 0.7, rtol=1e-14)
-    np.testing.assert_allclose(evaluator.ws.g_dot, 0.0, atol=1e-9)
+    np.testing.assert_allclose(evaluator.ws.row.g_dot, 0.0, atol=1e-9)
     impulse = (M @ jump)[~driven]
     if len(G):
         impulse -= G[:, ~driven].T @ np.linalg.lstsq(G[:, ~driven].T, impulse, rcond=None)[0]

@@ -115,19 +115,19 @@ def test_tables_with_fewer_rows_are_those_rows_of_all(seed):
     (_, state), rng = moving_state(system, seed), np.random.default_rng(seed)
     flags = rng.random(system.n_rows) < 0.5
     for g in range(len(system.groups)):  # every group keeps one
-        flags[system.tables.group_start[g]] = True
+        flags[system.tables.group.start[g]] = True
     fewer = replace(system, tables=with_rows(system.tables, flags))
     everything, some = Evaluator(system), Evaluator(fewer)
     acc = rng.standard_normal(system.n_vel)
     everything.kinematics(state, acc.copy())
     some.kinematics(state, acc.copy())
     for name in ("g", "g_dot", "g_ddot"):
-        np.testing.assert_array_equal(getattr(everything.ws, name)[flags], getattr(some.ws, name))
+        np.testing.assert_array_equal(getattr(everything.ws.row, name)[flags], getattr(some.ws.row, name))
     np.testing.assert_array_equal(everything.jacobian(state)[flags], some.jacobian(state))
-    low, start = fewer.tables.env_first, fewer.tables.env_start
-    groups = fewer.tables.group_of_row
+    low, start = fewer.tables.envelope.first, fewer.tables.envelope.start
+    groups = fewer.tables.row.group
     assert (np.diff(start) == np.arange(len(low)) - low + 1).all()
-    assert (groups[low] == system.tables.group_of_row[system.tables.env_first[flags]]).all()
+    assert (groups[low] == system.tables.row.group[system.tables.envelope.first[flags]]).all()
 
 
 def motion(system, everything=False, method="dopri5", t_end=0.6, **settings):

@@ -151,8 +151,8 @@ def test_a_loop_that_only_modes_can_close_leaves_the_joints_where_they_are():
     assert [cut.name for cut in system.topology.cuts] == ["loop0"]
     for name, i in system.numbers.index.items():
         if i:
-            np.testing.assert_allclose(evaluator.ws.R[i], model.bodies[name].pose_rot, atol=1e-12)
-            np.testing.assert_allclose(evaluator.ws.r[i], model.bodies[name].pose_pos, atol=1e-12)
+            np.testing.assert_allclose(evaluator.ws.body.R[i], model.bodies[name].pose_rot, atol=1e-12)
+            np.testing.assert_allclose(evaluator.ws.body.r[i], model.bodies[name].pose_pos, atol=1e-12)
 
 
 def test_loops_that_share_nothing_assemble_as_each_alone_F34():
@@ -196,7 +196,7 @@ def test_rates_of_cut_coordinates_are_found_many_at_a_time(seed):
         trial.vel[:] = 0.0
         trial.vel[k] = 1.0
         evaluator.kinematics(trial)
-        np.testing.assert_allclose(J[:, k], evaluator.ws.coord_v[numbers], atol=1e-12)
+        np.testing.assert_allclose(J[:, k], evaluator.ws.coord.v[numbers], atol=1e-12)
 
 
 @pytest.mark.parametrize("length", [0.1, 0.02, 0.3])

@@ -96,10 +96,10 @@ def moved_on(system, state, dt):
 def apart(system, state, other):
     """What leads from the positions of one state to those of another: rotation vectors in turning axes."""
     t, out = system.tables, np.zeros(system.n_vel)
-    for k, j in enumerate(t.vel_of_pos):
+    for k, j in enumerate(t.tree.vel_of_pos):
         if j >= 0:
             out[j] = other.pos[k] - state.pos[k]
-    for b, e in zip(t.ball_beta, t.ball_eta, strict=True):
+    for b, e in zip(t.prim.ball_beta, t.prim.ball_eta, strict=True):
         R, S = (quat_to_matrix(x.pos[b : b + 4]) for x in (state, other))
         out[e : e + 3] = log_so3(R.T @ S)
     return out
@@ -114,7 +114,7 @@ def test_neighbouring_motions_part_as_the_linear_model_says_F38(seed):
     rates, lin = Rates(system, state), linearize(system, state)
     state = rates.state_at(np.zeros(len(lin.A)))
     ind, n = rates.minimal.split.ind, rates.n
-    free = np.isin(system.tables.ball_eta[:, None] + np.arange(3), ind).sum(axis=1)
+    free = np.isin(system.tables.prim.ball_eta[:, None] + np.arange(3), ind).sum(axis=1)
     assert np.any((free > 0) & (free < 3))
     x = 1e-5 * np.random.default_rng(seed).normal(size=len(lin.A)) * rates.units
     other, dt = rates.state_at(x), 1e-4

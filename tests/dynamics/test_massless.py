@@ -95,5 +95,9 @@ def test_absolute_coordinates_give_the_same_accelerations_F32(seed):
         if name in model.joints:
             k = list(other.joints).index(name)
             np.testing.assert_allclose(
-                second.ws.reaction[k], evaluator.ws.reaction[j], rtol=0, atol=1e-7 * scale, err_msg=name
+                second.ws.joint.reaction[k],
+                evaluator.ws.joint.reaction[j],
+                rtol=0,
+                atol=1e-7 * scale,
+                err_msg=name,
             )

@@ -36,7 +36,7 @@ def test_particles_on_rods_and_bodies_agree_with_the_dense_solution(seed):
         np.testing.assert_allclose(found[name], a, rtol=0, atol=1e-11 * max(1.0, np.abs(a).max()))
     for j, name in enumerate(system.joints):
         if name in truth.wrench:
-            force = evaluator.ws.reaction[j][:3]
+            force = evaluator.ws.joint.reaction[j][:3]
             np.testing.assert_allclose(
                 force, truth.wrench[name][:3], atol=1e-10 * max(1.0, np.abs(force).max())
             )

@@ -34,7 +34,7 @@ def check_reactions(system, evaluator, truth, scale):
     for j, name in enumerate(system.joints):
         if name in truth.wrench:
             np.testing.assert_allclose(
-                evaluator.ws.reaction[j], truth.wrench[name], rtol=0, atol=1e-9 * scale, err_msg=name
+                evaluator.ws.joint.reaction[j], truth.wrench[name], rtol=0, atol=1e-9 * scale, err_msg=name
             )
 
 
@@ -55,7 +55,7 @@ def test_closed_loops_agree_with_the_dense_solution_F26(seed):
 def test_many_modes_by_low_rank_agree_with_the_dense_solution_F24a(seed):
     options = {"n_bodies": 3, "n_loops": 1, "flexible": 0.8, "modes": 26}
     system, *_ = compare(seed, **options)
-    assert np.any(system.tables.low_rank >= 0)
+    assert np.any(system.tables.body.low_rank >= 0)
 
 
 @pytest.mark.slow
@@ -71,10 +71,10 @@ def test_motion_and_forces_do_not_depend_on_the_cut_F28(seed):
     acc = evaluator.observe(state)
     motion, reaction = (
         body_accelerations(first, evaluator, acc),
-        dict(zip(first.joints, evaluator.ws.reaction.copy(), strict=True)),
+        dict(zip(first.joints, evaluator.ws.joint.reaction.copy(), strict=True)),
     )
     pose = {
-        name: (evaluator.ws.r[i].copy(), evaluator.ws.v[i].copy(), elastic(first, state.vel, i))
+        name: (evaluator.ws.body.r[i].copy(), evaluator.ws.body.v[i].copy(), elastic(first, state.vel, i))
         for name, i in first.numbers.index.items()
     }
     for joint in [j for j in first.model.joints.values() if j.has_motion][:4]:
@@ -89,13 +89,13 @@ def test_motion_and_forces_do_not_depend_on_the_cut_F28(seed):
         for j, name in enumerate(other.joints):
             if name in first.model.joints:
                 np.testing.assert_allclose(
-                    evaluator.ws.reaction[j], reaction[name], rtol=0, atol=1e-8 * scale, err_msg=name
+                    evaluator.ws.joint.reaction[j], reaction[name], rtol=0, atol=1e-8 * scale, err_msg=name
                 )
 
 
 def elastic(system, vel, i):
-    k = system.tables.o_qd[i]
-    return vel[k : k + system.tables.nf[i]].copy()
+    k = system.tables.tree.o_qd[i]
+    return vel[k : k + system.tables.body.nf[i]].copy()
 
 
 def speeds_of(system, evaluator, state, pose):
@@ -106,10 +106,10 @@ def speeds_of(system, evaluator, state, pose):
         state.vel[:] = 0.0
         state.vel[k] = 1.0
         evaluator.kinematics(state)
-        rows = [(evaluator.ws.v[i], elastic(system, state.vel, i)) for i in range(len(system.bodies))]
+        rows = [(evaluator.ws.body.v[i], elastic(system, state.vel, i)) for i in range(len(system.bodies))]
         J.append(np.concatenate([x for pair in rows for x in pair]))
     for name, i in system.numbers.index.items():
-        np.testing.assert_allclose(evaluator.ws.r[i], pose[name][0], atol=1e-9)
+        np.testing.assert_allclose(evaluator.ws.body.r[i], pose[name][0], atol=1e-9)
     return np.linalg.lstsq(np.array(J).T, target, rcond=None)[0]
 
 
@@ -122,19 +122,21 @@ def test_all_lower_pairs_in_a_chain_against_published_numbers():
 
     for effort in data["parameters"]["joint_efforts"]:
         c = system.coordinate(f"b{effort['body']}").number
-        evaluator.ws.tau_coord[c] = effort["value"]
+        evaluator.ws.coord.tau[c] = effort["value"]
     args = evaluator._args(state, evaluator.acc)
     evaluate.kinematics(*args)
     evaluate.masses(system.tables, evaluator.ws, state.pos, state.vel)
     evaluate.residuals(system.tables, evaluator.ws, state.pos, state.vel, evaluator.acc)
     assert evaluate.eliminate(*args[:4], 0.0, 0.0) == 0
     evaluate.change(system.tables, evaluator.ws, 0, 1.0)
-    np.testing.assert_allclose(evaluator.ws.delta, expected, rtol=1e-11)
+    np.testing.assert_allclose(evaluator.ws.tree.delta, expected, rtol=1e-11)
     bodies = data["reference"]["bodies"]
     for i, body in enumerate(bodies, start=1):
-        np.testing.assert_allclose(evaluator.ws.r[i], body["joint_point"], atol=1e-13)
-        np.testing.assert_allclose(evaluator.ws.v[i, 3:], body["angular_velocity"], rtol=1e-11, atol=1e-12)
-        alpha = evaluator.ws.a[i, 3:] + evaluator.ws.da[i, 3:]
+        np.testing.assert_allclose(evaluator.ws.body.r[i], body["joint_point"], atol=1e-13)
+        np.testing.assert_allclose(
+            evaluator.ws.body.v[i, 3:], body["angular_velocity"], rtol=1e-11, atol=1e-12
+        )
+        alpha = evaluator.ws.body.a[i, 3:] + evaluator.ws.body.da[i, 3:]
         np.testing.assert_allclose(alpha, body["angular_acceleration"], rtol=1e-10)
 
 

@@ -76,8 +76,8 @@ def test_loops_on_one_moving_body_stand_apart_too(monkeypatch):
     whole = reactions(parallelograms(4, "base", "descriptor"))
     monkeypatch.setattr(workspace, "MOST_NULL", 5 * 6 * 16)
     system = prepare(Case.from_dict(data))
-    assert len(set(system.tables.block_of_group)) == 4
-    assert set(system.tables.block_of_joint) - {-1} == {0, 1, 2, 3}
+    assert len(set(system.tables.block.of_group)) == 4
+    assert set(system.tables.block.of_joint) - {-1} == {0, 1, 2, 3}
     np.testing.assert_allclose(reactions(data), whole, atol=1e-8)
 
 
@@ -86,7 +86,7 @@ def test_loops_that_share_a_joint_hang_together():
     data["joints"]["a1"]["from"] = "crank0"  # the second loop stands on the crank of the first
     data["joints"]["a1"]["initial"]["position"] = 0.0
     system = prepare(Case.from_dict(data))
-    assert set(system.tables.block_of_group) == {0} == set(system.tables.block_of_joint)
+    assert set(system.tables.block.of_group) == {0} == set(system.tables.block.of_joint)
 
 
 def test_a_report_says_where_reactions_are_shared_in_part_only(monkeypatch):

@@ -40,7 +40,7 @@ def test_redundant_rows_are_the_same_in_all_units(length, mass):
         system = parallelogram(size, weight)
         evaluator = system.evaluator()
         acc = evaluator.observe(system.initial_state())
-        found.append((evaluator.ws.redundant.tolist(), acc.copy()))
+        found.append((evaluator.ws.row.redundant.tolist(), acc.copy()))
     assert found[0][0] == found[1][0]
     assert sum(found[0][0]) == 3
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-8)

@@ -17,8 +17,8 @@ def stages(laws, lw, sys, ws, t, pos, vel, acc, aux):
     drives(laws, lw, ws, t, aux)
     positions(sys, ws, pos)
     velocities(sys, ws, pos, vel, acc)
-    for c in range(ws.coord_x.shape[0]):
-        ws.coord_x[c], ws.coord_v[c] = pos[sys.coord_pos[c]], vel[sys.coord_vel[c]]
+    for c in range(ws.coord.x.shape[0]):
+        ws.coord.x[c], ws.coord.v[c] = pos[sys.coord.pos[c]], vel[sys.coord.vel[c]]
     applied_forces(laws, lw, sys, ws, t, pos, vel, aux)
 
 
@@ -35,17 +35,17 @@ class Rig:
 
     def random_state(self, rng, size=0.3):
         pos, vel = size * rng.normal(size=self.n_pos), rng.normal(size=self.n_vel)
-        for b in self.sys.ball_beta:
+        for b in self.sys.prim.ball_beta:
             pos[b : b + 4] = quat_from_matrix(exp_so3(rng.normal(size=3)))
         return pos, vel
 
     def moved(self, pos, step):
         """pos (+) step, with the balls by the exponential."""
         out = pos.copy()
-        for k, v in enumerate(self.sys.vel_of_pos):
+        for k, v in enumerate(self.sys.tree.vel_of_pos):
             if v >= 0:
                 out[k] += step[v]
-        for b, e in zip(self.sys.ball_beta, self.sys.ball_eta, strict=True):
+        for b, e in zip(self.sys.prim.ball_beta, self.sys.prim.ball_eta, strict=True):
             out[b : b + 4] = quat_multiply(pos[b : b + 4], quat_from_matrix(exp_so3(step[e : e + 3])))
         return out
 
@@ -56,27 +56,27 @@ class Rig:
 
     def power(self, vel):
         """Power of all forces on the bodies and coordinates at the evaluated state."""
-        ws, total = self.ws, float(self.ws.tau_coord @ self.ws.coord_v)
-        for i in range(1, len(self.sys.parent)):
-            R, v, f = ws.R[i], ws.v[i], self.force(i)
+        ws, total = self.ws, float(self.ws.coord.tau @ self.ws.coord.v)
+        for i in range(1, len(self.sys.tree.parent)):
+            R, v, f = ws.body.R[i], ws.body.v[i], self.force(i)
             total += f[:3] @ R.T @ v[:3] + f[3:6] @ R.T @ v[3:] + f[6:] @ vel[self.speeds(i)]
         return total
 
     def force(self, i):
         """f_app of body i."""
-        o = self.sys.o_f[i]
-        return self.ws.f_app[o : o + 6 + self.sys.nf[i]]
+        o = self.sys.body.o_f[i]
+        return self.ws.body.f_app[o : o + 6 + self.sys.body.nf[i]]
 
     def speeds(self, i):
-        return slice(self.sys.o_qd[i], self.sys.o_qd[i] + self.sys.nf[i])
+        return slice(self.sys.tree.o_qd[i], self.sys.tree.o_qd[i] + self.sys.body.nf[i])
 
     def total_wrench(self):
         """Sum of all f_app as force and moment about the origin of ground, ground axes."""
         total = np.zeros(6)
-        for i in range(1, len(self.sys.parent)):
-            R, f = self.ws.R[i], self.force(i)
+        for i in range(1, len(self.sys.tree.parent)):
+            R, f = self.ws.body.R[i], self.force(i)
             total[:3] += R @ f[:3]
-            total[3:] += R @ f[3:6] + np.cross(self.ws.r[i], R @ f[:3])
+            total[3:] += R @ f[3:6] + np.cross(self.ws.body.r[i], R @ f[:3])
         return total
 
     def sums(self):

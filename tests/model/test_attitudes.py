@@ -204,7 +204,7 @@ def loop_with_ball(flexible, cut):
     tree = build(model)
     evaluator, state = tree.evaluator(), tree.initial_state()
     evaluator.kinematics(state)
-    P, Q = (evaluator.ws.mark_R[m.number] for m in (tree.joints["ball"].P, tree.joints["ball"].Q))
+    P, Q = (evaluator.ws.marker.R[m.number] for m in (tree.joints["ball"].P, tree.joints["ball"].Q))
     x, y, z = (float(v) for v in log_so3(P.T @ Q))
     table = {"axis": [x, y, z], "angle": f"={np.linalg.norm([x, y, z])} + 0.8*t - t**2"}
     first = law_of(table)
@@ -277,9 +277,9 @@ def test_what_is_off_is_the_rotation_vector_to_q_F19a(reverse):
         state.pos[3:7], state.vel[:] = rng.normal(size=4), rng.normal(size=6)
         evaluator.kinematics(state)
         place = system.joints["socket"]
-        P, Q = (evaluator.ws.mark_R[m.number] for m in (place.P, place.Q))
+        P, Q = (evaluator.ws.marker.R[m.number] for m in (place.P, place.Q))
         off = log_so3(turned("xyz", angles(0.0)).T @ P.T @ Q)
-        np.testing.assert_allclose(evaluator.ws.g[3:], off, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(evaluator.ws.row.g[3:], off, rtol=0, atol=1e-12)
         found = Relations(system.tables).at(evaluator.ws, state.turns)
         np.testing.assert_allclose(found.value[3:], off, rtol=0, atol=1e-12)
 

@@ -32,7 +32,7 @@ from flexmbs.model.forces.tables import (
     WORK,
 )
 from flexmbs.spatial import skew
-from tests.complex_step import complex_kernels, derivative, plain, pos_rates, twin
+from tests.complex_step import by_name, complex_kernels, derivative, plain, pos_rates, twin
 from tests.ffrf import reference
 from tests.model.rig import Rig
 from tests.model.test_forces import ALL, CONSERVATIVE, SIX, SPRINGS, mechanism
@@ -133,7 +133,7 @@ class Forces:
         with complex_kernels():
             evaluate.kinematics(self.tables, ws, self.laws, work, t, pos, vel, aux, acc)
             applied.applied_forces(self.laws, work, self.tables, ws, t, pos, vel, aux)
-            found = {**ws._asdict(), "out": work.out, "number": work.value}
+            found = {**by_name(ws), "out": work.out, "number": work.value}
             for k in np.flatnonzero(self.laws.kind == BUSHING)[:1]:
                 deflection = np.zeros(12, dtype=complex)
                 pair_kernels.deflection(ws, self.laws.mark_p[k], self.laws.mark_q[k], deflection)
@@ -223,7 +223,7 @@ def test_direction_of_the_row_of_a_spring_F45(law):
 def check_directions(forces, rates):
     """A unit multiplier does the work of its deflection: n.(v_Q - v_P at Q) + m.(w_Q - w_P)."""
     ws, p, q = forces.found, forces.laws.mark_p[0], forces.laws.mark_q[0]
-    x, v = ws["mark_x"].real, ws["mark_v"].real
+    x, v = ws["marker.x"].real, ws["marker.v"].real
     linear = v[q, :3] - v[p, :3] - np.cross(v[p, 3:], x[q] - x[p])
     rows = ws["directions"].real
     assert len(rows) == len(rates)

@@ -39,7 +39,7 @@ def driven(**law):
     rates(laws, workspace(laws), system.tables, ws, 0.5, np.zeros(1), np.zeros(1), aux, aux_dot, free)
     assert aux_dot[:2] == pytest.approx([-1.4 + 0.5, 1.5])
     assert free[0] == pytest.approx(0.7 - 1.5)
-    return system, (ws.drive_x[0], ws.drive_v[0], ws.drive_a[0]), aux_dot[2:]
+    return system, (ws.law.x[0], ws.law.v[0], ws.law.a[0]), aux_dot[2:]
 
 
 def test_a_position_gives_its_rates():

@@ -100,7 +100,7 @@ def test_action_is_reaction(law):
     rng = np.random.default_rng(2)
     rig = mechanism(rng, law)
     rig.evaluate(*rig.random_state(rng))
-    np.testing.assert_allclose(rig.total_wrench(), 0.0, atol=1e-12 * np.abs(rig.ws.f_app).max())
+    np.testing.assert_allclose(rig.total_wrench(), 0.0, atol=1e-12 * np.abs(rig.ws.body.f_app).max())
 
 
 def test_action_is_reaction_of_a_bushing():
@@ -185,10 +185,10 @@ def test_slopes_of_joint_laws_are_what_the_step_takes():
 
     def efforts(pos, vel):
         rig.evaluate(pos, vel)
-        return rig.ws.tau_coord.copy()
+        return rig.ws.coord.tau.copy()
 
     efforts(pos, vel)
-    K, D = rig.ws.K_coord.copy(), rig.ws.D_coord.copy()
+    K, D = rig.ws.coord.K.copy(), rig.ws.coord.D.copy()
     for name, coordinate in (("slide", "travel"), ("slide", "angle"), ("pivot", None)):
         c = rig.system.coordinate(name, coordinate)
         for slope, moved in (
@@ -215,7 +215,7 @@ def test_stop_pushes_only_inside_and_never_pulls():
         pos, vel = rig.random_state(rng)
         pos[c.pos], vel[c.vel] = x, v
         rig.evaluate(pos, vel)
-        assert rig.ws.tau_coord[c.number] == pytest.approx(expected, abs=1e-14)
+        assert rig.ws.coord.tau[c.number] == pytest.approx(expected, abs=1e-14)
 
 
 def test_friction_by_the_reaction_takes_its_coefficient_and_radius():
@@ -228,7 +228,7 @@ def test_friction_by_the_reaction_takes_its_coefficient_and_radius():
     vel[c.vel] = -3.0
     rig.lw.load_of[c.number] = 400.0
     rig.evaluate(pos, vel)
-    assert rig.ws.tau_coord[c.number] == pytest.approx(0.2 * 0.05 * 400.0)
+    assert rig.ws.coord.tau[c.number] == pytest.approx(0.2 * 0.05 * 400.0)
 
 
 def test_python_numbers_are_called_with_time_and_channels():
@@ -262,7 +262,7 @@ def test_follower_turns_with_its_body_and_dead_load_does_not():
         rng, Point(name="a", on="box.tip", force=force, axes="body"), Point(name="b", on="box", force=force)
     )
     out = rig.evaluate(*rig.random_state(rng))
-    R = rig.ws.R[rig.system.numbers.index["box"]]
+    R = rig.ws.body.R[rig.system.numbers.index["box"]]
     np.testing.assert_allclose(out[0, FORCE : FORCE + 3], R @ force, rtol=1e-13)
     np.testing.assert_array_equal(out[1, FORCE : FORCE + 3], force)
 
@@ -275,7 +275,7 @@ def test_pressure_all_around_a_body_vanishes_and_on_a_face_is_its_area():
         Distributed(name="gas", on="beam", set="top", pressure=4.0),
     )
     pos, vel = rig.random_state(rng)
-    pos[:] = np.where(rig.sys.vel_of_pos >= 0, 0.0, pos)
+    pos[:] = np.where(rig.sys.tree.vel_of_pos >= 0, 0.0, pos)
     out = rig.evaluate(pos, vel)
     np.testing.assert_allclose(out[0, : MOMENT + 3], 0.0, atol=1e-13)
     i = rig.system.numbers.index["beam"]
@@ -287,7 +287,7 @@ def test_pressure_all_around_a_body_vanishes_and_on_a_face_is_its_area():
             by_a = 0.25 * (np.array([-(1 - b), 1 - b, 1 + b, -(1 + b)]) @ X)
             by_b = 0.25 * (np.array([-(1 - a), -(1 + a), 1 + a, 1 - a]) @ X)
             area += wa * wb * np.cross(by_a, by_b)
-    np.testing.assert_allclose(rig.ws.R[i].T @ out[1, FORCE : FORCE + 3], -4.0 * area, rtol=1e-12)
+    np.testing.assert_allclose(rig.ws.body.R[i].T @ out[1, FORCE : FORCE + 3], -4.0 * area, rtol=1e-12)
 
 
 @kernel(lean=True)
@@ -329,9 +329,9 @@ def test_friction_takes_the_reaction_across_a_slide_and_all_of_it_in_a_bearing()
     pos, vel = rig.random_state(rng)
     rig.evaluate(pos, vel)
     j = list(rig.system.joints).index("slide")
-    axis = rig.ws.mark_R[rig.sys.joint_q[j]][:, 2]
+    axis = rig.ws.marker.R[rig.sys.joint.q[j]][:, 2]
     across = np.cross(axis, [1.0, 0.0, 0.0])
-    rig.ws.reaction[j, :3] = 3.0 * axis + 4.0 * across / np.linalg.norm(across)
+    rig.ws.joint.reaction[j, :3] = 3.0 * axis + 4.0 * across / np.linalg.norm(across)
     assert press(rig.laws, rig.lw, rig.sys, rig.ws) == pytest.approx(1.0)
     assert press(rig.laws, rig.lw, rig.sys, rig.ws) == 0.0
     slide, turn = (rig.system.coordinate("slide", name).number for name in ("travel", "angle"))

@@ -37,7 +37,7 @@ def twice(kind, reverse, rng):
 def random_state(system, rng):
     state = system.initial_state()
     state.pos[:] = rng.uniform(-1.0, 1.0, system.n_pos)
-    for b in system.tables.ball_beta:
+    for b in system.tables.prim.ball_beta:
         state.pos[b : b + 4] /= np.linalg.norm(state.pos[b : b + 4])
     state.vel[:] = rng.normal(size=system.n_vel)
     return state
@@ -53,9 +53,9 @@ def test_explicit_motion_keeps_the_implicit_rows_F19(kind, reverse):
     evaluator.kinematics(state, acc)
     ws = evaluator.ws
     # g = 0, G H = 0 with the drift of both faces alike: any rates, any rates of rates
-    assert np.abs(ws.g).max(initial=0.0) < 1e-13
-    assert np.abs(ws.g_dot).max(initial=0.0) < 1e-12
-    assert np.abs(ws.g_ddot).max(initial=0.0) < 1e-11
+    assert np.abs(ws.row.g).max(initial=0.0) < 1e-13
+    assert np.abs(ws.row.g_dot).max(initial=0.0) < 1e-12
+    assert np.abs(ws.row.g_ddot).max(initial=0.0) < 1e-11
     np.testing.assert_allclose(evaluator.jacobian(state), 0.0, atol=1e-12)
 
 
@@ -93,7 +93,7 @@ def test_columns_and_bias_are_derivatives_of_the_pose_F20(kind, reverse):
     evaluator, state = system.evaluator(), random_state(system, rng)
     acc, h = rng.normal(size=system.n_vel), 1e-3
     evaluator.kinematics(state, acc)
-    v, a = evaluator.ws.v.copy(), evaluator.ws.a.copy()
+    v, a = evaluator.ws.body.v.copy(), evaluator.ws.body.a.copy()
 
     def at(time):
         """Pose along the motion with constant rates of the speeds."""
@@ -103,7 +103,7 @@ def test_columns_and_bias_are_derivatives_of_the_pose_F20(kind, reverse):
             projection.add_increment(evaluator.tables, moved.pos.copy(), mid * time / steps, moved.pos)
         moved.vel[:] = state.vel + acc * time
         evaluator.kinematics(moved, acc)
-        return evaluator.ws.r.copy(), evaluator.ws.R.copy(), evaluator.ws.v.copy()
+        return evaluator.ws.body.r.copy(), evaluator.ws.body.R.copy(), evaluator.ws.body.v.copy()
 
     ahead, behind = at(h), at(-h)
     np.testing.assert_allclose((ahead[0] - behind[0]) / (2 * h), v[:, :3], rtol=0, atol=2e-5)

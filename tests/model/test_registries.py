@@ -60,7 +60,7 @@ def test_every_joint_as_branch_and_as_cut_is_the_dense_solution(kind, cut, rever
     for name, a in truth.a_hat.items():
         np.testing.assert_allclose(found[name], a, rtol=0, atol=1e-9 * scale)
     j = list(system.joints).index("j")
-    np.testing.assert_allclose(evaluator.ws.reaction[j], truth.wrench["j"], rtol=0, atol=1e-8 * scale)
+    np.testing.assert_allclose(evaluator.ws.joint.reaction[j], truth.wrench["j"], rtol=0, atol=1e-8 * scale)
 
 
 DRIVABLE = [
@@ -117,7 +117,7 @@ def test_every_ball_can_be_driven_as_branch_and_as_cut(kind):
     model.joints["j"].cut, model.drives = False, {}
     moments = branch.evaluator()
     moments.kinematics(state.copy())
-    moment = moments.ws.mark_R[branch.joints["j"].Q.number] @ motion["drives.d"]
+    moment = moments.ws.marker.R[branch.joints["j"].Q.number] @ motion["drives.d"]
     for body, sign in (("arm", 1.0), ("base", -1.0)):
         model.add(FORCES["torque"](name=f"on_{body}", on=body, torque=list(sign * moment), axes="ground"))
     free = build(model)

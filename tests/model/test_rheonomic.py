@@ -33,7 +33,7 @@ def energy(system, state):
     total = kinetic_energy(system, state)
     for name, body in system.model.bodies.items():
         i = system.bodies.index(name)
-        centre = evaluator.ws.r[i] + evaluator.ws.R[i] @ np.asarray(body.com, dtype=float)
+        centre = evaluator.ws.body.r[i] + evaluator.ws.body.R[i] @ np.asarray(body.com, dtype=float)
         total -= body.mass * float(np.asarray(system.model.gravity) @ centre)
     return total
 

@@ -41,7 +41,7 @@ def with_sensors(rng):
 
 def seen(rig, pos, vel, acc):
     part = rig.system.extra["sensors"]
-    out, energy = np.full(3 * len(part.places), np.nan), np.full((len(rig.sys.parent), 4), np.nan)
+    out, energy = np.full(3 * len(part.places), np.nan), np.full((len(rig.sys.tree.parent), 4), np.nan)
     observe(part.tables, rig.sys, rig.ws, pos, vel, acc, out, energy)
     return dict(zip(part.places, out.reshape(-1, 3), strict=True)), energy
 
@@ -68,7 +68,7 @@ def test_rotation_sensor_is_the_rotation_vector_between_the_frames():
     rig = with_sensors(rng)
     now, _ = seen(rig, *rig.random_state(rng), np.zeros(rig.n_vel))
     found = rig.system.markers.get("wing.tip"), rig.system.markers.get("beam.left")
-    P, Q = (rig.ws.mark_R[m.number] for m in found)
+    P, Q = (rig.ws.marker.R[m.number] for m in found)
     np.testing.assert_allclose(now["rotation"], log_so3(P.T @ Q), rtol=1e-12, atol=1e-13)
 
 
@@ -78,7 +78,7 @@ def test_displacement_sensor_shows_the_elastic_part_in_body_axes():
     pos, vel = rig.random_state(rng)
     body = rig.system.model.bodies["beam"]
     i = rig.system.numbers.index["beam"]
-    q = pos[rig.sys.o_q[i] : rig.sys.o_q[i] + 3]
+    q = pos[rig.sys.body.o_q[i] : rig.sys.body.o_q[i] + 3]
     face = body.modal.interfaces["left"]
     K = body.modal.integrals.K_geo[12:15]
     expected = face.Phi @ q - 0.5 * np.einsum("a,cab,b->c", q, K, q)
@@ -96,12 +96,12 @@ def test_energies_are_those_of_the_mass_matrices():
     _, energy = seen(rig, pos, vel, np.zeros(rig.n_vel))
     for name, body in model.bodies.items():
         i, integrals = rig.system.numbers.index[name], rig.system.integrals(name)
-        q = pos[rig.sys.o_q[i] : rig.sys.o_q[i] + integrals.nf]
-        R, v = rig.ws.R[i], rig.ws.v[i]
+        q = pos[rig.sys.body.o_q[i] : rig.sys.body.o_q[i] + integrals.nf]
+        R, v = rig.ws.body.R[i], rig.ws.body.v[i]
         v_hat = np.concatenate([R.T @ v[:3], R.T @ v[3:], vel[rig.speeds(i)]])
         M = mass_matrix(integrals, q)
         S_t = np.array([M[5, 1], M[3, 2], M[4, 0]])
-        gravity = -np.dot(model.gravity, integrals.mass * rig.ws.r[i] + R @ S_t)
+        gravity = -np.dot(model.gravity, integrals.mass * rig.ws.body.r[i] + R @ S_t)
         q_dot = v_hat[6:]
         expected = [
             0.5 * v_hat @ M @ v_hat, gravity, 0.5 * q @ integrals.K_ff @ q, q_dot @ integrals.D_ff @ q_dot,
@@ -114,13 +114,15 @@ CHANNELS = {
     "joints.ball.position[2]": lambda rig, pos, vel: quaternion(rig, pos, "ball")[2],
     "joints.ball.velocity[1]": lambda rig, pos, vel: vel[rig.system.joints["ball"].vel + 1],
     "joints.slide.position[1]": lambda rig, pos, vel: pos[rig.system.coordinate("slide", "travel").pos],
-    "bodies.beam.q[1]": lambda rig, pos, vel: pos[rig.sys.o_q[rig.system.numbers.index["beam"]] + 1],
-    "bodies.beam.q_dot[2]": lambda rig, pos, vel: vel[rig.sys.o_qd[rig.system.numbers.index["beam"]] + 2],
-    "bodies.box.angular_velocity[1]": lambda rig, pos, vel: rig.ws.v[rig.system.numbers.index["box"], 4],
-    "frames.beam.left.position[2]": lambda rig, pos, vel: rig.ws.mark_x[
+    "bodies.beam.q[1]": lambda rig, pos, vel: pos[rig.sys.body.o_q[rig.system.numbers.index["beam"]] + 1],
+    "bodies.beam.q_dot[2]": lambda rig, pos, vel: vel[
+        rig.sys.tree.o_qd[rig.system.numbers.index["beam"]] + 2
+    ],
+    "bodies.box.angular_velocity[1]": lambda rig, pos, vel: rig.ws.body.v[rig.system.numbers.index["box"], 4],
+    "frames.beam.left.position[2]": lambda rig, pos, vel: rig.ws.marker.x[
         rig.system.markers.get("beam.left").number, 2
     ],
-    "frames.beam.left.velocity[0]": lambda rig, pos, vel: rig.ws.mark_v[
+    "frames.beam.left.velocity[0]": lambda rig, pos, vel: rig.ws.marker.v[
         rig.system.markers.get("beam.left").number, 0
     ],
     "sensors.position[1]": lambda rig, pos, vel: seen(rig, pos, vel, 0 * vel)[0]["position"][1],
@@ -158,7 +160,7 @@ def test_quaternion_channels_are_those_of_the_frame():
         model.add(Point(name=name, on="box", force=[parse(f"=frames.arm.tip.quaternion[{k}]"), 0.0, 0.0]))
     rig = Rig(model)
     quat = rig.evaluate(*rig.random_state(rng))[:, 0]
-    R = rig.ws.mark_R[rig.system.markers.get("arm.tip").number]
+    R = rig.ws.marker.R[rig.system.markers.get("arm.tip").number]
     np.testing.assert_allclose(quat_to_matrix(quat), R, atol=1e-14)
     assert quat[0] >= 0.0
 

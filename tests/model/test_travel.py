@@ -41,11 +41,11 @@ def test_velocity_and_acceleration_of_a_travelling_frame_F18a(on):
     acc, h, t = rng.normal(size=rig.n_vel), 1e-5, 0.3
     now = at_time(rig, pos, vel, acc, t)
     m = rig.system.markers.get(f"{on}.cart").number
-    R, w, alpha = rig.ws.mark_R[m].copy(), rig.ws.mark_v[m, 3:].copy(), rig.ws.mark_a[m, 3:].copy()
+    R, w, alpha = rig.ws.marker.R[m].copy(), rig.ws.marker.v[m, 3:].copy(), rig.ws.marker.a[m, 3:].copy()
     around = []
     for s in (h, -h):
         there = rig.moved(pos, s * vel + 0.5 * s * s * acc), vel + s * acc, acc, t + s
-        around.append((at_time(rig, *there), rig.ws.mark_R[m].copy(), rig.ws.mark_v[m, 3:].copy()))
+        around.append((at_time(rig, *there), rig.ws.marker.R[m].copy(), rig.ws.marker.v[m, 3:].copy()))
     (ahead, R_ahead, w_ahead), (behind, R_behind, w_behind) = around
     for value, rate in (("position", "velocity"), ("velocity", "acceleration")):
         slope = (ahead[value] - behind[value]) / (2 * h)
@@ -60,7 +60,7 @@ def test_rows_of_a_path_are_those_of_its_places_F18a():
     rig = travelling(rng)
     pos, vel = rig.random_state(rng)
     modal = rig.system.model.bodies["beam"].modal
-    q = pos[rig.sys.o_q[rig.system.numbers.index["beam"]] :][:3]
+    q = pos[rig.sys.body.o_q[rig.system.numbers.index["beam"]] :][:3]
     for t in (0.0, 0.4, 2.0):
         x = [p.number({"t": t}) if hasattr(p, "number") else p for p in PLACE]
         _, Phi, _ = modal.marker_rows(at=x)

@@ -88,26 +88,26 @@ class Balance:
     def _moved_mass(self) -> Array:
         """Mass that each independent coordinate moves."""
         t = self.system.tables
-        mass = np.array([0.0, *t.block_data[t.o_block[1 : len(t.parent)]]])
+        mass = np.array([0.0, *t.body.block_data[t.body.o_block[1 : len(t.tree.parent)]]])
         for i in range(len(mass) - 1, 0, -1):
-            mass[t.parent[i]] += mass[i]
+            mass[t.tree.parent[i]] += mass[i]
         return self._of_moved(mass)
 
     def _of_moved(self, beyond: Array) -> Array:
         """Largest of a measure of bodies and what hangs on them, over those that a coordinate moves."""
         t, body = self.system.tables, np.zeros(self.system.n_vel, dtype=np.int64)
-        for i in range(1, len(t.parent)):
-            body[t.o_eta[i] : t.o_eta[i + 1]] = i
+        for i in range(1, len(t.tree.parent)):
+            body[t.tree.o_eta[i] : t.tree.o_eta[i + 1]] = i
         moves = np.abs(self.minimal.loop_jacobian(self.state)) > FLOOR
         return np.asarray(np.max(moves * beyond[body][:, None], axis=0, initial=0.0))
 
     def _terms(self) -> Array:
         """Largest work of a term of the balance of each coordinate over a unit displacement [J]."""
         t = self.system.tables
-        beyond = np.array([self._terms_of(i) for i in range(len(t.parent))])
+        beyond = np.array([self._terms_of(i) for i in range(len(t.tree.parent))])
         self._add_laws(beyond)
         for i in range(len(beyond) - 1, 0, -1):
-            beyond[t.parent[i]] = max(beyond[t.parent[i]], beyond[i])
+            beyond[t.tree.parent[i]] = max(beyond[t.tree.parent[i]], beyond[i])
         return self._of_moved(beyond)
 
     def _terms_of(self, i: int) -> float:
@@ -115,11 +115,17 @@ class Balance:
         t, ws = self.system.tables, self.evaluator.ws
         if i == 0:
             return 0.0
-        speeds, elastic = slice(t.o_eta[i], t.o_eta[i + 1]), slice(t.o_qd[i], t.o_eta[i + 1])
-        nf, first = int(t.nf[i]), int(t.o_K[i]) + int(t.nf[i]) ** 2
-        K, q = t.K_data[first : first + nf * nf].reshape(nf, nf), self.state.pos[t.o_q[i] : t.o_q[i] + nf]
-        modal = np.abs(K * q).sum(axis=1) + np.abs(ws.f_app[t.o_f[i] + 6 : t.o_f[i] + 6 + nf])
-        weight = t.block_data[t.o_block[i]] * np.linalg.norm(t.grav) * t.length[0]
+        speeds, elastic = (
+            slice(t.tree.o_eta[i], t.tree.o_eta[i + 1]),
+            slice(t.tree.o_qd[i], t.tree.o_eta[i + 1]),
+        )
+        nf, first = int(t.body.nf[i]), int(t.body.o_K[i]) + int(t.body.nf[i]) ** 2
+        K, q = (
+            t.body.K_data[first : first + nf * nf].reshape(nf, nf),
+            self.state.pos[t.body.o_q[i] : t.body.o_q[i] + nf],
+        )
+        modal = np.abs(K * q).sum(axis=1) + np.abs(ws.body.f_app[t.body.o_f[i] + 6 : t.body.o_f[i] + 6 + nf])
+        weight = t.body.block_data[t.body.o_block[i]] * np.linalg.norm(t.grav) * t.length[0]
         parts = [[weight], np.abs(self.tree[speeds]) * self.units[speeds], modal * self.units[elastic]]
         return max(float(np.max(part, initial=0.0)) for part in parts)
 
@@ -134,10 +140,12 @@ class Balance:
                 coordinate = self.system.coordinates[c]
                 size = max(size, out[k, VALUE] * (1.0 if coordinate.is_angle else length))
                 markers += (
-                    [t.ent_p[t.coord_entry[c]], t.ent_q[t.coord_entry[c]]] if coordinate.vel < 0 else []
+                    [t.relation.p[t.coord.entry[c]], t.relation.q[t.coord.entry[c]]]
+                    if coordinate.vel < 0
+                    else []
                 )
-            bodies = [int(t.mark_body[m]) for m in markers if m >= 0] + [int(laws.body[k])]
+            bodies = [int(t.marker.body[m]) for m in markers if m >= 0] + [int(laws.body[k])]
             if c >= 0 and coordinate.vel >= 0:
-                bodies.append(int(np.searchsorted(t.o_eta, coordinate.vel, side="right")) - 1)
+                bodies.append(int(np.searchsorted(t.tree.o_eta, coordinate.vel, side="right")) - 1)
             for i in bodies:
                 terms[i] = max(terms[i], size) if i >= 0 else terms[i]

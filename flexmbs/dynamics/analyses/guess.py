@@ -42,7 +42,7 @@ class Guess:
             return A, b, level
         numbers = [item[0] for item in self.cut_targets]
         J = coordinate_jacobian(evaluator, self.state, numbers)
-        values = np.array([item[1] for item in self.cut_targets]) - evaluator.ws.coord_x[numbers]
+        values = np.array([item[1] for item in self.cut_targets]) - evaluator.ws.coord.x[numbers]
         cut = np.array([item[3] for item in self.cut_targets])
         return np.vstack([A, J[:, free]]), np.concatenate([b, values]), np.concatenate([level, cut])
 
@@ -56,7 +56,7 @@ class Guess:
         numbers = [item[0] for item in self.cut_targets]
         J = coordinate_jacobian(evaluator, self.state, numbers)
         evaluator.kinematics(self.state)
-        rates = np.array([item[2] for item in self.cut_targets]) - evaluator.ws.coord_v[numbers]
+        rates = np.array([item[2] for item in self.cut_targets]) - evaluator.ws.coord.v[numbers]
         cut = np.array([item[4] for item in self.cut_targets])
         return np.vstack([A, J[:, free]]), np.concatenate([b, rates]), np.concatenate([level, cut])
 
@@ -64,9 +64,9 @@ class Guess:
 def difference(system: System, start: Array, pos: Array) -> Array:
     """The change v with start (+) v = pos."""
     t, out = system.tables, np.zeros(system.n_vel)
-    places = np.flatnonzero(t.vel_of_pos >= 0)
-    out[t.vel_of_pos[places]] = pos[places] - start[places]
-    for b, e in zip(t.ball_beta, t.ball_eta, strict=True):
+    places = np.flatnonzero(t.tree.vel_of_pos >= 0)
+    out[t.tree.vel_of_pos[places]] = pos[places] - start[places]
+    for b, e in zip(t.prim.ball_beta, t.prim.ball_eta, strict=True):
         out[e : e + 3] = log_so3(quat_to_matrix(start[b : b + 4]).T @ quat_to_matrix(pos[b : b + 4]))
     return out
 
@@ -81,14 +81,14 @@ def coordinate_jacobian(evaluator: Evaluator, state: State, numbers: list[int]) 
     trial, J = state.copy(), np.zeros(moves.shape)
     trial.vel[:] = 0.0
     evaluator.kinematics(trial)
-    at_rest = evaluator.ws.coord_v[numbers].copy()
+    at_rest = evaluator.ws.coord.v[numbers].copy()
     for speeds in apart(moves):
         trial.vel[:] = 0.0
         trial.vel[speeds] = 1.0
         evaluator.kinematics(trial)
         for k in speeds:
             own = moves[:, k]
-            J[own, k] = (evaluator.ws.coord_v[numbers] - at_rest)[own]
+            J[own, k] = (evaluator.ws.coord.v[numbers] - at_rest)[own]
     evaluator.kinematics(state)
     return J
 
@@ -103,9 +103,9 @@ def moved_by(evaluator: Evaluator, numbers: list[int]) -> NDArray[np.bool_]:
         if g is None:
             moves[row] = True
             continue
-        for i in t.path_body[t.path_start[g] : t.path_start[g + 1]]:
-            moves[row, t.o_eta[i] : t.o_eta[i + 1]] = True
-    moves[:, t.driven >= 0] = False
+        for i in t.path.body[t.path.start[g] : t.path.start[g + 1]]:
+            moves[row, t.tree.o_eta[i] : t.tree.o_eta[i + 1]] = True
+    moves[:, t.tree.driven >= 0] = False
     return moves
 
 
@@ -128,14 +128,18 @@ def first_guess(system: System, evaluator: Evaluator) -> Guess:
     """Given initial values, else those of the poses, else zero."""
     t = system.tables
     state = State(
-        0.0, np.zeros(system.n_pos), np.zeros(system.n_vel), initial_aux(system), np.zeros(len(t.ent_kind))
+        0.0,
+        np.zeros(system.n_pos),
+        np.zeros(system.n_vel),
+        initial_aux(system),
+        np.zeros(len(t.relation.kind)),
     )
-    state.pos[t.ball_beta] = 1.0
+    state.pos[t.prim.ball_beta] = 1.0
     guess = Guess(state, np.full(system.n_vel, DEFAULT), np.full(system.n_vel, DEFAULT))
     _elastic(system, state)
     # poses of markers in their bodies at these q
     evaluator.kinematics(state)
-    local = evaluator.ws.mark_u.copy(), evaluator.ws.mark_Rl.copy()
+    local = evaluator.ws.marker.u.copy(), evaluator.ws.marker.Rl.copy()
     for name, place in system.joints.items():
         base = name not in system.model.joints
         if place.body:
@@ -156,7 +160,10 @@ def _elastic(system: System, state: State) -> None:
     for i, name in enumerate(system.bodies):
         body = system.model.bodies.get(name)
         if isinstance(body, FlexibleBody):
-            for target, given, o in ((state.pos, body.q, t.o_q[i]), (state.vel, body.q_dot, t.o_qd[i])):
+            for target, given, o in (
+                (state.pos, body.q, t.body.o_q[i]),
+                (state.vel, body.q_dot, t.tree.o_qd[i]),
+            ):
                 target[o : o + len(given)] = np.asarray(given, dtype=float)
 
 

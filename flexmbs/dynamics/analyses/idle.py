@@ -187,7 +187,7 @@ def joint_links(system: System, evaluator: Evaluator) -> Iterator[Link]:
         if name in used:
             own = coordinate_wrenches(place, evaluator)
             wrenches = np.vstack([wrenches, *(own[item] for item in own if used[name] & {item, None})])
-        at = evaluator.ws.mark_x[place.Q.number]
+        at = evaluator.ws.marker.x[place.Q.number]
         yield Link(name, (place.P.body, place.Q.body), wrenches, at, joint.type_name == "spherical")
 
 
@@ -209,16 +209,16 @@ def used_coordinates(system: System) -> dict[str, set[str | None]]:
 def element_links(system: System, evaluator: Evaluator) -> Iterator[Link]:
     """Force elements between two bodies, and forces and torques on one, which are meant to move it."""
     laws, ws = system.laws.tables, evaluator.ws
-    bodies, of = list(system.bodies), system.tables.mark_body
+    bodies, of = list(system.bodies), system.tables.marker.body
     for kind, p, q in zip(laws.kind, laws.mark_p, laws.mark_q, strict=True):
         if q < 0:
             continue
         wrenches = np.eye(6)
         if kind in (SPAN, SPAN_LAW):
-            wrenches = np.concatenate([ws.mark_x[q] - ws.mark_x[p], np.zeros(3)])[None]
+            wrenches = np.concatenate([ws.marker.x[q] - ws.marker.x[p], np.zeros(3)])[None]
         elif p < 0:
             wrenches = np.eye(6)[3:] if kind == POINT_TORQUE else np.eye(6)[:3]
-        yield Link("", (bodies[of[p]] if p >= 0 else GROUND, bodies[of[q]]), wrenches, ws.mark_x[q])
+        yield Link("", (bodies[of[p]] if p >= 0 else GROUND, bodies[of[q]]), wrenches, ws.marker.x[q])
 
 
 def candidates(system: System) -> list[tuple[str, ...]]:

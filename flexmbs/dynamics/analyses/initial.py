@@ -39,12 +39,12 @@ def assemble(system: System, evaluator: Evaluator | None = None) -> State:
     _positions(system, evaluator, guess, ~late)
     evaluator.kinematics(state)
     # what couplings take from the start
-    system.tables.row_const[late] += evaluator.ws.g[late]
+    system.tables.row.const[late] += evaluator.ws.row.g[late]
     evaluator.kinematics(state)
     _check_closure(system, evaluator, state)
     _check_orientation(system, evaluator)
     _velocities(system, evaluator, guess)
-    state.turns[:] = evaluator.ws.ent[:, 0]
+    state.turns[:] = evaluator.ws.relation.at[:, 0]
     return state
 
 
@@ -121,9 +121,9 @@ def _movable(system: System, guess: Guess) -> NDArray[np.int64]:
     """Speeds that assembly may change: joint speeds that are neither driven nor held."""
     t = system.tables
     free = np.zeros(system.n_vel, dtype=bool)
-    for i in range(1, len(t.parent)):
-        free[t.o_eta[i] : t.o_qd[i]] = True
-    free &= t.driven < 0
+    for i in range(1, len(t.tree.parent)):
+        free[t.tree.o_eta[i] : t.tree.o_qd[i]] = True
+    free &= t.tree.driven < 0
     free[guess.held] = False
     return np.flatnonzero(free)
 
@@ -139,7 +139,7 @@ def _positions(system: System, evaluator: Evaluator, guess: Guess, active: NDArr
     best, relax, last = np.inf, 1.0, np.zeros(len(free))
     for k in range(ITERATIONS + CLOSING):
         G = _without_rounding(evaluator, evaluator.jacobian(state))[np.ix_(active, free)]
-        g = evaluator.ws.g[active].copy()
+        g = evaluator.ws.row.g[active].copy()
         best = float(np.abs(g).max(initial=0.0))
         change = _Problem(*guess.soft_rows(evaluator, start, free), G, g).solve(relax)
         if best <= TOLERANCE * size and (k > 0 or not guess.cut_targets) and _small(change):
@@ -173,7 +173,7 @@ def _damped_step(
     for _ in range(8):
         add_increment(evaluator.tables, old, full, state.pos)
         evaluator.kinematics(state)
-        after = float(np.abs(evaluator.ws.g[active]).max(initial=0.0))
+        after = float(np.abs(evaluator.ws.row.g[active]).max(initial=0.0))
         if after <= max(1.5 * before, 1e-9):
             return
         full *= 0.5
@@ -186,11 +186,11 @@ def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
         evaluator.kinematics(state)
         return
     G = _without_rounding(evaluator, evaluator.jacobian(state))
-    g_dot = evaluator.ws.g_dot.copy()
+    g_dot = evaluator.ws.row.g_dot.copy()
     soft = guess.soft_speed_rows(evaluator, free)
     state.vel[free] += _Problem(*soft, G[:, free], g_dot).solve()
     evaluator.kinematics(state)
-    worst = np.abs(evaluator.ws.g_dot)
+    worst = np.abs(evaluator.ws.row.g_dot)
     scale = float(np.abs(state.vel).max(initial=0.0)) * max(float(np.abs(G).max(initial=0.0)), 1.0)
     if worst.max(initial=0.0) > 1e-8 * max(scale, 1.0):
         _fail(system, worst, 1e-8 * max(scale, 1.0), "velocities", "/s")
@@ -203,30 +203,30 @@ def elsewhere(system: System, evaluator: Evaluator, state: State, rest: set[str]
     """
     t, moved, step = system.tables, state.copy(), np.zeros(system.n_vel)
     tree = [p for name, p in system.joints.items() if p.body and name not in rest]
-    speeds = [k for p in tree for k in range(p.vel, p.vel + p.joint.n_eta) if t.driven[k] < 0]
+    speeds = [k for p in tree for k in range(p.vel, p.vel + p.joint.n_eta) if t.tree.driven[k] < 0]
     free = np.array(speeds, dtype=np.int64)
     step[free] = np.random.default_rng(0).uniform(-0.1, 0.1, len(free)) * min(1.0, _size(system))
     for _ in range(20):
         G = _without_rounding(evaluator, evaluator.jacobian(moved))[:, free]
-        g = evaluator.ws.g + G @ step[free]
+        g = evaluator.ws.row.g + G @ step[free]
         if not (np.isfinite(G).all() and np.isfinite(g).all()):
             return None  # beyond the domain of a coupling
         step[free] += _Problem(G[:0], g[:0], np.zeros(0, dtype=np.int64), G, g).solve()
         add_increment(evaluator.tables, moved.pos.copy(), step, moved.pos)
         step[:] = 0.0
         evaluator.kinematics(moved)
-        if float(np.abs(evaluator.ws.g).max(initial=0.0)) <= TOLERANCE * _size(system):
+        if float(np.abs(evaluator.ws.row.g).max(initial=0.0)) <= TOLERANCE * _size(system):
             return moved
     return None
 
 
 def _size(system: System) -> float:
     """A length of the model: its largest marker distance, at least a millimetre."""
-    return max(float(np.abs(system.tables.mark_u0).max(initial=0.0)), 1e-3)
+    return max(float(np.abs(system.tables.marker.u0).max(initial=0.0)), 1e-3)
 
 
 def _check_closure(system: System, evaluator: Evaluator, state: State) -> None:
-    worst = np.abs(evaluator.ws.g)
+    worst = np.abs(evaluator.ws.row.g)
     limit = 1e-9 * max(_size(system), 1.0)
     if not worst.max(initial=0.0) <= limit:
         _fail(system, worst, limit, "positions")
@@ -279,7 +279,7 @@ def _check_orientation(system: System, evaluator: Evaluator) -> None:
             continue
         kinds = {row.entries[0][1].kind for row in group.rows}
         entry = group.rows[0].entries[0][1]
-        R = ws.mark_R[entry.P.number].T @ ws.mark_R[entry.Q.number]
+        R = ws.marker.R[entry.P.number].T @ ws.marker.R[entry.Q.number]
         squares = [
             row for row in group.rows
             if row.entries[0][1].kind == SQUARE and row.entries[0][1].b == 2 and row.entries[0][1].a < 2

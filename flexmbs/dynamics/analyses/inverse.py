@@ -83,9 +83,9 @@ class Follower:
         """Joint speeds that no drive prescribes."""
         t = self.system.tables
         joint = np.zeros(self.system.n_vel, dtype=bool)
-        for i in range(1, len(t.parent)):
-            joint[t.o_eta[i] : t.o_qd[i]] = True
-        return np.flatnonzero(joint & (t.driven < 0))
+        for i in range(1, len(t.tree.parent)):
+            joint[t.tree.o_eta[i] : t.tree.o_qd[i]] = True
+        return np.flatnonzero(joint & (t.tree.driven < 0))
 
     def at(self, time: float) -> Array:
         """Positions, speeds and accelerations at a time, and the forces that they take; returns `acc`."""
@@ -144,29 +144,29 @@ class Follower:
         if not speed > STILL:
             where = f"t = {time:.6g} s"
             raise SolverError(Diagnostic("kinematics.open", where, "the motion stands", "start elsewhere"))
-        names = ("row_force", "reaction", "effort")
+        arrays = {"force": ws.row.force, "reaction": ws.joint.reaction, "effort": ws.joint.effort}
         motion = {name: 0.0 * getattr(state, name) for name in ("pos", "vel")} | {"acc": 0.0 * state.vel}
-        forces = {name: np.zeros_like(getattr(ws, name)) for name in names}
+        forces = {name: np.zeros_like(array) for name, array in arrays.items()}
         step, found = REACH / speed, {}
         for place, weight in BOTH if time - 3 * step >= self.start else BEHIND:
             self.put(*before)
             acc = self._alone(time + place * step)
             for name, value in (("pos", state.pos), ("vel", state.vel), ("acc", acc)):
                 motion[name] += weight * value
-            for name in names:
-                forces[name] += weight * getattr(ws, name)
-            found[place] = np.concatenate([getattr(ws, name).ravel() for name in names])
+            for name, array in arrays.items():
+                forces[name] += weight * array
+            found[place] = np.concatenate([array.ravel() for array in arrays.values()])
         state.t, state.vel[:] = float(time), motion["vel"]
         add_increment(self.evaluator.tables, motion["pos"], 0.0 * state.vel, state.pos)
         args = self.evaluator._args(state, motion["acc"])
         evaluate.kinematics(*args)
         evaluate.forces(*args)
-        state.turns[:] = ws.ent[:, 0]
+        state.turns[:] = ws.relation.at[:, 0]
         if diverges(found):
             self._at_dead_point(motion["acc"])
             return motion["acc"]
-        for name in names:
-            getattr(ws, name)[:] = forces[name]
+        for name, array in arrays.items():
+            array[:] = forces[name]
         return motion["acc"]
 
     def _at_dead_point(self, acc: Array) -> None:
@@ -207,7 +207,7 @@ class Follower:
         """Take the elastic bodies into balance with the loads of the motion; whether that moved anything."""
         state, ev = self.state, self.evaluator
         G = ev.jacobian(state)
-        gap = ev.ws.g.copy()
+        gap = ev.ws.row.g.copy()
         change, _ = self._solve(G, ev.sound_tree_forces(state, acc), gap)
         add_increment(ev.tables, state.pos.copy(), change, state.pos)
         return bool(np.abs(change).max(initial=0.0) > SETTLED * max(float(np.abs(state.pos).max()), SMALLEST))
@@ -234,12 +234,16 @@ class Follower:
     def _moving(self, free: Ints) -> tuple[Ints, Array]:
         """Free joint speeds and all elastic ones, with their stiffness (zero for joints)."""
         t = self.system.tables
-        elastic = [k for i in range(1, len(t.parent)) for k in range(t.o_qd[i], t.o_qd[i] + t.nf[i])]
+        elastic = [
+            k
+            for i in range(1, len(t.tree.parent))
+            for k in range(t.tree.o_qd[i], t.tree.o_qd[i] + t.body.nf[i])
+        ]
         moving = np.concatenate([free, np.array(elastic, dtype=np.int64)])
         K, place = np.zeros((len(moving), len(moving))), len(free)
-        for i in range(1, len(t.parent)):
-            nf = int(t.nf[i])
-            block = t.K_data[t.o_K[i] + nf * nf : t.o_K[i] + 2 * nf * nf].reshape(nf, nf)
+        for i in range(1, len(t.tree.parent)):
+            nf = int(t.body.nf[i])
+            block = t.body.K_data[t.body.o_K[i] + nf * nf : t.body.o_K[i] + 2 * nf * nf].reshape(nf, nf)
             K[place : place + nf, place : place + nf] = block
             place += nf
         return moving, K
@@ -250,13 +254,13 @@ class Follower:
         self._close()
         state.vel[:] = 0.0
         G = ev.jacobian(state)
-        state.vel += self._solve(G, nothing, ev.ws.g_dot.copy())[0]
+        state.vel += self._solve(G, nothing, ev.ws.row.g_dot.copy())[0]
         self._check(G)
         acc = np.zeros(self.system.n_vel)
         ev.kinematics(state, acc)
-        change = self._solve(G, nothing, ev.ws.g_ddot.copy())[0]
-        acc += np.where(self.system.tables.driven < 0, change, 0.0)
-        state.turns[:] = ev.ws.ent[:, 0]
+        change = self._solve(G, nothing, ev.ws.row.g_ddot.copy())[0]
+        acc += np.where(self.system.tables.tree.driven < 0, change, 0.0)
+        state.turns[:] = ev.ws.relation.at[:, 0]
         return acc
 
     def _close(self) -> None:
@@ -264,7 +268,7 @@ class Follower:
         state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
         for _ in range(40):
             G = ev.jacobian(state)
-            g = ev.ws.g.copy()
+            g = ev.ws.row.g.copy()
             change, _ = self._solve(G, nothing, g)
             if np.abs(g).max(initial=0.0) < 1e-13 and np.abs(change).max(initial=0.0) < 1e-13:
                 return
@@ -281,8 +285,8 @@ class Follower:
         self.idle = len(free) - self._weigh(self._singular_values(G))
         ev.kinematics(self.state)
         speed = float(np.abs(self.state.vel).max(initial=0.0))
-        if np.abs(ev.ws.g_dot).max(initial=0.0) > 1e-7 * max(1.0, speed):
-            self._fail("speeds", ev.ws.g_dot)
+        if np.abs(ev.ws.row.g_dot).max(initial=0.0) > 1e-7 * max(1.0, speed):
+            self._fail("speeds", ev.ws.row.g_dot)
 
     def _fail(self, what: str, g: Array) -> None:
         worst = int(np.argmax(np.abs(g)))
@@ -309,17 +313,17 @@ class Follower:
         evaluate.kinematics(*args)
         evaluate.forces(*args)
         if not len(lam) or evaluate.eliminate(*args[:4], 0.0, 0.0) != 0:
-            ws.redundant[:] = 0
-        shared = bool(ws.redundant.any())
+            ws.row.redundant[:] = 0
+        shared = bool(ws.row.redundant.any())
         if len(self.system.laws.tables.press_law):
-            ws.lam[:] = lam
+            ws.row.lam[:] = lam
             if evaluate.press(*args) > evaluate.FRICTION_TOLERANCE:
                 return False
         if shared:
             self_stress(ev.tables, ws)
             evaluate.kinematics(*args)
         evaluate.forces(*args)
-        ws.row_force[:] = lam
+        ws.row.force[:] = lam
         reactions(ev.tables, ws)
         if shared:
             share_forces(ev.tables, ws, ev.tables.length[0])

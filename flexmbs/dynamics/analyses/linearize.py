@@ -95,7 +95,7 @@ class Rates:
         that from a place that stands). Loops take dependent components along.
         """
         J, out = self.minimal.loop_jacobian(self.state), np.zeros((self.system.n_vel, self.n))
-        for e in self.system.tables.ball_eta:
+        for e in self.system.tables.prim.ball_eta:
             out[e : e + 3] = np.cross(J[e : e + 3], self.state.vel[e : e + 3, None], axis=0)
         return out[self.minimal.split.ind]
 
@@ -104,12 +104,12 @@ def unit_displacements(system: System) -> Array:
     """A unit displacement of every speed: a radian, a length of the model; of modes what bends by that."""
     t = system.tables
     length, unit = max(float(t.length[0]), 1e-300), np.ones(system.n_vel)
-    for axis, turn, eta in zip(t.prim_axis, t.prim_turn, t.prim_eta, strict=True):
+    for axis, turn, eta in zip(t.prim.axis, t.prim.turn, t.prim.eta, strict=True):
         if axis >= 0 and turn == 0.0:
             unit[eta] = length
-    for i, nf in enumerate(t.nf):
+    for i, nf in enumerate(t.body.nf):
         if nf:
-            unit[t.o_qd[i] : t.o_eta[i + 1]] = 1.0 / bending(system, i, length)
+            unit[t.tree.o_qd[i] : t.tree.o_eta[i + 1]] = 1.0 / bending(system, i, length)
     return unit
 
 
@@ -121,15 +121,15 @@ def bending(system: System, i: int, length: float) -> Array:
     """
     t, found = system.tables, system.numbers.integrals[i]
     assert found is not None
-    mass, nf = max(float(found.mass), 1e-300), int(t.nf[i])
+    mass, nf = max(float(found.mass), 1e-300), int(t.body.nf[i])
     measures = [np.sqrt(np.abs(np.diag(found.m_ff)) / mass) / length]
     of_body = [mass * length] * 3 + [mass * length**2] * (len(BODY_LOADS) - 3)
     for k, K in enumerate(found.K_geo):
         of_marker = length if k % 6 < 3 else 1.0  # forces, moments
         size = of_body[k] if k < len(of_body) else of_marker
         measures.append(np.sqrt(np.abs(np.diag(K)) / size))
-    for m in np.flatnonzero((t.mark_body == i) & (t.mark_row >= 0)):
-        rows = np.abs(t.mark_data[t.mark_row[m] :][: 6 * nf]).reshape(nf, 6)
+    for m in np.flatnonzero((t.marker.body == i) & (t.marker.row >= 0)):
+        rows = np.abs(t.marker.data[t.marker.row[m] :][: 6 * nf]).reshape(nf, 6)
         measures += [rows[:, :3].max(axis=1) / length, rows[:, 3:].max(axis=1)]
     return np.maximum(np.max(measures, axis=0), 1e-300)
 
@@ -176,11 +176,11 @@ def speed_names(system: System, speeds: NDArray[np.int64]) -> list[str]:
     """Names of speeds: joint coordinates, components of balls, modes."""
     names = {c.vel: f"{c.joint}.{c.name}" for c in system.coordinates if c.vel >= 0}
     t = system.tables
-    for e in t.ball_eta:
-        i = int(np.searchsorted(t.o_eta, e, side="right")) - 1
+    for e in t.prim.ball_eta:
+        i = int(np.searchsorted(t.tree.o_eta, e, side="right")) - 1
         names |= {int(e) + k: f"{system.bodies[i]}.rotation.{axis}" for k, axis in enumerate("xyz")}
     for i, name in enumerate(system.bodies):
-        names |= {int(t.o_qd[i]) + a: f"{name}.q[{a}]" for a in range(int(t.nf[i]))}
+        names |= {int(t.tree.o_qd[i]) + a: f"{name}.q[{a}]" for a in range(int(t.body.nf[i]))}
     return [names[int(k)] for k in speeds]
 
 

@@ -149,7 +149,7 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
         condition=condition,
     )
     if system.model.drives:  # they hold what they drive: forces between them are as open as any
-        free = rigid & (system.tables.driven < 0)
+        free = rigid & (system.tables.tree.driven < 0)
         _, rows = constraints(system, ("joint", "coupling", "drive"))
         kept, stress, _ = independent(evaluator, rows, G[:, free], length)
         report.driven = report.mobility - (int(free.sum()) - len(kept))
@@ -164,8 +164,8 @@ def joint_speeds(system: System) -> NDArray[np.bool_]:
     """Which speeds are those of joints: the others are of modes."""
     t = system.tables
     rigid = np.zeros(system.n_vel, dtype=bool)
-    for i in range(1, len(t.parent)):
-        rigid[t.o_eta[i] : t.o_qd[i]] = True
+    for i in range(1, len(t.tree.parent)):
+        rigid[t.tree.o_eta[i] : t.tree.o_qd[i]] = True
     return rigid
 
 
@@ -194,7 +194,7 @@ def independent(
 
 def characteristic_length(system: System, evaluator: Evaluator) -> float:
     """A length of the model, which makes moments and forces comparable."""
-    places = evaluator.ws.mark_x
+    places = evaluator.ws.marker.x
     spread = places.max(axis=0) - places.min(axis=0) if len(places) else np.zeros(3)
     return float(np.linalg.norm(spread)) or 1.0
 

@@ -20,19 +20,19 @@ def transfer(source: System, state: State, target: System) -> State:
     pos, vel = np.zeros(target.n_pos), np.zeros(target.n_vel)
     t, s = target.tables, source.tables
     for name, i in target.numbers.index.items():
-        k, nf = source.numbers.index[name], int(t.nf[i])
-        pos[t.o_q[i] : t.o_q[i] + nf] = state.pos[s.o_q[k] : s.o_q[k] + nf]
-        vel[t.o_qd[i] : t.o_qd[i] + nf] = state.vel[s.o_qd[k] : s.o_qd[k] + nf]
-    pos[t.ball_beta] = 1.0
-    out = State(state.t, pos, vel, state.aux.copy(), np.zeros(len(t.ent_kind)))
+        k, nf = source.numbers.index[name], int(t.body.nf[i])
+        pos[t.body.o_q[i] : t.body.o_q[i] + nf] = state.pos[s.body.o_q[k] : s.body.o_q[k] + nf]
+        vel[t.tree.o_qd[i] : t.tree.o_qd[i] + nf] = state.vel[s.tree.o_qd[k] : s.tree.o_qd[k] + nf]
+    pos[t.prim.ball_beta] = 1.0
+    out = State(state.t, pos, vel, state.aux.copy(), np.zeros(len(t.relation.kind)))
     second.kinematics(out)
     _positions(source, first, target, second, out)
     second.kinematics(out)
     _turns(source, first, state, target, second, out)
     _speeds(source, first, target, second, out)
-    target.tables.row_const[:] = _constants(source, target)
+    target.tables.row.const[:] = _constants(source, target)
     second.kinematics(out)
-    out.turns[:] = second.ws.ent[:, 0]
+    out.turns[:] = second.ws.relation.at[:, 0]
     return out
 
 
@@ -44,15 +44,15 @@ def _positions(source: System, first: Evaluator, target: System, second: Evaluat
         ends = []
         for marker in (place.P, place.Q):
             k = source.numbers.index[marker.body]
-            r, R = first.ws.r[k], first.ws.R[k]
-            ends.append((r + R @ second.ws.mark_u[marker.number], R @ second.ws.mark_Rl[marker.number]))
+            r, R = first.ws.body.r[k], first.ws.body.R[k]
+            ends.append((r + R @ second.ws.marker.u[marker.number], R @ second.ws.marker.Rl[marker.number]))
         (x_P, R_P), (x_Q, R_Q) = ends
         values = motion_values(place.joint.motion, R_P.T @ (x_Q - x_P), R_P.T @ R_Q)
         out.pos[place.pos : place.pos + place.joint.n_beta] = values
 
 
 def _coordinates(system: System, evaluator: Evaluator) -> dict[tuple[str, str], float]:
-    return {(c.joint, c.name): float(evaluator.ws.coord_x[c.number]) for c in system.coordinates}
+    return {(c.joint, c.name): float(evaluator.ws.coord.x[c.number]) for c in system.coordinates}
 
 
 def _turns(
@@ -84,12 +84,12 @@ def _speeds(source: System, first: Evaluator, target: System, second: Evaluator,
         if not i:
             continue
         k = source.numbers.index[name]
-        lo, hi = int(target.tables.o_eta[i]), int(target.tables.o_qd[i])
+        lo, hi = int(target.tables.tree.o_eta[i]), int(target.tables.tree.o_qd[i])
         # velocity of body i with the joint's speeds at zero, all bodies before it as in the source
         out.vel[lo:hi] = 0.0
         second.kinematics(out)
-        miss = first.ws.v[k] - second.ws.v[i]
-        H = second.ws.H[lo:hi]
+        miss = first.ws.body.v[k] - second.ws.body.v[i]
+        H = second.ws.tree.H[lo:hi]
         out.vel[lo:hi] = np.linalg.lstsq(H.T, miss, rcond=None)[0] if hi > lo else 0.0
     out.vel[:] = np.where(np.isfinite(out.vel), out.vel, known)
     second.kinematics(out)
@@ -98,11 +98,11 @@ def _speeds(source: System, first: Evaluator, target: System, second: Evaluator,
 def _constants(source: System, target: System) -> Array:
     """Constants that couplings took at the start."""
     known = {
-        (g.kind, g.name, k): source.tables.row_const[row.number]
+        (g.kind, g.name, k): source.tables.row.const[row.number]
         for g in source.groups
         for k, row in enumerate(g.rows)
     }
-    values = target.tables.row_const.copy()
+    values = target.tables.row.const.copy()
     for g in target.groups:
         for k, row in enumerate(g.rows):
             if row.constant_from_start:

@@ -87,12 +87,12 @@ class Descriptor:
     def _active_rows(self) -> Array:
         """1 for every row of joints, 0 where it holds nothing in the plane, wherever the bodies are."""
         t, active = self.tables, np.zeros(len(self.sums.rows))
-        kinds = np.array([self.system.groups[g].kind for g in t.group_of_row[self.sums.rows]])
+        kinds = np.array([self.system.groups[g].kind for g in t.row.group[self.sums.rows]])
         active[kinds != "joint"] = 1.0
         if not self.matrices.planar:
             return np.ones_like(active)
         rng, still = np.random.default_rng(0), np.zeros(self.system.n_vel)
-        aux, turns = np.zeros(self.system.n_aux), np.zeros(len(t.ent_kind))
+        aux, turns = np.zeros(self.system.n_aux), np.zeros(len(t.relation.kind))
         for _ in range(2):
             state = State(0.0, rng.uniform(-1.0, 1.0, self.system.n_pos), still, aux, turns)
             self.evaluator.kinematics(state)
@@ -104,7 +104,7 @@ class Descriptor:
 
     def _joints_of_relations(self) -> NDArray[np.int64]:
         """Joint whose rows, coordinates or driven ball a relation belongs to, by its number in `joints`."""
-        found = np.maximum(self.tables.ent_joint, 0)
+        found = np.maximum(self.tables.relation.joint, 0)
         for j, place in enumerate(self.system.joints.values()):
             for row in place.group.rows if place.group is not None else []:
                 found[[entry.number for _, entry in row.entries]] = j
@@ -176,9 +176,9 @@ class Descriptor:
         self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
         for _ in range(FRICTION_ROUNDS):
             evaluate.forces(*args)
-            z_ddot, lam, wrench, left = forces.solve(state, self.ws.tau_coord.copy())
+            z_ddot, lam, wrench, left = forces.solve(state, self.ws.coord.tau.copy())
             self._check(state, here, z_ddot, left)
-            self.ws.reaction[:] = wrench.reshape(-1, 6)
+            self.ws.joint.reaction[:] = wrench.reshape(-1, 6)
             if not len(self.system.laws.tables.press_law) or press(self.evaluator) <= FRICTION_TOLERANCE:
                 break
         acc: Array = self.at.to_speeds(z_ddot, here.H)
@@ -200,10 +200,10 @@ class Descriptor:
 
     def _report(self, lam: Array) -> None:
         """Multipliers and efforts of drives under their numbers."""
-        self.ws.row_force[:] = 0.0
-        self.ws.row_force[self.sums.rows] = lam[: self.matrices.n_joint_rows]
-        drive_row = self.tables.drive_row
-        self.ws.effort[:] = self.ws.row_force[drive_row] if len(drive_row) else 0.0
+        self.ws.row.force[:] = 0.0
+        self.ws.row.force[self.sums.rows] = lam[: self.matrices.n_joint_rows]
+        drive_row = self.tables.drive.row
+        self.ws.joint.effort[:] = self.ws.row.force[drive_row] if len(drive_row) else 0.0
 
     def accelerations(self, state: State, pull: float = 0.0) -> Array:
         """The accelerations alone, (n_vel,); g and its rate are pulled to zero at a rate (Baumgarte)."""
@@ -211,7 +211,7 @@ class Descriptor:
             return self.observe(state)  # friction follows from reactions
         here = self.place(state)
         evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
-        force = self.force(here, self.ws.tau_coord)
+        force = self.force(here, self.ws.coord.tau)
         c = -here.gamma - 2.0 * pull * here.g_dot - pull * pull * here.g
         z_ddot, left = self.solve(here, force, c, self.rounding(here))
         self._check(state, here, z_ddot, left)

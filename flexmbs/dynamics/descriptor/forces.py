@@ -49,9 +49,9 @@ class JointForces:
         from scipy.sparse import csc_matrix
 
         sums, t = self.form.sums, self.form.tables
-        unit = np.where(t.ent_kind[sums.entry] == OFFSET, 1.0, self.form.length)
+        unit = np.where(t.relation.kind[sums.entry] == OFFSET, 1.0, self.form.length)
         size = np.sqrt(np.bincount(sums.part, (self.here.coef / unit) ** 2, len(sums.rows)))
-        own = np.flatnonzero(np.isin(sums.rows, t.share_row))
+        own = np.flatnonzero(np.isin(sums.rows, t.row.shared))
         return csc_matrix((size[own], (np.arange(len(own)), own)), (len(own), n))
 
     def _nearest(
@@ -83,7 +83,7 @@ class JointForces:
             b, c = form.matrices.missing(form.ws, here.found, here.coef, tau), np.zeros(self.Phi.shape[0])
         own = self.efforts @ tau
         found, lam, rest = self._nearest(self.squares, b, c, -(self.squares @ own), form.rounding(here))
-        if np.any(form.tables.joint_soft):
+        if np.any(form.tables.joint.soft):
             lam = self._least_energy(own, lam)
         lam = self._without_pull(lam)
         wrench = np.asarray(self.rows @ lam + own)
@@ -105,7 +105,7 @@ class JointForces:
         null = null @ Vt[kept].T / s[kept]
         value = energy @ lam + self._energy() @ own
         # of the softest joint under a unit of force: where no state loads it, all is rounding
-        softest = np.max(np.sqrt(self.form.tables.joint_soft.ravel()) / self.form.wrench_scale)
+        softest = np.max(np.sqrt(self.form.tables.joint.soft.ravel()) / self.form.wrench_scale)
         U, s, Vt = np.linalg.svd(energy @ null, full_matrices=False)
         kept = s > np.sqrt(NO_ENERGY) * softest
         return np.asarray(lam - null @ (Vt[kept].T @ ((U[:, kept].T @ value) / s[kept])))
@@ -113,7 +113,7 @@ class JointForces:
     def _without_pull(self, lam: Array) -> Array:
         """Multipliers in which no contact pulls that need not; the nearest ones. Dense, where one does."""
         t, side = self.form.tables, np.zeros(len(lam))
-        side[: len(self.form.sums.rows)] = t.row_side[self.form.sums.rows]
+        side[: len(self.form.sums.rows)] = t.row.side[self.form.sums.rows]
         side[np.isin(self.form.sums.rows, self.form.evaluator.open_rows).nonzero()] = 0.0
         if not np.any(side * lam < 0.0):
             return lam
@@ -126,8 +126,8 @@ class JointForces:
         from scipy.sparse import block_diag, csc_matrix, diags, hstack
 
         t = self.form.tables
-        R = self.form.ws.mark_R[t.joint_p]
-        root = np.sqrt(t.joint_soft)
+        R = self.form.ws.marker.R[t.joint.p]
+        root = np.sqrt(t.joint.soft)
         blocks = [block for j in range(len(R)) for block in (R[j].T, R[j].T)]
         rigid = csc_matrix((self.n_wrench, self.rows.shape[0] - self.n_wrench))  # couplings do not give way
         return hstack([diags(root.ravel()) @ block_diag(blocks, format="csc"), rigid], format="csc")

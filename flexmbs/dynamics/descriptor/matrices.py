@@ -43,18 +43,23 @@ class Coordinates:
 
     def __init__(self, system: System) -> None:
         t = system.tables
-        self.bodies = np.arange(1, len(t.parent))
-        self.turning = np.array([i for i in self.bodies if t.o_qd[i] - t.o_eta[i] == 6], dtype=np.int64)
-        o_pos = np.array([0, *(t.o_q[i] - (7 if i in set(self.turning) else 3) for i in self.bodies)])
-        self.r, self.q, self.nf = o_pos, t.o_q, t.nf
+        self.bodies = np.arange(1, len(t.tree.parent))
+        self.turning = np.array(
+            [i for i in self.bodies if t.tree.o_qd[i] - t.tree.o_eta[i] == 6], dtype=np.int64
+        )
+        o_pos = np.array([0, *(t.body.o_q[i] - (7 if i in set(self.turning) else 3) for i in self.bodies)])
+        self.r, self.q, self.nf = o_pos, t.body.o_q, t.body.nf
         self.n = system.n_pos
-        self.speed = t.o_eta[:-1]
+        self.speed = t.tree.o_eta[:-1]
         r = self.r[1:, None] + np.arange(3)
         self.r_of, self.v_of = r, self.speed[1:, None] + np.arange(3)
         self.e_of = self.r[self.turning][:, None] + 3 + np.arange(4)
         self.w_of = self.speed[self.turning][:, None] + 3 + np.arange(3)
-        self.modes = [(i, np.arange(t.o_q[i], t.o_q[i] + n), np.arange(t.o_qd[i], t.o_qd[i] + n))
-                      for i, n in enumerate(t.nf) if n]  # fmt: skip
+        self.modes = [
+            (i, t.body.o_q[i] + np.arange(n), t.tree.o_qd[i] + np.arange(n))
+            for i, n in enumerate(t.body.nf)
+            if n
+        ]
 
     def to_speeds(self, z_dot: Array, H: Array) -> Array:
         """[r_dot, w, q_dot] of z_dot; the same for second rates, as H^-1_dot e_dot = 0. H: rate matrices."""
@@ -89,8 +94,8 @@ class Matrices:
         self.mass = np.array([found.mass for found in integrals])
         self.S = np.array([found.S_O for found in integrals]).reshape(-1, 3)
         self.J = np.array([found.inertia for found in integrals]).reshape(-1, 3, 3)
-        self.soft = np.array(t.nf[1:]) > 0
-        self.turn_place = np.full(len(t.parent), -1)
+        self.soft = np.array(t.body.nf[1:]) > 0
+        self.turn_place = np.full(len(t.tree.parent), -1)
         self.turn_place[at.turning] = np.arange(len(at.turning))
         self._sides()
         self._gradient_patterns()
@@ -100,17 +105,17 @@ class Matrices:
     def _sides(self) -> None:
         """Every term of every row acts on two bodies, ground left out; then the coordinates of joints."""
         t = self.tables
-        with_entry = np.flatnonzero(t.coord_entry >= 0)
+        with_entry = np.flatnonzero(t.coord.entry >= 0)
         term_row = np.concatenate([self.sums.part, self.n_rows + with_entry]).astype(np.int64)
-        term_entry = np.concatenate([self.sums.entry, t.coord_entry[with_entry]]).astype(np.int64)
+        term_entry = np.concatenate([self.sums.entry, t.coord.entry[with_entry]]).astype(np.int64)
         self.n_terms, self.with_entry = len(self.sums.part), with_entry
         term = np.tile(np.arange(len(term_row)), 2)
-        mark = np.concatenate([t.ent_q[term_entry], t.ent_p[term_entry]]).astype(np.int64)
+        mark = np.concatenate([t.relation.q[term_entry], t.relation.p[term_entry]]).astype(np.int64)
         sign = np.repeat([1.0, -1.0], len(term_row))
-        keep = t.mark_body[mark] > 0
+        keep = t.marker.body[mark] > 0
         self.s_term, self.s_mark, self.s_sign = term[keep], mark[keep], sign[keep]
         self.s_entry, self.s_row = term_entry[self.s_term], term_row[self.s_term]
-        self.s_body = t.mark_body[self.s_mark]
+        self.s_body = t.marker.body[self.s_mark]
         self.s_place = self.turn_place[self.s_body]
         self.s_turn = np.flatnonzero(self.s_place >= 0)
         self.wrench = np.empty((len(self.s_term), 6))
@@ -119,12 +124,12 @@ class Matrices:
     def _columns(self) -> None:
         """Rows and columns of all numbers in the gradients."""
         t = self.tables
-        soft = [k for k in range(len(self.s_mark)) if t.mark_row[self.s_mark[k]] >= 0]
-        counts = [int(t.nf[self.s_body[k]]) for k in soft]
+        soft = [k for k in range(len(self.s_mark)) if t.marker.row[self.s_mark[k]] >= 0]
+        counts = [int(t.body.nf[self.s_body[k]]) for k in soft]
         self.f_side = np.repeat(np.array(soft, dtype=np.int64), counts)
         a = np.concatenate([*(np.arange(n) for n in counts), np.zeros(0, dtype=int)]).astype(np.int64)
-        self.f_L = t.mark_L[self.s_mark[self.f_side]] // 6 + a
-        col_f = t.o_q[self.s_body[self.f_side]] + a
+        self.f_L = t.marker.L[self.s_mark[self.f_side]] // 6 + a
+        col_f = t.body.o_q[self.s_body[self.f_side]] + a
         turning = self.s_body[self.s_turn]
         col_e = self.at.r[turning][:, None] + 3 + np.arange(4)
         col_r = self.at.r[self.s_body][:, None] + np.arange(3)
@@ -137,7 +142,7 @@ class Matrices:
         """Force and moment of a unit multiplier or effort on its bodies, side by side; where they act."""
         c = self.s_sign * np.concatenate([coef, np.ones(len(self.with_entry))])[self.s_term]
         F, m = c[:, None] * found.force[self.s_entry], c[:, None] * found.moment[self.s_entry]
-        return F, m, ws.mark_x[self.tables.ent_q[self.s_entry]]
+        return F, m, ws.marker.x[self.tables.relation.q[self.s_entry]]
 
     def jacobian(self, ws: Workspace, H: Array, e: Array, found: Found, coef: Array) -> tuple[Any, Any]:
         """Phi_s: rows of joints, then the normalisations; and the gradients of the joint coordinates."""
@@ -145,8 +150,9 @@ class Matrices:
         force, moment = np.ascontiguousarray(found.force), np.ascontiguousarray(found.moment)
         data = np.empty(len(self.G_row))
         gradients(
-            factor, self.s_entry, self.s_mark, self.s_body, self.s_place, self.tables.ent_q, force, moment,
-            ws.mark_x, ws.r, ws.R, H, ws.L, self.f_side, self.f_L, self.wrench, data,
+            factor, self.s_entry, self.s_mark, self.s_body, self.s_place, self.tables.relation.q, force,
+            moment, ws.marker.x, ws.body.r, ws.body.R, H, ws.marker.L, self.f_side, self.f_L,
+            self.wrench, data,
         )  # fmt: skip
         return self.gradients(np.concatenate([data, e.ravel()]))
 
@@ -164,16 +170,16 @@ class Matrices:
         )
         k, n = self.of_rows, self.of_coordinates
         self.Phi = Pattern(rows[k], cols[k], (self.n_rows, self.at.n))
-        self.gradient = Pattern(rows[n] - self.n_rows, cols[n], (len(self.tables.coord_entry), self.at.n))
+        self.gradient = Pattern(rows[n] - self.n_rows, cols[n], (len(self.tables.coord.entry), self.at.n))
 
     def wrenches(self, found: Found, coef: Array, joint_of: Ints, n_joints: int) -> tuple[Any, Any]:
         """Maps to the wrenches of joints (6 n_joints): from multipliers, from efforts on coordinates."""
-        entry = np.concatenate([self.sums.entry, self.tables.coord_entry[self.with_entry]]).astype(np.int64)
+        entry = np.concatenate([self.sums.entry, self.tables.coord.entry[self.with_entry]]).astype(np.int64)
         column = np.concatenate([self.sums.part, self.n_rows + self.with_entry])
         c = np.concatenate([coef, np.ones(len(self.with_entry))])
         data = c[:, None] * np.concatenate([found.force, found.moment], axis=1)[entry]
         rows = 6 * joint_of[entry][:, None] + np.arange(6)
-        size = (6 * n_joints, self.n_rows + len(self.tables.coord_entry))
+        size = (6 * n_joints, self.n_rows + len(self.tables.coord.entry))
         from scipy.sparse import csc_matrix
 
         whole = csc_matrix((data.ravel(), (rows.ravel(), np.repeat(column, 6))), size)
@@ -204,7 +210,7 @@ class Matrices:
         at, t = self.at, self.tables
         S, J, w = self.S.copy(), self.J.copy(), np.zeros_like(self.S)
         w[at.turning - 1] = vel[at.w_of]
-        Q_T, Q_R, R, elastic = np.empty_like(S), np.empty_like(S), ws.R[1:], []
+        Q_T, Q_R, R, elastic = np.empty_like(S), np.empty_like(S), ws.body.R[1:], []
         for i, q, q_dot in at.modes:
             body, rows = body_inertia(self.system.numbers.blocks[i], pos[q], vel[q_dot], w[i - 1])
             S[i - 1], Q_T[i - 1], Q_R[i - 1] = body[:3], body[9:12], body[12:15]
@@ -221,7 +227,7 @@ class Matrices:
             self.soft,
             w,
             self.turn_place[1:],
-            ws.R,
+            ws.body.R,
             H,
             t.grav,
             blocks,
@@ -241,11 +247,11 @@ class Matrices:
     def applied(self, ws: Workspace, H: Array) -> Array:
         """Forces of all laws on bodies, from f_app (body axes), in dependent coordinates (F16)."""
         at, t = self.at, self.tables
-        first = t.o_f[1:, None]
+        first = t.body.o_f[1:, None]
         force = np.zeros(at.n)
-        force[at.r_of] = np.einsum("nij,nj->ni", ws.R[1:], ws.f_app[first + np.arange(3)])
-        torque = ws.f_app[first[at.turning - 1] + 3 + np.arange(3)]
+        force[at.r_of] = np.einsum("nij,nj->ni", ws.body.R[1:], ws.body.f_app[first + np.arange(3)])
+        torque = ws.body.f_app[first[at.turning - 1] + 3 + np.arange(3)]
         force[at.e_of] = np.einsum("nij,ni->nj", H, torque)
         for i, q, _ in at.modes:
-            force[q] = ws.f_app[t.o_f[i] + 6 : t.o_f[i] + 6 + len(q)]
+            force[q] = ws.body.f_app[t.body.o_f[i] + 6 : t.body.o_f[i] + 6 + len(q)]
         return force

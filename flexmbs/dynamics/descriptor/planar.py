@@ -27,10 +27,10 @@ class PlanarCoordinates:
 
     def __init__(self, system: System) -> None:
         t = system.tables
-        self.bodies = np.arange(1, len(t.parent))
+        self.bodies = np.arange(1, len(t.tree.parent))
         self.turning = np.zeros(0, dtype=np.int64)
         self.n = system.n_pos
-        self.z = t.o_q[1:] - 3
+        self.z = t.body.o_q[1:] - 3
         self.e_of = np.zeros((0, 4), dtype=np.int64)
         self.w_of = np.zeros((0, 3), dtype=np.int64)
         self.modes: list[Any] = []
@@ -71,7 +71,7 @@ class PlanarMatrices(Matrices):
         self.M_row = self.M_col = (self.place[:, None] + np.arange(3)).ravel()
 
     def _centres(self, ws: Workspace) -> Array:
-        return np.asarray(ws.r[1:] + np.einsum("nij,nj->ni", ws.R[1:], self.com))
+        return np.asarray(ws.body.r[1:] + np.einsum("nij,nj->ni", ws.body.R[1:], self.com))
 
     def jacobian(self, ws: Workspace, H: Array, e: Array, found: Found, coef: Array) -> tuple[Any, Any]:
         """Phi_s, and the gradients of the joint coordinates."""
@@ -89,9 +89,9 @@ class PlanarMatrices(Matrices):
 
     def _applied_wrenches(self, ws: Workspace) -> tuple[Array, Array]:
         """Forces of all laws and their moments about the mass centres, ground axes."""
-        first, R = self.tables.o_f[1:, None][: len(self.com)], ws.R[1:]
-        F = np.einsum("nij,nj->ni", R, ws.f_app[first + np.arange(3)])
-        T = np.einsum("nij,nj->ni", R, ws.f_app[first + 3 + np.arange(3)])
+        first, R = self.tables.body.o_f[1:, None][: len(self.com)], ws.body.R[1:]
+        F = np.einsum("nij,nj->ni", R, ws.body.f_app[first + np.arange(3)])
+        T = np.einsum("nij,nj->ni", R, ws.body.f_app[first + 3 + np.arange(3)])
         return F, T - cross(np.einsum("nij,nj->ni", R, self.com), F)
 
     def applied(self, ws: Workspace, H: Array) -> Array:
@@ -108,7 +108,7 @@ class PlanarMatrices(Matrices):
         F, m, place = self.wrenches_on_bodies(ws, found, coef)
         T = m + cross(place - self._centres(ws)[self.s_body - 1], F)
         rows = 6 * (self.s_body - 1)[:, None] + np.arange(6)
-        size = (6 * len(self.com), self.n_rows + len(self.tables.coord_entry))
+        size = (6 * len(self.com), self.n_rows + len(self.tables.coord.entry))
         data = np.concatenate([F, T], axis=1)
         return csc_matrix((data.ravel(), (rows.ravel(), np.repeat(self.s_row, 6))), size)
 
@@ -124,10 +124,10 @@ class PlanarMatrices(Matrices):
         return np.asarray(self._whole(ws, found, coef)[:, self.n_rows :] @ tau - self._missing(ws))
 
     def _missing(self, ws: Workspace) -> Array:
-        R, c, mass = ws.R[1:], self.com, self.mass[:, None]
-        w, alpha = ws.v[1:, 3:], ws.a[1:, 3:]
+        R, c, mass = ws.body.R[1:], self.com, self.mass[:, None]
+        w, alpha = ws.body.v[1:, 3:], ws.body.a[1:, 3:]
         lever = np.einsum("nij,nj->ni", R, c)
-        a = ws.a[1:, :3] + cross(alpha, lever) + cross(w, cross(w, lever))
+        a = ws.body.a[1:, :3] + cross(alpha, lever) + cross(w, cross(w, lever))
         J = np.einsum("nij,njk,nlk->nil", R, self.J_com, R)
         spin = np.einsum("nij,nj->ni", J, alpha) + cross(w, np.einsum("nij,nj->ni", J, w))
         F, T = self._applied_wrenches(ws)

@@ -37,8 +37,8 @@ class Relations:
     """All relations of a system."""
 
     def __init__(self, t: Tables) -> None:
-        kinds = np.asarray(t.ent_kind, dtype=np.int64)
-        self.given = (kinds, t.ent_p, t.ent_q, t.ent_a, t.ent_b, t.ent_value)
+        kinds = np.asarray(t.relation.kind, dtype=np.int64)
+        self.given = (kinds, t.relation.p, t.relation.q, t.relation.a, t.relation.b, t.relation.value)
         self.n = len(kinds)
         one, three = np.zeros((0, 9)), np.zeros((0, 3, 3))
         empty = tuple(item[:0] for item in self.given)
@@ -47,7 +47,7 @@ class Relations:
     def at(self, ws: Workspace, turns: Array) -> Found:
         """Needs markers moving at zero accelerations; `turns` (n,) are last values, to count whole turns."""
         out = np.empty((self.n, 9))
-        self._at(*self.given, turns, ws.attitude, ws.mark_x, ws.mark_R, ws.mark_v, ws.mark_a, out)
+        self._at(*self.given, turns, ws.law.attitude, ws.marker.x, ws.marker.R, ws.marker.v, ws.marker.a, out)
         return Found(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:])
 
 
@@ -69,31 +69,31 @@ class RowSums:
     """
 
     def __init__(self, t: Tables, kinds: list[str]) -> None:
-        kind = np.array([kinds[g] for g in t.group_of_row])
+        kind = np.array([kinds[g] for g in t.row.group])
         self.tables = t
         self.rows = np.flatnonzero((kind != "force") & (kind != "massless"))
-        sizes = np.diff(t.rowent_start)[self.rows]
+        sizes = np.diff(t.term.start)[self.rows]
         self.part = np.repeat(np.arange(len(self.rows)), sizes)
-        terms = [np.arange(t.rowent_start[r], t.rowent_start[r + 1]) for r in self.rows]
+        terms = [np.arange(t.term.start[r], t.term.start[r + 1]) for r in self.rows]
         picked = np.concatenate([*terms, np.zeros(0, dtype=np.int64)]).astype(np.int64)
-        self.entry, self.coordinate = t.rowent[picked], t.rowent_coord[picked]
-        self.factor = t.rowent_coef[picked]
-        self.laws, self.expression = t.row_law[self.rows], t.row_expr[self.rows]
+        self.entry, self.coordinate = t.term.relation[picked], t.term.coord[picked]
+        self.factor = t.term.coef[picked]
+        self.laws, self.expression = t.row.law[self.rows], t.row.expr[self.rows]
         self.expressions = np.flatnonzero(self.expression >= 0)
 
     def at(self, ws: Workspace, t: float, found: Found) -> tuple[Array, Array, Array, Array]:
         """g, its rate, its second rate at zero accelerations, and the coefficients of all terms."""
         coef, const = self.factor.copy(), self.coordinate < 0
         g, g_dot, gamma = (
-            -self.tables.row_const[self.rows],
+            -self.tables.row.const[self.rows],
             np.zeros(len(self.rows)),
             np.zeros(len(self.rows)),
         )
         timed = self.laws >= 0
         d = self.laws[timed]
-        g[timed] -= ws.drive_x[d]
-        g_dot[timed] -= ws.drive_v[d]
-        gamma[timed] -= ws.drive_a[d]
+        g[timed] -= ws.law.x[d]
+        g_dot[timed] -= ws.law.v[d]
+        gamma[timed] -= ws.law.a[d]
         for r in self.expressions:
             value, coef[(self.part == r) & ~const] = self._expression(int(r), t, found)
             g[r] += value[0]
@@ -107,13 +107,13 @@ class RowSums:
 
     def _expression(self, r: int, t: float, found: Found) -> tuple[Array, Array]:
         """Value and two rates of the expression of a row, and its derivatives by its coordinates."""
-        table, k, tables = self.tables.row_laws, int(self.expression[r]), self.tables
+        table, k, tables = self.tables.row.laws, int(self.expression[r]), self.tables
         own = np.flatnonzero((self.part == r) & (self.coordinate >= 0))
-        x = np.zeros((3, 1 + len(tables.coord_entry)))
+        x = np.zeros((3, 1 + len(tables.coord.entry)))
         stack, out = np.zeros((STACK, 3)), np.zeros(3)
         x[0, 0] = t
-        seen = tables.coord_entry >= 0
-        x[0, 1:][seen] = found.value[tables.coord_entry[seen]]
+        seen = tables.coord.entry >= 0
+        x[0, 1:][seen] = found.value[tables.coord.entry[seen]]
         slopes = []
         for n in own:
             x[1, 1 + self.coordinate[n]] = 1.0
@@ -121,7 +121,7 @@ class RowSums:
             x[1, 1 + self.coordinate[n]] = 0.0
             slopes.append(out[1])
         x[1, 0] = 1.0
-        x[1, 1:][seen] = found.rate[tables.coord_entry[seen]]
-        x[2, 1:][seen] = found.bias[tables.coord_entry[seen]]
+        x[1, 1:][seen] = found.rate[tables.coord.entry[seen]]
+        x[2, 1:][seen] = found.bias[tables.coord.entry[seen]]
         evaluate(table, k, x[0], x[1], x[2], stack, out)
         return out.copy(), np.array(slopes)

@@ -47,6 +47,6 @@ def _stiffness(form: Descriptor, here: object) -> tuple[Array, Array]:
         K[np.ix_(q, q)] += found.K_ff
         D[np.ix_(q, q)] += found.D_ff
     C = here.coordinates.toarray()  # type: ignore[attr-defined]
-    K += C.T @ (ws.K_coord[:, None] * C)
-    D += C.T @ (ws.D_coord[:, None] * C)
+    K += C.T @ (ws.coord.K[:, None] * C)
+    D += C.T @ (ws.coord.D[:, None] * C)
     return K, D

@@ -118,7 +118,7 @@ class Position:
             [r.number for g in system.groups if g.kind in ("joint", "coupling", "drive") for r in g.rows],
             dtype=np.int64,
         )
-        self.free = np.flatnonzero(system.tables.driven < 0)
+        self.free = np.flatnonzero(system.tables.tree.driven < 0)
         self.G = self.evaluator.jacobian(state.copy())
         length = characteristic_length(system, self.evaluator)
         moment = np.array([r.is_moment for g in system.groups for r in g.rows], dtype=bool)[self.rows]
@@ -137,7 +137,7 @@ class Position:
         state = self.state.copy()
         state.vel[:] = velocity
         self.evaluator.kinematics(state)
-        return self.evaluator.ws.g_ddot[self.rows] * self.scale
+        return self.evaluator.ws.row.g_ddot[self.rows] * self.scale
 
     def along(self, y: Array) -> Array:
         """Speeds Z y."""

@@ -28,8 +28,8 @@ def check_rows(system: System, ws: Any, state: State, acc: NDArray[np.float64], 
     """
     t = system.tables
     hard = np.array([group.kind not in ("force", "massless") for group in system.groups], dtype=bool)
-    rows = np.flatnonzero(hard[t.group_of_row] & (t.row_side == 0.0)) if len(hard) else np.zeros(0, dtype=int)
-    missed, speed = np.abs(ws.g_ddot[rows]), float(np.abs(state.vel).max(initial=0.0))
+    rows = np.flatnonzero(hard[t.row.group] & (t.row.side == 0.0)) if len(hard) else np.zeros(0, dtype=int)
+    missed, speed = np.abs(ws.row.g_ddot[rows]), float(np.abs(state.vel).max(initial=0.0))
     scale = max(float(np.abs(acc).max(initial=0.0)), speed**2, ROUNDING * free, NONE)
     if not missed.max(initial=0.0) <= CONTRADICTION * scale:
         raise contradiction(system, state.t, int(rows[np.argmax(missed)]), float(missed.max()))

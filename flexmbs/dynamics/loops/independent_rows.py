@@ -43,11 +43,11 @@ def independent_rows(system: System) -> Flags:
     per_speed, extent = np.where(_turns(system), 1.0, length), 1.0
     for _ in range(TRIALS):
         _move(system, evaluator, _anywhere(system, rng, length))
-        extent = max(extent, float(np.abs(evaluator.ws.mark_x).max()) / length)
+        extent = max(extent, float(np.abs(evaluator.ws.marker.x).max()) / length)
         for g, found in zip(groups, trials, strict=True):
             found.append(_rows_of(system, evaluator, g, per_speed, length))
     for g, found in zip(groups, trials, strict=True):
-        kept[t.group_start[g] : t.group_start[g + 1]] = spanning(np.hstack(found), ZERO * extent)
+        kept[t.group.start[g] : t.group.start[g + 1]] = spanning(np.hstack(found), ZERO * extent)
     return kept
 
 
@@ -74,7 +74,7 @@ def _candidates(system: System) -> list[int]:
     """Cut joints of rigid bodies with more than one row, all of which are sums of relations."""
     t = system.tables
     late = any(row.constant_from_start for group in system.groups for row in group.rows)
-    if late or len(system.laws.tables.press_law) or np.any(t.mark_travel >= 0):
+    if late or len(system.laws.tables.press_law) or np.any(t.marker.travel >= 0):
         return []
     return [
         g
@@ -82,14 +82,14 @@ def _candidates(system: System) -> list[int]:
         if group.kind == "joint"
         and len(group.rows) > 1
         and all(row.law is None and row.expression is None for row in group.rows)
-        and not np.any(t.nf[t.path_body[t.path_start[g] : t.path_start[g + 1]]])
+        and not np.any(t.body.nf[t.path.body[t.path.start[g] : t.path.start[g + 1]]])
     ]
 
 
 def _anywhere(system: System, rng: np.random.Generator, length: float) -> Array:
     """Positions of the tree: turns and rotations without bounds, travels of about a length, modes at rest."""
     t, pos = system.tables, np.zeros(system.n_pos)
-    for axis, turn, beta in zip(t.prim_axis, t.prim_turn, t.prim_beta, strict=True):
+    for axis, turn, beta in zip(t.prim.axis, t.prim.turn, t.prim.beta, strict=True):
         if axis < 0:
             quaternion = rng.standard_normal(4)
             pos[beta : beta + 4] = quaternion / np.linalg.norm(quaternion)
@@ -101,9 +101,10 @@ def _anywhere(system: System, rng: np.random.Generator, length: float) -> Array:
 def _move(system: System, evaluator: Evaluator, pos: Array) -> None:
     """Rows and their gradients at positions of the tree, driven ones too: no drive moves any."""
     free = np.full(system.n_vel, -1, dtype=np.int64)
-    tables = handle(system.tables._replace(driven=free, driven_pos=free, attitude_pos=free[:0]))
+    tree = system.tables.tree._replace(driven=free, driven_pos=free, attitude_pos=free[:0])
+    tables = handle(system.tables._replace(tree=tree))
     ws, aux = evaluator.ws, np.zeros(system.n_aux)
-    ws.beta_ref[:] = 0.0
+    ws.relation.turn[:] = 0.0
     speeds, acc = np.zeros(system.n_vel), np.zeros(system.n_vel)
     evaluate.jacobian(tables, ws, evaluator.laws, evaluator.law_work, 0.0, pos, speeds, aux, acc)
 
@@ -111,7 +112,7 @@ def _move(system: System, evaluator: Evaluator, pos: Array) -> None:
 def _turns(system: System) -> Flags:
     """Which speeds of the tree are rotations."""
     t, turns = system.tables, np.zeros(system.n_vel, dtype=bool)
-    for axis, turn, eta in zip(t.prim_axis, t.prim_turn, t.prim_eta, strict=True):
+    for axis, turn, eta in zip(t.prim.axis, t.prim.turn, t.prim.eta, strict=True):
         turns[eta : eta + (3 if axis < 0 else 1)] = axis < 0 or turn != 0.0
     return turns
 
@@ -119,10 +120,10 @@ def _turns(system: System) -> Flags:
 def _rows_of(system: System, evaluator: Evaluator, g: int, per_speed: Array, length: float) -> Array:
     """Values and gradients of the rows of group g, (rows, 1 + speeds of its path), without units."""
     t, ws, group = system.tables, evaluator.ws, system.groups[g]
-    r0, n = int(t.group_start[g]), len(group.rows)
-    bodies = t.path_body[t.path_start[g] : t.path_start[g + 1]]
-    scale = np.concatenate([per_speed[t.o_eta[i] : t.o_eta[i + 1]] for i in bodies])
-    first = int(t.path_e[t.path_start[g]])
-    G = ws.e[first : first + len(scale) * n].reshape(len(scale), n).T
+    r0, n = int(t.group.start[g]), len(group.rows)
+    bodies = t.path.body[t.path.start[g] : t.path.start[g + 1]]
+    scale = np.concatenate([per_speed[t.tree.o_eta[i] : t.tree.o_eta[i + 1]] for i in bodies])
+    first = int(t.path.e[t.path.start[g]])
+    G = ws.loop.e[first : first + len(scale) * n].reshape(len(scale), n).T
     sizes = np.array([1.0 if row.is_moment else length for row in group.rows])
-    return np.column_stack([ws.g[r0 : r0 + n], G * scale]) / sizes[:, None]
+    return np.column_stack([ws.row.g[r0 : r0 + n], G * scale]) / sizes[:, None]

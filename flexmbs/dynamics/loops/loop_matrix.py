@@ -17,54 +17,61 @@ EXCHANGE = 0.01
 @kernel(lean=True, apart=True)
 def loop_matrix(sys, ws):
     """Loop matrix sum e D^-1 e^T in its envelope (F26). Writes: S, S_diag."""
-    S = ws.S
+    S = ws.loop.S
     for k in range(S.shape[0]):
         S[k] = 0.0
-    for i in range(1, sys.parent.shape[0]):
-        first, n_speed = sys.o_eta[i], sys.o_eta[i + 1] - sys.o_eta[i]
-        for a in range(sys.body_path_start[i], sys.body_path_start[i + 1]):
-            ja = sys.body_path[a]
-            ga = sys.path_group[ja]
-            ra, na = sys.group_start[ga], sys.group_start[ga + 1] - sys.group_start[ga]
-            for b in range(sys.body_path_start[i], sys.body_path_start[i + 1]):
-                jb = sys.body_path[b]
-                gb = sys.path_group[jb]
+    for i in range(1, sys.tree.parent.shape[0]):
+        first, n_speed = sys.tree.o_eta[i], sys.tree.o_eta[i + 1] - sys.tree.o_eta[i]
+        for a in range(sys.path.of_body_start[i], sys.path.of_body_start[i + 1]):
+            ja = sys.path.of_body[a]
+            ga = sys.path.group[ja]
+            ra, na = sys.group.start[ga], sys.group.start[ga + 1] - sys.group.start[ga]
+            for b in range(sys.path.of_body_start[i], sys.path.of_body_start[i + 1]):
+                jb = sys.path.of_body[b]
+                gb = sys.path.group[jb]
                 if gb > ga:
                     continue
-                rb, nb = sys.group_start[gb], sys.group_start[gb + 1] - sys.group_start[gb]
+                rb, nb = sys.group.start[gb], sys.group.start[gb + 1] - sys.group.start[gb]
                 for k in range(n_speed):
-                    if sys.driven[first + k] >= 0:
+                    if sys.tree.driven[first + k] >= 0:
                         continue
-                    d = 1.0 / ws.D[first + k]
-                    ea, eb = sys.path_e[ja] + k * na, sys.path_e[jb] + k * nb
+                    d = 1.0 / ws.tree.D[first + k]
+                    ea, eb = sys.path.e[ja] + k * na, sys.path.e[jb] + k * nb
                     for r in range(na):
-                        s = d * ws.e[ea + r]
+                        s = d * ws.loop.e[ea + r]
                         if s == 0.0:
                             continue
-                        row = sys.env_start[ra + r] - sys.env_first[ra + r] + rb
+                        row = sys.envelope.start[ra + r] - sys.envelope.first[ra + r] + rb
                         top = min(nb, ra + r + 1 - rb)
                         for c in range(top):
-                            S[row + c] += s * ws.e[eb + c]
-    for r in range(ws.S_diag.shape[0]):
-        k = sys.env_start[r + 1] - 1
+                            S[row + c] += s * ws.loop.e[eb + c]
+    for r in range(ws.loop.S_diag.shape[0]):
+        k = sys.envelope.start[r + 1] - 1
         # (F45); a row that is off has no columns: its multiplier comes out as zero
-        S[k] = 1.0 if ws.soft[r] < 0.0 else S[k] + ws.soft[r]
-        ws.S_diag[r] = S[k]
-        if sys.row_massless[r] >= 0:
+        S[k] = 1.0 if ws.row.soft[r] < 0.0 else S[k] + ws.row.soft[r]
+        ws.loop.S_diag[r] = S[k]
+        if sys.row.massless[r] >= 0:
             # the unknown of (F26a) stands in its own row
-            S[k] -= sys.massless[sys.row_massless[r]]
+            S[k] -= sys.tree.massless[sys.row.massless[r]]
 
 
 @kernel(lean=True)
 def natural_size(sys, ws, r, by_mass, by_turning):
     """What the diagonal of row r would be if the row moved the whole model: all rows of a loop may vanish."""
     size = 0.0
-    for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
-        c, e = ws.rowent_c[k], sys.rowent[k]
-        x, y, z, a, b, d = ws.ent[e, 3], ws.ent[e, 4], ws.ent[e, 5], ws.ent[e, 6], ws.ent[e, 7], ws.ent[e, 8]
+    for k in range(sys.term.start[r], sys.term.start[r + 1]):
+        c, e = ws.row.c_term[k], sys.term.relation[k]
+        x, y, z, a, b, d = (
+            ws.relation.at[e, 3],
+            ws.relation.at[e, 4],
+            ws.relation.at[e, 5],
+            ws.relation.at[e, 6],
+            ws.relation.at[e, 7],
+            ws.relation.at[e, 8],
+        )
         size += c * c * ((x * x + y * y + z * z) * by_mass + (a * a + b * b + d * d) * by_turning)
-    for k in range(sys.rowdof_start[r], sys.rowdof_start[r + 1]):
-        c, H = ws.rowdof_c[k], ws.H[sys.coord_vel[sys.rowdof_coord[k]]]
+    for k in range(sys.speed.start[r], sys.speed.start[r + 1]):
+        c, H = ws.row.c_speed[k], ws.tree.H[sys.coord.vel[sys.speed.coord[k]]]
         turns = H[3] * H[3] + H[4] * H[4] + H[5] * H[5]
         size += c * c * (turns * by_turning if turns > 0.0 else by_mass)
     return size
@@ -78,14 +85,14 @@ def compare_rows(sys, ws):
     """
     # a row that vanishes up to rounding (squared) is redundant beside the others, not a row of its own scale;
     # rows are compared by their natural sizes, so that neither units nor factors of a row decide
-    mass, largest = sys.mass_scale[0], 1.0
+    mass, largest = sys.tree.mass_scale[0], 1.0
     by_mass = by_turning = 0.0
     if mass > 0.0:
-        by_mass, by_turning = 1.0 / mass, 1.0 / sys.mass_scale[1]
-    for r in range(ws.S_diag.shape[0]):
-        ws.rhs[r] = natural_size(sys, ws, r, by_mass, by_turning)
-        if ws.rhs[r] > 0.0 and ws.S_diag[r] > largest * ws.rhs[r] and ws.soft[r] == 0.0:
-            largest = ws.S_diag[r] / ws.rhs[r]
+        by_mass, by_turning = 1.0 / mass, 1.0 / sys.tree.mass_scale[1]
+    for r in range(ws.loop.S_diag.shape[0]):
+        ws.loop.rhs[r] = natural_size(sys, ws, r, by_mass, by_turning)
+        if ws.loop.rhs[r] > 0.0 and ws.loop.S_diag[r] > largest * ws.loop.rhs[r] and ws.row.soft[r] == 0.0:
+            largest = ws.loop.S_diag[r] / ws.loop.rhs[r]
     return largest
 
 
@@ -95,52 +102,60 @@ def factorise(sys, ws):
 
     Rows of a group are exchanged where the next pivot is much smaller than another, so that small pivots say
     that constraints lose rank: `order` is the row at a place. A group takes no more independent rows than it
-    has where constraints hold (ws.cap): off them, rows of an overconstrained loop differ by the square of the
-    distance, which is no constraint. Redundant rows are left out of all sums: `used` lists the places of the
-    others. Writes: S (by places, D on the diagonal), S_inv, order, redundant, used, used_before; near
+    has where constraints hold (loop.cap): off them, rows of an overconstrained loop differ by the square of
+    the distance, which is no constraint. Redundant rows are left out of all sums: `used` lists the places of
+    the others. Writes: S (by places, D on the diagonal), S_inv, order, redundant, used, used_before; near
     (lowered); rhs, swap (scratch). Returns 2 when a motion without inertia is not held by any row, else 0.
     """
-    S, start = ws.S, sys.env_start
+    S, start = ws.loop.S, sys.envelope.start
     largest, m, exchanged = compare_rows(sys, ws), 0, False
-    for g in range(sys.group_start.shape[0] - 1):
-        first, end, found = sys.group_start[g], sys.group_start[g + 1], m
+    for g in range(sys.group.start.shape[0] - 1):
+        first, end, found = sys.group.start[g], sys.group.start[g + 1], m
         earlier_columns(sys, ws, first, end, m, exchanged)
         for j in range(first, end):
-            r = ws.order[j]
-            if S[start[j + 1] - 1] < EXCHANGE * largest * ws.rhs[r] and best_row(sys, ws, j, end):
-                exchanged, r = True, ws.order[j]
-            d, natural = S[start[j + 1] - 1], largest * ws.rhs[r]
-            if sys.row_massless[r] >= 0:
+            r = ws.loop.order[j]
+            if S[start[j + 1] - 1] < EXCHANGE * largest * ws.loop.rhs[r] and best_row(sys, ws, j, end):
+                exchanged, r = True, ws.loop.order[j]
+            d, natural = S[start[j + 1] - 1], largest * ws.loop.rhs[r]
+            if sys.row.massless[r] >= 0:
                 # its pivot is what the other rows give it: negative
-                if not -d > TOLERANCE * ws.S_diag[r]:
+                if not -d > TOLERANCE * ws.loop.S_diag[r]:
                     return 2
-            elif m - found >= ws.cap[g] or not (d > TOLERANCE * ws.S_diag[r] and d > ROUNDING * natural):
-                ws.redundant[r] = 1
+            elif m - found >= ws.loop.cap[g] or not (
+                d > TOLERANCE * ws.loop.S_diag[r] and d > ROUNDING * natural
+            ):
+                ws.row.redundant[r] = 1
                 continue
-            elif ws.soft[r] == 0.0 and d < ws.near[0] * natural:
-                ws.near[0], ws.near[1] = d / natural, g
-            ws.redundant[r] = 0
-            ws.S_inv[j], ws.used[m] = 1.0 / d, j
+            elif ws.row.soft[r] == 0.0 and d < ws.loop.near[0] * natural:
+                ws.loop.near[0], ws.loop.near[1] = d / natural, g
+            ws.row.redundant[r] = 0
+            ws.loop.S_inv[j], ws.loop.used[m] = 1.0 / d, j
             m += 1
             take_out(sys, ws, j, end)
-        if m - found < ws.cap[g] and sys.group_soft[g] == 0:
-            ws.near[0], ws.near[1] = 0.0, g
-    ws.used_before[ws.S_diag.shape[0]] = m
+        if m - found < ws.loop.cap[g] and sys.group.soft[g] == 0:
+            ws.loop.near[0], ws.loop.near[1] = 0.0, g
+    ws.loop.used_before[ws.loop.S_diag.shape[0]] = m
     return 0
 
 
 @kernel(lean=True)
 def earlier_columns(sys, ws, first, end, m, exchanged):
     """Rows first ... end - 1 with the columns of earlier groups eliminated. Writes: S, order, used_before."""
-    S, low, start, used, before = ws.S, sys.env_first, sys.env_start, ws.used, ws.used_before
+    S, low, start, used, before = (
+        ws.loop.S,
+        sys.envelope.first,
+        sys.envelope.start,
+        ws.loop.used,
+        ws.loop.used_before,
+    )
     for r in range(first, end):
         row = start[r] - low[r]
-        ws.order[r], before[r] = r, m
+        ws.loop.order[r], before[r] = r, m
         if exchanged:
             for c in range(low[r], first):
-                ws.swap[c] = S[row + c]
+                ws.loop.swap[c] = S[row + c]
             for c in range(low[r], first):
-                S[row + c] = ws.swap[ws.order[c]]
+                S[row + c] = ws.loop.swap[ws.loop.order[c]]
         begin = before[low[r]]
         for i in range(begin, m):
             c = used[i]
@@ -158,7 +173,7 @@ def earlier_columns(sys, ws, first, end, m, exchanged):
         for i in range(begin, m):
             c = used[i]
             w = S[row + c]
-            S[row + c] = w * ws.S_inv[c]
+            S[row + c] = w * ws.loop.S_inv[c]
             d -= w * S[row + c]
         S[row + r] = d
 
@@ -169,15 +184,15 @@ def best_row(sys, ws, j, end):
 
     Writes: S, order. Returns whether rows were exchanged.
     """
-    S, start, low = ws.S, sys.env_start, sys.env_first
+    S, start, low = ws.loop.S, sys.envelope.start, sys.envelope.first
     best, p = 0.0, j
     for r in range(j, end):
-        size = ws.rhs[ws.order[r]]
-        if sys.row_massless[ws.order[r]] < 0 and size > 0.0 and S[start[r + 1] - 1] > best * size:
+        size = ws.loop.rhs[ws.loop.order[r]]
+        if sys.row.massless[ws.loop.order[r]] < 0 and size > 0.0 and S[start[r + 1] - 1] > best * size:
             best, p = S[start[r + 1] - 1] / size, r
-    if p == j or sys.row_massless[ws.order[j]] >= 0:
+    if p == j or sys.row.massless[ws.loop.order[j]] >= 0:
         return False
-    if S[start[j + 1] - 1] > EXCHANGE * best * ws.rhs[ws.order[j]]:
+    if S[start[j + 1] - 1] > EXCHANGE * best * ws.loop.rhs[ws.loop.order[j]]:
         return False
     row, other = start[j] - low[j], start[p] - low[p]
     for c in range(low[j], j):
@@ -189,14 +204,14 @@ def best_row(sys, ws, j, end):
             S[at + j], S[other + k] = S[other + k], S[at + j]
         elif k > p:
             S[at + j], S[at + p] = S[at + p], S[at + j]
-    ws.order[j], ws.order[p] = ws.order[p], ws.order[j]
+    ws.loop.order[j], ws.loop.order[p] = ws.loop.order[p], ws.loop.order[j]
     return True
 
 
 @kernel(lean=True)
 def take_out(sys, ws, j, end):
     """Eliminate the row at place j from those behind it in its group. Writes: S."""
-    S, start, low, inverse = ws.S, sys.env_start, sys.env_first, ws.S_inv[j]
+    S, start, low, inverse = ws.loop.S, sys.envelope.start, sys.envelope.first, ws.loop.S_inv[j]
     for r in range(j + 1, end):
         row = start[r] - low[r]
         w = S[row + j]
@@ -209,21 +224,28 @@ def take_out(sys, ws, j, end):
 @kernel(lean=True, apart=True)
 def solve_rows(sys, ws):
     """Multipliers from the right-hand side (F26). Needs factorise. Writes: lam; swap."""
-    S, start, low, used, before, x = ws.S, sys.env_start, sys.env_first, ws.used, ws.used_before, ws.swap
-    n = ws.S_diag.shape[0]
+    S, start, low, used, before, x = (
+        ws.loop.S,
+        sys.envelope.start,
+        sys.envelope.first,
+        ws.loop.used,
+        ws.loop.used_before,
+        ws.loop.swap,
+    )
+    n = ws.loop.S_diag.shape[0]
     for r in range(n):
-        ws.lam[r] = 0.0
+        ws.row.lam[r] = 0.0
     for i in range(before[n]):
         r = used[i]
-        s, row = ws.rhs[ws.order[r]], start[r] - low[r]
+        s, row = ws.loop.rhs[ws.loop.order[r]], start[r] - low[r]
         for j in range(before[low[r]], i):
             s -= S[row + used[j]] * x[used[j]]
         x[r] = s
     for i in range(before[n]):
-        x[used[i]] *= ws.S_inv[used[i]]
+        x[used[i]] *= ws.loop.S_inv[used[i]]
     for i in range(before[n] - 1, -1, -1):
         r = used[i]
         row, s = start[r] - low[r], x[r]
-        ws.lam[ws.order[r]] = s
+        ws.row.lam[ws.loop.order[r]] = s
         for j in range(before[low[r]], i):
             x[used[j]] -= S[row + used[j]] * s

@@ -98,9 +98,9 @@ def is_feasible(system: System) -> bool:
         return True
     if system.n_rows * max(system.n_vel, 6 * len(system.joints)) > ENTRIES:
         return False
-    n_groups, n_bodies = len(t.group_start) - 1, len(t.parent)
-    group = np.repeat(np.arange(n_groups), np.diff(t.path_start))
-    label = _components(group, n_groups + t.path_body, n_groups + n_bodies)
-    rows = np.bincount(label[:n_groups], weights=np.diff(t.group_start), minlength=label.max() + 1)
-    speeds = np.bincount(label[n_groups:], weights=np.diff(t.o_eta), minlength=label.max() + 1)
+    n_groups, n_bodies = len(t.group.start) - 1, len(t.tree.parent)
+    group = np.repeat(np.arange(n_groups), np.diff(t.path.start))
+    label = _components(group, n_groups + t.path.body, n_groups + n_bodies)
+    rows = np.bincount(label[:n_groups], weights=np.diff(t.group.start), minlength=label.max() + 1)
+    speeds = np.bincount(label[n_groups:], weights=np.diff(t.tree.o_eta), minlength=label.max() + 1)
     return bool(np.sum(rows**2 * speeds) <= WORK)

@@ -13,12 +13,12 @@ from flexmbs.model.quaternions import product
 @kernel(lean=True, apart=True)
 def add_increment(sys, pos, delta, out):
     """x (+) v: scalar coordinates by addition, quaternions by the exponential (F44). Writes: out."""
-    for k in range(sys.vel_of_pos.shape[0]):
-        j = sys.vel_of_pos[k]
+    for k in range(sys.tree.vel_of_pos.shape[0]):
+        j = sys.tree.vel_of_pos[k]
         if j >= 0:
             out[k] = pos[k] + delta[j]
-    for n in range(sys.ball_beta.shape[0]):
-        b, e = sys.ball_beta[n], sys.ball_eta[n]
+    for n in range(sys.prim.ball_beta.shape[0]):
+        b, e = sys.prim.ball_beta[n], sys.prim.ball_eta[n]
         turn_quaternion(pos, b, delta[e], delta[e + 1], delta[e + 2], out)
 
 
@@ -40,12 +40,12 @@ def turn_quaternion(pos, b, x, y, z, out):
 @kernel(lean=True, apart=True)
 def position_rates(sys, pos, vel, out):
     """Rates of the positions: H_kin eta (F19). Writes: out."""
-    for k in range(sys.vel_of_pos.shape[0]):
-        j = sys.vel_of_pos[k]
+    for k in range(sys.tree.vel_of_pos.shape[0]):
+        j = sys.tree.vel_of_pos[k]
         if j >= 0:
             out[k] = vel[j]
-    for n in range(sys.ball_beta.shape[0]):
-        b, e = sys.ball_beta[n], sys.ball_eta[n]
+    for n in range(sys.prim.ball_beta.shape[0]):
+        b, e = sys.prim.ball_beta[n], sys.prim.ball_eta[n]
         w, x, y, z = pos[b], pos[b + 1], pos[b + 2], pos[b + 3]
         p, q, r = 0.5 * vel[e], 0.5 * vel[e + 1], 0.5 * vel[e + 2]
         out[b] = -x * p - y * q - z * r
@@ -64,7 +64,7 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, k
     |g_dot| left, number of iterations.
     """
     count, worst, worst_dot, ready = 0, 0.0, 0.0, False
-    if ws.g.shape[0] + sys.ent_kind.shape[0] + laws.drive_expr.shape[0] == 0:
+    if ws.row.g.shape[0] + sys.relation.kind.shape[0] + laws.drive_expr.shape[0] == 0:
         return worst, worst_dot, count
     for k in range(acc.shape[0]):
         acc[k] = 0.0
@@ -74,7 +74,7 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, k
             if not known:
                 kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
                 known = True
-            error = largest(ws.g) if level == 0 else largest(ws.g_dot)
+            error = largest(ws.row.g) if level == 0 else largest(ws.row.g_dot)
             if level == 0:
                 worst = error
             else:
@@ -90,12 +90,12 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, k
             count += 1
             known = False
             if level == 0:
-                respond(sys, ws, ws.g)
-                add_increment(sys, pos, ws.delta, pos)
+                respond(sys, ws, ws.row.g)
+                add_increment(sys, pos, ws.tree.delta, pos)
             else:
-                respond(sys, ws, ws.g_dot)
+                respond(sys, ws, ws.row.g_dot)
                 for m in range(vel.shape[0]):
-                    vel[m] += ws.delta[m]
+                    vel[m] += ws.tree.delta[m]
     follow_turns(sys, ws)
     return worst, worst_dot, count
 
@@ -106,13 +106,13 @@ def respond(sys, ws, residual):
 
     Needs eliminate; u is lost. Writes: delta.
     """
-    for k in range(ws.u.shape[0]):
-        ws.u[k] = 0.0
+    for k in range(ws.tree.u.shape[0]):
+        ws.tree.u[k] = 0.0
     for r in range(residual.shape[0]):
-        ws.rhs[r] = -residual[r]
+        ws.loop.rhs[r] = -residual[r]
     solve_rows(sys, ws)
     add_multipliers(sys, ws)
-    forward(sys, ws, ws.delta)
+    forward(sys, ws, ws.tree.delta)
 
 
 @kernel(lean=True, apart=True)
@@ -132,7 +132,7 @@ def impact(sys, ws, laws, lw, t, pos, vel, aux, acc, twist, speed):
         status = change(sys, ws, VELOCITY, 1.0)
     if status == 0:
         for k in range(vel.shape[0]):
-            vel[k] += ws.delta[k]
+            vel[k] += ws.tree.delta[k]
     return status
 
 
@@ -140,19 +140,19 @@ def impact(sys, ws, laws, lw, t, pos, vel, aux, acc, twist, speed):
 def missing_momentum(sys, ws, vel, twist, speed):
     """Momentum that is missing against before, as residuals: -M jump. Needs forces. Writes: f, tau."""
     for k in range(vel.shape[0]):
-        ws.tau[k] = 0.0
-    for i in range(1, sys.parent.shape[0]):
-        d, nf, k0 = plus_six(six(ws.v, i), -1.0, six(twist, i)), sys.nf[i], sys.o_qd[i]
-        f = upper_times(upper(ws.M, i), d)
+        ws.tree.tau[k] = 0.0
+    for i in range(1, sys.tree.parent.shape[0]):
+        d, nf, k0 = plus_six(six(ws.body.v, i), -1.0, six(twist, i)), sys.body.nf[i], sys.tree.o_qd[i]
+        f = upper_times(upper(ws.body.M, i), d)
         for m in range(nf):
-            row = six(ws.M_f[sys.o_E[i] : sys.o_E[i] + 6 * nf].reshape(nf, 6), m)
+            row = six(ws.elastic.M_f[sys.body.o_E[i] : sys.body.o_E[i] + 6 * nf].reshape(nf, 6), m)
             f = plus_six(f, vel[k0 + m] - speed[k0 + m], row)
-            s, mff = dot_six(row, d), sys.o_K[i] + nf * m
-            lo, hi = (m, m + 1) if sys.low_rank[i] >= 0 else (0, nf)
+            s, mff = dot_six(row, d), sys.body.o_K[i] + nf * m
+            lo, hi = (m, m + 1) if sys.body.low_rank[i] >= 0 else (0, nf)
             for n in range(lo, hi):
-                s += sys.K_data[mff + n] * (vel[k0 + n] - speed[k0 + n])
-            ws.tau[k0 + m] = -s
-        put_six(ws.f, i, (-f[0], -f[1], -f[2], -f[3], -f[4], -f[5]))
+                s += sys.body.K_data[mff + n] * (vel[k0 + n] - speed[k0 + n])
+            ws.tree.tau[k0 + m] = -s
+        put_six(ws.body.f, i, (-f[0], -f[1], -f[2], -f[3], -f[4], -f[5]))
 
 
 @kernel(inline=True)
@@ -168,5 +168,5 @@ def largest(x):
 @kernel(lean=True, apart=True)
 def follow_turns(sys, ws):
     """Remember the coordinates of cut joints, so that angles go on past half a turn. Writes: beta_ref."""
-    for e in range(sys.ent_kind.shape[0]):
-        ws.beta_ref[e] = ws.ent[e, 0]
+    for e in range(sys.relation.kind.shape[0]):
+        ws.relation.turn[e] = ws.relation.at[e, 0]

@@ -65,8 +65,8 @@ class ClosedForm:
     def close(self, evaluator: Evaluator, state: State) -> None:
         """Move the unknown coordinates to where the loop is closed. Needs the position stage; changes pos."""
         ws = evaluator.ws
-        plane = _plane(ws.mark_R[self.normal_of][:, self.axis])
-        x = ws.mark_x @ plane[:2].T @ np.array([1.0, 1.0j])
+        plane = _plane(ws.marker.R[self.normal_of][:, self.axis])
+        x = ws.marker.x @ plane[:2].T @ np.array([1.0, 1.0j])
         ends = [step.markers for step in self.steps]
         # pieces a, b, c: from where a joint is left to where the next one is reached
         d_b, d_c, d_a = (x[ends[(k + 1) % 3][0]] - x[ends[k][1]] for k in range(3))
@@ -79,10 +79,10 @@ class ClosedForm:
         for step, turn in zip(self.steps, turns, strict=True):
             if step.speed < 0:
                 continue
-            axis = ws.mark_R[step.place.P.number][:, _axis_of(step.place)]
+            axis = ws.marker.R[step.place.P.number][:, _axis_of(step.place)]
             sign = 1.0 if step.forward else -1.0
             change = along if step.slides else turn * float(np.sign(axis @ plane[2]))
-            k = int(np.flatnonzero(evaluator.tables.vel_of_pos == step.speed)[0])
+            k = int(np.flatnonzero(evaluator.tables.tree.vel_of_pos == step.speed)[0])
             state.pos[k] += sign * change
 
     def _triangle(self, d_a: complex, d_b: complex, d_c: complex) -> tuple[float, float]:
@@ -104,11 +104,11 @@ class ClosedForm:
         ws, step = evaluator.ws, self.steps[0]
         reach, leave = step.markers
         k = _axis_of(step.place)
-        u = complex(*(plane[:2] @ ws.mark_R[reach][:, k]))
-        side = (k + 1) % 3 if abs(plane[2] @ ws.mark_R[reach][:, (k + 1) % 3]) < 0.5 else (k + 2) % 3
+        u = complex(*(plane[:2] @ ws.marker.R[reach][:, k]))
+        side = (k + 1) % 3 if abs(plane[2] @ ws.marker.R[reach][:, (k + 1) % 3]) < 0.5 else (k + 2) % 3
         # b turns with a: only a cut stands askew before the loop is closed
-        turn_b = _turn(*(complex(*(plane[:2] @ ws.mark_R[m][:, side])) for m in (leave, reach)))
-        moved = (ws.mark_x[leave] - ws.mark_x[reach]) @ ws.mark_R[reach][:, k]
+        turn_b = _turn(*(complex(*(plane[:2] @ ws.marker.R[m][:, side])) for m in (leave, reach)))
+        moved = (ws.marker.x[leave] - ws.marker.x[reach]) @ ws.marker.R[reach][:, k]
         p = d_a + d_b * np.exp(1j * turn_b)
         along = (p * np.conj(u)).real
         square = abs(d_c) ** 2 - (p * np.conj(u)).imag ** 2
@@ -162,14 +162,14 @@ def walk(system: System, name: str) -> list[Step] | None:
         path = []
         while body:
             path.append(body)
-            body = int(t.parent[body])
+            body = int(t.tree.parent[body])
         return path
 
     first, last = up(system.numbers.index.get(cut.Q.body, 0)), up(system.numbers.index.get(cut.P.body, 0))
     common = set(first) & set(last)
     down = [body for body in first if body not in common]
     rise = [body for body in reversed(last) if body not in common]
-    if any(t.nf[body] for body in [*first, *last]):
+    if any(t.body.nf[body] for body in [*first, *last]):
         return None
     steps = []
     # from Q of the cut to the root: out of each body through its joint, then up again to P of the cut
@@ -211,9 +211,9 @@ def _closed_form(evaluator: Evaluator, steps: list[Step], unknown: set[int]) -> 
         return None
     ws = evaluator.ws
     base = turning[0].place
-    normal = ws.mark_R[base.P.number][:, _axis_of(base)]
+    normal = ws.marker.R[base.P.number][:, _axis_of(base)]
     for step in moving:
-        axis = ws.mark_R[step.place.P.number][:, _axis_of(step.place)]
+        axis = ws.marker.R[step.place.P.number][:, _axis_of(step.place)]
         off = abs(axis @ normal) if step.slides else float(np.linalg.norm(np.cross(axis, normal)))
         if off > PARALLEL:
             return None

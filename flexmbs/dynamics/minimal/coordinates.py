@@ -44,13 +44,13 @@ def choose(system: System, G: Array, sizes: Array) -> Split:
     """
     from scipy.linalg import qr
 
-    free = np.flatnonzero(system.tables.driven < 0)
+    free = np.flatnonzero(system.tables.tree.driven < 0)
     if not len(G) or not len(free):
         return Split(free, free[:0], free[:0])
     weight = np.ones(system.n_vel)
     t = system.tables
-    for i in range(1, len(t.parent)):
-        weight[t.o_qd[i] : t.o_eta[i + 1]] = ELASTIC_SHARE
+    for i in range(1, len(t.tree.parent)):
+        weight[t.tree.o_qd[i] : t.tree.o_eta[i + 1]] = ELASTIC_SHARE
     weight[kinked(system)] = ELASTIC_SHARE
     norms = np.linalg.norm(G, axis=1)
     # a row of rounding is no row: made as long as the others it would count
@@ -119,7 +119,7 @@ class Minimal:
             return
         for _ in range(ITERATIONS):
             G = self.evaluator.jacobian(state)
-            change[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g[s.rows])
+            change[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.row.g[s.rows])
             size = np.abs(change).max()
             if size < ROUNDED:
                 return
@@ -131,7 +131,7 @@ class Minimal:
         self._open(state)
 
     def _open(self, state: State) -> None:
-        g = np.abs(self.evaluator.ws.g)
+        g = np.abs(self.evaluator.ws.row.g)
         worst = int(np.argmax(np.where(np.isfinite(g), g, np.inf)))
         name = row_names(self.system)[worst]
         what = f"{name} cannot be closed: {g[worst]:.3g} is left after {ITERATIONS} iterations"
@@ -146,7 +146,7 @@ class Minimal:
             return
         state.vel[s.dep] = 0.0
         G = self.evaluator.jacobian(state)
-        state.vel[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g_dot[s.rows])
+        state.vel[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.row.g_dot[s.rows])
         self.evaluator.kinematics(state)
 
     def close_rates(self, state: State, independent: Array) -> Array:
@@ -156,7 +156,7 @@ class Minimal:
         G = self.evaluator.jacobian(state)
         self.evaluator.kinematics(state, acc)
         if len(s.dep):
-            acc[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.g_ddot[s.rows])
+            acc[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.row.g_ddot[s.rows])
         return acc
 
     def moved(self, state: State, change: Array, speeds: Array | None = None) -> State:

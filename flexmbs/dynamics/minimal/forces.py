@@ -45,7 +45,7 @@ def observe(minimal: Minimal, state: State) -> Array:
         wrenches_of_stress(evaluator.tables, ws)
         args = evaluator._args(state, acc)
         evaluate.forces(*args)
-        ws.row_force[:] = lam
+        ws.row.force[:] = lam
         reactions(evaluator.tables, ws)
         share_forces(evaluator.tables, ws, evaluator.tables.length[0])
         if not len(laws.press_law) or press(evaluator) <= FRICTION_TOLERANCE:
@@ -59,7 +59,7 @@ def _constraints(minimal: Minimal) -> list[int]:
     kinds = [group.kind for group in system.groups]
     return [
         r
-        for r, g in enumerate(system.tables.group_of_row)
+        for r, g in enumerate(system.tables.row.group)
         if kinds[g] not in ("force", "massless") and r not in free
     ]
 
@@ -78,17 +78,17 @@ def _self_stress(minimal: Minimal, state: State) -> None:
     """Null vectors of G^T over the constraint rows, one for every dependent row, into the workspace (F28)."""
     G, s, rows = minimal.evaluator.jacobian(state), minimal.split, _constraints(minimal)
     ws, t = minimal.evaluator.ws, minimal.evaluator.tables
-    block = t.block_of_group[t.group_of_row]
+    block = t.block.of_group[t.row.group]
     others = np.setdiff1d(rows, s.rows)
     own = solve(G[np.ix_(s.rows, s.dep)].T, G[np.ix_(others, s.dep)].T) if len(s.dep) else np.zeros((0, 0))
-    ws.null_n[:] = 0
-    ws.null[:] = 0.0
+    ws.null.n[:] = 0
+    ws.null.lam[:] = 0.0
     for k, r in enumerate(others):
-        number = ws.null_n[block[r]]
-        if number == len(ws.null):
+        number = ws.null.n[block[r]]
+        if number == len(ws.null.lam):
             continue
-        ws.null[number, r] = 1.0
+        ws.null.lam[number, r] = 1.0
         if len(s.dep):
             near = block[s.rows] == block[r]
-            ws.null[number, s.rows[near]] = -own[near, k]
-        ws.null_n[block[r]] += 1
+            ws.null.lam[number, s.rows[near]] = -own[near, k]
+        ws.null.n[block[r]] += 1

@@ -19,39 +19,39 @@ def hold_contacts(sys, ws, b, is_soft):
     hold both ways. Needs the factors of the metric. Writes: null_y, side_is; side_f, side_q, side_M,
     side_C, side_z, side_u, side_x, side_i, null_d.
     """
-    first, n = sys.block_first[b], ws.null_n[b]
-    y, z, f, q, u = ws.null_y, ws.side_z, ws.side_f, ws.side_q, ws.side_u
+    first, n = sys.block.first[b], ws.null.n[b]
+    y, z, f, q, u = ws.null.y, ws.side.z, ws.side.f, ws.side.q, ws.side.u
     m, scale = 0, 0.0
-    for k in range(sys.side_row.shape[0]):
-        r = sys.side_row[k]
-        if sys.block_of_group[sys.group_of_row[r]] != b or ws.soft[r] < 0.0:
+    for k in range(sys.row.contact.shape[0]):
+        r = sys.row.contact[k]
+        if sys.block.of_group[sys.row.group[r]] != b or ws.row.soft[r] < 0.0:
             continue
-        s, size, reach = ws.row_force[r], abs(ws.row_force[r]), 0.0
+        s, size, reach = ws.row.force[r], abs(ws.row.force[r]), 0.0
         for a in range(n):
-            s += y[first + a] * ws.null[a, r]
-            size += abs(y[first + a] * ws.null[a, r])
-            reach = max(reach, abs(ws.null[a, r]))
+            s += y[first + a] * ws.null.lam[a, r]
+            size += abs(y[first + a] * ws.null.lam[a, r])
+            reach = max(reach, abs(ws.null.lam[a, r]))
         if reach == 0.0:
             continue
-        ws.side_i[m], q[m], scale = k, sys.row_side[r] * s, max(scale, size)
+        ws.side.i[m], q[m], scale = k, sys.row.side[r] * s, max(scale, size)
         for a in range(n):
-            z[m, a] = sys.row_side[r] * ws.null[a, r]
+            z[m, a] = sys.row.side[r] * ws.null.lam[a, r]
         if is_soft:
-            yield_to(ws.null_A[first : first + n], ws.null_V, ws.null_e, z[m], n)
+            yield_to(ws.null.A[first : first + n], ws.null.V, ws.null.e, z[m], n)
         else:
-            solve_factors(ws.null_A[first : first + n], z[m], n)
+            solve_factors(ws.null.A[first : first + n], z[m], n)
         m += 1
     for i in range(m):
-        r = sys.side_row[ws.side_i[i]]
+        r = sys.row.contact[ws.side.i[i]]
         for k in range(m):
-            ws.side_M[i, k] = 0.0
+            ws.side.M[i, k] = 0.0
             for a in range(n):
-                ws.side_M[i, k] += sys.row_side[r] * ws.null[a, r] * z[k, a]
+                ws.side.M[i, k] += sys.row.side[r] * ws.null.lam[a, r] * z[k, a]
     while not push_apart(ws, m, scale):
         pass
     for i in range(m):
-        if ws.side_is[ws.side_i[i]] == FREE and f[i] <= ZERO * scale:
-            ws.side_is[ws.side_i[i]] = HELD
+        if ws.side.state[ws.side.i[i]] == FREE and f[i] <= ZERO * scale:
+            ws.side.state[ws.side.i[i]] = HELD
         for a in range(n):
             y[first + a] += u[i] * z[i, a]
 
@@ -64,14 +64,14 @@ def push_apart(ws, m, scale):
     side_is; side_C, side_x.
     """
     for i in range(m):
-        ws.side_u[i], ws.side_f[i] = 0.0, ws.side_q[i]
-        if ws.side_is[ws.side_i[i]] == HELD:
-            ws.side_is[ws.side_i[i]] = FREE
+        ws.side.u[i], ws.side.f[i] = 0.0, ws.side.q[i]
+        if ws.side.state[ws.side.i[i]] == HELD:
+            ws.side.state[ws.side.i[i]] = FREE
     for _ in range(10 * m):
         worst, k = -ZERO * scale, -1
         for i in range(m):
-            if ws.side_is[ws.side_i[i]] == FREE and ws.side_f[i] < worst:
-                worst, k = ws.side_f[i], i
+            if ws.side.state[ws.side.i[i]] == FREE and ws.side.f[i] < worst:
+                worst, k = ws.side.f[i], i
         if k < 0:
             break
         done = MORE
@@ -89,7 +89,7 @@ def hold_more(ws, m, k):
     Where it gets no nearer, a sum of it and of others is a pull whatever the share: these cannot but pull.
     Writes: side_u, side_f, side_is; side_C, side_x.
     """
-    f, u, x, own, M = ws.side_f, ws.side_u, ws.side_x, ws.side_i, ws.side_M
+    f, u, x, own, M = ws.side.f, ws.side.u, ws.side.x, ws.side.i, ws.side.M
     answer(ws, m, k)
     rate, part, at = M[k, k], 1e300, -1
     for i in range(m):
@@ -100,19 +100,19 @@ def hold_more(ws, m, k):
         if x[i] > 0.0 and u[i] < part * x[i]:
             part, at = u[i] / x[i], i
     if part == 1e300:
-        ws.side_is[own[k]] = PULLS
+        ws.side.state[own[k]] = PULLS
         for i in range(m):
             if x[i] < -SUMMAND:
-                ws.side_is[own[i]] = PULLS
+                ws.side.state[own[i]] = PULLS
         return NEVER
     for i in range(m):
         u[i] -= part * x[i]
     u[k] += part
-    ws.side_is[own[k]] = HELD
+    ws.side.state[own[k]] = HELD
     if at >= 0:
-        u[at], ws.side_is[own[at]], ws.side_is[own[k]] = 0.0, FREE, FREE
+        u[at], ws.side.state[own[at]], ws.side.state[own[k]] = 0.0, FREE, FREE
     for i in range(m):
-        f[i] = ws.side_q[i]
+        f[i] = ws.side.q[i]
         for j in range(m):
             f[i] += M[i, j] * u[j]
     return MORE if at >= 0 else DONE
@@ -121,12 +121,12 @@ def hold_more(ws, m, k):
 @kernel(lean=True)
 def answer(ws, m, k):
     """How much less has to hold the contacts that are held where one more holds k. Writes: side_x; side_C."""
-    C, M, x = ws.side_C, ws.side_M, ws.side_x
+    C, M, x = ws.side.C, ws.side.M, ws.side.x
     for i in range(m):
-        held = ws.side_is[ws.side_i[i]] == HELD
+        held = ws.side.state[ws.side.i[i]] == HELD
         x[i] = M[i, k] if held else 0.0
         for j in range(i + 1):
-            both = held and ws.side_is[ws.side_i[j]] == HELD
+            both = held and ws.side.state[ws.side.i[j]] == HELD
             C[i, j] = M[i, j] if both else 0.0
         C[i, i] = M[i, i] if held else 1.0
     factorise_symmetric(C, m)

@@ -15,8 +15,8 @@ def press(evaluator: Evaluator) -> float:
     laws, ws = evaluator.system.laws.tables, evaluator.ws
     load_of, change = evaluator.law_work.load_of, 0.0
     for law, j, axis in zip(laws.press_law, laws.press_joint, laws.press_axis, strict=True):
-        c, F = laws.coord[law], ws.reaction[j, :3]
-        along = ws.mark_R[evaluator.tables.joint_q[j], :, axis] @ F if axis >= 0 else 0.0
+        c, F = laws.coord[law], ws.joint.reaction[j, :3]
+        along = ws.marker.R[evaluator.tables.joint.q[j], :, axis] @ F if axis >= 0 else 0.0
         load = float(np.sqrt(max(F @ F - along * along, 0.0)))
         change = max(change, abs(load - load_of[c]) / max(load, load_of[c], 1e-300))
         load_of[c] = load

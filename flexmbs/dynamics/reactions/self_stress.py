@@ -82,10 +82,10 @@ def _efforts(system: System, numbers: list[int], stress: Array, G: Array, length
     """
     t = system.tables
     place = {number: k for k, number in enumerate(numbers)}
-    out = np.zeros((len(t.drive_coord), stress.shape[1]))
-    for d, (c, k, row) in enumerate(zip(t.drive_coord, t.drive_vel, t.drive_row, strict=True)):
+    out = np.zeros((len(t.drive.coord), stress.shape[1]))
+    for d, (c, k, row) in enumerate(zip(t.drive.coord, t.drive.vel, t.drive.row, strict=True)):
         out[d] = stress[place[row]] if row >= 0 else -G[:, k] @ stress
-        out[d] /= length if c < 0 or t.coord_turn[c] else 1.0
+        out[d] /= length if c < 0 or t.coord.turn[c] else 1.0
     return out
 
 
@@ -111,8 +111,8 @@ def _straining(evaluator: Evaluator, states: States, length: float) -> Array:
     One is that of a unit of force in the softest joint, which need not be loaded.
     """
     t, ws = evaluator.tables, evaluator.ws
-    root = np.sqrt(t.joint_soft) * np.repeat([1.0, length], 3)
-    R = np.repeat(ws.mark_R[t.joint_p], 2, axis=0)
+    root = np.sqrt(t.joint.soft) * np.repeat([1.0, length], 3)
+    R = np.repeat(ws.marker.R[t.joint.p], 2, axis=0)
     own = np.einsum("nji,njk->nik", R, states.loads.reshape(len(R), 3, -1)).reshape(states.loads.shape)
     return np.asarray(root.reshape(-1, 1) * own / max(float(root.max(initial=0.0)), 1e-300))
 
@@ -123,7 +123,7 @@ def _components(
     """Directions in which states of self-stress load joints, and couplings and drives that they load."""
     found: list[Component] = []
     for j, (name, place) in enumerate(system.joints.items()):
-        R = evaluator.ws.mark_R[place.P.number]
+        R = evaluator.ws.marker.R[place.P.number]
         for word, first in (("translation", 6 * j), ("rotation", 6 * j + 3)):
             part = np.abs(R.T @ states.loads[first : first + 3]).max(axis=1, initial=0.0)
             found += [(f"joints.{name}", word, n) for n, x in zip("xyz", part, strict=True) if x > OPEN]
@@ -144,15 +144,15 @@ def _carried(system: System, evaluator: Evaluator, name: str, length: float) -> 
     if touching is None:
         return []
     ws, found = evaluator.ws, []
-    x = [ws.coord_x[c.number] for c in system.coordinates if c.joint == touching.follows]
+    x = [ws.coord.x[c.number] for c in system.coordinates if c.joint == touching.follows]
     for sense in (1.0, -1.0):
         touch = touching.at(np.array([sense]), np.array(x[:1] or [0.0]))
         i = system.bodies.index(touching.holder)
-        force, point = touch.force @ ws.R[i].T, ws.r[i] + touch.point @ ws.R[i].T
+        force, point = touch.force @ ws.body.R[i].T, ws.body.r[i] + touch.point @ ws.body.R[i].T
         for item in touching.path:
             place = system.joints[item.joint]
-            load = load_of(item, force, point, ws.mark_x[place.Q.number][None])[0]
-            part = np.abs(ws.mark_R[place.P.number].T @ load.reshape(2, 3).T)
+            load = load_of(item, force, point, ws.marker.x[place.Q.number][None])[0]
+            part = np.abs(ws.marker.R[place.P.number].T @ load.reshape(2, 3).T)
             part /= max(float(part[:, 0].max()), float(part[:, 1].max()) / length, 1e-300)
             free = {(move.turn != 0.0, move.axis) for move in place.joint.motion or ()}
             found += [

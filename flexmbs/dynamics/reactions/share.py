@@ -32,39 +32,39 @@ def share_forces(sys, ws, length):
     open. Contacts do not pull. Needs reactions of the solution as it is, and self_stress before them.
     Writes: reaction, effort, row_force; f_p, f, swap, null_..., side_... (scratch)
     """
-    y, d, first = ws.null_y, ws.null_d, sys.block_first
+    y, d, first = ws.null.y, ws.null.d, sys.block.first
     for k in range(y.shape[0]):
         y[k] = 0.0
-    gather(sys, ws, SQUARES, length, ws.null_A)
-    for b in range(ws.null_n.shape[0]):
-        n = ws.null_n[b]
+    gather(sys, ws, SQUARES, length, ws.null.A)
+    for b in range(ws.null.n.shape[0]):
+        n = ws.null.n[b]
         own = d[first[b] : first[b] + n]
-        factorise_symmetric(ws.null_A[first[b] : first[b] + n], n)
-        solve_factors(ws.null_A[first[b] : first[b] + n], own, n)
+        factorise_symmetric(ws.null.A[first[b] : first[b] + n], n)
+        solve_factors(ws.null.A[first[b] : first[b] + n], own, n)
         for a in range(n):
             y[first[b] + a] = own[a]
     is_soft = 0.0
-    for j in range(sys.joint_soft.shape[0]):
+    for j in range(sys.joint.soft.shape[0]):
         for row in range(6):
-            is_soft = max(is_soft, sys.joint_soft[j, row])
+            is_soft = max(is_soft, sys.joint.soft[j, row])
     if is_soft > 0.0:
-        gather(sys, ws, ENERGY, length, ws.null_B)
-    for k in range(sys.side_row.shape[0]):
-        ws.side_is[k] = FREE
-    for b in range(ws.null_n.shape[0]):
-        if ws.null_n[b] > 0 and is_soft > 0.0:
-            least_energy(sys, ws, first[b], ws.null_n[b], length)
-        if ws.null_n[b] > 0 and sys.side_row.shape[0] > 0:
+        gather(sys, ws, ENERGY, length, ws.null.B)
+    for k in range(sys.row.contact.shape[0]):
+        ws.side.state[k] = FREE
+    for b in range(ws.null.n.shape[0]):
+        if ws.null.n[b] > 0 and is_soft > 0.0:
+            least_energy(sys, ws, first[b], ws.null.n[b], length)
+        if ws.null.n[b] > 0 and sys.row.contact.shape[0] > 0:
             hold_contacts(sys, ws, b, is_soft > 0.0)
-    for r in range(ws.row_force.shape[0]):
-        ws.swap[r] = 0.0
-        b = sys.block_of_group[sys.group_of_row[r]]
-        for a in range(ws.null_n[b]):
-            ws.swap[r] += y[first[b] + a] * ws.null[a, r]
-    for k in range(sys.side_row.shape[0]):
-        if ws.side_is[k] == HELD:  # exactly zero: rounding is no pull
-            ws.swap[sys.side_row[k]] = -ws.row_force[sys.side_row[k]]
-    add_stress(sys, ws, ws.swap)
+    for r in range(ws.row.force.shape[0]):
+        ws.loop.swap[r] = 0.0
+        b = sys.block.of_group[sys.row.group[r]]
+        for a in range(ws.null.n[b]):
+            ws.loop.swap[r] += y[first[b] + a] * ws.null.lam[a, r]
+    for k in range(sys.row.contact.shape[0]):
+        if ws.side.state[k] == HELD:  # exactly zero: rounding is no pull
+            ws.loop.swap[sys.row.contact[k]] = -ws.row.force[sys.row.contact[k]]
+    add_stress(sys, ws, ws.loop.swap)
 
 
 @kernel(lean=True)
@@ -76,8 +76,8 @@ def least_energy(sys, ws, first, n, length):
     softest joint under a unit of force, as no state need load it, and then all is rounding. Writes: null_y,
     null_d, null_B, null_V, null_e.
     """
-    L, B, V, e = ws.null_A[first : first + n], ws.null_B[first : first + n], ws.null_V, ws.null_e
-    d = ws.null_d[first : first + n]
+    L, B, V, e = ws.null.A[first : first + n], ws.null.B[first : first + n], ws.null.V, ws.null.e
+    d = ws.null.d[first : first + n]
     for a in range(n):
         for b in range(a):
             B[b, a] = B[a, b]
@@ -94,14 +94,14 @@ def least_energy(sys, ws, first, n, length):
             B[a, b] *= inverse_root(L[a, a]) * inverse_root(L[b, b])
     eigenvectors(B, V, n)
     top = 0.0
-    for j in range(sys.joint_soft.shape[0]):
+    for j in range(sys.joint.soft.shape[0]):
         for row in range(6):
-            top = max(top, sys.joint_soft[j, row] * (length**2 if row > 2 else 1.0))
+            top = max(top, sys.joint.soft[j, row] * (length**2 if row > 2 else 1.0))
     for a in range(n):
         e[a] = 1.0 / B[a, a] if B[a, a] > NO_ENERGY * top else 0.0
     yield_to(L, V, e, d, n)
     for a in range(n):
-        ws.null_y[first + a] += d[a]
+        ws.null.y[first + a] += d[a]
         # bounds move what is open by energy first, and after it what is not
         e[a] = 1.0 / (B[a, a] / top + SMALL_ENERGY) if top > 0.0 else 1.0
 
@@ -109,31 +109,31 @@ def least_energy(sys, ws, first, n, length):
 @kernel(lean=True)
 def gather(sys, ws, level, length, A):
     """Squares or energy of all forces with null_y of self-stress, by blocks. Writes: A, null_d, null_v."""
-    v = ws.null_v
-    for b in range(ws.null_n.shape[0]):
-        for a in range(ws.null_n[b]):
-            ws.null_d[sys.block_first[b] + a] = 0.0
-            for c in range(ws.null_n[b]):
-                A[sys.block_first[b] + a, c] = 0.0
-    for j in range(ws.reaction.shape[0]):
-        b = sys.block_of_joint[j]
-        if b < 0 or ws.null_n[b] == 0:
+    v = ws.null.v
+    for b in range(ws.null.n.shape[0]):
+        for a in range(ws.null.n[b]):
+            ws.null.d[sys.block.first[b] + a] = 0.0
+            for c in range(ws.null.n[b]):
+                A[sys.block.first[b] + a, c] = 0.0
+    for j in range(ws.joint.reaction.shape[0]):
+        b = sys.block.of_joint[j]
+        if b < 0 or ws.null.n[b] == 0:
             continue
-        n = ws.null_n[b]
-        weigh(sys, ws, j, level, length, ws.reaction[j], 0, v[n])
+        n = ws.null.n[b]
+        weigh(sys, ws, j, level, length, ws.joint.reaction[j], 0, v[n])
         for a in range(n):
-            weigh(sys, ws, j, level, length, ws.null_w[a], 6 * j, v[a])
-        add_products(ws, sys.block_first[b], n, 6, A)
+            weigh(sys, ws, j, level, length, ws.null.w[a], 6 * j, v[a])
+        add_products(ws, sys.block.first[b], n, 6, A)
     if level == ENERGY:
         return  # couplings do not give way
-    for k in range(sys.share_row.shape[0]):
-        r = sys.share_row[k]
-        b = sys.block_of_group[sys.group_of_row[r]]
-        n, size = ws.null_n[b], coupling_size(sys, ws, r, length)
-        v[n, 0] = size * ws.row_force[r]
+    for k in range(sys.row.shared.shape[0]):
+        r = sys.row.shared[k]
+        b = sys.block.of_group[sys.row.group[r]]
+        n, size = ws.null.n[b], coupling_size(sys, ws, r, length)
+        v[n, 0] = size * ws.row.force[r]
         for a in range(n):
-            v[a, 0] = size * ws.null[a, r]
-        add_products(ws, sys.block_first[b], n, 1, A)
+            v[a, 0] = size * ws.null.lam[a, r]
+        add_products(ws, sys.block.first[b], n, 1, A)
 
 
 @kernel(lean=True)
@@ -142,21 +142,21 @@ def add_products(ws, first, n, width, A):
 
     Most states load few parts. Writes: A, null_d; null_v, null_i.
     """
-    v, y, d, m = ws.null_v, ws.null_y, ws.null_d, 0
+    v, y, d, m = ws.null.v, ws.null.y, ws.null.d, 0
     for a in range(n):
         size = 0.0
         for c in range(width):
             v[n, c] += y[first + a] * v[a, c]
             size += abs(v[a, c])
         if size > 0.0:
-            ws.null_i[m] = a
+            ws.null.i[m] = a
             m += 1
     for i in range(m):
-        a = ws.null_i[i]
+        a = ws.null.i[i]
         for c in range(width):
             d[first + a] -= v[a, c] * v[n, c]
         for k in range(i + 1):
-            b, s = ws.null_i[k], 0.0
+            b, s = ws.null.i[k], 0.0
             for c in range(width):
                 s += v[a, c] * v[b, c]
             A[first + a, b] += s
@@ -170,20 +170,20 @@ def weigh(sys, ws, j, level, length, wrench, k, out):
         if level == SQUARES:
             out[row] = wrench[k + row] / (length if first == 3 else 1.0)
         else:
-            R, axis = ws.mark_R[sys.joint_p[j]], row - first
+            R, axis = ws.marker.R[sys.joint.p[j]], row - first
             s = R[0, axis] * wrench[k + first]
             s += R[1, axis] * wrench[k + first + 1] + R[2, axis] * wrench[k + first + 2]
-            out[row] = math.sqrt(sys.joint_soft[j, row]) * s
+            out[row] = math.sqrt(sys.joint.soft[j, row]) * s
 
 
 @kernel(lean=True)
 def coupling_size(sys, ws, r, length):
     """Norm of the efforts on joint coordinates that a unit of row r makes, moments over `length`."""
     s = 0.0
-    for k in range(sys.rowent_start[r], sys.rowent_start[r + 1]):
-        unit = 1.0 if sys.ent_kind[sys.rowent[k]] == OFFSET else length
-        s += (ws.rowent_c[k] / unit) ** 2
-    for k in range(sys.rowdof_start[r], sys.rowdof_start[r + 1]):
-        unit = 1.0 if sys.coord_turn[sys.rowdof_coord[k]] == 0 else length
-        s += (ws.rowdof_c[k] / unit) ** 2
+    for k in range(sys.term.start[r], sys.term.start[r + 1]):
+        unit = 1.0 if sys.relation.kind[sys.term.relation[k]] == OFFSET else length
+        s += (ws.row.c_term[k] / unit) ** 2
+    for k in range(sys.speed.start[r], sys.speed.start[r + 1]):
+        unit = 1.0 if sys.coord.turn[sys.speed.coord[k]] == 0 else length
+        s += (ws.row.c_speed[k] / unit) ** 2
     return math.sqrt(s)

@@ -1,7 +1,7 @@
 """The elastic block N_ff of a body, and its factor F with F F^T = N_ff (F22, F24a).
 
 Where the block is diagonal up to few columns its factor is that of `low_rank`, elsewhere it is Cholesky's:
-the rest sees only products with F^-1. ws.G has six rows of nf numbers for a body, from o_E.
+the rest sees only products with F^-1. ws.elastic.G has six rows of nf numbers for a body, from o_E.
 """
 
 import math
@@ -13,25 +13,25 @@ from flexmbs.dynamics.tree.low_rank import factor_low_rank
 @kernel(lean=True, apart=True)
 def dense_block(sys, ws, i, gh, bh):
     """m_ff + Sh of (F43), to which children add (F22). Writes: N of body i."""
-    nf, o = sys.nf[i], sys.o_K[i]
+    nf, o = sys.body.nf[i], sys.body.o_K[i]
     n2 = nf * nf
     for a in range(n2):
-        ws.N[sys.o_N[i] + a] = (
-            sys.K_data[o + a] + bh * sys.K_data[o + n2 + a] + gh * sys.K_data[o + 2 * n2 + a]
+        ws.elastic.N[sys.body.o_N[i] + a] = (
+            sys.body.K_data[o + a] + bh * sys.body.K_data[o + n2 + a] + gh * sys.body.K_data[o + 2 * n2 + a]
         )
 
 
 @kernel(lean=True, apart=True, reassociate=True)
 def factor_dense(sys, ws, i):
-    """Cholesky factor of N_ff, in place, lower (F24a). Needs E in ws.G. False when not positive definite."""
-    nf, k0, o, H = sys.nf[i], sys.o_qd[i], sys.o_E[i], ws.H
-    N = ws.N[sys.o_N[i] : sys.o_N[i] + nf * nf].reshape(nf, nf)
-    if sys.mark_row[sys.m_out[i]] >= 0:
-        E = ws.G[o : o + 6 * nf].reshape(6, nf)
+    """Cholesky factor of N_ff, in place, lower (F24a). Needs E in G. False if not positive definite."""
+    nf, k0, o, H = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i], ws.tree.H
+    N = ws.elastic.N[sys.body.o_N[i] : sys.body.o_N[i] + nf * nf].reshape(nf, nf)
+    if sys.marker.row[sys.tree.m_out[i]] >= 0:
+        E = ws.elastic.G[o : o + 6 * nf].reshape(6, nf)
         for a in range(nf):
             out = N[a]
             for row in range(6):
-                y, x, e = H[k0 + a, row], ws.M_f[o + 6 * a + row], E[row]
+                y, x, e = H[k0 + a, row], ws.elastic.M_f[o + 6 * a + row], E[row]
                 for b in range(a + 1):
                     out[b] += y * e[b] + x * H[k0 + b, row]
     for a in range(nf):
@@ -52,7 +52,7 @@ def factor_dense(sys, ws, i):
 @kernel(lean=True, apart=True, reassociate=True)
 def solve_factor(sys, ws, i, x, first):
     """x <- F^-1 x for the modes of body i, contiguous from `first`. Writes: x, low_p."""
-    nf, n0, k, N, p = sys.nf[i], sys.o_N[i], sys.low_rank[i], ws.N, ws.low_p
+    nf, n0, k, N, p = sys.body.nf[i], sys.body.o_N[i], sys.body.low_rank[i], ws.elastic.N, ws.elastic.low_p
     y = x[first : first + nf]
     if k < 0:
         for a in range(nf):
@@ -82,7 +82,7 @@ def solve_factor(sys, ws, i, x, first):
 @kernel(lean=True, apart=True, reassociate=True)
 def solve_transposed(sys, ws, i, x, first):
     """x <- F^-T x for the modes of body i, contiguous from `first`. Writes: x, low_p."""
-    nf, n0, k, N, p = sys.nf[i], sys.o_N[i], sys.low_rank[i], ws.N, ws.low_p
+    nf, n0, k, N, p = sys.body.nf[i], sys.body.o_N[i], sys.body.low_rank[i], ws.elastic.N, ws.elastic.low_p
     y = x[first : first + nf]
     if k < 0:
         for a in range(nf - 1, -1, -1):
@@ -121,22 +121,22 @@ def mirror(M):
 @kernel(lean=True, apart=True)
 def elastic_rows(sys, ws, i):
     """E of body i, and the forces on its elastic rows (F22). Needs all of M. Writes: G, u, D."""
-    nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]
-    M, f, H = ws.M[i], ws.f[i], ws.H
-    E = ws.G[o : o + 6 * nf].reshape(6, nf)
-    moving = sys.mark_row[sys.m_out[i]] >= 0
+    nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
+    M, f, H = ws.body.M[i], ws.body.f[i], ws.tree.H
+    E = ws.elastic.G[o : o + 6 * nf].reshape(6, nf)
+    moving = sys.marker.row[sys.tree.m_out[i]] >= 0
     for a in range(nf):
         c, k = o + 6 * a, k0 + a
-        s = ws.tau[k]
+        s = ws.tree.tau[k]
         for row in range(6):
-            e = ws.M_f[c + row]
+            e = ws.elastic.M_f[c + row]
             if moving:
                 for col in range(6):
                     e += M[row, col] * H[k, col]
                 s += H[k, row] * f[row]
             E[row, a] = e
-        ws.u[k] = s
-        ws.D[k] = 1.0
+        ws.tree.u[k] = s
+        ws.tree.D[k] = 1.0
 
 
 @kernel(lean=True, apart=True, reassociate=True)
@@ -145,23 +145,23 @@ def eliminate_modes(sys, ws, i, gh, bh):
 
     Writes: N (factor), G = F^-1 E^T, u of the elastic speeds; M, f. False when N_ff is not positive definite.
     """
-    nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]
-    M, f = ws.M[i], ws.f[i]
+    nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
+    M, f = ws.body.M[i], ws.body.f[i]
     mirror(M)
     elastic_rows(sys, ws, i)
-    good = factor_low_rank(sys, ws, i, gh, bh) if sys.low_rank[i] >= 0 else factor_dense(sys, ws, i)
+    good = factor_low_rank(sys, ws, i, gh, bh) if sys.body.low_rank[i] >= 0 else factor_dense(sys, ws, i)
     if not good:
         return False
-    solve_factor(sys, ws, i, ws.u, k0)
-    u = ws.u[k0 : k0 + nf]
+    solve_factor(sys, ws, i, ws.tree.u, k0)
+    u = ws.tree.u[k0 : k0 + nf]
     for row in range(6):
-        solve_factor(sys, ws, i, ws.G, o + nf * row)
-        g, s = ws.G[o + nf * row : o + nf * (row + 1)], 0.0
+        solve_factor(sys, ws, i, ws.elastic.G, o + nf * row)
+        g, s = ws.elastic.G[o + nf * row : o + nf * (row + 1)], 0.0
         for a in range(nf):
             s += g[a] * u[a]
         f[row] -= s
         for col in range(row + 1):
-            h, s = ws.G[o + nf * col : o + nf * (col + 1)], 0.0
+            h, s = ws.elastic.G[o + nf * col : o + nf * (col + 1)], 0.0
             for a in range(nf):
                 s += g[a] * h[a]
             M[row, col] -= s
@@ -173,17 +173,17 @@ def eliminate_modes(sys, ws, i, gh, bh):
 @kernel(lean=True, apart=True, reassociate=True)
 def modes_forward(sys, ws, i, a, delta):
     """Elastic rates of body i from the acceleration `a` before its modes (F23). Writes: delta; a."""
-    nf, k0, o = sys.nf[i], sys.o_qd[i], sys.o_E[i]
-    x, u = delta[k0 : k0 + nf], ws.u[k0 : k0 + nf]
+    nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
+    x, u = delta[k0 : k0 + nf], ws.tree.u[k0 : k0 + nf]
     for m in range(nf):
         x[m] = u[m]
     for row in range(6):
-        s, g = a[row], ws.G[o + nf * row : o + nf * (row + 1)]
+        s, g = a[row], ws.elastic.G[o + nf * row : o + nf * (row + 1)]
         for m in range(nf):
             x[m] -= g[m] * s
     solve_transposed(sys, ws, i, delta, k0)
-    if sys.mark_row[sys.m_out[i]] < 0:
+    if sys.marker.row[sys.tree.m_out[i]] < 0:
         return
     for m in range(nf):
         for row in range(6):
-            a[row] += ws.H[k0 + m, row] * delta[k0 + m]
+            a[row] += ws.tree.H[k0 + m, row] * delta[k0 + m]

@@ -26,22 +26,22 @@ def positions(sys, ws, pos):
     Needs the values of drives and travels. Writes: r, R, H, B, mark_x, mark_R, mark_u, mark_Rl,
     mark_theta, L, e_*; and the driven coordinates in pos.
     """
-    for k in range(sys.driven.shape[0]):
-        if sys.driven_pos[k] >= 0:
-            pos[sys.driven_pos[k]] = ws.drive_x[sys.driven[k]]
-    for n in range(sys.attitude_pos.shape[0]):
-        if sys.attitude_pos[n] >= 0:
-            put_attitude(pos, sys.attitude_pos[n], ws.attitude[n])
-    for i in range(sys.parent.shape[0]):
+    for k in range(sys.tree.driven.shape[0]):
+        if sys.tree.driven_pos[k] >= 0:
+            pos[sys.tree.driven_pos[k]] = ws.law.x[sys.tree.driven[k]]
+    for n in range(sys.tree.attitude_pos.shape[0]):
+        if sys.tree.attitude_pos[n] >= 0:
+            put_attitude(pos, sys.tree.attitude_pos[n], ws.law.attitude[n])
+    for i in range(sys.tree.parent.shape[0]):
         if i == 0:
-            ws.r[i, 0] = ws.r[i, 1] = ws.r[i, 2] = 0.0
-            put_nine(ws.R, i, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+            ws.body.r[i, 0] = ws.body.r[i, 1] = ws.body.r[i, 2] = 0.0
+            put_nine(ws.body.R, i, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
         else:
             x, y, z, R = joint_pose(sys, ws, i, pos)
             body_from_outer_marker(sys, ws, i, pos, x, y, z, R)
             joint_columns(sys, ws, i)
         place_markers(sys, ws, i, pos)
-        if sys.nf[i] + sys.nf[sys.parent[i]] > 0:
+        if sys.body.nf[i] + sys.body.nf[sys.tree.parent[i]] > 0:
             elastic_columns(sys, ws, i)
 
 
@@ -57,71 +57,71 @@ def put_attitude(pos, b, q):
 @kernel(inline=True)
 def rests(sys, m):
     """Whether a marker stays where it is in its body, where the workspace was made with it."""
-    return sys.mark_travel[m] < 0 and sys.mark_row[m] < 0
+    return sys.marker.travel[m] < 0 and sys.marker.row[m] < 0
 
 
 @kernel(lean=True, apart=True)
 def marker_in_body(sys, ws, i, m, pos):
     """Place and axes of marker m in its body (F18). Writes: mark_u, mark_Rl, mark_theta, L in body axes."""
-    t, data, row = sys.mark_travel[m], sys.mark_data, sys.mark_row[m]
+    t, data, row = sys.marker.travel[m], sys.marker.data, sys.marker.row[m]
     if t >= 0 and row >= 0:
-        data, row = ws.path_rows, sys.path_row[t]
+        data, row = ws.travel.rows, sys.travel.o_row[t]
         path_rows(
-            sys.path_knots, sys.path_knot[t], sys.path_knot[t + 1], sys.path_coefs, sys.path_coef[t],
-            sys.path_line, t, ws.travel[t], 6 * sys.nf[i], data, row,
+            sys.travel.knots, sys.travel.o_knot[t], sys.travel.o_knot[t + 1], sys.travel.coefs,
+            sys.travel.o_coef[t], sys.travel.line, t, ws.travel.x[t], 6 * sys.body.nf[i], data, row,
         )  # fmt: skip
     marker_position(
-        m, sys.nf[i], sys.mark_u0, sys.mark_R0, data, row, sys.mark_K[m],
-        pos, sys.o_q[i], ws.mark_u, ws.mark_Rl, ws.mark_theta, ws.L, sys.mark_L[m],
+        m, sys.body.nf[i], sys.marker.u0, sys.marker.R0, data, row, sys.marker.K[m],
+        pos, sys.body.o_q[i], ws.marker.u, ws.marker.Rl, ws.marker.theta, ws.marker.L, sys.marker.L[m],
     )  # fmt: skip
     if t >= 0:
         for k in range(3):
-            ws.mark_u[m, k] += ws.travel[t, 0, k]
+            ws.marker.u[m, k] += ws.travel.x[t, 0, k]
 
 
 @kernel(lean=True, inline=True)
 def body_from_outer_marker(sys, ws, i, pos, x, y, z, R):
     """Pose of body i from that of marker Q, its origin (x, y, z) and its axes (F20)."""
-    m = sys.m_out[i]
+    m = sys.tree.m_out[i]
     if not rests(sys, m):
         marker_in_body(sys, ws, i, m, pos)
-    ws.mark_x[m, 0], ws.mark_x[m, 1], ws.mark_x[m, 2] = x, y, z
-    put_nine(ws.mark_R, m, R)
-    a = times(R, transposed(nine(ws.mark_Rl, m)))  # R_IB = R_IQ R_Q^T
-    put_nine(ws.R, i, a)
-    p, q, s = ws.mark_u[m, 0], ws.mark_u[m, 1], ws.mark_u[m, 2]
-    ws.r[i, 0] = x - (a[0] * p + a[1] * q + a[2] * s)
-    ws.r[i, 1] = y - (a[3] * p + a[4] * q + a[5] * s)
-    ws.r[i, 2] = z - (a[6] * p + a[7] * q + a[8] * s)
+    ws.marker.x[m, 0], ws.marker.x[m, 1], ws.marker.x[m, 2] = x, y, z
+    put_nine(ws.marker.R, m, R)
+    a = times(R, transposed(nine(ws.marker.Rl, m)))  # R_IB = R_IQ R_Q^T
+    put_nine(ws.body.R, i, a)
+    p, q, s = ws.marker.u[m, 0], ws.marker.u[m, 1], ws.marker.u[m, 2]
+    ws.body.r[i, 0] = x - (a[0] * p + a[1] * q + a[2] * s)
+    ws.body.r[i, 1] = y - (a[3] * p + a[4] * q + a[5] * s)
+    ws.body.r[i, 2] = z - (a[6] * p + a[7] * q + a[8] * s)
 
 
 @kernel(lean=True, inline=True)
 def place_markers(sys, ws, i, pos):
     """Poses of the markers of body i in ground, elastic rows turned to ground axes (F18)."""
-    a, outer = nine(ws.R, i), sys.m_out[i]
-    x, y, z = ws.r[i, 0], ws.r[i, 1], ws.r[i, 2]
-    for m in range(sys.mark_start[i], sys.mark_start[i + 1]):
+    a, outer = nine(ws.body.R, i), sys.tree.m_out[i]
+    x, y, z = ws.body.r[i, 0], ws.body.r[i, 1], ws.body.r[i, 2]
+    for m in range(sys.marker.start[i], sys.marker.start[i + 1]):
         if m != outer or i == 0:
             if not rests(sys, m):
                 marker_in_body(sys, ws, i, m, pos)
-            p, q, s = ws.mark_u[m, 0], ws.mark_u[m, 1], ws.mark_u[m, 2]
-            ws.mark_x[m, 0] = x + a[0] * p + a[1] * q + a[2] * s
-            ws.mark_x[m, 1] = y + a[3] * p + a[4] * q + a[5] * s
-            ws.mark_x[m, 2] = z + a[6] * p + a[7] * q + a[8] * s
-            put_nine(ws.mark_R, m, times(a, nine(ws.mark_Rl, m)))
-        if sys.mark_row[m] >= 0:
+            p, q, s = ws.marker.u[m, 0], ws.marker.u[m, 1], ws.marker.u[m, 2]
+            ws.marker.x[m, 0] = x + a[0] * p + a[1] * q + a[2] * s
+            ws.marker.x[m, 1] = y + a[3] * p + a[4] * q + a[5] * s
+            ws.marker.x[m, 2] = z + a[6] * p + a[7] * q + a[8] * s
+            put_nine(ws.marker.R, m, times(a, nine(ws.marker.Rl, m)))
+        if sys.marker.row[m] >= 0:
             turn_rows(sys, ws, i, m)
 
 
 @kernel(lean=True, apart=True)
 def turn_rows(sys, ws, i, m):
     """Elastic rows of marker m from the axes of body i to ground axes. Writes: L, mark_theta."""
-    R, o = ws.R, sys.mark_L[m]
-    for a in range(2 * sys.nf[i]):
-        rotate(R, i, ws.L, o + 3 * a)
-    x, y, z = ws.mark_theta[m, 0], ws.mark_theta[m, 1], ws.mark_theta[m, 2]
+    R, o = ws.body.R, sys.marker.L[m]
+    for a in range(2 * sys.body.nf[i]):
+        rotate(R, i, ws.marker.L, o + 3 * a)
+    x, y, z = ws.marker.theta[m, 0], ws.marker.theta[m, 1], ws.marker.theta[m, 2]
     for row in range(3):
-        ws.mark_theta[m, row] = R[i, row, 0] * x + R[i, row, 1] * y + R[i, row, 2] * z
+        ws.marker.theta[m, row] = R[i, row, 0] * x + R[i, row, 1] * y + R[i, row, 2] * z
 
 
 @kernel(inline=True)
@@ -139,29 +139,37 @@ def elastic_columns(sys, ws, i):
 
     Writes: H of the elastic speeds, B of body i; both as motions of the origin of body i.
     """
-    m, n = sys.m_out[i], sys.m_in[i]
-    p, first = sys.parent[i], sys.o_qd[i]
-    L, H, B = ws.L, ws.H, ws.B
-    x, y, z = ws.r[i, 0] - ws.mark_x[m, 0], ws.r[i, 1] - ws.mark_x[m, 1], ws.r[i, 2] - ws.mark_x[m, 2]
-    for a in range(sys.nf[i]):
+    m, n = sys.tree.m_out[i], sys.tree.m_in[i]
+    p, first = sys.tree.parent[i], sys.tree.o_qd[i]
+    L, H, B = ws.marker.L, ws.tree.H, ws.tree.B
+    x, y, z = (
+        ws.body.r[i, 0] - ws.marker.x[m, 0],
+        ws.body.r[i, 1] - ws.marker.x[m, 1],
+        ws.body.r[i, 2] - ws.marker.x[m, 2],
+    )
+    for a in range(sys.body.nf[i]):
         k = first + a
-        if sys.mark_row[m] < 0:
+        if sys.marker.row[m] < 0:
             for row in range(6):
                 H[k, row] = 0.0
             continue
-        o = sys.mark_L[m] + 6 * a
+        o = sys.marker.L[m] + 6 * a
         h0, h1, h2 = L[o + 3], L[o + 4], L[o + 5]
         H[k, 0] = -(L[o] + h1 * z - h2 * y)
         H[k, 1] = -(L[o + 1] + h2 * x - h0 * z)
         H[k, 2] = -(L[o + 2] + h0 * y - h1 * x)
         H[k, 3], H[k, 4], H[k, 5] = -h0, -h1, -h2
-    if sys.mark_row[n] < 0:
-        for a in range(6 * sys.nf[p]):
-            B[sys.o_B[i] + a] = 0.0
+    if sys.marker.row[n] < 0:
+        for a in range(6 * sys.body.nf[p]):
+            B[sys.tree.o_B[i] + a] = 0.0
         return
-    x, y, z = ws.r[i, 0] - ws.mark_x[n, 0], ws.r[i, 1] - ws.mark_x[n, 1], ws.r[i, 2] - ws.mark_x[n, 2]
-    for a in range(sys.nf[p]):
-        o, b = sys.mark_L[n] + 6 * a, sys.o_B[i] + 6 * a
+    x, y, z = (
+        ws.body.r[i, 0] - ws.marker.x[n, 0],
+        ws.body.r[i, 1] - ws.marker.x[n, 1],
+        ws.body.r[i, 2] - ws.marker.x[n, 2],
+    )
+    for a in range(sys.body.nf[p]):
+        o, b = sys.marker.L[n] + 6 * a, sys.tree.o_B[i] + 6 * a
         h0, h1, h2 = L[o + 3], L[o + 4], L[o + 5]
         B[b] = L[o] + h1 * z - h2 * y
         B[b + 1] = L[o + 1] + h2 * x - h0 * z
@@ -175,15 +183,15 @@ def velocities(sys, ws, pos, vel, acc):
 
     Needs the position stage. Writes: v, a, mark_v, mark_a, mark_rel; and the driven entries of vel and acc.
     """
-    for k in range(sys.driven.shape[0]):
-        d = sys.driven[k]
+    for k in range(sys.tree.driven.shape[0]):
+        d = sys.tree.driven[k]
         if d >= 0:
-            vel[k], acc[k] = ws.drive_v[d], ws.drive_a[d]
-    for i in range(sys.parent.shape[0]):
+            vel[k], acc[k] = ws.law.v[d], ws.law.a[d]
+    for i in range(sys.tree.parent.shape[0]):
         if i == 0:
             for row in range(6):
-                ws.v[i, row] = 0.0
-                ws.a[i, row] = 0.0
+                ws.body.v[i, row] = 0.0
+                ws.body.a[i, row] = 0.0
         else:
             body_from_outer_motion(sys, ws, i, pos, vel, acc, joint_motion(sys, ws, i, vel, acc))
         move_markers(sys, ws, i, pos, vel, acc)
@@ -195,29 +203,29 @@ def marker_relative(sys, ws, i, m, pos, vel, acc):
 
     Writes: mark_rel[m] = [Phi q_dot; w_rel; their rates as seen in the body], ground axes.
     """
-    rel = ws.mark_rel[m]
-    row, o = sys.mark_row[m], sys.mark_L[m]
+    rel = ws.marker.rel[m]
+    row, o = sys.marker.row[m], sys.marker.L[m]
     marker_velocity(
-        m, sys.nf[i], sys.mark_data, row, sys.mark_K[m],
-        vel, sys.o_qd[i], ws.mark_theta, ws.L, o, ws.R, i, rel,
+        m, sys.body.nf[i], sys.marker.data, row, sys.marker.K[m],
+        vel, sys.tree.o_qd[i], ws.marker.theta, ws.marker.L, o, ws.body.R, i, rel,
     )  # fmt: skip
-    t = sys.mark_travel[m]
+    t = sys.marker.travel[m]
     if t >= 0 and row >= 0:
         travelling_terms(
-            m, sys.nf[i], pos, sys.o_q[i], vel, sys.o_qd[i], ws.mark_theta, ws.path_rows, sys.path_row[t],
-            ws.R, i, rel,
+            m, sys.body.nf[i], pos, sys.body.o_q[i], vel, sys.tree.o_qd[i], ws.marker.theta,
+            ws.travel.rows, sys.travel.o_row[t], ws.body.R, i, rel,
         )  # fmt: skip
     if row >= 0:
-        for a in range(sys.nf[i]):
-            q_ddot = acc[sys.o_qd[i] + a]
+        for a in range(sys.body.nf[i]):
+            q_ddot = acc[sys.tree.o_qd[i] + a]
             for k in range(6):
-                rel[6 + k] += ws.L[o + 6 * a + k] * q_ddot
+                rel[6 + k] += ws.marker.L[o + 6 * a + k] * q_ddot
     if t >= 0:
-        R = ws.R
+        R = ws.body.R
         for k in range(3):
             for c in range(3):
-                rel[k] += R[i, k, c] * ws.travel[t, 1, c]
-                rel[6 + k] += R[i, k, c] * ws.travel[t, 2, c]
+                rel[k] += R[i, k, c] * ws.travel.x[t, 1, c]
+                rel[6 + k] += R[i, k, c] * ws.travel.x[t, 2, c]
 
 
 @kernel(inline=True)
@@ -230,8 +238,8 @@ def put_motion(v, a, m, motion):
 @kernel(lean=True, inline=True)
 def body_from_outer_motion(sys, ws, i, pos, vel, acc, motion):
     """Motion of body i from that of marker Q: v, w, a, alpha (F20). Writes: v, a; mark_v, mark_a of Q."""
-    m = sys.m_out[i]
-    put_motion(ws.mark_v, ws.mark_a, m, motion)
+    m = sys.tree.m_out[i]
+    put_motion(ws.marker.v, ws.marker.a, m, motion)
     x, y, z = mark_lever(sys, ws, i, m)
     vx, vy, vz, wx, wy, wz, ax, ay, az, bx, by, bz = motion
     if rests(sys, m):
@@ -242,7 +250,7 @@ def body_from_outer_motion(sys, ws, i, pos, vel, acc, motion):
         az -= bx * y - by * x + wx * py - wy * px
     else:
         marker_relative(sys, ws, i, m, pos, vel, acc)
-        rel = ws.mark_rel[m]
+        rel = ws.marker.rel[m]
         wx, wy, wz = wx - rel[3], wy - rel[4], wz - rel[5]
         bx -= rel[9] + wy * rel[5] - wz * rel[4]
         by -= rel[10] + wz * rel[3] - wx * rel[5]
@@ -253,26 +261,26 @@ def body_from_outer_motion(sys, ws, i, pos, vel, acc, motion):
         ax -= rel[6] + by * z - bz * y + wy * pz - wz * py
         ay -= rel[7] + bz * x - bx * z + wz * px - wx * pz
         az -= rel[8] + bx * y - by * x + wx * py - wy * px
-    put_motion(ws.v, ws.a, i, (vx, vy, vz, wx, wy, wz, ax, ay, az, bx, by, bz))
+    put_motion(ws.body.v, ws.body.a, i, (vx, vy, vz, wx, wy, wz, ax, ay, az, bx, by, bz))
 
 
 @kernel(inline=True)
 def mark_lever(sys, ws, i, m):
     """From the origin of body i to marker m, ground axes."""
     return (
-        ws.mark_x[m, 0] - ws.r[i, 0],
-        ws.mark_x[m, 1] - ws.r[i, 1],
-        ws.mark_x[m, 2] - ws.r[i, 2],
+        ws.marker.x[m, 0] - ws.body.r[i, 0],
+        ws.marker.x[m, 1] - ws.body.r[i, 1],
+        ws.marker.x[m, 2] - ws.body.r[i, 2],
     )
 
 
 @kernel(lean=True, inline=True)
 def move_markers(sys, ws, i, pos, vel, acc):
     """Velocities and accelerations of the markers of body i (F18). Writes: mark_v, mark_a, mark_rel."""
-    outer, v, a = sys.m_out[i], ws.v, ws.a
+    outer, v, a = sys.tree.m_out[i], ws.body.v, ws.body.a
     vx, vy, vz, wx, wy, wz = v[i, 0], v[i, 1], v[i, 2], v[i, 3], v[i, 4], v[i, 5]
     ax, ay, az, bx, by, bz = a[i, 0], a[i, 1], a[i, 2], a[i, 3], a[i, 4], a[i, 5]
-    for m in range(sys.mark_start[i], sys.mark_start[i + 1]):
+    for m in range(sys.marker.start[i], sys.marker.start[i + 1]):
         if m == outer and i > 0:
             continue  # it is where the body's motion comes from
         x, y, z = mark_lever(sys, ws, i, m)
@@ -281,12 +289,12 @@ def move_markers(sys, ws, i, pos, vel, acc):
         if rests(sys, m):
             qx, qy, qz = qx + wy * pz - wz * py, qy + wz * px - wx * pz, qz + wx * py - wy * px
             put_motion(
-                ws.mark_v, ws.mark_a, m,
+                ws.marker.v, ws.marker.a, m,
                 (vx + px, vy + py, vz + pz, wx, wy, wz, ax + qx, ay + qy, az + qz, bx, by, bz),
             )  # fmt: skip
             continue
         marker_relative(sys, ws, i, m, pos, vel, acc)
-        rel, mv, ma = ws.mark_rel[m], ws.mark_v[m], ws.mark_a[m]
+        rel, mv, ma = ws.marker.rel[m], ws.marker.v[m], ws.marker.a[m]
         mv[0], mv[1], mv[2] = vx + px + rel[0], vy + py + rel[1], vz + pz + rel[2]
         mv[3], mv[4], mv[5] = wx + rel[3], wy + rel[4], wz + rel[5]
         px, py, pz = px + 2.0 * rel[0], py + 2.0 * rel[1], pz + 2.0 * rel[2]

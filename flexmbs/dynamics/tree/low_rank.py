@@ -6,8 +6,8 @@ columns: six for every body outboard, twelve for a joint on moving material. Wit
     F = S (1 + Q X Q^T),   (1 + X)(1 + X)^T = 1 + R C R^T
 
 which is Woodbury's identity as a factor: everything else sees only products with F^-1, and costs O(k nf).
-The piece of ws.N of a body holds S^-1, Q by columns, and (1 + X)^-1 - 1. Inner loops run over views, which
-let the compiler see that their numbers are contiguous: otherwise it leaves them scalar.
+The piece of elastic.N of a body holds S^-1, Q by columns, and (1 + X)^-1 - 1. Inner loops run over views,
+which let the compiler see that their numbers are contiguous: otherwise it leaves them scalar.
 """
 
 import math
@@ -18,54 +18,54 @@ from flexmbs._jit import kernel
 @kernel(lean=True, apart=True, reassociate=True)
 def factor_low_rank(sys, ws, i, gh, bh):
     """S^-1, Q, (1 + X)^-1 - 1 of N_ff = S (1 + Q R C R^T Q^T) S (F24a). False when not positive definite."""
-    nf, n0, k, o = sys.nf[i], sys.o_N[i], sys.low_rank[i], sys.o_K[i]
+    nf, n0, k, o = sys.body.nf[i], sys.body.o_N[i], sys.body.low_rank[i], sys.body.o_K[i]
     for a in range(nf):
         d = o + a * (nf + 1)
-        s = sys.K_data[d] + bh * sys.K_data[d + nf * nf] + gh * sys.K_data[d + 2 * nf * nf]
+        s = sys.body.K_data[d] + bh * sys.body.K_data[d + nf * nf] + gh * sys.body.K_data[d + 2 * nf * nf]
         if not s > 0.0:
             return False
-        ws.N[n0 + a] = 1.0 / math.sqrt(s)
+        ws.elastic.N[n0 + a] = 1.0 / math.sqrt(s)
     if k == 0:
         return True
     low_rank_columns(sys, ws, i)
-    orthonormalise(ws.N, n0 + nf, nf, k, ws.low_R)
-    one_plus_congruent(ws.low_R, k, ws.low_C, ws.low_K)
+    orthonormalise(ws.elastic.N, n0 + nf, nf, k, ws.elastic.low_R)
+    one_plus_congruent(ws.elastic.low_R, k, ws.elastic.low_C, ws.elastic.low_K)
     X = n0 + nf * (1 + k)
-    return inverse_factor(ws.low_C, k, ws.N[X : X + k * k])
+    return inverse_factor(ws.elastic.low_C, k, ws.elastic.N[X : X + k * k])
 
 
 @kernel(lean=True, apart=True, reassociate=True)
 def low_rank_columns(sys, ws, i):
     """Columns S^-1 V of body i into the place of Q, and C (F24a). Writes: N, low_C."""
-    nf, n0, k = sys.nf[i], sys.o_N[i], sys.low_rank[i]
-    C, S = ws.low_C, ws.N[n0 : n0 + nf]
+    nf, n0, k = sys.body.nf[i], sys.body.o_N[i], sys.body.low_rank[i]
+    C, S = ws.elastic.low_C, ws.elastic.N[n0 : n0 + nf]
     for r in range(k):
         for c in range(k):
             C[r, c] = 0.0
     j = 0
-    for n in range(sys.child_start[i], sys.child_start[i + 1]):
-        child = sys.child[n]
-        B = ws.B[sys.o_B[child] : sys.o_B[child] + 6 * nf].reshape(nf, 6)
+    for n in range(sys.tree.child_start[i], sys.tree.child_start[i + 1]):
+        child = sys.tree.child[n]
+        B = ws.tree.B[sys.tree.o_B[child] : sys.tree.o_B[child] + 6 * nf].reshape(nf, 6)
         for row in range(6):
-            q = ws.N[n0 + nf * (1 + j + row) : n0 + nf * (2 + j + row)]
+            q = ws.elastic.N[n0 + nf * (1 + j + row) : n0 + nf * (2 + j + row)]
             for a in range(nf):
                 q[a] = B[a, row] * S[a]
             for col in range(row, 6):
-                C[j + row, j + col] = C[j + col, j + row] = ws.M[child, row, col]
+                C[j + row, j + col] = C[j + col, j + row] = ws.body.M[child, row, col]
         j += 6
     if j == k:
         return
     # the joint holds moving material: [Y, M_f] with [[M_rr, 1], [1, 0]]
-    Y = ws.H[sys.o_qd[i] : sys.o_qd[i] + nf]
-    M_f = ws.M_f[sys.o_E[i] : sys.o_E[i] + 6 * nf].reshape(nf, 6)
+    Y = ws.tree.H[sys.tree.o_qd[i] : sys.tree.o_qd[i] + nf]
+    M_f = ws.elastic.M_f[sys.body.o_E[i] : sys.body.o_E[i] + 6 * nf].reshape(nf, 6)
     for row in range(6):
-        q = ws.N[n0 + nf * (1 + j + row) : n0 + nf * (2 + j + row)]
-        p = ws.N[n0 + nf * (7 + j + row) : n0 + nf * (8 + j + row)]
+        q = ws.elastic.N[n0 + nf * (1 + j + row) : n0 + nf * (2 + j + row)]
+        p = ws.elastic.N[n0 + nf * (7 + j + row) : n0 + nf * (8 + j + row)]
         for a in range(nf):
             q[a] = Y[a, row] * S[a]
             p[a] = M_f[a, row] * S[a]
         for col in range(6):
-            C[j + row, j + col] = ws.M[i, row, col]
+            C[j + row, j + col] = ws.body.M[i, row, col]
         C[j + row, j + 6 + row] = 1.0
         C[j + 6 + row, j + row] = 1.0
 

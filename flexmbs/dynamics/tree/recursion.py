@@ -21,18 +21,18 @@ def backward(sys, ws, gh, bh):
     Needs residuals. Writes: N, G, U, D, u; M and f, which gather those of the bodies outboard.
     Returns a status and the body concerned.
     """
-    for k in range(sys.driven.shape[0]):
-        ws.K_tau[k] = 0.0
-        ws.D_tau[k] = 0.0
-    for c in range(sys.coord_vel.shape[0]):
-        if sys.coord_vel[c] >= 0:
-            ws.K_tau[sys.coord_vel[c]] += ws.K_coord[c]
-            ws.D_tau[sys.coord_vel[c]] += ws.D_coord[c]
-    for i in range(1, sys.parent.shape[0]):
-        if sys.nf[i] > 0 and sys.low_rank[i] < 0:
+    for k in range(sys.tree.driven.shape[0]):
+        ws.tree.K_tau[k] = 0.0
+        ws.tree.D_tau[k] = 0.0
+    for c in range(sys.coord.vel.shape[0]):
+        if sys.coord.vel[c] >= 0:
+            ws.tree.K_tau[sys.coord.vel[c]] += ws.coord.K[c]
+            ws.tree.D_tau[sys.coord.vel[c]] += ws.coord.D[c]
+    for i in range(1, sys.tree.parent.shape[0]):
+        if sys.body.nf[i] > 0 and sys.body.low_rank[i] < 0:
             dense_block(sys, ws, i, gh, bh)
-    for i in range(sys.parent.shape[0] - 1, 0, -1):
-        if sys.nf[i] > 0 and not eliminate_modes(sys, ws, i, gh, bh):
+    for i in range(sys.tree.parent.shape[0] - 1, 0, -1):
+        if sys.body.nf[i] > 0 and not eliminate_modes(sys, ws, i, gh, bh):
             return SINGULAR_ELASTIC, i
         if not past_joint(sys, ws, i, gh, bh):
             return SINGULAR_JOINT, i
@@ -111,31 +111,38 @@ def past_joint(sys, ws, i, gh, bh):
     Writes: U, D, u of these speeds; of the parent M, f, M_f, N, tau. False when a freedom has no inertia: its
     D is then zero.
     """
-    M, f, H = upper(ws.M, i), six(ws.f, i), ws.H
-    for k in range(sys.o_qd[i] - 1, sys.o_eta[i] - 1, -1):
-        if sys.driven[k] >= 0:
+    M, f, H = upper(ws.body.M, i), six(ws.body.f, i), ws.tree.H
+    for k in range(sys.tree.o_qd[i] - 1, sys.tree.o_eta[i] - 1, -1):
+        if sys.tree.driven[k] >= 0:
             continue
         h = six(H, k)
         U = upper_times(M, h)
-        d = gh * ws.D_tau[k] + bh * ws.K_tau[k] + sys.massless[k] + dot_six(h, U)
+        d = gh * ws.tree.D_tau[k] + bh * ws.tree.K_tau[k] + sys.tree.massless[k] + dot_six(h, U)
         x, y = h[0] * h[0] + h[1] * h[1] + h[2] * h[2], h[3] * h[3] + h[4] * h[4] + h[5] * h[5]
-        if not d > TINY * (x * sys.mass_scale[0] + y * sys.mass_scale[1]):
-            ws.D[k] = 0.0
+        if not d > TINY * (x * sys.tree.mass_scale[0] + y * sys.tree.mass_scale[1]):
+            ws.tree.D[k] = 0.0
             return False
-        u = ws.tau[k] + dot_six(h, f)
-        put_six(ws.U, k, U)
-        ws.D[k], ws.u[k] = d, u
+        u = ws.tree.tau[k] + dot_six(h, f)
+        put_six(ws.tree.U, k, U)
+        ws.tree.D[k], ws.tree.u[k] = d, u
         s = 1.0 / d
         M = downdated(M, U, s)
         f = plus_six(f, -s * u, U)
-    p = sys.parent[i]
+    p = sys.tree.parent[i]
     if p > 0:
-        if sys.nf[p] > 0:
-            put_upper(ws.M, i, M)
-            put_six(ws.f, i, f)
+        if sys.body.nf[p] > 0:
+            put_upper(ws.body.M, i, M)
+            put_six(ws.body.f, i, f)
             to_modes_of_parent(sys, ws, i)
         add_shifted(
-            ws.M, ws.f, p, M, f, ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
+            ws.body.M,
+            ws.body.f,
+            p,
+            M,
+            f,
+            ws.body.r[i, 0] - ws.body.r[p, 0],
+            ws.body.r[i, 1] - ws.body.r[p, 1],
+            ws.body.r[i, 2] - ws.body.r[p, 2],
         )
     return True
 
@@ -192,33 +199,37 @@ def to_modes_of_parent(sys, ws, i):
 
     Writes: M_f, N, tau of the parent.
     """
-    p = sys.parent[i]
-    M, f = ws.M[i], ws.f[i]
-    x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
-    nf, b0, m0, k0 = sys.nf[p], sys.o_B[i], sys.o_E[p], sys.o_qd[p]
-    N = ws.N[sys.o_N[p] : sys.o_N[p] + nf * nf].reshape(nf, nf)
+    p = sys.tree.parent[i]
+    M, f = ws.body.M[i], ws.body.f[i]
+    x, y, z = (
+        ws.body.r[i, 0] - ws.body.r[p, 0],
+        ws.body.r[i, 1] - ws.body.r[p, 1],
+        ws.body.r[i, 2] - ws.body.r[p, 2],
+    )
+    nf, b0, m0, k0 = sys.body.nf[p], sys.tree.o_B[i], sys.body.o_E[p], sys.tree.o_qd[p]
+    N = ws.elastic.N[sys.body.o_N[p] : sys.body.o_N[p] + nf * nf].reshape(nf, nf)
     for a in range(nf):
         # one column of M B at a time
         b = b0 + 6 * a
-        c0, c1, c2 = column(M, ws.B, b, 0), column(M, ws.B, b, 1), column(M, ws.B, b, 2)
-        c3, c4, c5 = column(M, ws.B, b, 3), column(M, ws.B, b, 4), column(M, ws.B, b, 5)
-        for c in range(a, nf if sys.low_rank[p] < 0 else 0):
+        c0, c1, c2 = column(M, ws.tree.B, b, 0), column(M, ws.tree.B, b, 1), column(M, ws.tree.B, b, 2)
+        c3, c4, c5 = column(M, ws.tree.B, b, 3), column(M, ws.tree.B, b, 4), column(M, ws.tree.B, b, 5)
+        for c in range(a, nf if sys.body.low_rank[p] < 0 else 0):
             e = b0 + 6 * c
             N[c, a] += (
-                ws.B[e] * c0 + ws.B[e + 1] * c1 + ws.B[e + 2] * c2
-                + ws.B[e + 3] * c3 + ws.B[e + 4] * c4 + ws.B[e + 5] * c5
+                ws.tree.B[e] * c0 + ws.tree.B[e + 1] * c1 + ws.tree.B[e + 2] * c2
+                + ws.tree.B[e + 3] * c3 + ws.tree.B[e + 4] * c4 + ws.tree.B[e + 5] * c5
             )  # fmt: skip
         m = m0 + 6 * a
-        ws.M_f[m] += c0
-        ws.M_f[m + 1] += c1
-        ws.M_f[m + 2] += c2
-        ws.M_f[m + 3] += c3 + y * c2 - z * c1
-        ws.M_f[m + 4] += c4 + z * c0 - x * c2
-        ws.M_f[m + 5] += c5 + x * c1 - y * c0
+        ws.elastic.M_f[m] += c0
+        ws.elastic.M_f[m + 1] += c1
+        ws.elastic.M_f[m + 2] += c2
+        ws.elastic.M_f[m + 3] += c3 + y * c2 - z * c1
+        ws.elastic.M_f[m + 4] += c4 + z * c0 - x * c2
+        ws.elastic.M_f[m + 5] += c5 + x * c1 - y * c0
         s = 0.0
         for row in range(6):
-            s += ws.B[b + row] * f[row]
-        ws.tau[k0 + a] += s
+            s += ws.tree.B[b + row] * f[row]
+        ws.tree.tau[k0 + a] += s
 
 
 @kernel(inline=True)
@@ -236,49 +247,64 @@ def forward(sys, ws, delta):
 
     Needs backward (and u with the multipliers in it). Writes: da, delta. Driven speeds do not change.
     """
-    put_six(ws.da, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for i in range(1, sys.parent.shape[0]):
-        p = sys.parent[i]
-        x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
-        b = six(ws.da, p)
+    put_six(ws.body.da, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for i in range(1, sys.tree.parent.shape[0]):
+        p = sys.tree.parent[i]
+        x, y, z = (
+            ws.body.r[i, 0] - ws.body.r[p, 0],
+            ws.body.r[i, 1] - ws.body.r[p, 1],
+            ws.body.r[i, 2] - ws.body.r[p, 2],
+        )
+        b = six(ws.body.da, p)
         a = (
             b[0] + b[4] * z - b[5] * y, b[1] + b[5] * x - b[3] * z, b[2] + b[3] * y - b[4] * x,
             b[3], b[4], b[5],
         )  # fmt: skip
-        for m in range(sys.nf[p]):
-            o, d = sys.o_B[i] + 6 * m, delta[sys.o_qd[p] + m]
-            B = ws.B[o], ws.B[o + 1], ws.B[o + 2], ws.B[o + 3], ws.B[o + 4], ws.B[o + 5]
+        for m in range(sys.body.nf[p]):
+            o, d = sys.tree.o_B[i] + 6 * m, delta[sys.tree.o_qd[p] + m]
+            B = (
+                ws.tree.B[o],
+                ws.tree.B[o + 1],
+                ws.tree.B[o + 2],
+                ws.tree.B[o + 3],
+                ws.tree.B[o + 4],
+                ws.tree.B[o + 5],
+            )
             a = plus_six(a, d, B)
-        for k in range(sys.o_eta[i], sys.o_qd[i]):
-            if sys.driven[k] >= 0:
+        for k in range(sys.tree.o_eta[i], sys.tree.o_qd[i]):
+            if sys.tree.driven[k] >= 0:
                 delta[k] = 0.0
                 continue
-            s = 1.0 / ws.D[k]
-            d = s * (ws.u[k] - dot_six(six(ws.U, k), a))
+            s = 1.0 / ws.tree.D[k]
+            d = s * (ws.tree.u[k] - dot_six(six(ws.tree.U, k), a))
             delta[k] = d
-            a = plus_six(a, d, six(ws.H, k))
-        put_six(ws.da, i, a)
-        if sys.nf[i] > 0:
-            modes_forward(sys, ws, i, ws.da[i], delta)
+            a = plus_six(a, d, six(ws.tree.H, k))
+        put_six(ws.body.da, i, a)
+        if sys.body.nf[i] > 0:
+            modes_forward(sys, ws, i, ws.body.da[i], delta)
 
 
 @kernel(lean=True, apart=True)
 def tree_forces(sys, ws, out):
     """Residuals on the speeds of the tree: Jt^T f + tau (F30). Needs residuals. Writes: out (n_vel,); f."""
-    for i in range(sys.parent.shape[0] - 1, 0, -1):
-        p, f = sys.parent[i], ws.f[i]
-        for k in range(sys.o_eta[i], sys.o_eta[i + 1]):
-            s = ws.tau[k]
+    for i in range(sys.tree.parent.shape[0] - 1, 0, -1):
+        p, f = sys.tree.parent[i], ws.body.f[i]
+        for k in range(sys.tree.o_eta[i], sys.tree.o_eta[i + 1]):
+            s = ws.tree.tau[k]
             for row in range(6):
-                s += ws.H[k, row] * f[row]
+                s += ws.tree.H[k, row] * f[row]
             out[k] = s
-        for m in range(sys.nf[p]):
-            s, b = 0.0, sys.o_B[i] + 6 * m
+        for m in range(sys.body.nf[p]):
+            s, b = 0.0, sys.tree.o_B[i] + 6 * m
             for row in range(6):
-                s += ws.B[b + row] * f[row]
-            ws.tau[sys.o_qd[p] + m] += s
-        x, y, z = ws.r[i, 0] - ws.r[p, 0], ws.r[i, 1] - ws.r[p, 1], ws.r[i, 2] - ws.r[p, 2]
-        up = ws.f[p]
+                s += ws.tree.B[b + row] * f[row]
+            ws.tree.tau[sys.tree.o_qd[p] + m] += s
+        x, y, z = (
+            ws.body.r[i, 0] - ws.body.r[p, 0],
+            ws.body.r[i, 1] - ws.body.r[p, 1],
+            ws.body.r[i, 2] - ws.body.r[p, 2],
+        )
+        up = ws.body.f[p]
         up[0] += f[0]
         up[1] += f[1]
         up[2] += f[2]

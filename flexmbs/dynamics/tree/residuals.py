@@ -8,17 +8,18 @@ from flexmbs.model.joints.primitives import nine, times, transposed
 @kernel(lean=True, apart=True)
 def masses(sys, ws, pos, vel):
     """Inertia and velocity forces of all bodies (F10-F13). Writes: body_out, rows."""
-    for i in range(1, sys.parent.shape[0]):
-        R, v = ws.R, ws.v
+    for i in range(1, sys.tree.parent.shape[0]):
+        R, v = ws.body.R, ws.body.v
         wx = R[i, 0, 0] * v[i, 3] + R[i, 1, 0] * v[i, 4] + R[i, 2, 0] * v[i, 5]
         wy = R[i, 0, 1] * v[i, 3] + R[i, 1, 1] * v[i, 4] + R[i, 2, 1] * v[i, 5]
         wz = R[i, 0, 2] * v[i, 3] + R[i, 1, 2] * v[i, 4] + R[i, 2, 2] * v[i, 5]
-        if sys.nf[i] == 0:  # what the loop over the modes would add to is all
-            inertia_at_rest(sys.block_data, sys.o_block[i], wx, wy, wz, ws.body_out, 15 * i)
+        if sys.body.nf[i] == 0:  # what the loop over the modes would add to is all
+            inertia_at_rest(sys.body.block_data, sys.body.o_block[i], wx, wy, wz, ws.body.out, 15 * i)
             continue
         inertia(
-            sys.block_data, sys.o_block[i], sys.nf[i], sys.n_T[i], sys.n_A[i], sys.n_G[i],
-            pos, sys.o_q[i], vel, sys.o_qd[i], wx, wy, wz, ws.body_out, 15 * i, ws.rows, sys.o_rows[i],
+            sys.body.block_data, sys.body.o_block[i], sys.body.nf[i], sys.body.n_T[i], sys.body.n_A[i],
+            sys.body.n_G[i], pos, sys.body.o_q[i], vel, sys.tree.o_qd[i], wx, wy, wz, ws.body.out, 15 * i,
+            ws.body.rows, sys.body.o_rows[i],
         )  # fmt: skip
 
 
@@ -29,53 +30,57 @@ def residuals(sys, ws, pos, vel, acc):
     Needs masses, f_app, tau_coord and the velocity stage with the same `acc`. Writes: M, M_f, f, tau.
     """
     for k in range(vel.shape[0]):
-        ws.tau[k] = 0.0
-    for c in range(sys.coord_vel.shape[0]):
-        if sys.coord_vel[c] >= 0:
-            ws.tau[sys.coord_vel[c]] += ws.tau_coord[c]
-    for i in range(1, sys.parent.shape[0]):
+        ws.tree.tau[k] = 0.0
+    for c in range(sys.coord.vel.shape[0]):
+        if sys.coord.vel[c] >= 0:
+            ws.tree.tau[sys.coord.vel[c]] += ws.coord.tau[c]
+    for i in range(1, sys.tree.parent.shape[0]):
         rigid_residual(sys, ws, i)
-        if sys.nf[i] > 0:
+        if sys.body.nf[i] > 0:
             elastic_residual(sys, ws, i, pos, vel, acc)
-    for c in range(sys.coord_entry.shape[0]):
-        if sys.coord_entry[c] >= 0 and ws.tau_coord[c] != 0.0:
-            e = sys.coord_entry[c]
-            effort_on_cut(sys, ws, sys.ent_q[e], e, ws.tau_coord[c])
-            effort_on_cut(sys, ws, sys.ent_p[e], e, -ws.tau_coord[c])
+    for c in range(sys.coord.entry.shape[0]):
+        if sys.coord.entry[c] >= 0 and ws.coord.tau[c] != 0.0:
+            e = sys.coord.entry[c]
+            effort_on_cut(sys, ws, sys.relation.q[e], e, ws.coord.tau[c])
+            effort_on_cut(sys, ws, sys.relation.p[e], e, -ws.coord.tau[c])
 
 
 @kernel(lean=True, apart=True)
 def effort_on_cut(sys, ws, m, e, tau):
     """Effort tau on the coordinate of a cut joint, as a wrench on marker m's body (F19). Writes: f, tau."""
-    i, q, ent = sys.mark_body[m], sys.ent_q[e], ws.ent[e]
+    i, q, ent = sys.marker.body[m], sys.relation.q[e], ws.relation.at[e]
     if i == 0:
         return
     fx, fy, fz = tau * ent[3], tau * ent[4], tau * ent[5]
-    x, y, z = ws.mark_x[q, 0] - ws.r[i, 0], ws.mark_x[q, 1] - ws.r[i, 1], ws.mark_x[q, 2] - ws.r[i, 2]
-    f = ws.f[i]
+    x, y, z = (
+        ws.marker.x[q, 0] - ws.body.r[i, 0],
+        ws.marker.x[q, 1] - ws.body.r[i, 1],
+        ws.marker.x[q, 2] - ws.body.r[i, 2],
+    )
+    f = ws.body.f[i]
     f[0] += fx
     f[1] += fy
     f[2] += fz
     f[3] += tau * ent[6] + y * fz - z * fy
     f[4] += tau * ent[7] + z * fx - x * fz
     f[5] += tau * ent[8] + x * fy - y * fx
-    if sys.mark_row[m] < 0:
+    if sys.marker.row[m] < 0:
         return
     x, y, z = (
-        ws.mark_x[q, 0] - ws.mark_x[m, 0],
-        ws.mark_x[q, 1] - ws.mark_x[m, 1],
-        ws.mark_x[q, 2] - ws.mark_x[m, 2],
+        ws.marker.x[q, 0] - ws.marker.x[m, 0],
+        ws.marker.x[q, 1] - ws.marker.x[m, 1],
+        ws.marker.x[q, 2] - ws.marker.x[m, 2],
     )
     mx, my, mz = (
         tau * ent[6] + y * fz - z * fy,
         tau * ent[7] + z * fx - x * fz,
         tau * ent[8] + x * fy - y * fx,
     )
-    for a in range(sys.nf[i]):
-        b = sys.mark_L[m] + 6 * a
-        ws.tau[sys.o_qd[i] + a] += (
-            ws.L[b] * fx + ws.L[b + 1] * fy + ws.L[b + 2] * fz
-            + ws.L[b + 3] * mx + ws.L[b + 4] * my + ws.L[b + 5] * mz
+    for a in range(sys.body.nf[i]):
+        b = sys.marker.L[m] + 6 * a
+        ws.tree.tau[sys.tree.o_qd[i] + a] += (
+            ws.marker.L[b] * fx + ws.marker.L[b + 1] * fy + ws.marker.L[b + 2] * fz
+            + ws.marker.L[b + 3] * mx + ws.marker.L[b + 4] * my + ws.marker.L[b + 5] * mz
         )  # fmt: skip
 
 
@@ -85,9 +90,9 @@ def rigid_residual(sys, ws, i):
 
     Writes: M (on and above its diagonal) and f of body i.
     """
-    M, f, a, o, b, p = ws.M, ws.f, ws.a, ws.body_out, 15 * i, sys.o_f[i]
-    R = nine(ws.R, i)
-    mass = sys.block_data[sys.o_block[i]]
+    M, f, a, o, b, p = ws.body.M, ws.body.f, ws.body.a, ws.body.out, 15 * i, sys.body.o_f[i]
+    R = nine(ws.body.R, i)
+    mass = sys.body.block_data[sys.body.o_block[i]]
     x, y, z = turn(R, o[b], o[b + 1], o[b + 2])  # S_t
     # R Theta R^T
     j0, j1, j2, j3, j4, j5 = o[b + 3], o[b + 4], o[b + 5], o[b + 6], o[b + 7], o[b + 8]
@@ -101,7 +106,7 @@ def rigid_residual(sys, ws, i):
     M[i, 2, 3], M[i, 2, 4], M[i, 2, 5] = y, -x, 0.0
     M[i, 3, 3], M[i, 3, 4], M[i, 3, 5], M[i, 4, 4], M[i, 4, 5], M[i, 5, 5] = txx, txy, txz, tyy, tyz, tzz
     # applied and velocity forces
-    g = ws.f_app
+    g = ws.body.f_app
     f0, f1, f2 = turn(R, o[b + 9] + g[p], o[b + 10] + g[p + 1], o[b + 11] + g[p + 2])
     n0, n1, n2 = turn(R, o[b + 12] + g[p + 3], o[b + 13] + g[p + 4], o[b + 14] + g[p + 5])
     ax, ay, az = a[i, 0] - sys.grav[0], a[i, 1] - sys.grav[1], a[i, 2] - sys.grav[2]
@@ -123,24 +128,24 @@ def turn(R, x, y, z):
 @kernel(lean=True, apart=True)
 def elastic_residual(sys, ws, i, pos, vel, acc):
     """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
-    R, f, a = nine(ws.R, i), ws.f[i], ws.a[i]
-    nf, k0, q0, o, r = sys.nf[i], sys.o_qd[i], sys.o_q[i], sys.o_E[i], sys.o_rows[i]
+    R, f, a = nine(ws.body.R, i), ws.body.f[i], ws.body.a[i]
+    nf, k0, q0, o, r = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_q[i], sys.body.o_E[i], sys.body.o_rows[i]
     ax, ay, az, bx, by, bz = a[0] - sys.grav[0], a[1] - sys.grav[1], a[2] - sys.grav[2], a[3], a[4], a[5]
-    mff, K, D = sys.o_K[i], sys.o_K[i] + nf * nf, sys.o_K[i] + 2 * nf * nf
-    M_f, rows = ws.M_f[o : o + 6 * nf].reshape(nf, 6), ws.rows[r : r + 7 * nf].reshape(nf, 7)
+    mff, K, D = sys.body.o_K[i], sys.body.o_K[i] + nf * nf, sys.body.o_K[i] + 2 * nf * nf
+    M_f, rows = ws.elastic.M_f[o : o + 6 * nf].reshape(nf, 6), ws.body.rows[r : r + 7 * nf].reshape(nf, 7)
     f0 = f1 = f2 = n0 = n1 = n2 = 0.0
     for m in range(nf):
         x, y, z = turn(R, rows[m, 0], rows[m, 1], rows[m, 2])
         u, v, w = turn(R, rows[m, 3], rows[m, 4], rows[m, 5])
         M_f[m, 0], M_f[m, 1], M_f[m, 2], M_f[m, 3], M_f[m, 4], M_f[m, 5] = x, y, z, u, v, w
-        s = rows[m, 6] + ws.f_app[sys.o_f[i] + 6 + m]
+        s = rows[m, 6] + ws.body.f_app[sys.body.o_f[i] + 6 + m]
         s -= (x * ax + y * ay + z * az) + (u * bx + v * by + w * bz)
         row_m, row_K, row_D = mff + nf * m, K + nf * m, D + nf * m
-        lo, hi = (m, m + 1) if sys.low_rank[i] >= 0 else (0, nf)
+        lo, hi = (m, m + 1) if sys.body.low_rank[i] >= 0 else (0, nf)
         for n in range(lo, hi):
-            s -= sys.K_data[row_m + n] * acc[k0 + n]
-            s -= sys.K_data[row_K + n] * pos[q0 + n] + sys.K_data[row_D + n] * vel[k0 + n]
-        ws.tau[k0 + m] = s
+            s -= sys.body.K_data[row_m + n] * acc[k0 + n]
+            s -= sys.body.K_data[row_K + n] * pos[q0 + n] + sys.body.K_data[row_D + n] * vel[k0 + n]
+        ws.tree.tau[k0 + m] = s
         s = acc[k0 + m]
         f0, f1, f2, n0, n1, n2 = f0 + x * s, f1 + y * s, f2 + z * s, n0 + u * s, n1 + v * s, n2 + w * s
     f[0] -= f0

@@ -29,7 +29,7 @@ def free_twists(place: JointPlace, evaluator: Evaluator) -> Array:
     _, s, Vt = np.linalg.svd(wrenches)
     twists = Vt[int(np.sum(s > 1e-9)) :]
     v, w = twists[:, :3], twists[:, 3:]
-    return np.hstack([v + w @ skew(evaluator.ws.mark_x[place.Q.number]).T, w])
+    return np.hstack([v + w @ skew(evaluator.ws.marker.x[place.Q.number]).T, w])
 
 
 def coordinate_wrenches(place: JointPlace, evaluator: Evaluator) -> dict[str, Array]:
@@ -47,12 +47,12 @@ def relation_wrench(entry: Entry, evaluator: Evaluator) -> Array:
     ws: Any = evaluator.ws
     P, Q = entry.P.number, entry.Q.number
     kind, a, b = entry.kind, entry.a, entry.b
-    R_P, R_Q = ws.mark_R[P], ws.mark_R[Q]
+    R_P, R_Q = ws.marker.R[P], ws.marker.R[Q]
     force, moment = np.zeros(3), np.zeros(3)
     if kind == OFFSET:
         force = R_P[:, a]
     elif kind == DISTANCE:
-        d = ws.mark_x[Q] - ws.mark_x[P]
+        d = ws.marker.x[Q] - ws.marker.x[P]
         force = d / max(float(np.linalg.norm(d)), 1e-300)
     elif kind == SQUARE:
         moment = skew(R_Q[:, b]) @ R_P[:, a]

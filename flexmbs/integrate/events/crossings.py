@@ -238,7 +238,7 @@ class Crossings:
         known.increment(known.data, y, gap * y[n : n + known.n_vel], led)
         for at, place in ((t, y), (t + gap, led)):
             self.values(at, place)
-            found.append(np.concatenate([known.data.ws.drive_v, known.data.ws.g_dot]))
+            found.append(np.concatenate([known.data.ws.law.v, known.data.ws.row.g_dot]))
         return not bool(np.all(np.abs(found[1] - found[0]) <= 1e-6 * (1.0 + np.abs(found[0]))))
 
     def begin(self, t: float, y: Floats) -> float:

@@ -36,12 +36,12 @@ def applied_forces(laws, lw, sys, ws, t, pos, vel, aux):
     Needs the velocity stage, coord_x and coord_v, and in lw.load_of the force that presses on each joint
     with friction by a coefficient. Writes: f_app, tau_coord, K_coord, D_coord of ws; out, power of lw.
     """
-    for k in range(ws.f_app.shape[0]):
-        ws.f_app[k] = 0.0
-    for k in range(ws.tau_coord.shape[0]):
-        ws.tau_coord[k] = 0.0
-        ws.K_coord[k] = 0.0
-        ws.D_coord[k] = 0.0
+    for k in range(ws.body.f_app.shape[0]):
+        ws.body.f_app[k] = 0.0
+    for k in range(ws.coord.tau.shape[0]):
+        ws.coord.tau[k] = 0.0
+        ws.coord.K[k] = 0.0
+        ws.coord.D[k] = 0.0
     fill_slots(laws, lw, sys, ws, t, pos, vel, aux)
     fill_values(laws, lw)
     lw.power[0] = 0.0
@@ -66,12 +66,12 @@ def applied_forces(laws, lw, sys, ws, t, pos, vel, aux):
 def on_coordinate(laws, lw, ws, k):
     """A law on a joint coordinate. Writes: tau_coord, K_coord, D_coord, out[k]."""
     c, out = laws.coord[k], lw.out[k]
-    x, v = ws.coord_x[c], ws.coord_v[c]
+    x, v = ws.coord.x[c], ws.coord.v[c]
     e, by_x, by_v, potential, dissipated, work = effort(laws, lw, k, x, v)
-    ws.tau_coord[c] += e
+    ws.coord.tau[c] += e
     # only what holds back helps the step; a slope that drives would spoil N
-    ws.K_coord[c] += max(-by_x, 0.0)
-    ws.D_coord[c] += max(-by_v, 0.0)
+    ws.coord.K[c] += max(-by_x, 0.0)
+    ws.coord.D[c] += max(-by_v, 0.0)
     out[LENGTH], out[RATE], out[VALUE] = x, v, e
     out[STIFFNESS], out[DAMPING] = -by_x, -by_v
     out[POTENTIAL], out[DISSIPATED], out[WORK] = potential, dissipated, work
@@ -83,7 +83,7 @@ def at_point(laws, lw, sys, ws, vel, k):
     m, n, out = laws.mark_q[k], laws.first[k], lw.out[k]
     x, y, z = lw.value[n], lw.value[n + 1], lw.value[n + 2]
     if laws.axes[k] >= 0:
-        x, y, z = from_axes(ws.mark_R, laws.axes[k], x, y, z)
+        x, y, z = from_axes(ws.marker.R, laws.axes[k], x, y, z)
     for c in range(N_OUT):
         out[c] = 0.0
     if laws.kind[k] == POINT_FORCE:
@@ -97,7 +97,7 @@ def at_point(laws, lw, sys, ws, vel, k):
 @kernel(lean=True)
 def modal_load(laws, lw, sys, ws, pos, vel, k):
     """A load that is fixed in its body. Writes: f_app, out[k]: force and moment about the body origin."""
-    i, o, out, R = laws.body[k], laws.load_start[k], lw.out[k], ws.R
+    i, o, out, R = laws.body[k], laws.load_start[k], lw.out[k], ws.body.R
     factor, load = lw.value[laws.first[k]], laws.load
     out[WORK] = add_modal_load(sys, ws, pos, vel, i, load, o, factor)
     for row in range(3):

@@ -33,7 +33,7 @@ def three(x, k):
 def attitudes(laws, ws, aux):
     """Prescribed rotations and speeds of balls (F19a). Needs drive_* of their laws.
 
-    Writes: ws.attitude; drive_v and drive_a of the three speeds, and zero into their drive_x: it is what the
+    Writes: law.attitude; law.v and law.a of the three speeds, and zero into their law.x: it is what the
     rotation from the attitude to Q shall be.
     """
     for n in range(laws.att_kind.shape[0]):
@@ -41,20 +41,20 @@ def attitudes(laws, ws, aux):
         if kind == FACTORS:
             q, w, w_dot = of_factors(laws, ws, n, d)
         elif kind == QUATERNION:
-            q, w, w_dot = of_four(ws.drive_x, ws.drive_v, ws.drive_a, d)
+            q, w, w_dot = of_four(ws.law.x, ws.law.v, ws.law.a, d)
         elif kind == MATRIX:
-            q, w, w_dot = of_nine(ws.drive_x, ws.drive_v, ws.drive_a, d)
+            q, w, w_dot = of_nine(ws.law.x, ws.law.v, ws.law.a, d)
         else:
             q = aux[k], aux[k + 1], aux[k + 2], aux[k + 3]
-            w, w_dot = three(ws.drive_x, d), three(ws.drive_v, d)
+            w, w_dot = three(ws.law.x, d), three(ws.law.v, d)
             if kind == ACCELERATION:
                 w, w_dot = three(aux, k + 4), w
         size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
         for c in range(4):
-            ws.attitude[n, c] = q[c] / size
+            ws.law.attitude[n, c] = q[c] / size
         first = laws.att_speed[n]
         for c in range(3):
-            ws.drive_x[first + c], ws.drive_v[first + c], ws.drive_a[first + c] = 0.0, w[c], w_dot[c]
+            ws.law.x[first + c], ws.law.v[first + c], ws.law.a[first + c] = 0.0, w[c], w_dot[c]
 
 
 @kernel(lean=True)
@@ -64,7 +64,7 @@ def of_factors(laws, ws, n, d):
     for k in range(laws.att_axis_start[n + 1] - laws.att_axis_start[n]):
         axis = laws.att_axis[laws.att_axis_start[n] + k]
         a = axis[0], axis[1], axis[2]
-        angle, rate, bend = ws.drive_x[d + k], ws.drive_v[d + k], ws.drive_a[d + k]
+        angle, rate, bend = ws.law.x[d + k], ws.law.v[d + k], ws.law.a[d + k]
         c, s = math.cos(angle), math.sin(angle)
         w, w_dot = turned_back(w, a, c, s), turned_back(w_dot, a, c, s)
         x = cross(a, w)

@@ -42,24 +42,24 @@ def set_time(laws, lw, t):
 def drives(laws, lw, ws, t, aux):
     """Prescribed coordinates, rotations and travelling markers at time t (F19).
 
-    Writes: ws.drive_*, ws.attitude, ws.travel.
+    Writes: ws.drive_*, ws.law.attitude, ws.travel.x.
     """
     set_time(laws, lw, t)
     for d in range(laws.drive_expr.shape[0]):
         evaluate(laws.expr, laws.drive_expr[d], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
         k, order = laws.drive_aux[d], laws.drive_order[d]
         if k < 0:  # as it stands, whatever it prescribes
-            ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = lw.result[0], lw.result[1], lw.result[2]
+            ws.law.x[d], ws.law.v[d], ws.law.a[d] = lw.result[0], lw.result[1], lw.result[2]
         elif order == 1:
-            ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = aux[k], lw.result[0], lw.result[1]
+            ws.law.x[d], ws.law.v[d], ws.law.a[d] = aux[k], lw.result[0], lw.result[1]
         else:
-            ws.drive_x[d], ws.drive_v[d], ws.drive_a[d] = aux[k], aux[k + 1], lw.result[0]
+            ws.law.x[d], ws.law.v[d], ws.law.a[d] = aux[k], aux[k + 1], lw.result[0]
     attitudes(laws, ws, aux)
     for m in range(laws.travel_expr.shape[0]):
         for c in range(3):
             evaluate(laws.expr, laws.travel_expr[m, c], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
             for k in range(3):
-                ws.travel[m, k, c] = lw.result[k]
+                ws.travel.x[m, k, c] = lw.result[k]
 
 
 @kernel(lean=True, apart=True)
@@ -69,9 +69,9 @@ def fill_slots(laws, lw, sys, ws, t, pos, vel, aux):
     for s in range(1, laws.slot.shape[0]):
         kind, a, b, c = laws.slot[s, 0], laws.slot[s, 1], laws.slot[s, 2], laws.slot[s, 3]
         if kind == COORD_X:
-            lw.x[s] = ws.coord_x[a]
+            lw.x[s] = ws.coord.x[a]
         elif kind == COORD_V:
-            lw.x[s] = ws.coord_v[a]
+            lw.x[s] = ws.coord.v[a]
         elif kind == POS:
             lw.x[s] = pos[a]
         elif kind == VEL:
@@ -79,9 +79,9 @@ def fill_slots(laws, lw, sys, ws, t, pos, vel, aux):
         elif kind == AUX:
             lw.x[s] = aux[a]
         elif kind == MARK_X:
-            lw.x[s] = ws.mark_x[a, c]
+            lw.x[s] = ws.marker.x[a, c]
         elif kind == MARK_V:
-            lw.x[s] = ws.mark_v[a, c]
+            lw.x[s] = ws.marker.v[a, c]
         elif kind == ELASTIC_U:
             lw.x[s] = elastic_displacement(sys, ws, a, c)
         elif kind == MARK_QUAT or kind == REL_QUAT or kind == REL_TURN:
@@ -93,11 +93,11 @@ def fill_slots(laws, lw, sys, ws, t, pos, vel, aux):
 @kernel(inline=True)
 def elastic_displacement(sys, ws, m, c):
     """Component c of u_P - u_P0 in body axes; of a travelling marker against its undeformed place."""
-    t = sys.mark_travel[m]
-    place = sys.mark_u0[m, c]
+    t = sys.marker.travel[m]
+    place = sys.marker.u0[m, c]
     if t >= 0:
-        place += ws.travel[t, 0, c]
-    return ws.mark_u[m, c] - place
+        place += ws.travel.x[t, 0, c]
+    return ws.marker.u[m, c] - place
 
 
 @kernel(lean=True)
@@ -107,34 +107,34 @@ def relative_component(ws, kind, a, b, c):
     REL_W is in the axes of marker a; REL_V has components 3-5 for the angular velocity, in axes of b.
     """
     x, y, z = (
-        ws.mark_x[a, 0] - ws.mark_x[b, 0],
-        ws.mark_x[a, 1] - ws.mark_x[b, 1],
-        ws.mark_x[a, 2] - ws.mark_x[b, 2],
+        ws.marker.x[a, 0] - ws.marker.x[b, 0],
+        ws.marker.x[a, 1] - ws.marker.x[b, 1],
+        ws.marker.x[a, 2] - ws.marker.x[b, 2],
     )
     m = b
     if kind == REL_V and c < 3:
-        p, q, r = ws.mark_v[b, 3], ws.mark_v[b, 4], ws.mark_v[b, 5]
+        p, q, r = ws.marker.v[b, 3], ws.marker.v[b, 4], ws.marker.v[b, 5]
         x, y, z = (
-            ws.mark_v[a, 0] - ws.mark_v[b, 0] - (q * z - r * y),
-            ws.mark_v[a, 1] - ws.mark_v[b, 1] - (r * x - p * z),
-            ws.mark_v[a, 2] - ws.mark_v[b, 2] - (p * y - q * x),
+            ws.marker.v[a, 0] - ws.marker.v[b, 0] - (q * z - r * y),
+            ws.marker.v[a, 1] - ws.marker.v[b, 1] - (r * x - p * z),
+            ws.marker.v[a, 2] - ws.marker.v[b, 2] - (p * y - q * x),
         )
     elif kind != REL_X:
         x, y, z = (
-            ws.mark_v[a, 3] - ws.mark_v[b, 3],
-            ws.mark_v[a, 4] - ws.mark_v[b, 4],
-            ws.mark_v[a, 5] - ws.mark_v[b, 5],
+            ws.marker.v[a, 3] - ws.marker.v[b, 3],
+            ws.marker.v[a, 4] - ws.marker.v[b, 4],
+            ws.marker.v[a, 5] - ws.marker.v[b, 5],
         )
     if kind == REL_W:
         m = a
     k = c % 3
-    return ws.mark_R[m, 0, k] * x + ws.mark_R[m, 1, k] * y + ws.mark_R[m, 2, k] * z
+    return ws.marker.R[m, 0, k] * x + ws.marker.R[m, 1, k] * y + ws.marker.R[m, 2, k] * z
 
 
 @kernel(lean=True)
 def turn_component(ws, kind, a, b, c):
     """Component of a quaternion (c = 0 ... 3) or of a rotation vector (c = 0 ... 2)."""
-    w, x, y, z = relative_quaternion(ws.mark_R, a, -1 if kind == MARK_QUAT else b)
+    w, x, y, z = relative_quaternion(ws.marker.R, a, -1 if kind == MARK_QUAT else b)
     if kind == REL_TURN:
         x, y, z = rotation_vector(w, x, y, z)
         c += 1
@@ -192,7 +192,7 @@ def switches(laws, lw, out):
 
 @kernel(lean=True, apart=True)
 def friction_loads(laws, lw, sys, ws):
-    """Forces that press on joints with friction by a coefficient, from ws.reaction. Writes: load_of.
+    """Forces that press on joints with friction by a coefficient, from ws.joint.reaction. Writes: load_of.
 
     Where the joint turns it is the whole reaction force, where it slides its part across the way. Returns the
     largest relative change: efforts and reactions belong together when it is small, so repeat until it is.
@@ -200,10 +200,10 @@ def friction_loads(laws, lw, sys, ws):
     change = 0.0
     for k in range(laws.press_law.shape[0]):
         c, j, axis = laws.coord[laws.press_law[k]], laws.press_joint[k], laws.press_axis[k]
-        F, m = ws.reaction[j], sys.joint_q[j]
+        F, m = ws.joint.reaction[j], sys.joint.q[j]
         square, along = F[0] * F[0] + F[1] * F[1] + F[2] * F[2], 0.0
         if axis >= 0:
-            R = ws.mark_R
+            R = ws.marker.R
             along = R[m, 0, axis] * F[0] + R[m, 1, axis] * F[1] + R[m, 2, axis] * F[2]
         load = math.sqrt(max(square - along * along, 0.0))
         change = max(change, abs(load - lw.load_of[c]) / max(load, lw.load_of[c], 1e-300))

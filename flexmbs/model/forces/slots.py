@@ -145,7 +145,7 @@ class SlotBuilder:
         def number(item: Any, kind: int) -> int:
             if isinstance(item, tuple):
                 i = system.numbers.index[item[0]]
-                return int((system.tables.o_q if kind == POS else system.tables.o_qd)[i]) + item[1]
+                return int((system.tables.body.o_q if kind == POS else system.tables.tree.o_qd)[i]) + item[1]
             return item if isinstance(item, int) else item.number
 
         rows = [(s.kind, number(s.a, s.kind), number(s.b, s.kind), s.c) for s in self.slots]

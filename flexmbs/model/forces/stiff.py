@@ -33,10 +33,10 @@ def stiff_rows(laws, lw, sys, ws, gh, bh):
         else:
             kh = bh * lw.out[k, STIFFNESS] + gh * lw.out[k, DAMPING]
         if not kh > 0.0:
-            ws.soft[r] = OFF
+            ws.row.soft[r] = OFF
             continue
-        ws.soft[r] = 1.0 / kh
-        direction(laws, lw, ws, k, c, ws.ent[laws.stiff_entry[s]])
+        ws.row.soft[r] = 1.0 / kh
+        direction(laws, lw, ws, k, c, ws.relation.at[laws.stiff_entry[s]])
 
 
 @kernel(lean=True)
@@ -48,10 +48,10 @@ def direction(laws, lw, ws, k, c, ent):
         length = lw.out[k, LENGTH]
         scale = 1.0 / length if length > 0.0 else 0.0
         for row in range(3):
-            ent[3 + row] = scale * (ws.mark_x[q, row] - ws.mark_x[p, row])
+            ent[3 + row] = scale * (ws.marker.x[q, row] - ws.marker.x[p, row])
         return
     if c < 3:
-        ent[3], ent[4], ent[5] = ws.mark_R[p, 0, c], ws.mark_R[p, 1, c], ws.mark_R[p, 2, c]
+        ent[3], ent[4], ent[5] = ws.marker.R[p, 0, c], ws.marker.R[p, 1, c], ws.marker.R[p, 2, c]
         return
     deflection(ws, p, q, lw.wrench)
     x, y, z = lw.wrench[3], lw.wrench[4], lw.wrench[5]
@@ -70,7 +70,7 @@ def direction(laws, lw, ws, k, c, ent):
         j + 0.5 * b + e * (z * a - x * d),
         m + 0.5 * d + e * (x * b - y * a),
     )
-    ent[6], ent[7], ent[8] = from_axes(ws.mark_R, p, i, j, m)
+    ent[6], ent[7], ent[8] = from_axes(ws.marker.R, p, i, j, m)
 
 
 def stiff_groups(rows: list[Any]) -> list[Group]:

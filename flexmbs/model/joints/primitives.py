@@ -108,29 +108,29 @@ def joint_pose(sys, ws, i, pos):
     Writes: e_axis, e_point, e_travel, and the angular columns of balls in H. Returns the origin of the outer
     marker and its axes (ground <- marker).
     """
-    m = sys.m_in[i]
-    x, y, z = ws.mark_x[m, 0], ws.mark_x[m, 1], ws.mark_x[m, 2]
-    R = nine(ws.mark_R, m)
-    for k in range(sys.prim_start[i], sys.prim_start[i + 1]):
-        axis, b, turn = sys.prim_axis[k], sys.prim_beta[k], sys.prim_turn[k]
+    m = sys.tree.m_in[i]
+    x, y, z = ws.marker.x[m, 0], ws.marker.x[m, 1], ws.marker.x[m, 2]
+    R = nine(ws.marker.R, m)
+    for k in range(sys.prim.start[i], sys.prim.start[i + 1]):
+        axis, b, turn = sys.prim.axis[k], sys.prim.beta[k], sys.prim.turn[k]
         if axis < 0:
             # speeds are in the axes of Q: those after the ball, or before it when run backwards
             if turn > 0.0:
                 R = times(R, of_quaternion(pos[b], pos[b + 1], pos[b + 2], pos[b + 3]))
-                ball_columns(R, 1.0, ws.H, sys.prim_eta[k])
+                ball_columns(R, 1.0, ws.tree.H, sys.prim.eta[k])
             else:
-                ball_columns(R, -1.0, ws.H, sys.prim_eta[k])
+                ball_columns(R, -1.0, ws.tree.H, sys.prim.eta[k])
                 R = times(R, of_quaternion(pos[b], -pos[b + 1], -pos[b + 2], -pos[b + 3]))
-            ws.e_travel[k] = 0.0
+            ws.prim.travel[k] = 0.0
         else:
-            s = sys.prim_travel[k] * pos[b]
+            s = sys.prim.travel[k] * pos[b]
             p, q, r = column_of(R, axis)
             x, y, z = x + s * p, y + s * q, z + s * r
-            ws.e_travel[k] = s
-            ws.e_axis[k, 0], ws.e_axis[k, 1], ws.e_axis[k, 2] = p, q, r
+            ws.prim.travel[k] = s
+            ws.prim.axis[k, 0], ws.prim.axis[k, 1], ws.prim.axis[k, 2] = p, q, r
             if turn != 0.0:
                 R = turned(R, axis, turn * pos[b])
-        ws.e_point[k, 0], ws.e_point[k, 1], ws.e_point[k, 2] = x, y, z
+        ws.prim.point[k, 0], ws.prim.point[k, 1], ws.prim.point[k, 2] = x, y, z
     return x, y, z, R
 
 
@@ -140,19 +140,19 @@ def joint_columns(sys, ws, i):
 
     Needs `joint_pose` and the body's origin in r[i]. Writes: H.
     """
-    H = ws.H
-    for k in range(sys.prim_start[i], sys.prim_start[i + 1]):
-        v, turn, travel = sys.prim_eta[k], sys.prim_turn[k], sys.prim_travel[k]
-        x = ws.r[i, 0] - ws.e_point[k, 0]
-        y = ws.r[i, 1] - ws.e_point[k, 1]
-        z = ws.r[i, 2] - ws.e_point[k, 2]
-        if sys.prim_axis[k] < 0:
+    H = ws.tree.H
+    for k in range(sys.prim.start[i], sys.prim.start[i + 1]):
+        v, turn, travel = sys.prim.eta[k], sys.prim.turn[k], sys.prim.travel[k]
+        x = ws.body.r[i, 0] - ws.prim.point[k, 0]
+        y = ws.body.r[i, 1] - ws.prim.point[k, 1]
+        z = ws.body.r[i, 2] - ws.prim.point[k, 2]
+        if sys.prim.axis[k] < 0:
             for c in range(v, v + 3):
                 H[c, 0] = H[c, 4] * z - H[c, 5] * y
                 H[c, 1] = H[c, 5] * x - H[c, 3] * z
                 H[c, 2] = H[c, 3] * y - H[c, 4] * x
         else:
-            ex, ey, ez = ws.e_axis[k, 0], ws.e_axis[k, 1], ws.e_axis[k, 2]
+            ex, ey, ez = ws.prim.axis[k, 0], ws.prim.axis[k, 1], ws.prim.axis[k, 2]
             H[v, 0] = travel * ex + turn * (ey * z - ez * y)
             H[v, 1] = travel * ey + turn * (ez * x - ex * z)
             H[v, 2] = travel * ez + turn * (ex * y - ey * x)
@@ -166,23 +166,23 @@ def joint_motion(sys, ws, i, vel, acc):
     The speeds and their rates run through the motions one by one; the terms in w are those of each frame
     reached, so that travel after a turn is right too. Returns v, w, a, alpha at the outer marker's origin.
     """
-    m = sys.m_in[i]
-    V, A = ws.mark_v, ws.mark_a
+    m = sys.tree.m_in[i]
+    V, A = ws.marker.v, ws.marker.a
     vx, vy, vz, wx, wy, wz = V[m, 0], V[m, 1], V[m, 2], V[m, 3], V[m, 4], V[m, 5]
     ax, ay, az, px, py, pz = A[m, 0], A[m, 1], A[m, 2], A[m, 3], A[m, 4], A[m, 5]
-    for k in range(sys.prim_start[i], sys.prim_start[i + 1]):
-        j, turn, travel = sys.prim_eta[k], sys.prim_turn[k], sys.prim_travel[k]
-        if sys.prim_axis[k] < 0:
+    for k in range(sys.prim.start[i], sys.prim.start[i + 1]):
+        j, turn, travel = sys.prim.eta[k], sys.prim.turn[k], sys.prim.travel[k]
+        if sys.prim.axis[k] < 0:
             x = y = z = bx = by = bz = 0.0
             for c in range(3):
-                h0, h1, h2 = ws.H[j + c, 3], ws.H[j + c, 4], ws.H[j + c, 5]
+                h0, h1, h2 = ws.tree.H[j + c, 3], ws.tree.H[j + c, 4], ws.tree.H[j + c, 5]
                 x, y, z = x + h0 * vel[j + c], y + h1 * vel[j + c], z + h2 * vel[j + c]
                 bx, by, bz = bx + h0 * acc[j + c], by + h1 * acc[j + c], bz + h2 * acc[j + c]
         else:
-            ex, ey, ez = ws.e_axis[k, 0], ws.e_axis[k, 1], ws.e_axis[k, 2]
+            ex, ey, ez = ws.prim.axis[k, 0], ws.prim.axis[k, 1], ws.prim.axis[k, 2]
             rate, rate_dot = vel[j], acc[j]
             if travel != 0.0:
-                s, s_dot, s_ddot = ws.e_travel[k], travel * rate, travel * rate_dot
+                s, s_dot, s_ddot = ws.prim.travel[k], travel * rate, travel * rate_dot
                 # w x s e, and twice the sliding velocity for the Coriolis term
                 qx, qy, qz = wy * ez - wz * ey, wz * ex - wx * ez, wx * ey - wy * ex
                 tx, ty, tz = s * qx + 2.0 * s_dot * ex, s * qy + 2.0 * s_dot * ey, s * qz + 2.0 * s_dot * ez

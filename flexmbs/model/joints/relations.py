@@ -21,10 +21,10 @@ def relations(sys, ws):
     Needs the velocity stage of markers; the second rates belong to the accelerations given there, angles
     are those nearest to beta_ref. Writes: ent.
     """
-    for e in range(sys.ent_kind.shape[0]):
-        kind, a, b = sys.ent_kind[e], sys.ent_a[e], sys.ent_b[e]
+    for e in range(sys.relation.kind.shape[0]):
+        kind, a, b = sys.relation.kind[e], sys.relation.a[e], sys.relation.b[e]
         for k in range(9):
-            ws.ent[e, k] = 0.0
+            ws.relation.at[e, k] = 0.0
         if kind == OFFSET:
             offset(sys, ws, e, a)
         elif kind == SQUARE:
@@ -33,24 +33,28 @@ def relations(sys, ws):
             square(sys, ws, e, a, b, 1.0)
             square(sys, ws, e, b, a, -1.0)
         elif kind == DISTANCE:
-            distance(sys, ws, e, sys.ent_value[e])
+            distance(sys, ws, e, sys.relation.value[e])
         elif kind == SLIDE:
             offset(sys, ws, e, a)
-            p, d = sys.ent_value[e], ws.ent[e, 0]
+            p, d = sys.relation.value[e], ws.relation.at[e, 0]
             turning(sys, ws, e, a, True, -p)
-            ws.ent[e, 0] = d - p * near(angle(ws, sys.ent_p[e], sys.ent_q[e], a), d / p)
+            ws.relation.at[e, 0] = d - p * near(angle(ws, sys.relation.p[e], sys.relation.q[e], a), d / p)
         elif kind == STIFF:
             pass  # its forces are written with the forces of the law
         elif kind == ATTITUDE:
             turning(sys, ws, e, a, False, 1.0)
-            ws.ent[e, 0] = off_attitude(ws, sys.ent_p[e], sys.ent_q[e], b, a)
+            ws.relation.at[e, 0] = off_attitude(ws, sys.relation.p[e], sys.relation.q[e], b, a)
         elif kind == ANGLE:
             turning(sys, ws, e, a, True, 1.0)
-            ws.ent[e, 0] = near(angle(ws, sys.ent_p[e], sys.ent_q[e], a), ws.beta_ref[e])
+            ws.relation.at[e, 0] = near(
+                angle(ws, sys.relation.p[e], sys.relation.q[e], a), ws.relation.turn[e]
+            )
         else:
             first = kind == ANGLE_FIRST
             turning(sys, ws, e, a if first else b, first, 1.0)
-            ws.ent[e, 0] = near(pin_angle(ws, sys.ent_p[e], sys.ent_q[e], a, b, first), ws.beta_ref[e])
+            ws.relation.at[e, 0] = near(
+                pin_angle(ws, sys.relation.p[e], sys.relation.q[e], a, b, first), ws.relation.turn[e]
+            )
 
 
 @kernel(inline=True)
@@ -63,7 +67,7 @@ def near(angle, reference):
 @kernel(inline=True)
 def axis_dot(ws, p, a, q, b):
     """Cosine between axis a of marker p and axis b of marker q."""
-    P, Q = ws.mark_R[p], ws.mark_R[q]
+    P, Q = ws.marker.R[p], ws.marker.R[q]
     return P[0, a] * Q[0, b] + P[1, a] * Q[1, b] + P[2, a] * Q[2, b]
 
 
@@ -91,8 +95,8 @@ def off_attitude(ws, p, q, n, k):
     Its rate is the relative angular velocity less the prescribed one where it vanishes, which is where it is
     kept; from far off one step along it still ends there.
     """
-    a = ws.attitude[n]
-    s, x, y, z = product((a[0], -a[1], -a[2], -a[3]), relative_quaternion(ws.mark_R, q, p))
+    a = ws.law.attitude[n]
+    s, x, y, z = product((a[0], -a[1], -a[2], -a[3]), relative_quaternion(ws.marker.R, q, p))
     if s < 0.0:
         s, x, y, z = -s, -x, -y, -z
     x, y, z = rotation_vector(s, x, y, z)
@@ -124,10 +128,14 @@ def difference(x, p, q, o):
 @kernel(lean=True)
 def offset(sys, ws, e, a):
     """Component a in P of the place of Q."""
-    p, q, out = sys.ent_p[e], sys.ent_q[e], ws.ent[e]
-    n = ws.mark_R[p, 0, a], ws.mark_R[p, 1, a], ws.mark_R[p, 2, a]
-    d, v, acc = difference(ws.mark_x, p, q, 0), difference(ws.mark_v, p, q, 0), difference(ws.mark_a, p, q, 0)
-    w, alpha = three(ws.mark_v, p, 3), three(ws.mark_a, p, 3)
+    p, q, out = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e]
+    n = ws.marker.R[p, 0, a], ws.marker.R[p, 1, a], ws.marker.R[p, 2, a]
+    d, v, acc = (
+        difference(ws.marker.x, p, q, 0),
+        difference(ws.marker.v, p, q, 0),
+        difference(ws.marker.a, p, q, 0),
+    )
+    w, alpha = three(ws.marker.v, p, 3), three(ws.marker.a, p, 3)
     n_dot = cross(w, n)
     turn, bend = cross(alpha, n), cross(w, n_dot)
     out[0] += dot(n, d)
@@ -141,12 +149,12 @@ def offset(sys, ws, e, a):
 @kernel(lean=True)
 def square(sys, ws, e, a, b, sign):
     """Cosine between axis a of P and axis b of Q, times a sign."""
-    p, q, out = sys.ent_p[e], sys.ent_q[e], ws.ent[e]
-    x = ws.mark_R[p, 0, a], ws.mark_R[p, 1, a], ws.mark_R[p, 2, a]
-    y = ws.mark_R[q, 0, b], ws.mark_R[q, 1, b], ws.mark_R[q, 2, b]
-    w_r, alpha_r = difference(ws.mark_v, p, q, 3), difference(ws.mark_a, p, q, 3)
+    p, q, out = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e]
+    x = ws.marker.R[p, 0, a], ws.marker.R[p, 1, a], ws.marker.R[p, 2, a]
+    y = ws.marker.R[q, 0, b], ws.marker.R[q, 1, b], ws.marker.R[q, 2, b]
+    w_r, alpha_r = difference(ws.marker.v, p, q, 3), difference(ws.marker.a, p, q, 3)
     m = cross(y, x)
-    first, second = cross(cross(three(ws.mark_v, q, 3), y), x), cross(y, cross(three(ws.mark_v, p, 3), x))
+    first, second = cross(cross(three(ws.marker.v, q, 3), y), x), cross(y, cross(three(ws.marker.v, p, 3), x))
     out[0] += sign * dot(x, y)
     out[1] += sign * dot(m, w_r)
     out[2] += sign * (dot(m, alpha_r) + dot(first, w_r) + dot(second, w_r))
@@ -158,8 +166,12 @@ def square(sys, ws, e, a, b, sign):
 @kernel(lean=True)
 def distance(sys, ws, e, scale):
     """Half the square of the distance by a length: its multiplier is a force along the line."""
-    p, q, out = sys.ent_p[e], sys.ent_q[e], ws.ent[e]
-    d, v, acc = difference(ws.mark_x, p, q, 0), difference(ws.mark_v, p, q, 0), difference(ws.mark_a, p, q, 0)
+    p, q, out = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e]
+    d, v, acc = (
+        difference(ws.marker.x, p, q, 0),
+        difference(ws.marker.v, p, q, 0),
+        difference(ws.marker.a, p, q, 0),
+    )
     out[0] = 0.5 * dot(d, d) / scale
     out[1] = dot(d, v) / scale
     out[2] = (dot(d, acc) + dot(v, v)) / scale
@@ -169,11 +181,11 @@ def distance(sys, ws, e, scale):
 @kernel(lean=True)
 def turning(sys, ws, e, k, of_p, factor):
     """Rate of turning about axis k of P (or of Q), times a factor; the angle itself comes from elsewhere."""
-    p, q, out = sys.ent_p[e], sys.ent_q[e], ws.ent[e]
+    p, q, out = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e]
     carrier = p if of_p else q
-    m = ws.mark_R[carrier, 0, k], ws.mark_R[carrier, 1, k], ws.mark_R[carrier, 2, k]
-    w_r, alpha_r = difference(ws.mark_v, p, q, 3), difference(ws.mark_a, p, q, 3)
-    m_dot = cross(three(ws.mark_v, carrier, 3), m)
+    m = ws.marker.R[carrier, 0, k], ws.marker.R[carrier, 1, k], ws.marker.R[carrier, 2, k]
+    w_r, alpha_r = difference(ws.marker.v, p, q, 3), difference(ws.marker.a, p, q, 3)
+    m_dot = cross(three(ws.marker.v, carrier, 3), m)
     out[1] += factor * dot(m, w_r)
     out[2] += factor * (dot(m, alpha_r) + dot(m_dot, w_r))
     out[6] += factor * m[0]

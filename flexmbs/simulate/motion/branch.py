@@ -49,14 +49,14 @@ def branch(system: Any, n_aux: int, scale: Floats) -> Branch:
     n, m = system.n_pos, system.n_vel
     return Branch(
         np.zeros(1), scale, np.zeros(n), np.zeros(m), np.zeros(m), np.zeros(n_aux),
-        np.zeros(n + 2 * m + n_aux), np.zeros(len(system.tables.ent_kind)), np.zeros(n + m),
+        np.zeros(n + 2 * m + n_aux), np.zeros(len(system.tables.relation.kind)), np.zeros(n + m),
     )  # fmt: skip
 
 
 @kernel(lean=True)
 def is_near(data):
-    """Whether a factorisation since ws.near was set stood close to a change point."""
-    return data.ws.near[0] < NEAR * data.branch.least[0]
+    """Whether a factorisation since ws.loop.near was set stood close to a change point."""
+    return data.ws.loop.near[0] < NEAR * data.branch.least[0]
 
 
 @kernel(lean=True, apart=True)
@@ -113,7 +113,7 @@ def along(data, t, pos, vel, aux, gh, bh, with_rates):
     for k in range(b.mean.shape[0]):
         b.mean[k] = 0.0
     for e in range(b.turns.shape[0]):
-        b.turns[e] = data.ws.beta_ref[e]
+        b.turns[e] = data.ws.relation.turn[e]
     status = 0
     for k in range(6):
         side = (1.0 + k // 2) * (1.0 if k % 2 == 0 else -1.0) * tau
@@ -121,7 +121,7 @@ def along(data, t, pos, vel, aux, gh, bh, with_rates):
         if status == 0 and with_rates == 1:
             status = rates_beside(data, t + side if data.size[4] == 1 else t, aux)
         for e in range(b.turns.shape[0]):
-            data.ws.beta_ref[e] = b.turns[e]
+            data.ws.relation.turn[e] = b.turns[e]
         if status != 0:
             return status
         weight = WEIGHTS[k // 2]
@@ -165,21 +165,21 @@ def watch(problem: Any, t: float, y: Floats, t_end: float) -> None:
     """Learn what rank the constraints have and how large their pivots are, so that change points show (F28).
 
     Looks at the state and at some states around it, since the state may be a change point itself.
-    Writes: branch.least, ws.cap of the problem's data.
+    Writes: branch.least, ws.loop.cap of the problem's data.
     """
     if not problem.closed:
         return
     data = problem.data
     places = [item for k in range(6) if (item := _moved(problem, t, y, t_end, k)) is not None]
-    counts, least = np.zeros(len(data.ws.cap), dtype=np.int64), 0.0
+    counts, least = np.zeros(len(data.ws.loop.cap), dtype=np.int64), 0.0
     for time, state in places:
         if problem.rates(data, time, state, np.zeros_like(y)) == 0:
-            held = data.sys.group_of_row[data.ws.redundant == 0]
+            held = data.sys.row.group[data.ws.row.redundant == 0]
             counts = np.maximum(counts, np.bincount(held, minlength=len(counts)))
-    data.ws.cap[:] = np.where(data.sys.group_soft == 1, data.ws.cap, np.maximum(counts, 1))
+    data.ws.loop.cap[:] = np.where(data.sys.group.soft == 1, data.ws.loop.cap, np.maximum(counts, 1))
     for time, state in places:
-        if problem.rates(data, time, state, np.zeros_like(y)) == 0 and data.ws.near[0] < 1e300:
-            least = max(least, float(data.ws.near[0]))
+        if problem.rates(data, time, state, np.zeros_like(y)) == 0 and data.ws.loop.near[0] < 1e300:
+            least = max(least, float(data.ws.loop.near[0]))
     data.branch.least[0] = least
 
 

@@ -19,7 +19,7 @@ def displacements(system: System) -> Floats:
     """A unit displacement of every speed: 1 for rotations, a length for travels, infinite for modes."""
     tables = system.tables
     size = np.full(system.n_vel, np.inf)
-    for axis, turn, eta in zip(tables.prim_axis, tables.prim_turn, tables.prim_eta, strict=True):
+    for axis, turn, eta in zip(tables.prim.axis, tables.prim.turn, tables.prim.eta, strict=True):
         size[eta : eta + (3 if axis < 0 else 1)] = 1.0 if axis < 0 or turn != 0.0 else tables.length[0]
     return size
 
@@ -32,7 +32,7 @@ def bounds(system: System) -> Floats | None:
 def twins(system: System) -> Ints:
     """Place in pos of the coordinate of every speed; -1 for the speeds of balls."""
     twin = np.full(system.n_vel, -1, dtype=np.int64)
-    places = system.tables.vel_of_pos
+    places = system.tables.tree.vel_of_pos
     scalar = np.flatnonzero(places >= 0)
     twin[places[scalar]] = scalar
     return twin
@@ -43,10 +43,10 @@ def groups(system: System) -> Ints:
     tables, n = system.tables, system.n_pos
     leader = np.arange(n + system.n_vel + system.n_aux + N_QUAD)
     leader[-N_QUAD:] = leader[-1]
-    for beta, eta in zip(tables.ball_beta, tables.ball_eta, strict=True):
+    for beta, eta in zip(tables.prim.ball_beta, tables.prim.ball_eta, strict=True):
         leader[beta : beta + 4] = beta
         leader[n + eta : n + eta + 3] = n + eta
-    for nf, q, q_dot in zip(tables.nf, tables.o_q, tables.o_qd, strict=True):
+    for nf, q, q_dot in zip(tables.body.nf, tables.body.o_q, tables.tree.o_qd, strict=True):
         if nf:
             leader[q : q + nf] = q
             leader[n + q_dot : n + q_dot + nf] = n + q_dot

@@ -41,7 +41,7 @@ class Contacts(NamedTuple):
 
 def contacts(system: Any, tables: Any) -> Contacts:
     """Contacts of a system, in the order of the rows of its tables."""
-    rows = np.flatnonzero(tables.row_side).astype(np.int64)
+    rows = np.flatnonzero(tables.row.side).astype(np.int64)
     n = len(system.bodies)
     vel, closure = np.zeros(system.n_vel), np.zeros(3)
     energy, before = np.zeros((n, 4)), np.zeros(1)
@@ -50,7 +50,7 @@ def contacts(system: Any, tables: Any) -> Contacts:
 
 def check_contacts(system: Any, settings: Any) -> None:
     """Refuse what cannot open a contact on the way: methods of other libraries, drift that is held softly."""
-    if not np.any(system.tables.row_side) or settings.type != "dynamics":
+    if not np.any(system.tables.row.side) or settings.type != "dynamics":
         return
     offered = [name for name in method if method[name].compiled or method[name].lifts]
     where, what = "analysis.method", f'method "{settings.method}" does not let contacts open'
@@ -65,16 +65,16 @@ def check_contacts(system: Any, settings: Any) -> None:
 
 def contact_rows(system: Any, lifts: bool = True) -> Ints:
     """Rows that may let go; none where nothing is to lift."""
-    return np.flatnonzero(system.tables.row_side if lifts else ()).astype(np.int64)
+    return np.flatnonzero(system.tables.row.side if lifts else ()).astype(np.int64)
 
 
 def open_contacts(system: Any, state: Any, y: Floats) -> None:
     """Mark the contacts that a state has open, at a millionth of a length of the model. Writes: y."""
-    rows = np.flatnonzero(system.tables.row_side)
+    rows = np.flatnonzero(system.tables.row.side)
     if len(rows):
         evaluator = system.evaluator()
         evaluator.kinematics(state.copy())
-        y[len(y) - len(rows) :] = evaluator.ws.gap[rows] > 1e-6 * float(system.tables.length[0])
+        y[len(y) - len(rows) :] = evaluator.ws.row.gap[rows] > 1e-6 * float(system.tables.length[0])
 
 
 @kernel(inline=True)
@@ -102,7 +102,7 @@ def impact_begins(data, pos, vel):
     c = data.contact
     for i in range(c.v.shape[0]):
         for row in range(6):
-            c.v[i, row] = data.ws.v[i, row]
+            c.v[i, row] = data.ws.body.v[i, row]
     for k in range(vel.shape[0]):
         c.vel[k] = vel[k]
     c.before[0] = kinetic(data, pos, vel)
@@ -110,12 +110,12 @@ def impact_begins(data, pos, vel):
 
 @kernel(lean=True)
 def impact_ends(data, pos, vel, quad):
-    """Work of the drives and loss of an impact. Needs the velocity stage and masses. Writes: quad; ws.v."""
+    """Work of the drives and loss of an impact. Needs the velocity stage and masses. Writes: quad; body.v."""
     c = data.contact
     gain = kinetic(data, pos, vel) - c.before[0]
     for i in range(c.v.shape[0]):
         for row in range(6):
-            data.ws.v[i, row] -= c.v[i, row]
+            data.ws.body.v[i, row] -= c.v[i, row]
     for k in range(vel.shape[0]):
         c.vel[k] = vel[k] - c.vel[k]
     loss = kinetic(data, pos, c.vel)

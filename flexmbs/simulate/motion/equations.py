@@ -50,11 +50,11 @@ def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
     laws, tables, law_tables = system.laws, system.tables, system.laws.tables
     if kept is not None:
         tables, law_tables = with_rows(tables, kept), laws_with_rows(law_tables, kept)
-    held = len(tables.ent_kind)
+    held = len(tables.relation.kind)
     ws = evaluator.ws if evaluator else make_workspace(tables, len(system.time_laws), len(system.travels))
     lw = law_workspace(law_tables) if evaluator is None else evaluator.law_work
-    ws.beta_ref[:] = 0.0
-    length = float(np.max(np.abs(tables.mark_u0), initial=0.0))
+    ws.relation.turn[:] = 0.0
+    length = float(np.max(np.abs(tables.marker.u0), initial=0.0))
     until = [laws.free["until"]] if "until" in laws.free else []
     size = [system.n_pos, system.n_vel, system.n_aux, held, follows_time(system)]
     return handle(
@@ -90,7 +90,7 @@ def problem(system: System, kept: Any = None) -> Problem:
         n_vel=system.n_vel,
         n_aux=system.n_aux + N_QUAD,
         n_held=int(data.size[3]) + len(data.contact.row),
-        n_free=N_QUAD if np.any(system.tables.driven < 0) else 0,
+        n_free=N_QUAD if np.any(system.tables.tree.driven < 0) else 0,
         closed=system.n_rows > 0,
         n_switch=len(data.laws.switch_expr) + len(data.free) + len(data.contact.row),
         n_sided=len(data.contact.row),
@@ -117,5 +117,5 @@ def jumps(data: Equations) -> Floats:
 
 def state_vector(system: System, state: Any) -> Floats:
     """State vector of a `State`, with the integrals at zero and all contacts closed."""
-    closed = np.zeros(np.count_nonzero(system.tables.row_side))
+    closed = np.zeros(np.count_nonzero(system.tables.row.side))
     return np.concatenate([state.pos, state.vel, state.aux, np.zeros(N_QUAD), state.turns, closed])

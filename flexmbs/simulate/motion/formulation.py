@@ -50,7 +50,7 @@ class FormulationRun(Radau):
     ) -> None:  # fmt: skip
         self.name = f"{chosen.method} ({self.formulation})"
         self.system, self.evaluator, self.sampler = system, evaluator, sampler
-        self.length = max(float(np.abs(system.tables.mark_u0).max(initial=0.0)), 1.0)
+        self.length = max(float(np.abs(system.tables.marker.u0).max(initial=0.0)), 1.0)
         self.failure: SolverError | None = None
         self.stage_tolerance = max(TOLERANCE, 1e-4 * chosen.rtol) * self.length
         known, y = problem(system), self._start(system, state, evaluator, lifts)
@@ -66,13 +66,13 @@ class FormulationRun(Radau):
         y, rows = state_vector(system, state), contact_rows(system, lifts)
         if len(rows):
             open_contacts(system, state, y)
-            evaluator.ws.soft[rows] = -y[len(y) - len(rows) :]
+            evaluator.ws.row.soft[rows] = -y[len(y) - len(rows) :]
         return y
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """Rows that are constraints: no stiff forces, no motions without inertia."""
-        kinds = [self.system.groups[g].kind for g in self.system.tables.group_of_row]
+        kinds = [self.system.groups[g].kind for g in self.system.tables.row.group]
         return np.flatnonzero([kind not in ("force", "massless") for kind in kinds])
 
     @abstractmethod
@@ -127,14 +127,14 @@ class FormulationRun(Radau):
 
     def longest_step(self, solver: Any) -> float:
         """The angles that are tracked turn by TURN at most: whole turns are counted from step to step."""
-        kinds = self.system.tables.ent_kind
+        kinds = self.system.tables.relation.kind
         angles = np.flatnonzero((kinds == ANGLE) | (kinds == ANGLE_FIRST) | (kinds == ANGLE_SECOND))
         n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
         if not len(angles) or not np.all(np.isfinite(solver.f)):
             return float(np.inf)
         state, ent = (
             self._state(solver.t, np.concatenate([solver.y, self.y[self.size :]])),
-            self.evaluator.ws.ent,
+            self.evaluator.ws.relation.at,
         )
         self.evaluator.kinematics(state, np.array(solver.f[n:m]))
         rate, bend = (float(np.abs(ent[angles, k]).max()) for k in (1, 2))
@@ -208,7 +208,7 @@ class FormulationRun(Radau):
     def _state(self, t: float, y: Floats) -> State:
         """Views into a state vector."""
         n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
-        turns = slice(self.size, len(y) - int(np.count_nonzero(self.system.tables.row_side)))
+        turns = slice(self.size, len(y) - int(np.count_nonzero(self.system.tables.row.side)))
         state = State(t, y[:n], y[n:m], y[m : m + self.system.n_aux], y[turns])
         if self.lifting.mark(self.evaluator.ws, y):
             self.other_rows(state)
@@ -251,15 +251,15 @@ class FormulationRun(Radau):
         y[:n], y[n:m] = self.passage.normalised(mean)[:n], mean[n:]
         ws = self.evaluator.ws
         self.evaluator.kinematics(state)
-        state.turns[:] = ws.ent[:, 0]
-        left = [float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.g, ws.g_dot)]
+        state.turns[:] = ws.relation.at[:, 0]
+        left = [float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.row.g, ws.row.g_dot)]
         return left[0], left[1], 1
 
     def _plainly_closed(self, state: State, tolerance: float) -> tuple[float, float, int]:
         """`close`, or an error that names the joint that stays open."""
         found = self.close(state, tolerance)
         if not found[0] <= self.open_limit * self.length:
-            g = np.abs(self.evaluator.ws.g)
+            g = np.abs(self.evaluator.ws.row.g)
             worst = int(np.argmax(np.where(np.isfinite(g), g, np.inf))) if len(g) else -1
             name = row_names(self.system)[worst] if worst >= 0 else "a joint"
             what = f"{name} does not close: {g[worst] if worst >= 0 else found[0]:.2e} is left"

@@ -26,7 +26,7 @@ def rates(data, t, y, y_dot):
     take_held(data, y)
     for k in range(acc.shape[0]):
         acc[k] = 0.0
-    data.ws.near[0] = 1e300
+    data.ws.loop.near[0] = 1e300
     status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
     if data.size[4] == 1 and status == 0:  # its work needs the forces of drives and joints
         efforts(data, t, pos, vel, aux, acc)
@@ -41,13 +41,13 @@ def rates(data, t, y, y_dot):
 def smooth_rates(data, t, y, y_dot, status):
     """Rates close to a change point, from both sides; `status` where there is no way (F28). Writes: y_dot."""
     n, m = data.size[0], data.size[0] + data.size[1]
-    near = data.ws.near[0]
+    near = data.ws.loop.near[0]
     if along(data, t, y[:n], y[n:m], y[m:], 0.0, 0.0, 1) == 0:
         mean, own = data.branch.mean, data.branch.aux_dot.shape[0]
         for k in range(m - n + own):
             y_dot[n + k] = mean[m + k]
         status = 0
-    data.ws.near[0] = near
+    data.ws.loop.near[0] = near
     return status
 
 
@@ -57,7 +57,7 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     n, m = data.size[0], data.size[0] + data.size[1]
     pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
-    data.ws.near[0] = 1e300
+    data.ws.loop.near[0] = 1e300
     status = evaluate.shifted(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, a, gh, bh, a_new)
     if data.size[4] == 1 and status == 0:
         efforts(data, t, pos, vel, aux, a_new)
@@ -69,9 +69,9 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
 def nearness(data, out):
     """How far the state that was evaluated last is from a change point, and how open (F28). Writes: out."""
     least = data.branch.least[0]
-    out[0] = (data.ws.near[0] / least) ** 0.5 if least > 0.0 else 1e300
-    out[1] = data.ws.near[1]
-    out[2] = projection.largest(data.ws.g) / data.tolerance[1]
+    out[0] = (data.ws.loop.near[0] / least) ** 0.5 if least > 0.0 else 1e300
+    out[1] = data.ws.loop.near[1]
+    out[2] = projection.largest(data.ws.row.g) / data.tolerance[1]
     return 0
 
 
@@ -94,8 +94,8 @@ def project(data, t, y, bh, gh, out):
     for k in range(m):
         copy[k] = y[k]
     take_held(data, y)
-    near = data.ws.near[0]
-    data.ws.near[0] = 1e300
+    near = data.ws.loop.near[0]
+    data.ws.loop.near[0] = 1e300
     worst, worst_dot, count = projection.project(
         data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, gh, bh, tolerance, most,
         known,
@@ -107,12 +107,12 @@ def project(data, t, y, bh, gh, out):
                 y[k] = copy[k]
         evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc)
         projection.follow_turns(data.sys, data.ws)
-        worst, worst_dot = projection.largest(data.ws.g), projection.largest(data.ws.g_dot)
+        worst, worst_dot = projection.largest(data.ws.row.g), projection.largest(data.ws.row.g_dot)
     if count == 0:
-        data.ws.near[0] = near
+        data.ws.loop.near[0] = near
     first = m + data.size[2] + 2
     for k in range(data.size[3]):
-        y[first + k] = data.ws.beta_ref[k]
+        y[first + k] = data.ws.relation.turn[k]
     out[0], out[1], out[2] = worst, worst_dot, count
     return 0 if worst <= data.tolerance[1] and worst_dot < 1e300 else 1
 
@@ -143,10 +143,10 @@ def switches(data, t, y, s):
     first += data.free.shape[0]
     for k in range(data.contact.row.shape[0]):
         r = data.contact.row[k]
-        s[first + k] = data.sys.row_side[r] * data.ws.row_force[r]
-        if data.ws.soft[r] < 0.0:  # open: closed again by a rounding below zero, not by one in it
-            s[first + k] = data.ws.gap[r] + data.tolerance[0]
-        elif data.ws.side_is[k] == HELD:  # others hold what it would pull: it stays where it is
+        s[first + k] = data.sys.row.side[r] * data.ws.row.force[r]
+        if data.ws.row.soft[r] < 0.0:  # open: closed again by a rounding below zero, not by one in it
+            s[first + k] = data.ws.row.gap[r] + data.tolerance[0]
+        elif data.ws.side.state[k] == HELD:  # others hold what it would pull: it stays where it is
             s[first + k] = 1.0
     return 0
 

@@ -107,8 +107,8 @@ class MinimalRun(FormulationRun):
         self.minimal.close_positions(state)
         self.minimal.close_speeds(state)
         ws = self.evaluator.ws
-        state.turns[:] = ws.ent[:, 0]
-        worst = [float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.g, ws.g_dot)]
+        state.turns[:] = ws.relation.at[:, 0]
+        worst = [float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.row.g, ws.row.g_dot)]
         return worst[0], worst[1], 0
 
     def _follow(self, t: float, x: Floats) -> None:

@@ -79,7 +79,10 @@ class KinematicRun(Radau):
         self._sampled = y
         self._at: tuple[float, Floats] | None = None
         tables = system.tables
-        elastic = [(tables.o_q[i], tables.o_qd[i], tables.nf[i]) for i in range(1, len(tables.parent))]
+        elastic = [
+            (tables.body.o_q[i], tables.tree.o_qd[i], tables.body.nf[i])
+            for i in range(1, len(tables.tree.parent))
+        ]
         self._joint_pos = _without(system.n_pos, [(q, q + n) for q, _, n in elastic])
         self._joint_vel = _without(system.n_vel, [(q, q + n) for _, q, n in elastic])
         self._go(state.t, x)
@@ -149,7 +152,7 @@ class KinematicRun(Radau):
         worst = int(np.argmax(gap)) if len(gap) else 0
         if not gap.max(initial=0.0) > LARGEST_GAP:
             return
-        body = int(np.searchsorted(self.system.tables.o_q, worst, side="right"))
+        body = int(np.searchsorted(self.system.tables.body.o_q, worst, side="right"))
         name = self.system.numbers.branches[body - 1].joint.name
         what = f"joints.{name} jumps by {gap[worst]:.3g}"
         remedy = "the drives jump, or lead past a dead point"
@@ -259,7 +262,7 @@ class KinematicRun(Radau):
         self._rates(None, t, y, x_dot)  # what is reported must be numbers
         self._sampled = self._vector(y)
         row = self.sampler.row(t, self._sampled, self.follower.acc)
-        self.closure[:2] = [np.abs(g).max(initial=0.0) for g in (ws.g, ws.g_dot)]
+        self.closure[:2] = [np.abs(g).max(initial=0.0) for g in (ws.row.g, ws.row.g_dot)]
         self.largest = np.maximum(self.largest, self.closure[:2])
         self.follower.regular = regular
         return row

@@ -18,10 +18,10 @@ class Lifting:
         self._marked = -start[len(start) - len(rows) :]
 
     def mark(self, ws: Any, y: Floats) -> bool:
-        """Mark the rows of open contacts; whether these are others than before. Writes: ws.soft."""
+        """Mark the rows of open contacts; whether these are others than before. Writes: ws.row.soft."""
         if not len(self.rows):
             return False
         now = -y[len(y) - len(self.rows) :]
-        ws.soft[self.rows] = now
+        ws.row.soft[self.rows] = now
         other, self._marked = not np.array_equal(self._marked, now), now
         return other

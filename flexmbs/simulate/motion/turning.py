@@ -115,7 +115,7 @@ def part_there(data, t, y, s, turned):
             return False
         opened, kept = False, True
         for k in range(c.row.shape[0]):
-            rate = data.sys.row_side[c.row[k]] * data.ws.g_dot[c.row[k]]
+            rate = data.sys.row.side[c.row[k]] * data.ws.row.g_dot[c.row[k]]
             if c.tried[k] != 0.0 and rate < 1e-9 * fastest:
                 c.tried[k], kept = 0.0, False
             opened = opened or c.tried[k] != 0.0

@@ -115,12 +115,12 @@ def body_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         fields.add(path + "angular_acceleration", part(16, 3), ("xyz",), "rad/s^2")
         fields.add(path + "quaternion", part(3, 4), ("wxyz",))
         fields.quaternions.append(path + "quaternion")
-        nf, o = int(tables.nf[i]), at["f_app"] + int(tables.o_f[i])
+        nf, o = int(tables.body.nf[i]), at["f_app"] + int(tables.body.o_f[i])
         row = fields.axis(path + "row", 6 + nf)
         fields.add(path + "applied", slice(o, o + 6 + nf), (row,), "N, N m, modal", equation="F16")
         if isinstance(system.model.bodies[name], FlexibleBody) or nf:
             mode = fields.axis(path + "mode", nf, first=1)
-            q, k = at["pos"] + int(tables.o_q[i]), int(tables.o_qd[i])
+            q, k = at["pos"] + int(tables.body.o_q[i]), int(tables.tree.o_qd[i])
             unit = unit_of_q(system.integrals(name).m_ff)
             fields.add(path + "q", slice(q, q + nf), (mode,), unit, equation="F1")
             for dot, base, per in (("q_dot", "vel", "s"), ("q_ddot", "acc", "s^2")):
@@ -279,7 +279,7 @@ def energy_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         (), "J",
     )  # fmt: skip
     tables = system.tables
-    mass = np.array([tables.block_data[tables.o_block[i]] for i in range(1, len(system.bodies))])
+    mass = np.array([tables.body.block_data[tables.body.o_block[i]] for i in range(1, len(system.bodies))])
     momentum = first[:, None] + 23 + np.arange(3)
     fields.add("system/momentum", lambda rows: rows[:, momentum].sum(axis=1), ("xyz",), "kg m/s")
     fields.add(

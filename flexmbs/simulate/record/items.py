@@ -49,7 +49,7 @@ def counts_of(system: Any, state: State, *, bends: bool = True) -> Mobility | No
 def left_out(system: Any) -> list[str]:
     """What a report says in place of counts, and of shares that take too much memory."""
     rows = largest_block(system.tables)
-    return [LEFT_OUT] + [UNSHARED.format(rows)] * (len(system.evaluator().ws.null) < rows)
+    return [LEFT_OUT] + [UNSHARED.format(rows)] * (len(system.evaluator().ws.null.lam) < rows)
 
 
 def indeterminate(counts: Mobility | None) -> set[str]:
@@ -67,7 +67,7 @@ def coordinate_texts(system: Any) -> list[str]:
     """What the speeds of a state stand for: joint coordinates; modes by frequency and where they move."""
     texts = speed_names(system, np.arange(system.n_vel))
     for i, name in enumerate(system.bodies):
-        first, nf = int(system.tables.o_qd[i]), int(system.tables.nf[i])
+        first, nf = int(system.tables.tree.o_qd[i]), int(system.tables.body.nf[i])
         texts[first : first + nf] = [
             f"{text}: {mode}" for text, mode in zip(texts[first:], mode_texts(system, name, nf), strict=False)
         ]

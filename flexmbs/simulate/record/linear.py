@@ -113,7 +113,7 @@ def body_motions(system: Any, state: State, shapes: Any) -> dict[str, Any]:
         trial = state.copy()
         trial.vel[:] = vel
         evaluator.kinematics(trial)
-        return np.asarray(evaluator.ws.v.copy())
+        return np.asarray(evaluator.ws.body.v.copy())
 
     rest = velocities(np.zeros(system.n_vel))
     found: dict[str, list[Any]] = {name: [] for name in system.bodies[1:]}
@@ -121,6 +121,6 @@ def body_motions(system: Any, state: State, shapes: Any) -> dict[str, Any]:
         v = velocities(shape.real) - rest + 1j * (velocities(shape.imag) - rest)
         for i, name in enumerate(system.bodies):
             if i:
-                elastic = shape[tables.o_qd[i] : tables.o_qd[i] + tables.nf[i]]
+                elastic = shape[tables.tree.o_qd[i] : tables.tree.o_qd[i] + tables.body.nf[i]]
                 found[name].append(np.concatenate([v[i], elastic]))
     return {name: np.array(values) for name, values in found.items() if values}

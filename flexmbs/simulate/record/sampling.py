@@ -64,20 +64,20 @@ def report(data, more, t, y, row):
     pos, vel, aux = y[:n], y[n:m], y[m:]
     energies(sys, ws, pos, vel, more.energy)
     p = 0
-    for i in range(1, sys.parent.shape[0]):
+    for i in range(1, sys.tree.parent.shape[0]):
         body_row(sys, ws, vel, more.energy, i, p, row)
         p += BODY
     p = put(row, p, y)
     p = put(row, p, more.acc)
-    p = put(row, p, ws.f_app)
-    for e in range(ws.ent.shape[0]):
+    p = put(row, p, ws.body.f_app)
+    for e in range(ws.relation.at.shape[0]):
         for c in range(3):
-            row[p + c] = ws.ent[e, c]
+            row[p + c] = ws.relation.at[e, c]
         p += 3
-    for j in range(ws.reaction.shape[0]):
-        p = put(row, p, ws.reaction[j])
-    p = put(row, p, ws.row_force)
-    p = put(row, p, ws.effort)
+    for j in range(ws.joint.reaction.shape[0]):
+        p = put(row, p, ws.joint.reaction[j])
+    p = put(row, p, ws.row.force)
+    p = put(row, p, ws.joint.effort)
     for k in range(lw.out.shape[0]):
         p = put(row, p, lw.out[k])
     measure(more.sensors, sys, ws, more.places)
@@ -90,7 +90,7 @@ def report(data, more, t, y, row):
         p += BALL
     for k in range(more.frames.shape[0]):
         for c in range(3):
-            p = put(row, p, ws.mark_R[more.frames[k], c])
+            p = put(row, p, ws.marker.R[more.frames[k], c])
     row[p] = t
 
 
@@ -105,13 +105,13 @@ def put(row, p, values):
 @kernel(lean=True)
 def body_row(sys, ws, vel, energy, i, p, row):
     """Pose, twist, acceleration, energies and momenta of body i, ground axes. Writes: row."""
-    w, x, y, z = relative_quaternion(ws.R, i, -1)
+    w, x, y, z = relative_quaternion(ws.body.R, i, -1)
     row[p + 3], row[p + 4], row[p + 5], row[p + 6] = w, x, y, z
     for c in range(3):
-        row[p + c] = ws.r[i, c]
+        row[p + c] = ws.body.r[i, c]
     for c in range(6):
-        row[p + 7 + c] = ws.v[i, c]
-        row[p + 13 + c] = ws.a[i, c]
+        row[p + 7 + c] = ws.body.v[i, c]
+        row[p + 13 + c] = ws.body.a[i, c]
     for c in range(4):
         row[p + 19 + c] = energy[i, c]
     momenta(sys, ws, vel, i, p + 23, row)
@@ -120,8 +120,8 @@ def body_row(sys, ws, vel, energy, i, p, row):
 @kernel(lean=True)
 def momenta(sys, ws, vel, i, p, row):
     """Momentum, angular momentum about the origin of ground, m r_com: from M v_hat (F12). Writes: row."""
-    R, v, o, b = ws.R[i], ws.v[i], ws.body_out, 15 * i
-    mass = sys.block_data[sys.o_block[i]]
+    R, v, o, b = ws.body.R[i], ws.body.v[i], ws.body.out, 15 * i
+    mass = sys.body.block_data[sys.body.o_block[i]]
     vx = R[0, 0] * v[0] + R[1, 0] * v[1] + R[2, 0] * v[2]
     vy = R[0, 1] * v[0] + R[1, 1] * v[1] + R[2, 1] * v[2]
     vz = R[0, 2] * v[0] + R[1, 2] * v[1] + R[2, 2] * v[2]
@@ -135,18 +135,18 @@ def momenta(sys, ws, vel, i, p, row):
     hx = o[b + 3] * wx + o[b + 4] * wy + o[b + 5] * wz + sy * vz - sz * vy
     hy = o[b + 4] * wx + o[b + 6] * wy + o[b + 7] * wz + sz * vx - sx * vz
     hz = o[b + 5] * wx + o[b + 7] * wy + o[b + 8] * wz + sx * vy - sy * vx
-    for a in range(sys.nf[i]):
-        k, rate = sys.o_rows[i] + 7 * a, vel[sys.o_qd[i] + a]
-        px += ws.rows[k] * rate
-        py += ws.rows[k + 1] * rate
-        pz += ws.rows[k + 2] * rate
-        hx += ws.rows[k + 3] * rate
-        hy += ws.rows[k + 4] * rate
-        hz += ws.rows[k + 5] * rate
+    for a in range(sys.body.nf[i]):
+        k, rate = sys.body.o_rows[i] + 7 * a, vel[sys.tree.o_qd[i] + a]
+        px += ws.body.rows[k] * rate
+        py += ws.body.rows[k + 1] * rate
+        pz += ws.body.rows[k + 2] * rate
+        hx += ws.body.rows[k + 3] * rate
+        hy += ws.body.rows[k + 4] * rate
+        hz += ws.body.rows[k + 5] * rate
     for c in range(3):
         row[p + c] = R[c, 0] * px + R[c, 1] * py + R[c, 2] * pz
         row[p + 3 + c] = R[c, 0] * hx + R[c, 1] * hy + R[c, 2] * hz
-    r = ws.r[i]
+    r = ws.body.r[i]
     for c in range(3):
         row[p + 6 + c] = mass * r[c] + R[c, 0] * sx + R[c, 1] * sy + R[c, 2] * sz
     row[p + 3] += r[1] * row[p + 2] - r[2] * row[p + 1]
@@ -157,9 +157,9 @@ def momenta(sys, ws, vel, i, p, row):
 @kernel(lean=True)
 def ball_row(ws, P, Q, p, row):
     """Rotation in a cut joint with a ball: quaternion, angular velocity in Q, its rate. Writes: row."""
-    w, x, y, z = relative_quaternion(ws.mark_R, Q, P)
+    w, x, y, z = relative_quaternion(ws.marker.R, Q, P)
     row[p], row[p + 1], row[p + 2], row[p + 3] = w, x, y, z
-    R, wP, wQ, aP, aQ = ws.mark_R[Q], ws.mark_v[P], ws.mark_v[Q], ws.mark_a[P], ws.mark_a[Q]
+    R, wP, wQ, aP, aQ = ws.marker.R[Q], ws.marker.v[P], ws.marker.v[Q], ws.marker.a[P], ws.marker.a[Q]
     ax = aQ[3] - aP[3] + wQ[4] * wP[5] - wQ[5] * wP[4]
     ay = aQ[4] - aP[4] + wQ[5] * wP[3] - wQ[3] * wP[5]
     az = aQ[5] - aP[5] + wQ[3] * wP[4] - wQ[4] * wP[3]
@@ -199,11 +199,11 @@ class Sampler:
             "dissipated": 1,
             "held": int(d.size[3]) + len(d.contact.row),
             "acc": system.n_vel,
-            "f_app": len(d.ws.f_app),
-            "ent": 3 * len(d.ws.ent),
-            "reaction": d.ws.reaction.size,
-            "row_force": len(d.ws.row_force),
-            "effort": len(d.ws.effort),
+            "f_app": len(d.ws.body.f_app),
+            "ent": 3 * len(d.ws.relation.at),
+            "reaction": d.ws.joint.reaction.size,
+            "row_force": len(d.ws.row.force),
+            "effort": len(d.ws.joint.effort),
             "law": N_OUT * len(d.lw.out),
             "sensor": len(self.more.places),
             "free": len(d.values),
@@ -219,9 +219,9 @@ class Sampler:
         rows = np.full((len(t), self.width), np.nan)
         self.closure = np.zeros((len(t), 2))
         for k in range(len(t)):
-            self.data.ws.near[0] = 1e300
+            self.data.ws.loop.near[0] = 1e300
             status = self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k])
-            if self.data.ws.near[0] < NEAR * self.data.branch.least[0]:
+            if self.data.ws.loop.near[0] < NEAR * self.data.branch.least[0]:
                 status = self._between(float(t[k]), y[k], rows[k], status)
             if status != 0:
                 what = "accelerations and reactions cannot be found at this output"
@@ -234,7 +234,7 @@ class Sampler:
         """Closure of the rows that the motion leaves out, since they hold everywhere; an open one ends it."""
         if not len(self.left_out):
             return 0.0, 0.0
-        g, g_dot = (np.abs(x[self.left_out]) for x in (self.data.ws.g, self.data.ws.g_dot))
+        g, g_dot = (np.abs(x[self.left_out]) for x in (self.data.ws.row.g, self.data.ws.row.g_dot))
         if not g.max() <= self.data.tolerance[1]:
             name = self.row_names[int(self.left_out[int(np.argmax(g))])]
             what = f"{name} does not close, though its loop implies it: {g.max():.2e} is left"
@@ -252,7 +252,7 @@ class Sampler:
         for k, weight in enumerate(WEIGHTS):
             for side in ((k + 1) * tau, -(k + 1) * tau):
                 first = m + data.size[2] + 2
-                data.ws.beta_ref[:] = y[first : first + data.size[3]]
+                data.ws.relation.turn[:] = y[first : first + data.size[3]]
                 if beside(data, t, y[:n], y[n:m], y[m:], side, 0.0, 0.0) != 0:
                     return status
                 place[:n], place[n:m] = data.branch.pos, data.branch.vel
@@ -271,10 +271,10 @@ class Sampler:
 
     def same_branch(self, data: Any) -> None:
         """Take over what is known of the constraints of the same system, and which of them it leaves out."""
-        own, n_rows = self.data.sys, len(self.data.ws.g)
-        rows = np.repeat(np.arange(n_rows), np.diff(own.rowent_start))
-        self.left_out = rows[(own.ent_kind != data.sys.ent_kind)[own.rowent]]
-        self.data.ws.cap[:] = data.ws.cap
+        own, n_rows = self.data.sys, len(self.data.ws.row.g)
+        rows = np.repeat(np.arange(n_rows), np.diff(own.term.start))
+        self.left_out = rows[(own.relation.kind != data.sys.relation.kind)[own.term.relation]]
+        self.data.ws.loop.cap[:] = data.ws.loop.cap
         self.data.branch.least[:] = data.branch.least
 
     def row(self, t: float, y: Floats, acc: Floats) -> Floats:

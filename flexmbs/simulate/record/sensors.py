@@ -107,7 +107,7 @@ def _stress(fields: Fields, system: System, sampler: Sampler, path: str, sensor:
     """Stress at a node (F53)."""
     rows_of = stress_rows(system.model, sensor.name)
     body = str(sensor.on).partition(".")[0]
-    q = sampler.places["pos"] + int(system.tables.o_q[system.bodies.index(body)])
+    q = sampler.places["pos"] + int(system.tables.body.o_q[system.bodies.index(body)])
     axis = _axis(fields, "stress", STRESS)
     fields.add(path, lambda rows: rows[:, q : q + len(rows_of)] @ rows_of, (axis,), "Pa", equation="F53")
 

@@ -27,7 +27,7 @@ def whirl(system: Any, state: State, motions: dict[str, Any], n_modes: int) -> F
     turned, whole = np.zeros(n_modes), np.zeros(n_modes)
     for name, motion in motions.items():
         i = system.numbers.index[name]
-        spin, R = evaluator.ws.v[i, 3:], evaluator.ws.R[i]
+        spin, R = evaluator.ws.body.v[i, 3:], evaluator.ws.body.R[i]
         if np.linalg.norm(spin) < SPINS:
             continue
         axis = R.T @ spin / np.linalg.norm(spin)
