@@ -91,8 +91,11 @@ class Motion:
         )
 
 
+@dataclass(frozen=True)
 class Mechanism(System):
     """A numbered system and what can be asked of it at a state."""
+
+    formulation: str = "recursive"
 
     def evaluator(self) -> Evaluator:
         """Fresh arrays for one line of evaluations."""
@@ -120,7 +123,7 @@ class Mechanism(System):
             descriptor = Descriptor(self)
             return motion_of(descriptor.evaluator, state, descriptor.observe(state))
         evaluator = self.evaluator()
-        if self.extra["formulation"] == "minimal":
+        if self.formulation == "minimal":
             acc = observe(Minimal(evaluator, state), state)
         else:
             acc = evaluator.observe(state)
@@ -165,8 +168,7 @@ def build(
     massless: list[int] = []
     while True:
         system = build_system(model, free, absolute=absolute, plane=plane, massless=massless)
-        system.extra["formulation"], system.extra["free"] = formulation, free
-        mechanism = Mechanism(**{item.name: getattr(system, item.name) for item in fields(System)})
+        mechanism = Mechanism(**vars(system), formulation=formulation)
         found = motions_without_inertia(mechanism)
         if not set(found) - set(massless):
             return mechanism

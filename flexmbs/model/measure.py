@@ -91,7 +91,7 @@ class SensorPart:
     others: tuple[str, ...]
 
 
-def collect_sensors(model: Model, markers: Markers) -> Callable[[Any], SensorPart]:
+def collect_sensors(model: Model, markers: Markers) -> Callable[[], SensorPart]:
     """First pass over the sensors; the function that is returned makes their tables (compare `collect`)."""
     rows, places, others = [], [], []
     for name, sensor in model.sensors.items():
@@ -108,7 +108,7 @@ def collect_sensors(model: Model, markers: Markers) -> Callable[[Any], SensorPar
         )
         places.append(name)
 
-    def finish(system: Any) -> SensorPart:
+    def finish() -> SensorPart:
         numbers = [(kind, mark.number, ref.number) for kind, mark, ref in rows]
         table = np.array(numbers, dtype=np.int64).reshape(-1, 3)
         return SensorPart(

@@ -7,7 +7,7 @@ of all joints, cut joints included; springs, drives, couplings and sensors name 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from flexmbs.model.attitudes import Attitude
 from flexmbs.model.blocks import block_tables
 from flexmbs.model.forces.build import LawPart, collect
 from flexmbs.model.markers import Marker, Markers
-from flexmbs.model.measure import collect_sensors
+from flexmbs.model.measure import SensorPart, collect_sensors
 from flexmbs.model.model import Model
 from flexmbs.model.numbering import (
     BodyNumbers,
@@ -44,8 +44,24 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Numbered:
+    """What has numbers before laws and sensors are written with them."""
+
+    numbers: BodyNumbers
+    joints: dict[str, JointPlace]
+    groups: tuple[Group, ...]
+    time_laws: tuple[TimeLaw, ...]
+    travels: tuple[tuple[Expression, ...], ...]
+    tables: Tables
+    attitudes: tuple[Attitude, ...]
+
+
+@dataclass(frozen=True)
 class System:
-    """A mechanism, numbered. `tables` go to the kernels; the rest says which number is what."""
+    """A mechanism, numbered. `tables` and `laws` go to the kernels; the rest says which number is what.
+
+    `drive_efforts`: the drive of every effort. `free`: expressions that a caller wanted evaluated.
+    """
 
     model: Model
     topology: Topology
@@ -58,7 +74,10 @@ class System:
     travels: tuple[tuple[Expression, ...], ...]
     tables: Tables
     attitudes: tuple[Attitude, ...]
-    extra: dict[str, Any] = field(default_factory=dict)
+    laws: LawPart
+    sensors: SensorPart
+    drive_efforts: tuple[str, ...]
+    free: dict[str, Expression]
 
     @property
     def n_pos(self) -> int:
@@ -84,11 +103,6 @@ class System:
         return [x for start in starts for x in start]
 
     @property
-    def laws(self) -> LawPart:
-        """Tables of forces, drives and own states."""
-        return self.extra["laws"]
-
-    @property
     def bodies(self) -> list[str]:
         """Names by number, ground first."""
         return self.numbers.names
@@ -103,8 +117,8 @@ class System:
     def efforts(self) -> dict[str, list[int]]:
         """Places of the efforts of each drive: one, or three of a ball (see `DriveTables.coord`)."""
         found: dict[str, list[int]] = {name: [] for name in self.model.drives}
-        for number, effort in enumerate(self.extra["efforts"]):
-            found[effort.drive].append(number)
+        for number, drive in enumerate(self.drive_efforts):
+            found[drive].append(number)
         return found
 
     def coordinate(self, joint: str, name: str | None = None) -> Coordinate:
@@ -176,14 +190,20 @@ def build_system(
         block=block_tables(groups, joints, numbers),
         **vars(rows),
     )
-    system = System(
-        model, topology, numbers, markers, joints, tuple(coordinates), tuple(groups),
-        tuple(laws.items), travels, tables, tuple(laws.attitudes),
-    )  # fmt: skip
-    system.extra["laws"] = finish_laws(system)
-    system.extra["efforts"] = laws.efforts
-    system.extra["sensors"] = finish_sensors(system)
-    return system
+    numbered = Numbered(
+        numbers, joints, tuple(groups), tuple(laws.items), travels, tables, tuple(laws.attitudes)
+    )
+    return System(
+        model=model,
+        topology=topology,
+        markers=markers,
+        coordinates=tuple(coordinates),
+        laws=finish_laws(numbered),
+        sensors=finish_sensors(),
+        drive_efforts=tuple(effort.drive for effort in laws.efforts),
+        free=free or {},
+        **vars(numbered),
+    )
 
 
 def _scales(numbers: BodyNumbers, size: float, massless: Sequence[int]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def observed(system, state):
     if system.topology.absolute:
         return Descriptor(system).observe
     evaluator = system.evaluator()
-    if system.extra["formulation"] == "minimal":
+    if system.formulation == "minimal":
         return partial(observe, Minimal(evaluator, state))
     return evaluator.observe
 

@@ -28,7 +28,7 @@ class Rig:
     def __init__(self, model):
         self.system = build_system(model)
         self.sys, self.ws = handle(self.system.tables), handle(self.system.workspace())
-        self.part = self.system.extra["laws"]
+        self.part = self.system.laws
         self.laws, self.lw = handle(self.part.tables), handle(workspace(self.part.tables))
         self.n_pos, self.n_vel = self.system.n_pos, self.system.n_vel
         self.aux = np.zeros(self.system.n_aux)

@@ -40,7 +40,7 @@ def with_sensors(rng):
 
 
 def seen(rig, pos, vel, acc):
-    part = rig.system.extra["sensors"]
+    part = rig.system.sensors
     out, energy = np.full(3 * len(part.places), np.nan), np.full((len(rig.sys.tree.parent), 4), np.nan)
     observe(part.tables, rig.sys, rig.ws, pos, vel, acc, out, energy)
     return dict(zip(part.places, out.reshape(-1, 3), strict=True)), energy

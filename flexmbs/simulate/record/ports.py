@@ -159,7 +159,7 @@ def with_ports(
     x_dot, y = rates.at(rest), seen(rest)
     for j, (force, _, _) in enumerate(forces):
         more = {**system.model.forces, force.name: force}
-        excited = build(replace(system.model, forces=more), system.extra["free"])
+        excited = build(replace(system.model, forces=more), system.free)
         moved = Rates(excited, state)
         B[:, j] = moved.at(rest) - x_dot
         D[:, j] = chosen.values(History(excited, equations(excited)), excited, moved.state_at(rest)) - y

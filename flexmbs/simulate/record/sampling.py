@@ -172,7 +172,7 @@ class Sampler:
     """Rows of samples of one system; `places` says where in a row everything stands."""
 
     def __init__(self, system: System, data: Any, balls: Ints, frames: Ints) -> None:
-        sensors = system.extra["sensors"].tables
+        sensors = system.sensors.tables
         self.data, self.row_names = data, row_names(system)
         self.closure, self.left_out = np.zeros((0, 2)), np.zeros(0, dtype=np.int64)
         self.more = handle(

@@ -27,7 +27,7 @@ def frame_markers(system: System) -> list[int]:
 
 def sensor_fields(fields: Fields, system: System, sampler: Sampler) -> None:
     """All sensors, in the order of the case."""
-    part = system.extra["sensors"]
+    part = system.sensors
     frames = 0
     for name, sensor in system.model.sensors.items():
         path = f"sensors/{name}"
