@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.resources import resource
 
@@ -53,7 +53,8 @@ def prepare(root: Path) -> Path:
     for name in FILES:
         target = root / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(resource(*name.split("/")), target)
+        with disk.atomic_file(target, overwrite=True) as raw:
+            raw.write(resource(*name.split("/")).read_bytes())
     (root / "results").mkdir(exist_ok=True)
     return root
 
@@ -63,8 +64,8 @@ def reduce_rod(root: Path, progress: Progress | None) -> tuple[str, Path]:
     from flexmbs.reduce.command import output_path, reduce_files
 
     recipe = str(root / "meshes" / "rod.reduce.toml")
-    target = output_path(recipe, None, None, overwrite=False)
-    return modal_text(reduce_files(recipe, {}, target, None, progress)), target
+    target = output_path(recipe, None, None, overwrite=True)
+    return modal_text(reduce_files(recipe, {}, target, None, progress, overwrite=True)), target
 
 
 def run_mechanism(root: Path, progress: Progress | None) -> tuple[str, Path]:
@@ -84,8 +85,7 @@ def recover_stresses(root: Path, progress: Progress | None) -> tuple[str, Path]:
     record = Record.load(root / "results" / "slider_crank.h5")
     found = recovery.recover(record, "rod", count=3, progress=progress)
     target = root / "results" / "rod_stress.csv"
-    target.unlink(missing_ok=True)
-    recovery_files.write_files(str(target), found, [], None)
+    recovery_files.write_files(str(target), found, [], None, overwrite=True)
     return recovery.as_text(recovery.summary(found, [], None, False)), target
 
 
@@ -93,5 +93,6 @@ def write_report(root: Path, progress: Progress | None) -> tuple[str, Path]:
     from flexmbs.post.report import report
 
     target = root / "results" / "report.html"
-    done: dict[str, Any] = report(root / "results" / "slider_crank.h5", target, progress=progress)
+    source = root / "results" / "slider_crank.h5"
+    done: dict[str, Any] = report(source, target, overwrite=True, progress=progress)
     return f"{done['bytes'] / 1e6:.2f} MB, nothing is loaded from outside", target

@@ -221,7 +221,10 @@ def test_a_material_file_lies_in_the_current_folder(tmp_path, recipe, monkeypatc
     first = ModalData.load(out)
     assert first.materials["default"]["rho"] == 8500.0
     (tmp_path / "work" / "brass.toml").write_text("young = 1e11\npoisson = 0.34\ndensity = 8400\n")
-    assert main(["reduce", str(recipe), "--quiet", "--material", "brass.toml", "-o", str(out)]) == 0
+    assert main(["reduce", str(recipe), "--quiet", "--material", "brass.toml", "-o", str(out)]) == 3
+    assert ModalData.load(out).source_sha256 == first.source_sha256
+    again = ["reduce", str(recipe), "--quiet", "--material", "brass.toml", "-o", str(out), "--overwrite"]
+    assert main(again) == 0
     assert ModalData.load(out).source_sha256 != first.source_sha256
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from flexmbs.cli.output import Output, Progress
+from flexmbs.cli.output import Output, Progress, add_overwrite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode", type=int, default=1, help="mode of modal data or of a linearisation in mp4, gif, png"
     )
     parser.add_argument("--view", default="iso", help="iso, front, back, left, right, top")
+    add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -44,6 +45,7 @@ def run(args: argparse.Namespace) -> Output:
         args.output,
         modal=pairs(args.modal, "--modal", "BODY=FILE"),
         limit=args.max_vertices,
+        overwrite=args.overwrite,
         view=View(
             scale=args.scale, time=args.time, mode=args.mode, view=args.view, undeformed=args.undeformed
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from flexmbs.cli.output import Output, Progress
+from flexmbs.cli.output import Output, Progress, add_overwrite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
     )
     parser.add_argument("--time", type=float, metavar="T", help="sample of a deck [s], default: the last")
+    add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -36,6 +37,7 @@ def run(args: argparse.Namespace) -> Output:
         bodies=args.body,
         modal=pairs(args.modal, "--modal", "BODY=FILE"),
         time=args.time,
+        overwrite=args.overwrite,
         progress=Progress("export", quiet=args.quiet),
     )
     words = ", ".join(f"{value} {name}" for name, value in done.items() if isinstance(value, int))

@@ -15,9 +15,9 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from flexmbs import __version__, cli
+from flexmbs import __version__, cli, disk
 from flexmbs.cli.output import Output
-from flexmbs.errors import Diagnostic, ExitCode, FlexmbsError, UsageError, nearest
+from flexmbs.errors import ExitCode, FlexmbsError, nearest
 
 SHOWN = 10  # errors on the screen; all of them with --json or --log
 NOT_COMMANDS = {"main", "output"}
@@ -113,13 +113,7 @@ def configure_logging(args: argparse.Namespace) -> None:
     screen.setFormatter(logging.Formatter("%(message)s"))
     root.addHandler(screen)
     if args.log:
-        try:
-            log_file = logging.FileHandler(args.log, mode="w", encoding="utf-8")
-        except OSError as error:
-            what = f"cannot be written: {error.strerror}"
-            raise UsageError(
-                Diagnostic("usage.log", args.log, what, "name a file in a folder that exists")
-            ) from None
+        log_file = logging.StreamHandler(disk.open_log(args.log))
         log_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(log_file)
 

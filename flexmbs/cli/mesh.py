@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from flexmbs.cli.output import Output, Progress
+from flexmbs.cli.output import Output, Progress, add_overwrite
 
 UNITS = {"m": 1.0, "mm": 1e-3}
 
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unit-system", choices=tuple(UNITS), default="m", help="unit of a .geo or .brep")
     parser.add_argument("--time-limit", type=int, default=600, metavar="S", help="seconds (default 600)")
     parser.add_argument("--memory-limit", type=float, default=8.0, metavar="GIB", help="GiB (default 8)")
+    add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -36,6 +37,7 @@ def run(args: argparse.Namespace) -> Output:
         size=args.size,
         element=args.element,
         order=args.order,
+        overwrite=args.overwrite,
         unit=UNITS[args.unit_system],
         seconds=max(args.time_limit, 1),
         memory=int(args.memory_limit * 1024**3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -21,6 +22,12 @@ class Output:
     text: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     exit_code: int = ExitCode.DONE
+
+
+def add_overwrite(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace an existing output of the same kind"
+    )
 
 
 def colours_wanted(stream: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from flexmbs.cli.output import Output
+from flexmbs.cli.output import Output, add_overwrite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="start", type=float, metavar="T", help="first time [s]")
     parser.add_argument("--to", dest="end", type=float, metavar="T", help="last time [s]")
     parser.add_argument("--title")
+    add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -40,9 +41,10 @@ def run(args: argparse.Namespace) -> Output:
         tuple(args.unit), args.derivative, kind, args.against, args.start, args.end, args.title
     )
     if is_linear(args.channels):
-        done = plot_linear(args.result, args.channels, args.output, options)
+        done = plot_linear(args.result, args.channels, args.output, options, overwrite=args.overwrite)
     else:
-        done = plot([args.result, *args.compare], args.channels, args.output, options)
+        sources = [args.result, *args.compare]
+        done = plot(sources, args.channels, args.output, options, overwrite=args.overwrite)
     lines = [f"{done['file']}: {len(done['curves'])} curves"]
     for c in done["curves"]:
         source = f"  ({c['source']})" if args.compare else ""

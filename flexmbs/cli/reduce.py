@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from flexmbs.cli.output import Output, Progress
+from flexmbs.cli.output import Output, Progress, add_overwrite
 
 OPTIONS: tuple[tuple[str, str, str], ...] = (
     (
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save-matrices", nargs=2, metavar=("K", "M"), help="write the full matrices (Matrix Market)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace an output that is no modal data")
+    add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -71,7 +71,6 @@ def run(args: argparse.Namespace) -> Output:
     options["geometric_stiffness"] = False if args.no_geometric_stiffness else None
     options["matrices"] = args.from_matrices
     target = output_path(args.source, args.output, args.from_matrices, overwrite=args.overwrite)
-    modal = reduce_files(
-        args.source, options, target, args.save_matrices, Progress("reduce", quiet=args.quiet)
-    )
+    progress = Progress("reduce", quiet=args.quiet)
+    modal = reduce_files(args.source, options, target, args.save_matrices, progress, overwrite=args.overwrite)
     return Output(f"{modal_text(modal)}\nwritten      {target}", {"file": str(target), **modal_data(modal)})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from flexmbs.cli.output import Output, Progress
+from flexmbs.cli.output import Output, Progress, add_overwrite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
     )
     parser.add_argument("--no-animation", action="store_true", help="leave the animation out")
+    add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace) -> Output:
         args.output,
         modal=pairs(args.modal, "--modal", "BODY=FILE"),
         animation=not args.no_animation,
+        overwrite=args.overwrite,
         progress=Progress("report", quiet=args.quiet),
     )
     size = (

@@ -11,7 +11,7 @@ import sys
 from contextlib import nullcontext
 from typing import Any
 
-from flexmbs.cli.output import Output, Progress
+from flexmbs.cli.output import Output, Progress, add_overwrite
 from flexmbs.errors import Diagnostic, ExitCode, UsageError
 
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="RESULT.h5", help="default: output.file of the case")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
     parser.add_argument("--resume", action="store_true", help="go on with an unfinished result")
-    parser.add_argument("--overwrite", action="store_true", help="replace an existing result")
+    add_overwrite(parser)
     parser.add_argument(
         "--verify", action="store_true", help="run the other formulation too; exit 6 when they differ"
     )

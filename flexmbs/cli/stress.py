@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from flexmbs.cli.output import Output, Progress
+from flexmbs.cli.output import Output, Progress, add_overwrite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
     )
+    add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.post import recovery
     from flexmbs.post.options import pairs, pressure
     from flexmbs.post.record import Record
-    from flexmbs.post.recovery_files import write_files
+    from flexmbs.post.recovery_files import check_output, write_files
 
+    check_output(args.output, args.overwrite)
     limit = pressure(args.limit, "--yield")
     found = recovery.recover(
         Record.load(args.result),
@@ -50,5 +52,5 @@ def run(args: argparse.Namespace) -> Output:
     )
     points = [recovery.point_index(found, number) for number in args.node]
     done = recovery.summary(found, points, limit, args.rainflow)
-    write_files(args.output, found, points, limit)
+    write_files(args.output, found, points, limit, overwrite=args.overwrite)
     return Output(recovery.as_text(done), done)

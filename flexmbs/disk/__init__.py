@@ -3,12 +3,13 @@
 Every operation that changes a disk goes through `operations.system`, so that tests can make each one fail.
 """
 
-from flexmbs.disk.kinds import check_target, what_is
+from flexmbs.disk.kinds import check_target, looks_like, what_is
 from flexmbs.disk.lock import lock
+from flexmbs.disk.log import open_log
 from flexmbs.disk.operations import append, make_folder, remove_folder, sync_folder, unlink
 from flexmbs.disk.whole import atomic_file, temporary_name, write_error
 
 __all__ = [
-    "append", "atomic_file", "check_target", "lock", "make_folder", "remove_folder", "sync_folder",
-    "temporary_name", "unlink", "what_is", "write_error",
+    "append", "atomic_file", "check_target", "lock", "looks_like", "make_folder", "open_log",
+    "remove_folder", "sync_folder", "temporary_name", "unlink", "what_is", "write_error",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
 from flexmbs.post.plots import COLOURS, ENDINGS, MAX_CURVES, PlotOptions, matplotlib_figure, write_figure
 from flexmbs.post.record import Record
@@ -25,13 +26,19 @@ def is_linear(patterns: Sequence[str]) -> bool:
 
 
 def plot_linear(
-    result: str | Path, patterns: Sequence[str], output: str | Path, options: PlotOptions | None = None
+    result: str | Path,
+    patterns: Sequence[str],
+    output: str | Path,
+    options: PlotOptions | None = None,
+    *,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     """Draw `linear.campbell`, its damping, or `linear.response`; returns what was drawn, with extremes."""
     record, output, options = Record.load(result), Path(output), options or PlotOptions()
     if output.suffix not in ENDINGS:
         what = f'"{output.suffix}" is no kind of plot'
         raise UsageError(Diagnostic("plot.kind", str(output), what, "choices: " + ", ".join(ENDINGS)))
+    disk.check_target(output, overwrite)
     if len(patterns) != 1:
         what = "a diagram of a linear model stands alone"
         raise UsageError(Diagnostic("plot.linear", "plot", what, f"name one of {CAMPBELL}, {RESPONSE}"))

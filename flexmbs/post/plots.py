@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.disk import atomic_file
+from flexmbs.disk import atomic_file, check_target
 from flexmbs.errors import Diagnostic, UsageError, missing_component, nearest
 from flexmbs.post.channels import Channel, select
 from flexmbs.post.curves import Curve, Spectrogram, curve, derivative, spectrogram, spectrum
@@ -45,6 +45,8 @@ def plot(
     patterns: Sequence[str],
     output: str | Path,
     options: PlotOptions | None = None,
+    *,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     """Draw channels of one result, or of several for comparison; returns what was drawn, with extremes."""
     options = options or PlotOptions()
@@ -52,6 +54,7 @@ def plot(
     if output.suffix not in ENDINGS:
         what = f'"{output.suffix}" is no kind of plot'
         raise UsageError(Diagnostic("plot.kind", str(output), what, "choices: " + ", ".join(ENDINGS)))
+    check_target(output, overwrite)
     records = [Record.load(path) for path in results]
     groups = curves_of(records, patterns, options)
     figure = draw(groups, records, options)

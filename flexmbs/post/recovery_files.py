@@ -9,23 +9,36 @@ from typing import Any
 import numpy as np
 
 from flexmbs import disk, hdf5
-from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.errors import Diagnostic, UsageError
 from flexmbs.post.recovery import Recovery, histories
 from flexmbs.post.stress import RANGES
 
 FORMAT, VERSION = "flexmbs-stress", 1
 
 
-def write_files(
-    path: str | None, found: Recovery, points: Sequence[int], yield_stress: float | None = None
-) -> None:
-    """Write what the ending of `path` says: all as HDF5, the envelope as CSV; nothing without a path."""
+def check_output(path: str | None, overwrite: bool) -> None:
+    """Refuse an output before the work for it begins."""
     if path is None:
         return
     kind = Path(path).suffix
     if kind not in (".h5", ".csv"):
         raise UsageError(Diagnostic("stress.kind", path, f'"{kind}" is not offered', "choices: .h5, .csv"))
-    if kind == ".csv":
+    disk.check_target(path, overwrite, *([hdf5.of_format(FORMAT)] if kind == ".h5" else []))
+
+
+def write_files(
+    path: str | None,
+    found: Recovery,
+    points: Sequence[int],
+    yield_stress: float | None = None,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write what the ending of `path` says: all as HDF5, the envelope as CSV; nothing without a path."""
+    check_output(path, overwrite)
+    if path is None:
+        return
+    if path.endswith(".csv"):
         write_table(path, found)
     else:
         write_recovery(path, found, points, yield_stress)
@@ -35,9 +48,6 @@ def write_recovery(
     path: str | Path, found: Recovery, points: Sequence[int], yield_stress: float | None = None
 ) -> None:
     """HDF5: envelope at all points, hot spots, histories at the hot spots and at the points asked for."""
-    if hdf5.file_format(path) not in ("", FORMAT):
-        what = f"is a {hdf5.file_format(path)} file, which stress does not replace"
-        raise InputError(Diagnostic("stress.target", str(path), what, "choose another name with -o"))
     chosen = list(dict.fromkeys([*map(int, found.spots), *points]))
 
     def fill(root: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flexmbs import hdf5
+from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.modaldata import ModalData
 from flexmbs.modaldata.store import FORMAT
@@ -23,7 +23,7 @@ def output_path(
 ) -> Path:
     """Where the modal data go: `-o`, else beside the source, `X.toml -> X.modal.h5`.
 
-    Older modal data are replaced by new ones; any other file only with `overwrite`.
+    Older modal data are replaced with `overwrite`; any other file never is.
     """
     if not source and not matrices:
         raise UsageError(
@@ -37,18 +37,7 @@ def output_path(
         origin = Path(source or (matrices or [""])[0])
         stem = origin.name[: -len(origin.suffix)] if origin.suffix else origin.name
         path = origin.with_name(stem + ".modal.h5")
-    if path.is_dir():
-        raise InputError(Diagnostic("file.folder", str(path), "is a folder", "name a file with -o"))
-    if path.exists() and not overwrite and hdf5.file_format(path) != FORMAT:
-        raise InputError(
-            Diagnostic(
-                "file.exists", str(path), "exists and is no modal data", "use --overwrite, or another -o"
-            )
-        )
-    if not path.absolute().parent.is_dir():
-        raise InputError(
-            Diagnostic("file.folder", str(path), f'there is no folder "{path.parent}"', "create it")
-        )
+    disk.check_target(path, overwrite, hdf5.of_format(FORMAT))
     return path
 
 
@@ -58,6 +47,8 @@ def reduce_files(
     target: Path,
     matrices_out: Sequence[str] | None = None,
     progress: Callable[[float, str], None] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> ModalData:
     """Reduce and write the modal data, and the full matrices where asked for.
 
@@ -67,13 +58,15 @@ def reduce_files(
         recipe = read_recipe(Path(source), _beside(options, Path(source).parent))
     else:
         recipe = _recipe_of_options({"mesh": source} if source else {}, options)
+    for path in matrices_out or ():
+        disk.check_target(path, overwrite)
     if matrices_out:
         from flexmbs.reduce.source import read_source
 
         fe = read_source(recipe).fe
-        save_matrices(fe, Path(matrices_out[0]), Path(matrices_out[1]))
+        save_matrices(fe, Path(matrices_out[0]), Path(matrices_out[1]), overwrite=overwrite)
     modal = run(recipe, None, progress)
-    modal.save(target, overwrite=True)
+    modal.save(target, overwrite=overwrite)
     return modal
 
 

@@ -31,6 +31,7 @@ def pack(
     layout: Layout,
     items: Mapping[str, Any],
     attributes: Mapping[str, Any],
+    overwrite: bool = True,
 ) -> None:
     """Write the result file whole or not at all; numbers are those of the segments, bit for bit."""
     count = sum(entry.samples for entry in entries)
@@ -48,7 +49,7 @@ def pack(
         write_items(root, items)
         hdf5.attributes(root, **attributes)
 
-    hdf5.build_file(path, fill, format=FORMAT, version=FORMAT_VERSION, overwrite=True)
+    hdf5.build_file(path, fill, format=FORMAT, version=FORMAT_VERSION, overwrite=overwrite)
 
 
 def batches(layout: Layout, count: int) -> Iterator[list[Field]]:

@@ -207,7 +207,7 @@ class ResultWriter:
         root = self.attributes | {"status": status, "message": message, "t_reached": t_reached}
         root |= {"wall_seconds": wall} | attributes
         whole = dict(self.items) | dict(items or {})
-        pack(self.path, self.folder, self._entries, self.layout, whole, root)
+        pack(self.path, self.folder, self._entries, self.layout, whole, root, self.overwrite)
         segments.remove(self.folder)
         return self.path
 

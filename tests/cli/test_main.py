@@ -89,10 +89,10 @@ def test_help_imports_nothing_heavy():
     assert done.returncode == 0, done.stderr
 
 
-def test_log_that_cannot_be_written_is_a_usage_error(command, capsys, tmp_path):
+def test_log_that_cannot_be_written_is_an_error(command, capsys, tmp_path):
     command(lambda args: Output("text", {}))
-    assert cli_main.main(["try", "--json", "--log", str(tmp_path / "none" / "x.log")]) == ExitCode.USAGE
-    assert json.loads(capsys.readouterr().out)["codes"] == ["usage.log"]
+    assert cli_main.main(["try", "--json", "--log", str(tmp_path / "none" / "x.log")]) == ExitCode.INPUT
+    assert json.loads(capsys.readouterr().out)["codes"] == ["file.folder"]
 
 
 def test_wrong_words_are_answered_with_the_nearest(capsys):
@@ -103,3 +103,13 @@ def test_wrong_words_are_answered_with_the_nearest(capsys):
     ):
         assert cli_main.main(words) == 2
         assert advice in capsys.readouterr().err
+
+
+def test_log_replaces_logs_only(command, tmp_path):
+    command(lambda args: Output("done"))
+    log, other = tmp_path / "x.log", tmp_path / "thesis.tex"
+    other.write_text("precious")
+    assert [cli_main.main(["try", "--log", str(log)]) for _ in range(2)] == [ExitCode.DONE, ExitCode.DONE]
+    assert log.read_text().startswith("log of flexmbs\n")
+    assert cli_main.main(["try", "--log", str(other)]) == ExitCode.INPUT
+    assert other.read_text() == "precious"

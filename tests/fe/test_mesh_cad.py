@@ -137,7 +137,7 @@ def test_requests_are_checked_first(part, tmp_path):
         mesh_cad(part, target, size="1 kg")
     with pytest.raises(UsageError, match="name it X.msh"):
         mesh_cad(part, tmp_path / "p.vtk")
-    with pytest.raises(UsageError, match="folder does not exist"):
+    with pytest.raises(InputError, match="there is no folder"):
         mesh_cad(part, tmp_path / "none" / "p.msh")
     with pytest.raises(InputError, match="unknown kind of geometry"):
         mesh_cad(tmp_path / "part.stl", target)

@@ -245,11 +245,14 @@ def test_unknown_endings_and_views_are_named(tmp_path, result_path):
         animate(result_path, tmp_path / "a.png", view=View(view="isometric"))
 
 
-def test_older_pages_are_replaced_but_only_by_whole_ones(tmp_path, result_path):
+def test_older_pages_are_replaced_when_asked_and_only_by_whole_ones(tmp_path, result_path):
     (tmp_path / "a.html").write_text("older")
     assert main(["animate", str(tmp_path / "none.h5"), "-o", str(tmp_path / "a.html")]) == 3
+    assert main(["animate", str(result_path), "-o", str(tmp_path / "a.html")]) == 3
+    assert main(["animate", str(result_path), "-o", str(tmp_path / "a.html"), "--overwrite"]) == 3
     assert (tmp_path / "a.html").read_text() == "older"
-    assert main(["animate", str(result_path), "-o", str(tmp_path / "a.html"), "--quiet"]) == 0
+    (tmp_path / "a.html").write_text("<!DOCTYPE html>")
+    assert main(["animate", str(result_path), "-o", str(tmp_path / "a.html"), "--overwrite"]) == 0
     assert "flexmbs" in (tmp_path / "a.html").read_text()
 
 
@@ -324,7 +327,7 @@ def test_pictures_and_pages_open_as_told(result_path, tmp_path):
         )
         images.append(out.read_bytes())
     assert images[0] != images[1]
-    assert main(["animate", str(result_path), "-o", str(page), "--view", "below", "--quiet"]) == 2
+    assert main(["animate", str(result_path), "-o", str(tmp_path / "b.html"), "--view", "below"]) == 2
 
 
 def test_a_single_state_is_shown_as_it_is(tmp_path):

@@ -146,16 +146,17 @@ def test_results_of_one_name_are_told_apart(tmp_path):
 
 def test_command_speaks_json(result_path, tmp_path, capsys):
     assert main(["plot", str(result_path), "energy.kinetic", "-o", str(tmp_path / "a.svg"), "--json"]) == 0
+    again = ["plot", "--overwrite", str(result_path)]
     done = json.loads(capsys.readouterr().out)
     assert done["curves"][0]["max"] == pytest.approx(4.0)
-    assert main(["plot", str(result_path), "energy.kinetic", "--fft", "-o", str(tmp_path / "a.svg")]) == 0
-    assert main(["plot", str(result_path), "mid.y", "--against", "rod.q", "-o", str(tmp_path / "a.svg")]) == 2
-    assert main(["plot", str(result_path), "mid.y", "-o", str(tmp_path / "a.bmp")]) == 2
-    assert main(["plot", str(result_path), "mid.y", "--from", "3", "-o", str(tmp_path / "a.svg")]) == 2
+    assert main([*again, "energy.kinetic", "--fft", "-o", str(tmp_path / "a.svg")]) == 0
+    assert main([*again, "mid.y", "--against", "rod.q", "-o", str(tmp_path / "a.svg")]) == 2
+    assert main([*again, "mid.y", "-o", str(tmp_path / "a.bmp")]) == 2
+    assert main([*again, "mid.y", "--from", "3", "-o", str(tmp_path / "a.svg")]) == 2
     capsys.readouterr()
-    assert main(["plot", str(result_path), "mid.y", "--unit", "Hz", "-o", str(tmp_path / "a.svg")]) == 2
+    assert main([*again, "mid.y", "--unit", "Hz", "-o", str(tmp_path / "a.svg")]) == 2
     assert 'no channel of the figure can be shown in "Hz"; its units: ' in capsys.readouterr().err
-    assert main(["plot", str(result_path), "mid.y", "--unit", "mm", "-o", str(tmp_path / "a.svg")]) == 0
+    assert main([*again, "mid.y", "--unit", "mm", "-o", str(tmp_path / "a.svg")]) == 0
 
 
 def test_without_matplotlib_the_command_says_how_to_get_it(result_path, tmp_path, monkeypatch, capsys):

@@ -131,7 +131,7 @@ def test_messages_name_the_choices(result_path, tmp_path, capsys):
     assert "run from 1 to 300" in capsys.readouterr().err
     assert main(["stress", str(result_path), "rod", "--yield", "3 mm", "--quiet"]) == 2
     assert main(["stress", str(result_path), "rod", "-o", str(tmp_path / "a.txt"), "--quiet"]) == 2
-    with pytest.raises(InputError, match="does not replace"):
+    with pytest.raises(InputError, match="is no h5 file that was written here before"):
         write_recovery(result_path, recovery.recover(Record.load(result_path), "rod"), [])
 
 

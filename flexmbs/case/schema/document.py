@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from flexmbs import disk
 from flexmbs.case.schema.casefile import CaseFile
-from flexmbs.errors import Diagnostic, InputError
 
 
 def json_schema() -> dict[str, Any]:
@@ -16,11 +16,7 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "flexmbs case file"}
 
 
-def write_schema(path: str | Path, schema: dict[str, Any]) -> None:
+def write_schema(path: str | Path, schema: dict[str, Any], *, overwrite: bool = False) -> None:
     """Write the schema as text."""
-    try:
-        Path(path).write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            Diagnostic("file.write", str(path), f"cannot be written: {error.strerror}")
-        ) from None
+    with disk.atomic_file(path, overwrite) as raw:
+        raw.write((json.dumps(schema, indent=2) + "\n").encode())

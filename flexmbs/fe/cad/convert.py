@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError, MissingComponentError, UsageError, missing_component
 from flexmbs.fe.cad.geo_guard import check_geo
 from flexmbs.fe.check.mesh import MeshCheck, check_mesh
@@ -51,6 +51,7 @@ def mesh_cad(
     seconds: int = SECONDS,
     memory: int = MEMORY,
     text: bool = False,
+    overwrite: bool = False,
     progress: Callable[[float, str], None] | None = None,
 ) -> CadMesh:
     """Mesh a part; the mesh file is in metres, whatever the unit of a STEP or IGES file.
@@ -62,6 +63,7 @@ def mesh_cad(
     """
     source, target = Path(source), Path(target)
     job = _job(source, target, size, element, order, unit)
+    disk.check_target(target, overwrite)
     if importlib.util.find_spec("gmsh") is None:
         raise missing_component("flexmbs mesh", "gmsh (it makes meshes from CAD files)", "cad")
     if progress is not None:
@@ -74,7 +76,8 @@ def mesh_cad(
             progress(0.8, "checking the mesh")
         check = check_mesh(replace(read_mesh(made), source=str(target)))
         _refuse_unusable(check, source)
-        _put(made, target)
+        with disk.atomic_file(target, overwrite) as raw:
+            raw.write(made.read_bytes())
     groups = answer["groups"]
     if source.suffix.lower() in (".geo", ".brep"):
         for row in groups:
@@ -108,8 +111,6 @@ def _job(
         raise UsageError(
             Diagnostic("mesh.output", str(target), "meshes are written as .msh", "name it X.msh")
         )
-    if not target.absolute().parent.is_dir():
-        raise UsageError(Diagnostic("mesh.output", str(target), "its folder does not exist", "make it first"))
     findings = check_geo(source) if ending == ".geo" else []
     if findings:
         raise InputError(*findings)
@@ -181,18 +182,3 @@ def _refuse_unusable(check: MeshCheck, source: Path) -> None:
     if bad:
         remedy = "take a smaller --size, or --order 1"
         raise InputError(*(Diagnostic(item.code, str(source), item.what, remedy) for item in bad))
-
-
-def _put(made: Path, target: Path) -> None:
-    """Under its name only when it is whole."""
-    beside = target.absolute().with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        beside.write_bytes(made.read_bytes())
-        os.replace(beside, target)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UsageError(
-            Diagnostic(
-                "mesh.output", str(target), f"cannot be written: {error.strerror}", "check folder and disk"
-            )
-        ) from None

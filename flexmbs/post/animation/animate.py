@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs import hdf5
+from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, UsageError, nearest
 from flexmbs.modaldata import ModalData
 from flexmbs.post.animation.frames import View
@@ -71,14 +71,16 @@ def animate(
     modal: Mapping[str, str | Path] | None = None,
     limit: int = MAX_VERTICES,
     view: View | None = None,
+    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write the animation of a result, or of the modes of a body, over an older one; returns what it has."""
+    """Write the animation of a result, or of the modes of a body; returns what it has."""
     output = Path(output)
     if output.suffix not in ENDINGS:
         what = f'"{output.suffix}" is no kind of animation'
         remedy = nearest(output.suffix, ENDINGS) if output.suffix else "choices: " + ", ".join(ENDINGS)
         raise UsageError(Diagnostic("animate.kind", str(output), what, remedy))
+    disk.check_target(output, overwrite)
     story = load_story(source, modal, limit)
     if output.suffix == ".html":
         text = animation_page(story.scene, story.curves, story.shown, story.modes, view or View())

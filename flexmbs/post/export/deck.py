@@ -31,6 +31,12 @@ BALANCED = 1e-5  # of the loads: what is worse is said
 LARGE = 1e-2  # moments of the loads over the displacements, of the loads: what is more is said
 
 
+def is_deck(path: Path) -> bool:
+    """Whether a file is a deck that was written here, and not somebody's mesh."""
+    with open(path, "rb") as handle:
+        return b"flexmbs" in handle.read(1000).split(b"*NODE")[0]
+
+
 def write_deck(
     path: Path, record: Record, body: str | None, time: float | None, modal: Mapping[str, str | Path]
 ) -> dict[str, Any]:
@@ -49,7 +55,7 @@ def write_deck(
     known = {name: found for name, found in others.items() if found is not None}
     loads = body_loads(record, body, known | {body: data}, k)
     text = "\n".join(lines(record, body, data, loads)) + "\n"
-    with atomic_file(path, overwrite=True) as raw:
+    with atomic_file(path, overwrite=True, accept=is_deck) as raw:
         raw.write(text.encode("ascii", errors="replace"))
     done: dict[str, Any] = {
         "body": body,

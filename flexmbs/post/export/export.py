@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flexmbs import hdf5
+from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
-from flexmbs.post.export.deck import write_deck
+from flexmbs.post.export.deck import is_deck, write_deck
 from flexmbs.post.export.grid import build_grid
 from flexmbs.post.export.tables import write_csv, write_netcdf, write_parquet
 from flexmbs.post.export.vtkhdf import write_vtkhdf
@@ -16,6 +16,9 @@ from flexmbs.post.export.vtu import write_pvd
 from flexmbs.post.record import Record
 
 GRIDS, TABLES, DECKS = (".vtkhdf", ".pvd"), (".csv", ".parquet", ".nc"), (".inp",)
+
+#: formats that say who wrote them
+ACCEPTED = {".vtkhdf": hdf5.of_format("vtkhdf"), ".inp": is_deck}
 
 
 def export(
@@ -26,9 +29,10 @@ def export(
     bodies: Sequence[str] = (),
     modal: Mapping[str, str | Path] | None = None,
     time: float | None = None,
+    overwrite: bool = False,
     progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
-    """Write the file (over an older one) and say what is in it.
+    """Write the file and say what is in it.
 
     vtkhdf, pvd: the moving bodies with displacement and stress; csv, parquet: channels; nc: everything;
     inp: the loads of one body at `time` on its mesh.
@@ -40,6 +44,7 @@ def export(
         raise InputError(
             Diagnostic("export.modal", Path(result).name, what, "flexmbs animate shows its modes")
         )
+    disk.check_target(output, overwrite, ACCEPTED.get(kind, disk.looks_like))
     record = Record.load(result)
     done: dict[str, Any] = {"file": str(output), "samples": record.n_samples}
     if kind in GRIDS:
@@ -48,7 +53,7 @@ def export(
         if kind == ".vtkhdf":
             write_vtkhdf(output, grid, progress)
         else:
-            done["files"] = len(write_pvd(output, grid, progress))
+            done["files"] = len(write_pvd(output, grid, progress, overwrite=overwrite))
     elif kind in DECKS:
         if len(bodies) > 1:
             raise UsageError(Diagnostic("export.body", "--body", "a deck holds one body", "name one"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,12 +65,9 @@ def write_netcdf(path: Path, record: Record) -> int:
             item.attrs.update(
                 {name: int(x) for name, x in item.attrs.items() if isinstance(x, bool | np.bool_)}
             )
-    handle, name = tempfile.mkstemp(suffix=".nc", dir=path.parent)
-    os.close(handle)
-    try:
-        tree.to_netcdf(name, engine="netcdf4")
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "a.nc"
+        tree.to_netcdf(made, engine="netcdf4")
         with atomic_file(path, overwrite=True) as raw:
-            raw.write(Path(name).read_bytes())
-    finally:
-        Path(name).unlink()
+            raw.write(made.read_bytes())
     return sum(len(node.data_vars) for node in tree.subtree)

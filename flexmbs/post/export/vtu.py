@@ -10,33 +10,43 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from flexmbs.disk import atomic_file
+from flexmbs import disk
+from flexmbs.errors import Diagnostic, InputError
 from flexmbs.post.export.grid import POINT_FIELDS, Grid
 
 TYPES = {"float32": "Float32", "float64": "Float64", "int64": "Int64", "uint8": "UInt8"}
 
 
-def write_pvd(path: Path, grid: Grid, progress: Callable[[float, str], None] | None = None) -> list[Path]:
+def write_pvd(
+    path: Path, grid: Grid, progress: Callable[[float, str], None] | None = None, *, overwrite: bool = False
+) -> list[Path]:
     """Write `a.pvd` and the folder `a/` with `a_0000.vtu`, ...; returns the files."""
     folder = path.with_suffix("")
-    folder.mkdir(exist_ok=True)
+    found = disk.what_is(folder)
+    if found not in ("", "a folder"):
+        what, remedy = f"is {found}, where the folder of the samples would be", "choose another name with -o"
+        raise InputError(Diagnostic("file.kind", str(folder), what, remedy))
+    if not found:
+        disk.make_folder(folder)
     digits = max(4, len(str(len(grid.time))))
     written, entries = [], []
     for k, t in enumerate(grid.time):
         target = folder / f"{path.stem}_{k:0{digits}d}.vtu"
-        write_text(target, vtu(grid, k))
+        write_text(target, vtu(grid, k), overwrite)
         written.append(target)
         place = f"{escape(folder.name)}/{escape(target.name)}"
         entries.append(f'<DataSet timestep="{float(t)!r}" file="{place}"/>')
         if progress is not None:
             progress((k + 1) / len(grid.time), target.name)
     head = '<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0" byte_order="LittleEndian">'
-    write_text(path, f"{head}\n<Collection>\n" + "\n".join(entries) + "\n</Collection>\n</VTKFile>\n")
+    write_text(
+        path, f"{head}\n<Collection>\n" + "\n".join(entries) + "\n</Collection>\n</VTKFile>\n", overwrite
+    )
     return [path, *written]
 
 
-def write_text(path: Path, text: str) -> None:
-    with atomic_file(path, overwrite=True) as raw:
+def write_text(path: Path, text: str, overwrite: bool) -> None:
+    with disk.atomic_file(path, overwrite) as raw:
         raw.write(text.encode("utf-8"))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs import __version__
+from flexmbs import __version__, disk
 from flexmbs.errors import MissingComponentError
 from flexmbs.post.animation.animate import curves_of, first_curves
 from flexmbs.post.animation.frames import View
@@ -78,10 +78,12 @@ def report(
     *,
     modal: Mapping[str, str | Path] | None = None,
     animation: bool = True,
+    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Write the report of a result, finished or not; returns sizes and the facts it opens with."""
     tell = progress or (lambda share, text: None)
+    disk.check_target(output, overwrite)
     record = Record.load(result)
     pick = np.unique(np.linspace(0, record.n_samples - 1, min(record.n_samples, PLOT_SAMPLES)).astype(int))
     figures = Figures(record, pick)
