@@ -51,6 +51,15 @@ REMEDIES = {
     "reduction_error": "take more modes (--modes, --fmax), or --tol with --fmax",
 }
 
+#: linear cells that bend with false shear: how much, and what to take instead
+STIFF = {
+    "tet4": ("far too stiff in bending", "use tet10"),
+    "hex8-plain": ("far too stiff in bending", "use hex8"),
+    "wedge6": ("stiff in bending in the plane of their triangles", "use wedge15, or hex8"),
+    "wedge6-plain": ("far too stiff in bending", "use wedge15, or hex8"),
+    "pyramid5": ("stiff in bending", "use them between other cells only, or pyramid13"),
+}
+
 
 def certify(
     reduction: Any, modal: ModalData, where: str, materials: Mapping[str, Material], tol: float | None = None
@@ -230,9 +239,10 @@ def sanity(
         if item.nu is not None and item.nu > 0.45 and linear:
             what = f"{label} is nearly incompressible (Poisson's ratio {item.nu:g}) in {', '.join(linear)}"
             found.warn("fe.locking", where, what, "use quadratic elements")
-    if "tet4" in modal.mesh.cells:
-        n = len(modal.mesh.cells["tet4"])
-        found.warn("fe.tet4", where, f"{n} tet4 cells are far too stiff in bending", "use tet10")
+    for kind, (what, remedy) in STIFF.items():
+        n = len(modal.mesh.cells.get(kind, ()))
+        if n:
+            found.warn("fe.stiff", where, f"{n} {kind} cells are {what}", remedy)
     first = modal.frequency_hz[0] if modal.nf else 1.0
     if not 1e-3 <= first <= 1e8:
         what = f"the first frequency is {first:.3g} Hz"

@@ -13,13 +13,20 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.attach import PointMass, attach
 from flexmbs.fe.beam_assembly import beam_groups, beam_mass_form, beam_stiffness
-from flexmbs.fe.element_loops import lumped_loop, mass_loop, stiffness_loop
+from flexmbs.fe.element_loops import Elasticity, Scratch, lumped_loop, mass_loop, scratch_for, stiffness_loop
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.graph import NodeGraph, expand_blocks, expand_diagonal, expand_scalar, node_graph
 from flexmbs.fe.massform import Attached, MassForm
 from flexmbs.fe.materials import Material, material_of_cells, tensor
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.quadrature import Rule, is_straight, mass_rule, reference_mass, stiffness_rule
+from flexmbs.fe.quadrature import (
+    Rule,
+    inner_gradients,
+    is_straight,
+    mass_rule,
+    reference_mass,
+    stiffness_rule,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,6 +83,29 @@ def gradient_table(kind: str, rule: Rule) -> Floats:
     return np.ascontiguousarray(ELEMENTS[kind].dshape(rule.points).transpose(1, 2, 0))
 
 
+def stiffness_table(kind: str, rule: Rule) -> Floats:
+    """The same; inner functions, if there are any, stand behind the nodes, the centre behind the points."""
+    element = ELEMENTS[kind]
+    if not len(element.inner):
+        return gradient_table(kind, rule)
+    corners = element.ref_coords[: element.n_corners]
+    nodes = element.dshape(np.vstack([rule.points, corners.mean(axis=0)]))
+    inner = inner_gradients(kind)
+    inner = np.concatenate([inner, np.zeros((1, *inner.shape[1:]))])
+    return np.ascontiguousarray(np.concatenate([nodes, inner], axis=1).transpose(1, 2, 0))
+
+
+def element_scratch(kind: str, rule: Rule, straight: bool) -> Scratch:
+    """Room for the loops over the cells of a kind at the points of a rule."""
+    return scratch_for(ELEMENTS[kind].n_nodes, len(ELEMENTS[kind].inner), len(rule.weights), straight)
+
+
+def elasticity(C: Floats) -> Elasticity:
+    """Elasticity matrices (n, 6, 6) as the loops take them."""
+    tensors = np.stack([tensor(item) for item in C]) if len(C) else np.zeros((0, 3, 3, 3, 3))
+    return Elasticity(C, *tensor_terms(tensors))
+
+
 def mass_table(kind: str, straight: bool) -> tuple[Floats, Floats]:
     """Gradients (n, 3, points) and weighted products N_a N_b (points, pairs a <= b) of the exact rule.
 
@@ -96,17 +126,12 @@ def stiffness_pairs(
 ) -> Floats:
     """Blocks (n_pairs, 9) of K_fe for the pairs of the graph (F9)."""
     K_upper = np.zeros((graph.n_pairs, 9))
-    terms, values = tensor_terms(C)
+    elastic = elasticity(C)
     for group in groups:
         kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
-        n, n_p = ELEMENTS[kind].n_nodes, len(rule.weights)
-        columns = 1 if group.straight else n_p
-        scratch = (np.empty((9, columns)), np.empty((9, columns)), np.empty(columns))
-        padded = 4 * -(-n_p // 4)
-        wide = (np.zeros((padded, 3 * n)), np.zeros((padded, 3 * n)), np.empty((3, 3 * n)), np.empty((9, n)))
         bad = stiffness_loop(
-            mesh.cells[kind], group.which, mesh.points, gradient_table(kind, rule), rule.weights,
-            mat[kind], terms, values, graph.loc[kind], *scratch, *wide, K_upper,
+            mesh.cells[kind], group.which, mesh.points, stiffness_table(kind, rule), rule.weights,
+            mat[kind], elastic, graph.loc[kind], element_scratch(kind, rule, group.straight), K_upper,
         )  # fmt: skip
         _require_positive(mesh, kind, bad)
     on_diagonal = graph.ptr[:-1]
@@ -256,7 +281,7 @@ def _assemble_beams(mesh: Mesh, materials: Mapping[str, Material], mass: str, te
 def _assemble_solids(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:
     """K_fe, M_fe of solid elements; without cells the matrices are empty."""
     used, mat = material_of_cells(mesh, materials)
-    C = np.stack([tensor(item.C_mat) for item in used]) if used else np.zeros((0, 3, 3, 3, 3))
+    C = np.array([item.C_mat for item in used]).reshape(-1, 6, 6)
     rho = {kind: np.array([item.rho for item in used])[index] for kind, index in mat.items()}
     groups = element_groups(mesh)
     graph = node_graph(mesh.n_nodes, mesh.cells)

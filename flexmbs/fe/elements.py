@@ -1,14 +1,20 @@
 """Cell type -> element: topology, shape functions and their gradients.
 
 Node order is that of VTK and meshio. Reference cells: tetrahedron x, y, z >= 0, x + y + z <= 1; hexahedron
-[-1, 1]^3; wedge triangle x [-1, 1]; line [-1, 1]. A shape function is the combination of the element's
-monomials that is one at its node and zero at the others, so one formula serves all elements, 15-node wedge
-and 20-node brick included.
+[-1, 1]^3; wedge triangle x [-1, 1]; pyramid |x|, |y| <= 1 - z, 0 <= z <= 1; line [-1, 1]. A shape function is
+the combination of the element's monomials that is one at its node and zero at the others, so one formula
+serves all elements, 15-node wedge and 20-node brick included.
+
+Linear bricks and wedges bend by the shape functions of their nodes only with false shear. They have *inner*
+functions beside them, whose coefficients each cell finds for itself (incompatible modes): brick 1 - x^2,
+1 - y^2, 1 - z^2; wedge the quadratic ones of the triangle and 1 - z^2. The mean of their gradients vanishes,
+so that a state of constant strain does not see them (patch test). `hex8-plain`, `wedge6-plain` lack them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +23,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Tuples = tuple[tuple[int, ...], ...]
-#: A rule of the reference cell: tetrahedron (degree,), brick (points per direction,), wedge (degree, points).
+#: A rule of the reference cell: tetrahedron (degree,), brick and pyramid (points per direction,), wedge
+#: (degree, points).
 Spec = tuple[int, ...]
 
 
@@ -27,7 +34,8 @@ class Rules:
 
     Straight: both exact. Curved: the mass rule is exact for N_a N_b det J, a polynomial (F2a), of degree 7 in
     a tet10, 9 per direction in hex20 and hex27, 4 in hex8; 8 in the triangle and 9 along in a wedge15, 3 and
-    4 in a wedge6. The stiffness is rational: tet10 takes degree 5, for four points only just keep its rank.
+    4 in a wedge6; pyramids collapse a brick. The stiffness is rational: tet10 takes degree 5, for four points
+    only just keep its rank.
     Stress is best at points of one order less than the stiffness needs.
     """
 
@@ -50,18 +58,23 @@ HEX_FACES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1
 WEDGE_CORNERS = ((0, 0, -1), (1, 0, -1), (0, 1, -1), (0, 0, 1), (1, 0, 1), (0, 1, 1))
 WEDGE_EDGES = ((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5))
 WEDGE_FACES = ((0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5))
+PYRAMID_CORNERS = ((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0), (0, 0, 1))
+PYRAMID_EDGES = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4))
+PYRAMID_FACES = ((0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4))
 
 
 @dataclass(frozen=True)
 class Element:
     """One cell type.
 
-    family : "tet", "hex", "wedge" or "line", the reference cell
+    family : "tet", "hex", "wedge", "pyramid" or "line", the reference cell
     ref_coords : (n_nodes, 3) nodes of the reference cell
     faces : per face its nodes, outward: corners, then mid-nodes (between corners 0 1, 1 2, ...), then centre
     edges : per edge its two corners, then its mid-node where there is one
-    powers : (n_nodes, 3) exponents of the monomials that span the shape functions
+    powers : (n_nodes, 3) exponents of the monomials that span the shape functions; pyramids have a fourth, of
+        1 / (1 - z)
     rules : its integration; None for a line
+    inner : (n_inner, 3) exponents of the monomials of the inner functions
     """
 
     name: str
@@ -72,6 +85,7 @@ class Element:
     edges: Tuples
     powers: Ints
     rules: Rules | None = None
+    inner: Ints = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
 
     @property
     def n_nodes(self) -> int:
@@ -93,18 +107,34 @@ class Element:
 
     def dshape(self, xi: Floats) -> Floats:
         """Their gradients in reference coordinates, (n_points, n_nodes, 3)."""
-        parts = []
-        for axis in range(3):
-            lower = self.powers.copy()
-            lower[:, axis] = np.maximum(lower[:, axis] - 1, 0)
-            parts.append((monomials(lower, xi) * self.powers[:, axis]) @ self.coefficients)
-        return np.stack(parts, axis=-1)
+        return np.stack([part @ self.coefficients for part in slopes(self.powers, xi)], axis=-1)
+
+    def inner_dshape(self, xi: Floats) -> Floats:
+        """Gradients of the inner functions, (n_points, n_inner, 3); their mean over the cell is not zero."""
+        return np.stack(slopes(self.inner, xi), axis=-1)
 
 
 def monomials(powers: Ints, xi: Floats) -> Floats:
-    """Values (n_points, n_monomials) of x^a y^b z^c."""
+    """Values (n_points, n_monomials) of x^a y^b z^c / (1 - z)^d; on the axis at the apex of a pyramid."""
     xi = np.asarray(xi, dtype=float).reshape(-1, 3)
-    return np.prod(xi[:, None, :] ** powers[None, :, :], axis=2)
+    values = np.prod(xi[:, None, :] ** powers[None, :, :3], axis=2)
+    if powers.shape[1] == 3:
+        return np.asarray(values)
+    below = 1.0 - xi[:, 2]
+    inverse = np.divide(1.0, below, out=np.zeros_like(below), where=below > 0.0)
+    return np.asarray(values * inverse[:, None] ** powers[None, :, 3])
+
+
+def slopes(powers: Ints, xi: Floats) -> list[Floats]:
+    """Derivatives of the monomials along x, y, z, each (n_points, n_monomials)."""
+    parts = []
+    for axis in range(3):
+        lower = powers.copy()
+        lower[:, axis] = np.maximum(lower[:, axis] - 1, 0)
+        parts.append(monomials(lower, xi) * powers[:, axis])
+    if powers.shape[1] == 4:
+        parts[2] += monomials(powers + np.array([0, 0, 0, 1]), xi) * powers[:, 3]
+    return parts
 
 
 def tet_powers(degree: int) -> list[tuple[int, int, int]]:
@@ -130,13 +160,19 @@ def wedge_powers(degree: int) -> list[tuple[int, int, int]]:
     return powers + [(a, b, 2) for a, b in flat if degree == 2 and a + b <= 1]
 
 
+def pyramid_powers(degree: int) -> list[tuple[int, int, int, int]]:
+    """P1 or P2, with what the square base lacks; over (1 - z) it is still P1 or P2 on the triangles."""
+    more = [(1, 1, 0, 1)] if degree == 1 else [(1, 1, 0, 1), (2, 1, 0, 1), (1, 2, 0, 1)]
+    return [(*powers, 0) for powers in tet_powers(degree)] + more
+
+
 def _mid_points(corners: Tuples, groups: Tuples) -> list[tuple[float, ...]]:
     points = np.array(corners, dtype=float)
     return [tuple(points[list(group)].mean(axis=0)) for group in groups]
 
 
 def _element(
-    name: str, cell: tuple[Tuples, Tuples, Tuples], powers: list[tuple[int, int, int]], rules: Rules
+    name: str, cell: tuple[Tuples, Tuples, Tuples], powers: Sequence[tuple[int, ...]], rules: Rules
 ) -> Element:
     """Element with the given corners; mid-edge, face and centre nodes as far as its number of nodes asks."""
     corners, edges, faces = cell
@@ -170,17 +206,35 @@ _LINE = Element(
 _TET = (TET_CORNERS, TET_EDGES, TET_FACES)
 _HEX = (HEX_CORNERS, HEX_EDGES, HEX_FACES)
 _WEDGE = (WEDGE_CORNERS, WEDGE_EDGES, WEDGE_FACES)
+_PYRAMID = (PYRAMID_CORNERS, PYRAMID_EDGES, PYRAMID_FACES)
+
+_HEX8 = _element("hex8", _HEX, hex_powers("linear"), Rules(((2,), (2,)), ((2,), (3,)), (2,)))
+_WEDGE6 = _element("wedge6", _WEDGE, wedge_powers(1), Rules(((2, 2), (2, 2)), ((2, 2), (4, 3)), (2, 2)))
+_HEX_INNER = np.array([[2, 0, 0], [0, 2, 0], [0, 0, 2]])
+_WEDGE_INNER = np.array([[2, 0, 0], [1, 1, 0], [0, 2, 0], [0, 0, 2]])
 
 ELEMENTS: dict[str, Element] = {
     element.name: element
     for element in (
         _element("tet4", _TET, tet_powers(1), Rules(((1,), (1,)), ((2,), (2,)), (1,))),
         _element("tet10", _TET, tet_powers(2), Rules(((2,), (5,)), ((4,), (7,)), (2,))),
-        _element("hex8", _HEX, hex_powers("linear"), Rules(((2,), (2,)), ((2,), (3,)), (2,))),
+        replace(_HEX8, inner=_HEX_INNER),
+        replace(_HEX8, name="hex8-plain"),
         _element("hex20", _HEX, hex_powers("serendipity"), Rules(((3,), (3,)), ((3,), (5,)), (2,))),
         _element("hex27", _HEX, hex_powers("full"), Rules(((3,), (3,)), ((3,), (5,)), (2,))),
-        _element("wedge6", _WEDGE, wedge_powers(1), Rules(((2, 2), (2, 2)), ((2, 2), (4, 3)), (2, 2))),
+        replace(_WEDGE6, inner=_WEDGE_INNER),
+        replace(_WEDGE6, name="wedge6-plain"),
         _element("wedge15", _WEDGE, wedge_powers(2), Rules(((4, 3), (4, 3)), ((4, 3), (8, 5)), (2, 2))),
+        _element("pyramid5", _PYRAMID, pyramid_powers(1), Rules(((2,), (2,)), ((2,), (3,)), (2,))),
+        _element("pyramid13", _PYRAMID, pyramid_powers(2), Rules(((3,), (4,)), ((3,), (6,)), (2,))),
         _LINE,
     )
 }
+
+#: The linear element of each family, for geometry and extrapolation.
+LINEAR = {"tet": "tet4", "hex": "hex8", "wedge": "wedge6", "pyramid": "pyramid5"}
+
+
+def plain_name(kind: str) -> str:
+    """The name by which other programs and formats know the cells of a kind."""
+    return kind.removesuffix("-plain")

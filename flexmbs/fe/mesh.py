@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-CELL_TYPES = ("tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15", "beam2")
+CELL_TYPES = tuple(ELEMENTS)
 SET_KINDS = ("node", "face", "cell")
 FARTHEST = 1e9  # [m] coordinates beyond are damage, and would overflow in products
 

@@ -157,9 +157,23 @@ def wedge_rule(degree: int, n: int) -> Rule:
     return Rule(points, np.outer(w_flat, w).ravel())
 
 
+@cache
+def pyramid_rule(n: int) -> Rule:
+    """The brick's n x n x n points collapsed onto the pyramid; along z those of the weight (1 - z)^2."""
+    from scipy.special import roots_jacobi
+
+    x, w = gauss(n)
+    z, w_z = roots_jacobi(n, 2.0, 0.0)
+    z, w_z = 0.5 * (1.0 + z), w_z / 8.0
+    s, t, height = (part.ravel() for part in np.meshgrid(x, x, z, indexing="ij"))
+    points = np.column_stack([s * (1.0 - height), t * (1.0 - height), height])
+    return Rule(points, np.einsum("i,j,k->ijk", w, w, w_z).ravel())
+
+
 def rule_of(family: str, spec: tuple[int, ...]) -> Rule:
     """Rule of a reference cell by the numbers of `elements.Rules`."""
-    return {"tet": tet_rule, "hex": hex_rule, "wedge": wedge_rule}[family](*spec)
+    rules = {"tet": tet_rule, "hex": hex_rule, "wedge": wedge_rule, "pyramid": pyramid_rule}
+    return rules[family](*spec)
 
 
 def _rules(name: str) -> tuple[str, Rules]:
@@ -187,6 +201,14 @@ def stress_rule(name: str) -> Rule:
     """Points where the stress of an element is best."""
     family, rules = _rules(name)
     return rule_of(family, rules.stress)
+
+
+@cache
+def inner_gradients(name: str) -> Floats:
+    """(points, n_inner, 3) reference gradients of the inner functions at the stiffness points, mean zero."""
+    element, rule = ELEMENTS[name], stiffness_rule(name, True)
+    slope = element.inner_dshape(rule.points)
+    return slope - np.einsum("p,pij->ij", rule.weights, slope) / rule.weights.sum()
 
 
 @cache

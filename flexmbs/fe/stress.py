@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.fe.assembly import element_groups, gradient_table
+from flexmbs.fe.assembly import elasticity, element_groups, element_scratch, stiffness_table
 from flexmbs.fe.beam_assembly import beam_geometric_stiffness, section_forces
-from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.elements import ELEMENTS, LINEAR
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import stiffness_rule, stress_rule
@@ -31,7 +31,7 @@ def extrapolation(kind: str) -> Floats:
     element, rule = ELEMENTS[kind], stress_rule(kind)
     if len(rule.weights) == 1:
         return np.ones((element.n_nodes, 1))
-    linear = ELEMENTS[{"tet": "tet4", "hex": "hex8", "wedge": "wedge6"}[element.family]]
+    linear = ELEMENTS[LINEAR[element.family]]
     return linear.shape(element.ref_coords) @ np.linalg.pinv(linear.shape(rule.points))
 
 
@@ -67,6 +67,7 @@ def _elasticity(mesh: Mesh, materials: Mapping[str, Material]) -> tuple[Floats, 
 def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, total: Floats) -> None:
     """Writes: total (rows, 6, m)."""
     C, mat = _elasticity(mesh, materials)
+    elastic = elasticity(C)
     fields = np.ascontiguousarray(U).reshape(mesh.n_nodes, 3, -1)
     first = dict(zip(mesh.cells, np.cumsum([0] + [len(rows) for rows in mesh.cells.values()]), strict=False))
     for group in element_groups(mesh):
@@ -77,23 +78,16 @@ def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: 
         else:
             spread = (rule.weights / rule.weights.sum())[None, :]
             targets = (first[kind] + np.arange(len(rows)))[:, None]
+        room, m = element_scratch(kind, rule, group.straight), fields.shape[2]
         stress_loop(
-            rows, group.which, mesh.points, gradient_table(kind, rule), mat[kind], C, fields, spread, targets,
-            *_scratch(kind, len(rule.weights), group.straight, fields.shape[2]), total,
+            rows, group.which, mesh.points, stiffness_table(kind, rule), rule.weights, mat[kind], elastic,
+            fields, spread, targets, room, _values(kind, m), np.empty((6, m)), np.empty((6, m)), total,
         )  # fmt: skip
 
 
-def _scratch(kind: str, n_p: int, straight: bool, m: int) -> tuple[Floats, ...]:
-    columns = 1 if straight else n_p
-    grad = np.empty((n_p, 3 * ELEMENTS[kind].n_nodes))
-    return (
-        np.empty((9, columns)),
-        np.empty((9, columns)),
-        np.empty(columns),
-        grad,
-        np.empty((6, m)),
-        np.empty((6, m)),
-    )
+def _values(kind: str, m: int) -> Floats:
+    """Room for fields at the nodes of an element and for the coefficients of its inner functions."""
+    return np.empty((ELEMENTS[kind].n_nodes + len(ELEMENTS[kind].inner), 3, m))
 
 
 def _beam_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, total: Floats) -> None:
@@ -147,6 +141,7 @@ def _add_geometric(
 ) -> None:
     """Writes: total (n_load, pairs of modes a <= b)."""
     C, mat = _elasticity(mesh, materials)
+    elastic = elasticity(C)
     n_load, pairs = total.shape
     loads = np.ascontiguousarray(U_load).reshape(mesh.n_nodes, 3, n_load)
     modes = np.ascontiguousarray(Phi).reshape(mesh.n_nodes, 3, -1)
@@ -154,15 +149,17 @@ def _add_geometric(
     for group in element_groups(mesh):
         kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
         n_p = len(rule.weights)
-        dN, scratch = gradient_table(kind, rule), _scratch(kind, n_p, group.straight, n_load)
+        dN, room = stiffness_table(kind, rule), element_scratch(kind, rule, group.straight)
+        fields = (_values(kind, n_load), _values(kind, modes.shape[2]))
+        eps, sig = np.empty((6, n_load)), np.empty((6, n_load))
         size = max(1, min(len(group.which), CHUNK_BYTES // (48 * n_p * max(pairs, n_load))))
         stresses, products = np.empty((size, n_p, 6, n_load)), np.empty((size, n_p, 6, pairs))
         H = np.empty((3, 3, modes.shape[2]))
         for at in range(0, len(group.which), size):
             which = group.which[at : at + size]
             geometric_loop(
-                mesh.cells[kind], which, mesh.points, dN, rule.weights, mat[kind], C, loads, modes,
-                *scratch, H, stresses, products,
+                mesh.cells[kind], which, mesh.points, dN, rule.weights, mat[kind], elastic, loads, modes,
+                room, *fields, eps, sig, H, stresses, products,
             )  # fmt: skip
             used = len(which)
             total += stresses[:used].reshape(-1, n_load).T @ products[:used].reshape(-1, pairs)

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
-from flexmbs.fe.element_loops import gradients
+from flexmbs.fe.element_loops import condense, gradients, inner_fields, weighted_gradients
 
 
 @kernel(inline=True)
-def _point_stress(rows, grad, C, U, eps, sig):
-    """Stress (6, m) at one point of an element, U (n_nodes, 3, m), grad (3 n,). Writes: eps, sig."""
+def _element_fields(rows, points, dN, weights, terms, values, U, room, Ue):
+    """Gradients of one element, and fields U (n_nodes, 3, m) at its nodes with those of its inner functions.
+
+    Writes: Ue (n + n_inner, 3, m), room.
+    """
+    n = len(rows)
+    gradients(rows, points, dN, len(weights), room.J, room.Jinv, room.detJ, room.grad)
+    if len(room.L):
+        weighted_gradients(room.grad, weights, room.detJ, room.grad_w)
+        condense(terms, values, n, room)
+    element_values(rows, U, room, Ue)
+
+
+@kernel(inline=True)
+def element_values(rows, U, room, Ue):
+    """Fields at the nodes of an element, and the inner coefficients that go with them. Writes: Ue."""
+    for a in range(len(rows)):
+        u = U[rows[a]]
+        for k in range(3):
+            for m in range(u.shape[1]):
+                Ue[a, k, m] = u[k, m]
+    inner_fields(room.L, room.W, len(rows), Ue)
+
+
+@kernel(inline=True)
+def _point_stress(grad, C, U, eps, sig):
+    """Stress (6, m) at one point of an element, U (functions, 3, m), grad (3 n,). Writes: eps, sig."""
     m = U.shape[2]
     for r in range(6):
         for k in range(m):
             eps[r, k] = 0.0
             sig[r, k] = 0.0
-    for a in range(len(rows)):
+    for a in range(len(U)):
         gx, gy, gz = grad[3 * a], grad[3 * a + 1], grad[3 * a + 2]
-        u = U[rows[a]]
+        u = U[a]
         for k in range(m):
             eps[0, k] += gx * u[0, k]
             eps[1, k] += gy * u[1, k]
@@ -32,16 +57,20 @@ def _point_stress(rows, grad, C, U, eps, sig):
 
 
 @kernel(reassociate=True)
-def stress_loop(cells, which, points, dN, mat, C, U, spread, targets, J, Jinv, detJ, grad, eps, sig, total):
+def stress_loop(
+    cells, which, points, dN, weights, mat, elastic, U, spread, targets, room, Ue, eps, sig, total
+):
     """Add C_mat D U (F53), spread from the points of a rule to the targets of each cell.
 
-    C (n_materials, 6, 6); spread (n_targets, points); targets (n_cells, n_targets) rows of the result.
+    spread (n_targets, points); targets (n_cells, n_targets) rows of the result.
     Writes: total (rows, 6, m), scratch.
     """
     for e in which:
-        gradients(cells[e], points, dN, J, Jinv, detJ, grad)
-        for p in range(dN.shape[2]):
-            _point_stress(cells[e], grad[p], C[mat[e]], U, eps, sig)
+        _element_fields(
+            cells[e], points, dN, weights, elastic.terms[mat[e]], elastic.values[mat[e]], U, room, Ue
+        )
+        for p in range(len(weights)):
+            _point_stress(room.grad[p], elastic.C[mat[e]], Ue, eps, sig)
             for t in range(targets.shape[1]):
                 row, s = total[targets[e, t]], spread[t, p]
                 for r in range(6):
@@ -50,15 +79,15 @@ def stress_loop(cells, which, points, dN, mat, C, U, spread, targets, J, Jinv, d
 
 
 @kernel(inline=True)
-def _mode_gradients(rows, grad, Phi, H):
+def _mode_gradients(grad, Phi, H):
     """d_i of component k of all modes (3, 3, nf) at one point. Writes: H."""
     nf = Phi.shape[2]
     for i in range(3):
         for k in range(3):
             for b in range(nf):
                 H[i, k, b] = 0.0
-    for a in range(len(rows)):
-        u = Phi[rows[a]]
+    for a in range(len(Phi)):
+        u = Phi[a]
         for i in range(3):
             g = grad[3 * a + i]
             for k in range(3):
@@ -97,13 +126,12 @@ def geometric_loop(
     dN,
     weights,
     mat,
-    C,
+    elastic,
     U_load,
     Phi,
-    J,
-    Jinv,
-    detJ,
-    grad,
+    room,
+    Ue,
+    Phi_e,
     eps,
     sig,
     H,
@@ -116,12 +144,15 @@ def geometric_loop(
     """
     for c in range(len(which)):
         e = which[c]
-        gradients(cells[e], points, dN, J, Jinv, detJ, grad)
-        for p in range(dN.shape[2]):
-            w = weights[p] * detJ[p if J.shape[1] > 1 else 0]
-            _point_stress(cells[e], grad[p], C[mat[e]], U_load, eps, sig)
+        _element_fields(
+            cells[e], points, dN, weights, elastic.terms[mat[e]], elastic.values[mat[e]], U_load, room, Ue
+        )
+        element_values(cells[e], Phi, room, Phi_e)
+        for p in range(len(weights)):
+            w = weights[p] * room.detJ[p if len(room.detJ) > 1 else 0]
+            _point_stress(room.grad[p], elastic.C[mat[e]], Ue, eps, sig)
             for r in range(6):
                 for k in range(sig.shape[1]):
                     stresses[c, p, r, k] = w * sig[r, k]
-            _mode_gradients(cells[e], grad[p], Phi, H)
+            _mode_gradients(room.grad[p], Phi_e, H)
             _gradient_products(H, products[c, p])

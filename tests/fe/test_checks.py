@@ -247,7 +247,7 @@ def test_empty_sets_are_named():
         (lambda m: {"node_number": np.ones(m.n_nodes)}, "mesh.duplicate_numbers"),
         (lambda m: {"cells": {"hex8": m.cells["hex8"] + 1}}, "mesh.no_node"),
         (lambda m: {"cells": {"hex8": m.cells["hex8"][:, :7]}}, "mesh.damaged"),
-        (lambda m: {"cells": {"pyramid5": m.cells["hex8"][:, :5]}}, "mesh.unsupported_cells"),
+        (lambda m: {"cells": {"pyramid4": m.cells["hex8"][:, :5]}}, "mesh.unsupported_cells"),
         (lambda m: {"node_sets": {"a": [99]}}, "mesh.no_node"),
     ],
 )

@@ -306,12 +306,13 @@ def test_a_missing_file_and_a_large_one(tmp_path):
         read_mesh(tmp_path / "m.inp", max_bytes=100)
 
 
-def test_gmsh_pyramids_are_counted(tmp_path):
+def test_gmsh_cells_that_are_not_supported_are_counted(tmp_path):
     text = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 1 1 0\n"
-    text += (
-        "4 0 1 0\n5 0 0 1\n$EndNodes\n$Elements\n2\n1 7 2 0 1 1 2 3 4 5\n2 4 2 0 1 1 2 3 5\n$EndElements\n"
-    )
-    assert "1 cells of type pyramid5, which is not supported" in message(tmp_path, "m.msh", text)
+    text += "4 0 1 0\n5 0 0 1\n$EndNodes\n$Elements\n2\n1 {} 2 0 1 {}\n2 4 2 0 1 1 2 3 5\n$EndElements\n"
+    unknown = text.format(14, " ".join("12345123451234"))
+    assert "1 cells of type pyramid14, which is not supported" in message(tmp_path, "m.msh", unknown)
+    mesh = read(tmp_path, "n.msh", text.format(7, "1 2 3 4 5"))
+    assert mesh.cells["pyramid5"].tolist() == [[0, 1, 2, 3, 4]]
 
 
 def test_gmsh_named_group_without_elements_is_reported(tmp_path):

@@ -33,7 +33,7 @@ def test_hex8_element():
     size = np.array([p["a"], p["b"], p["c"]])
     mesh = Mesh(
         0.5 * size * ELEMENTS["hex8"].ref_coords,
-        {"hex8": [range(8)]},
+        {"hex8-plain": [range(8)]},
     )
     steel = isotropic("steel", p["E"], p["nu"], p["rho"])
     model, lumped = assemble(mesh, steel), assemble(mesh, steel, mass="lumped")

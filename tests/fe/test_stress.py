@@ -36,8 +36,8 @@ def test_constant_stress_is_exact_F53(name, at):
     np.testing.assert_allclose(found, np.broadcast_to(expected[:, None], found.shape), rtol=1e-9, atol=1.0)
 
 
-@pytest.mark.parametrize("name", ["tet10", "hex20", "hex27", "wedge15"])
-def test_linear_stress_is_exact_on_straight_quadratic_elements_F53(name):
+@pytest.mark.parametrize("name", ["hex8", "tet10", "hex20", "hex27", "wedge15", "pyramid13"])
+def test_linear_stress_is_exact_on_straight_quadratic_elements_and_bricks_F53(name):
     """Pure bending: sigma_xx = E y, u = (x y, -(x^2 + nu (y^2 - z^2))/2, -nu y z)."""
     mesh = block(name)
     x, y, z = mesh.points.T
@@ -56,7 +56,10 @@ def test_nodal_stress_is_the_mean_of_extrapolated_cells(name):
     total, count = np.zeros((mesh.n_nodes, 6)), np.zeros(mesh.n_nodes)
     for cell, row in enumerate(mesh.cells[name]):
         rule = stress_rule(name)
-        sig = [reference.point_stress(mesh, STEEL, name, cell, xi, u) for xi in rule.points]
+        sig = [
+            reference.point_stress(mesh, STEEL, name, cell, k, rule.points, u)
+            for k in range(len(rule.points))
+        ]
         total[row] += extrapolation(name) @ np.array(sig)
         count[row] += 1
     found = stress_modes(mesh, STEEL, u.reshape(-1, 1))[0]

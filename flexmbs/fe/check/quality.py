@@ -42,12 +42,17 @@ def inner_points(kind: str, straight: bool) -> Floats:
 
 @cache
 def corner_directions(kind: str) -> tuple[Ints, Floats]:
-    """Corners (n,) and the edge directions of the reference cell there (n, 3, 3), columns, right-handed."""
+    """Corners (n,) of three edges and their reference directions (n, 3, 3), columns, right-handed.
+
+    The apex of a pyramid has four edges and is left out.
+    """
     element = ELEMENTS[kind]
     ref = element.ref_coords
     corners, directions = [], []
     for corner in range(element.n_corners):
         ends = [edge[1 - edge.index(corner)] for edge in element.edges if corner in edge[:2]]
+        if len(ends) != 3:
+            continue
         axes = np.stack([ref[end] - ref[corner] for end in ends], axis=1)
         if np.linalg.det(axes) < 0:
             axes = axes[:, [1, 0, 2]]
@@ -59,7 +64,8 @@ def corner_directions(kind: str) -> tuple[Ints, Floats]:
 @cache
 def ideal(kind: str) -> float:
     """Scaled Jacobian at the corners of the regular cell."""
-    return {"tet": np.sqrt(0.5), "wedge": np.sqrt(0.75), "hex": 1.0}[ELEMENTS[kind].family]
+    ideals = {"tet": np.sqrt(0.5), "wedge": np.sqrt(0.75), "hex": 1.0, "pyramid": np.sqrt(0.5)}
+    return float(ideals[ELEMENTS[kind].family])
 
 
 def shapes(mesh: Mesh, kind: str) -> Shapes:

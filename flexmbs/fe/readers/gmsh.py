@@ -28,7 +28,7 @@ TYPES = {
 }  # fmt: skip
 SUPPORTED = {
     "line2", "line3", "point1", "tri3", "tri6", "quad4", "quad8", "quad9",
-    "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15",
+    "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15", "pyramid5", "pyramid13",
 }  # fmt: skip
 # position in VTK order -> position in the file
 HEX20 = [0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15]
@@ -37,6 +37,7 @@ TO_VTK = {
     "hex20": HEX20,
     "hex27": [*HEX20, 22, 23, 21, 24, 20, 25, 26],
     "wedge15": [0, 1, 2, 3, 4, 5, 6, 9, 7, 12, 14, 13, 8, 10, 11],
+    "pyramid13": [0, 1, 2, 3, 4, 5, 8, 10, 6, 7, 9, 11, 12],
 }
 FIRST_ROWS = 64  # rows looked at first when a run of equal rows is searched; doubles while it goes on
 

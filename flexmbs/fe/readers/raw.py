@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.deck import Deck
+from flexmbs.fe.elements import ELEMENTS, plain_name
 from flexmbs.fe.mesh import CELL_TYPES, Ints
 from flexmbs.fe.readers.source import Floats
 
-SOLIDS = tuple(kind for kind in CELL_TYPES if kind != "beam2")
+SOLIDS = tuple(kind for kind in CELL_TYPES if ELEMENTS[kind].faces and kind == plain_name(kind))
 FLAT = {"tri3": 3, "tri6": 3, "tri7": 3, "quad4": 4, "quad8": 4, "quad9": 4}  # number of corners
 LINES = ("point1", "line2", "line3")
 INCOMPLETE = "the file is incomplete: write it again"

@@ -57,7 +57,7 @@ def to_raw(grid: Grid) -> RawMesh:
     for number in np.unique(grid.types):
         cells = np.flatnonzero(grid.types == number)
         name, n_nodes = TYPES.get(int(number), (NAMES.get(int(number), f"VTK type {number}"), 0))
-        if n_nodes == 0 or name.startswith("pyramid"):
+        if n_nodes == 0:
             raw.unsupported[name] = len(cells)
             continue
         length = grid.offsets[cells + 1] - grid.offsets[cells]

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Place = Callable[[Floats], NDArray[np.bool_]]
 
-BRICKS = ("hex8", "hex20", "hex27")
+BRICKS = ("hex8", "hex8-plain", "hex20", "hex27")
 TETS = ("tet4", "tet10")
 
 
@@ -113,7 +113,7 @@ def _faces_inside(cells: Ints, element: str, inside: NDArray[np.bool_]) -> Ints:
 
 
 def bricks(lattices: Ints, element: str) -> Ints:
-    """Nodes of hex8, hex20 or hex27 from the lattice."""
+    """Nodes of bricks from the lattice."""
     at = np.round(ELEMENTS[element].ref_coords).astype(np.int64) + 1
     return lattices[:, at @ np.array([1, 3, 9])]
 

@@ -22,9 +22,11 @@ from flexmbs.post.record import Record
 ELEMENTS = {
     "tet4": "C3D4",
     "tet10": "C3D10",
-    "hex8": "C3D8",
+    "hex8": "C3D8I",
+    "hex8-plain": "C3D8",
     "hex20": "C3D20",
     "wedge6": "C3D6",
+    "wedge6-plain": "C3D6",
     "wedge15": "C3D15",
 }
 BALANCED = 1e-5  # of the loads: what is worse is said
