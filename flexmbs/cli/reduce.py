@@ -23,6 +23,7 @@ OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("--frame", "FRAME", "mean-axis (default) or tangent:INTERFACE"),
     ("--mass", "FORM", "consistent (default) or lumped"),
     ("--stress", "WHERE", "nodes (default), cells, none"),
+    ("--supports", "WHAT", "supports of a deck: drop (default, the body is free), interfaces, fix"),
     ("--merge-tol", "LENGTH", "merge nodes closer than this"),
     ("--solver", "NAME", "auto (default), superlu, cholmod, pardiso"),
     (

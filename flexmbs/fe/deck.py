@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from flexmbs.fe.unit_systems import UnitSystem
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,6 +34,70 @@ class DeckMaterial:
         return self.E if self.C_mat is None else float(np.max(np.diag(self.C_mat)))
 
 
+@dataclass(frozen=True)
+class DeckMass:
+    """A mass beside node `node` with its inertia (3, 3) about itself; `offset` (3,) from the node."""
+
+    node: int
+    mass: float
+    inertia: Floats
+    offset: Floats
+    card: str
+
+
+@dataclass(frozen=True)
+class DeckSpring:
+    """Energy 1/2 stiffness (sum of vector . motion)^2 over `terms`: node, (6,) translation and rotation.
+
+    turning : the stiffness is a moment per angle, and the vectors have no arms
+    """
+
+    stiffness: float
+    terms: tuple[tuple[int, Floats], ...]
+    card: str
+    turning: bool = False
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """Nodes that follow node `node` as one rigid body, in the directions `dofs` of their own axes."""
+
+    node: int
+    nodes: Ints
+    dofs: tuple[int, ...]
+    card: str
+    axes: dict[int, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Node `node` follows the weighted mean motion of other nodes in the directions `dofs`."""
+
+    node: int
+    nodes: Ints
+    weights: Floats
+    dofs: tuple[int, ...]
+    card: str
+
+
+@dataclass(frozen=True)
+class Equation:
+    """sum of vector . motion = 0 over `terms`: node, (6,); the first one is dependent."""
+
+    terms: tuple[tuple[int, Floats], ...]
+    card: str
+
+
+@dataclass(frozen=True)
+class Support:
+    """Nodes that the deck holds; `dofs` in the axes of the nodes, `local` where these are not the basic."""
+
+    name: str
+    nodes: Ints
+    dofs: tuple[int, ...]
+    local: bool = False
+
+
 @dataclass
 class Deck:
     """Content of a deck beside nodes, cells and sets, in its own units.
@@ -41,6 +107,7 @@ class Deck:
     no_effect : card -> number of those that do not change the body
     not_understood : card -> number of those that do, or may
     ignored : card -> number of those that were left out on purpose
+    masses, springs, links, supports : by node numbers, also of nodes without a cell
     """
 
     program: str
@@ -50,6 +117,60 @@ class Deck:
     no_effect: dict[str, int] = field(default_factory=dict)
     not_understood: dict[str, int] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
+    masses: list[DeckMass] = field(default_factory=list)
+    springs: list[DeckSpring] = field(default_factory=list)
+    links: list[Rigid | Mean | Equation] = field(default_factory=list)
+    supports: list[Support] = field(default_factory=list)
+
+    def in_si(self, units: UnitSystem) -> Deck:
+        """Masses, springs and links in SI; materials stay as they are."""
+        return replace(
+            self,
+            masses=[
+                replace(
+                    item,
+                    mass=item.mass * units.mass,
+                    inertia=item.inertia * units.inertia,
+                    offset=item.offset * units.length,
+                )
+                for item in self.masses
+            ],
+            springs=[spring_in_si(item, units) for item in self.springs],
+            links=[
+                replace(item, terms=with_arms(item.terms, units.length))
+                if isinstance(item, Equation)
+                else item
+                for item in self.links
+            ],
+        )
+
+    def groups(self) -> list[Ints]:
+        """Numbers of the nodes of every mass, spring and link."""
+        found = [np.array([item.node]) for item in self.masses]
+        found += [np.array([node for node, _ in item.terms]) for item in self.springs]
+        for item in self.links:
+            nodes = (
+                [node for node, _ in item.terms] if isinstance(item, Equation) else [item.node, *item.nodes]
+            )
+            found.append(np.array(nodes, dtype=np.int64))
+        return found
+
+    def node_numbers(self) -> Ints:
+        """Sorted numbers of all nodes that masses, springs and links name."""
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *self.groups()]))
+
+
+def spring_in_si(item: DeckSpring, units: UnitSystem) -> DeckSpring:
+    """Forces per length, or moments per angle."""
+    if item.turning:
+        return replace(item, stiffness=item.stiffness * units.force * units.length)
+    terms = with_arms(item.terms, units.length)
+    return replace(item, stiffness=item.stiffness * units.stiffness, terms=terms)
+
+
+def with_arms(terms: tuple[tuple[int, Floats], ...], length: float) -> tuple[tuple[int, Floats], ...]:
+    """Vectors whose rotations are arms, in metres."""
+    return tuple((node, vector * np.repeat([1.0, length], 3)) for node, vector in terms)
 
 
 def count(table: dict[str, int], card: str, number: int = 1) -> None:

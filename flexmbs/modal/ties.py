@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import splu
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.modal.interfaces import DIRECTIONS, Interface, mean_rows, tie_columns
+from flexmbs.modal.links import Links
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,6 +22,8 @@ Ints = NDArray[np.int64]
 HELD = 1e-9
 #: square of what is left of an interface coordinate, of its size, when it can still move by itself
 MOVES = 1e-12
+#: a rigid motion obeys the links when it breaks them by less, of its size (cards have seven digits)
+OBEYED = 1e-4
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,15 @@ def tie(
     n_per_node: int,
     interfaces: Sequence[Interface] = (),
     fixed: Ints | None = None,
+    links: Links | None = None,
 ) -> TiedModel:
-    """Tie the interfaces and hold the dofs `fixed` (indices node * n_per_node + component)."""
+    """Tie the interfaces, hold the dofs `fixed` (indices node * n_per_node + component), obey the links."""
     fixed = np.zeros(0, dtype=np.int64) if fixed is None else np.unique(fixed)
     absent = np.flatnonzero((K.diagonal() == 0.0) & (M.diagonal() == 0.0))  # nodes without a cell
-    kept, slots = _layout(K.shape[0], n_per_node, interfaces, fixed, absent)
+    kept, slots = _layout(K.shape[0], n_per_node, interfaces, fixed, absent, links)
     G = _transformation(points, K.shape[0], n_per_node, interfaces, kept, slots)
+    if links is not None:
+        G = sp.csc_matrix(sp.hstack([links.E_u @ G, links.E_s]))
     rows = {item.name: _marker_rows(points, n_per_node, item, slots, G) for item in interfaces}
     plain = len(kept) == K.shape[0]
     G_T = sp.csc_matrix(G.T)  # products of mixed formats convert the large factor
@@ -80,10 +87,12 @@ def tie(
         _rows_of_symmetric(A) if plain else sp.csr_matrix(G_T @ (sp.csc_matrix(A) @ G)) for A in (K, M)
     )
     R = _rigid_motions(points, n_per_node, fixed, absent)
-    rigid, heavy = _orthonormal(_to_tied(R, points, n_per_node, kept, slots, interfaces), M_t)
+    rigid, heavy = _orthonormal(_to_tied(R, points, n_per_node, kept, slots, interfaces, links), M_t)
     by_name, held = _movable(points, n_per_node, interfaces, rows)
     markers = [np.full(len(slot), len(points) + k) for k, slot in enumerate(slots.values())]
-    node_of = np.concatenate([kept // n_per_node, *markers])
+    own = G.shape[1] - len(kept) - sum(len(slot) for slot in slots.values())
+    beyond = len(points) + len(slots) + np.arange(own)
+    node_of = np.concatenate([kept // n_per_node, *markers, beyond])
     G_rows = sp.csr_matrix(G)
     return TiedModel(K_t, M_t, G_rows, by_name, rows, held, rigid, heavy, points, n_per_node, node_of)
 
@@ -99,11 +108,19 @@ def _dofs(nodes: Ints, n_per_node: int) -> Ints:
 
 
 def _layout(
-    n_dof: int, n_per_node: int, interfaces: Sequence[Interface], fixed: Ints, absent: Ints
+    n_dof: int,
+    n_per_node: int,
+    interfaces: Sequence[Interface],
+    fixed: Ints,
+    absent: Ints,
+    links: Links | None = None,
 ) -> tuple[Ints, dict[str, Ints]]:
     """Nodal dofs that stay coordinates, and behind them the coordinates of rigidly tied markers."""
     keep = np.ones(n_dof, dtype=bool)
     keep[fixed] = keep[absent] = False
+    if links is not None:
+        keep[links.dependent] = False
+        _refuse_ties_of(links.dependent, n_per_node, interfaces, fixed)
     rigid_ties = [item for item in interfaces if item.tie == "rbe2"]
     for item in rigid_ties:
         dofs = _dofs(item.nodes, n_per_node)
@@ -119,6 +136,20 @@ def _layout(
         slots[item.name] = start + np.arange(len(item.carried))
         start += len(item.carried)
     return kept, slots
+
+
+def _refuse_ties_of(dependent: Ints, n_per_node: int, interfaces: Sequence[Interface], fixed: Ints) -> None:
+    """Nodes that follow a connection of the deck can neither be tied rigidly again nor be held."""
+    for item in interfaces:
+        both = np.intersect1d(_dofs(item.nodes, n_per_node), dependent)
+        if item.tie == "rbe2" and len(both):
+            what = f"{len(np.unique(both // n_per_node))} of its nodes follow a connection of the deck"
+            remedy = "tie it with rbe3, or take the reference node of the connection"
+            raise InputError(Diagnostic("recipe.linked_interface", f"interfaces.{item.name}", what, remedy))
+    both = np.intersect1d(fixed, dependent)
+    if len(both):
+        what = f"{len(np.unique(both // n_per_node))} held nodes follow a connection of the deck"
+        raise InputError(Diagnostic("recipe.linked_fix", "fix", what, "hold other nodes"))
 
 
 def _transformation(
@@ -245,16 +276,34 @@ def _to_tied(
     kept: Ints,
     slots: Mapping[str, Ints],
     items: Sequence[Interface],
+    links: Links | None = None,
 ) -> Floats:
     """Tied coordinates of fields that respect the ties, such as rigid motions."""
-    n_t = len(kept) + sum(len(columns) for columns in slots.values())
+    own = 0 if links is None else links.E_s.shape[1]
+    n_t = len(kept) + sum(len(columns) for columns in slots.values()) + own
     R_t = np.zeros((n_t, R.shape[1]))
     R_t[: len(kept)] = R[kept]
     for item in items:
         if item.name in slots:
             T = tie_columns(points, item, n_per_node)[:, list(item.carried)]
             R_t[slots[item.name]] = np.linalg.lstsq(T, R[_dofs(item.nodes, n_per_node)], rcond=None)[0]
+    if links is not None:
+        R_t[n_t - own :] = _own_coordinates(R, links)
     return R_t
+
+
+def _own_coordinates(R: Floats, links: Links) -> Floats:
+    """Coordinates of nodes without a cell in fields that obey the links; others are errors."""
+    left = R - links.E_u @ R
+    s = np.zeros((links.E_s.shape[1], R.shape[1]))
+    if len(s):
+        gram = sp.csc_matrix(links.E_s.T @ links.E_s)
+        s = np.asarray(splu(gram).solve(np.asarray(links.E_s.T @ left)))
+    if np.abs(left - links.E_s @ s).max(initial=0.0) > OBEYED * np.abs(R).max(initial=0.0):
+        what = "equations of the deck hold the body as a whole: it could not move in a mechanism"
+        remedy = "their coefficients must allow every rigid motion; --ignore the cards that hold it"
+        raise InputError(Diagnostic("deck.grounded", "deck", what, remedy))
+    return s
 
 
 def _orthonormal(R_t: Floats, M_t: sp.csr_matrix) -> tuple[Floats, bool]:

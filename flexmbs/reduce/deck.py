@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.errors import Diagnostics, InputError
+from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.fe.deck import Deck, DeckMaterial, counted
 from flexmbs.fe.materials import Material, anisotropic, isotropic
 from flexmbs.fe.mesh import Ints, Mesh
 from flexmbs.fe.unit_systems import SI, UNIT_SYSTEMS, UnitSystem, fitting
-from flexmbs.reduce.recipe import Recipe
+from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 
 #: properties of isotropic materials: key of a recipe, what messages call it
 PROPERTIES = {"young": "Young's modulus", "poisson": "Poisson's ratio", "density": "density"}
@@ -28,6 +28,7 @@ class DeckBody:
     mesh: Mesh
     materials: dict[str, Material]
     notes: list[str]
+    deck: Deck
 
 
 def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
@@ -40,7 +41,10 @@ def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
         found.error("deck.not_understood", where, what, remedy)
     found.raise_errors()
     system, notes = units_of(deck, recipe, where)
-    mesh = mesh.scaled(system.length)
+    deck = deck.in_si(system)
+    mesh = replace(mesh.scaled(system.length), deck=deck)
+    held = {item.name: mesh.node_indices(item.nodes, where) for item in deck.supports}
+    mesh = mesh.with_sets({name: nodes for name, nodes in held.items() if name not in mesh.node_sets})
     named = named_cells(mesh, recipe, found)
     index = {kind: rows.copy() for kind, rows in deck.material_of.items()}
     materials = {name: item for name, item in recipe.materials.items() if name}
@@ -68,7 +72,26 @@ def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
         remedy = "--material steel, or --young, --poisson and --density, or [materials.SET] in a recipe"
         found.error("deck.no_material", where, what, remedy)
     found.raise_errors()
-    return DeckBody(replace(mesh, cell_sets=sets), materials, notes)
+    return DeckBody(replace(mesh, cell_sets=sets), materials, notes, deck)
+
+
+def with_supports(recipe: Recipe, deck: Deck) -> Recipe:
+    """The recipe with what its key `supports` makes of the supports of the deck."""
+    if recipe.supports == "interfaces":
+        taken = {item.name for item in recipe.interfaces}
+        more = [InterfaceSpec(item.name, set=item.name) for item in deck.supports if item.name not in taken]
+        return replace(recipe, interfaces=(*recipe.interfaces, *more))
+    if recipe.supports != "fix":
+        return recipe
+    fix = dict(recipe.fix)
+    for item in deck.supports:
+        if item.local and not {0, 1, 2} <= set(item.dofs):
+            what = f"{item.name} is held in axes of its own, and not in all directions"
+            raise InputError(
+                Diagnostic("deck.supports", recipe.name, what, "say it as [fix] or as an interface")
+            )
+        fix[item.name] = tuple(k for k in item.dofs if k < 3) or item.dofs
+    return replace(recipe, fix=fix)
 
 
 def warn_of_effects(deck: Deck, where: str, found: Diagnostics) -> None:

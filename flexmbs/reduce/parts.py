@@ -208,9 +208,9 @@ def given_support(reduction: Reduction) -> tuple[Statics, Any]:
     still = (np.abs(Phi) <= 1e-12 * np.where(size > 0, size, 1.0)).all(axis=1)
     nodes = np.flatnonzero(still.reshape(-1, fe.n_per_node).all(axis=1))
     held = fe.dofs(nodes) if len(nodes) else np.zeros(0, dtype=np.int64)
-    model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, np.union1d(source.fixed, held))
+    model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, np.union1d(source.fixed, held), source.links)
     if model.rigid.shape[1] and len(nodes):  # a few nodes on a nodal line carry nothing
-        model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, source.fixed)
+        model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, source.fixed, source.links)
     return Statics(model), None
 
 

@@ -21,12 +21,13 @@ Floats = NDArray[np.float64]
 METHODS = ("craig-bampton", "free-interface", "given")
 MASS_FORMS = ("consistent", "lumped")
 STRESSES = ("nodes", "cells", "none")
+SUPPORTS = ("drop", "interfaces", "fix")
 SOLVERS = ("auto", "superlu", "cholmod", "pardiso")
 KEYS = (
     "mesh", "material", "materials", "young", "poisson", "density", "method", "modes", "fmax", "tol", "frame",
     "mass", "stress", "geometric_stiffness", "merge_tol", "solver", "unit_system", "point_masses",
     "interfaces", "sets", "fix", "given", "parameters", "loads", "matrices", "title", "format_version",
-    "ignore",
+    "ignore", "supports",
 )  # fmt: skip
 
 
@@ -85,7 +86,7 @@ class Recipe:
     """Everything `reduce` needs, in SI units. `mesh` is a path, or the table of a shape in metres.
 
     units : of mesh and matrices, as far as it is said;  partial : some of young, poisson and density alone
-    ignore : cards of a deck that are left out on purpose
+    ignore : cards of a deck that are left out on purpose;  supports : what becomes of those that a deck holds
     """
 
     mesh: Path | dict[str, Any] | None = None
@@ -104,6 +105,7 @@ class Recipe:
     units: UnitSystem | None = None
     partial: dict[str, float] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
+    supports: str = "drop"
     point_masses: tuple[PointMassSpec, ...] = ()
     interfaces: tuple[InterfaceSpec, ...] = ()
     sets: dict[str, dict[str, Any]] = field(default_factory=dict)

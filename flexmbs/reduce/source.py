@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
@@ -22,8 +23,10 @@ from flexmbs.fe.shapes.parametric import build_shape
 from flexmbs.fe.solve.solvers import largest_entry
 from flexmbs.fe.unit_systems import SI
 from flexmbs.modal.interfaces import TIES, Interface, check_separate, make_interface
+from flexmbs.modal.links import Links
 from flexmbs.modal.ties import marker_rows_of_nodes
-from flexmbs.reduce.deck import body_of_deck, warn_of_effects
+from flexmbs.reduce.attached import Attached, attached_to, link_interface
+from flexmbs.reduce.deck import body_of_deck, warn_of_effects, with_supports
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 
 Floats = NDArray[np.float64]
@@ -51,6 +54,7 @@ class Source:
     materials: dict[str, Material]
     element_quality: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    links: Links | None = None
     warnings: list[Diagnostic] = field(default_factory=list)
 
     @property
@@ -69,31 +73,41 @@ def read_source(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = N
 
         fe = read_matrices(*recipe.matrices, units=recipe.units or SI)
         none = np.zeros(fe.mesh.n_nodes)
-        return _finish(recipe, fe, with_picked_sets(fe.mesh, recipe.sets), none, {}, MeshCheck(fe.mesh))
+        return _finish(
+            recipe, fe, with_picked_sets(fe.mesh, recipe.sets), none, {}, MeshCheck(fe.mesh), Attached()
+        )
     mesh, masses = _mesh_of(recipe) if mesh is None else (mesh, [])
     materials, notes, found = recipe.materials, list[str](), Diagnostics()
+    attached = Attached()
     if mesh.deck is not None:
         warn_of_effects(mesh.deck, mesh.source, found)
         body = body_of_deck(mesh, mesh.deck, recipe)
         mesh, materials, notes = body.mesh, body.materials, body.notes
+        recipe = with_supports(recipe, body.deck)
     elif recipe.partial:
         material(recipe.partial)  # says what is missing
     elif not materials and mesh.n_cells:
         materials = {"": material(DEFAULT_MATERIAL)}
         notes = [DEFAULTED]
     checked = check_mesh(mesh, merge_tol=recipe.merge_tol)
-    mesh = with_picked_sets(checked.require(), recipe.sets)
+    whole, mesh = mesh, with_picked_sets(checked.require(), recipe.sets)
     turns = "beam2" in mesh.cells or (not mesh.n_cells and any(item.inertia is not None for item in masses))
+    if mesh.deck is not None:
+        attached = attached_to(mesh, whole, mesh.deck, 6 if turns else 3)
+        masses, notes = [*masses, *attached.masses], [*notes, *attached.notes]
     if recipe.point_masses:
-        interfaces, _ = _interfaces(recipe, mesh, turns, Diagnostics())
+        interfaces, _ = _interfaces(recipe, mesh, turns, Diagnostics(), attached)
         masses = [*masses, *_point_masses(recipe, mesh, interfaces, 6 if turns else 3)]
     fe = assemble(mesh, materials, mass=recipe.mass, point_masses=masses, progress=progress)
+    if attached.springs is not None:
+        fe = replace(fe, K_fe=sp.csc_array(fe.K_fe + attached.springs))
     nodal = np.zeros(mesh.n_nodes)
     for item in masses:
         if item.node is not None:
             nodal[item.node] += item.mass
-    source = _finish(recipe, fe, mesh, nodal, materials, checked)
-    return replace(source, notes=notes, warnings=[*found.warnings, *source.warnings])
+    source = _finish(recipe, fe, mesh, nodal, materials, checked, attached)
+    warnings = [*found.warnings, *source.warnings]
+    return replace(source, notes=notes, warnings=warnings, links=attached.links)
 
 
 def _finish(
@@ -103,9 +117,10 @@ def _finish(
     nodal: Floats,
     materials: dict[str, Material],
     checked: MeshCheck,
+    attached: Attached,
 ) -> Source:
     found = Diagnostics()
-    interfaces, found = _interfaces(recipe, mesh, fe.n_per_node == 6, found)
+    interfaces, found = _interfaces(recipe, mesh, fe.n_per_node == 6, found, attached)
     fixed = _fixed(recipe, mesh, fe.n_per_node, found)
     for name, A in (("stiffness", fe.K_fe), ("mass", fe.M_fe)):
         if not largest_entry(A) < LARGEST:  # not even finite, or products of it would not be
@@ -134,12 +149,12 @@ def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
 
 
 def _interfaces(
-    recipe: Recipe, mesh: Mesh, turns: bool, found: Diagnostics
+    recipe: Recipe, mesh: Mesh, turns: bool, found: Diagnostics, attached: Attached
 ) -> tuple[list[Interface], Diagnostics]:
     result = []
     for spec in recipe.interfaces:
         try:
-            result.append(_interface(spec, mesh, turns))
+            result.append(_interface(spec, mesh, turns, attached))
         except InputError as error:
             _extend(found, error, f"interfaces.{spec.name}", spec.where)
     placed = {f"interfaces.{spec.name}": spec.where for spec in recipe.interfaces}
@@ -155,8 +170,11 @@ def _extend(found: Diagnostics, error: InputError, label: str, where: str) -> No
         found.error(item.code, where or label, what, item.remedy)
 
 
-def _interface(spec: InterfaceSpec, mesh: Mesh, turns: bool) -> Interface:
+def _interface(spec: InterfaceSpec, mesh: Mesh, turns: bool, attached: Attached) -> Interface:
     where = f"interfaces.{spec.name}"
+    if spec.set.startswith("rbe:") and not mesh.set_kinds(spec.set):
+        options = {"position": spec.position, "rotation": spec.rotation, "dofs": spec.dofs}
+        return link_interface(spec.set, spec.name, attached, mesh, turns, **options)
     if spec.node is not None:
         nodes, set_name = mesh.node_indices(spec.node, where), ""
     else:

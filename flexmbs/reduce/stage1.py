@@ -90,6 +90,7 @@ def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None]) 
         source.fe.n_per_node,
         source.interfaces,
         source.fixed,
+        source.links,
     )
     tell(0.2, "computing modes")
     if recipe.method == "given":

@@ -195,7 +195,7 @@ def test_nastran_sets_ranges_and_loads(tmp_path):
     assert numbers(mesh, "set_4") == [1, 2, 4, 5, 7, 8] and numbers(mesh, "set_5") == [1, 3, 5, 7]
     assert numbers(mesh, "set_9") == [5, 6, 7, 8] and numbers(mesh, "pload4_70") == [5, 6, 7, 8]
     assert "set 8 is passed over" in str(mesh.notes[0])
-    assert mesh.deck.not_understood == {"RBE2": 1} and mesh.deck.no_effect == {"PLOAD4": 1}
+    assert mesh.deck.links[0].nodes.tolist() == [2] and mesh.deck.no_effect == {"PLOAD4": 1}
 
 
 def test_nastran_tetra_load_names_the_opposite_node(tmp_path):
@@ -215,7 +215,7 @@ def test_nastran_tetra_load_names_the_opposite_node(tmp_path):
         ),
         (GRIDS + CHEXA + "CPYRAM,2,1,1,2,3,4,5\n", "1 cells of type CPYRAM"),
         (GRIDS + CHEXA + "CTETRA,2,1,1,2,3,5,6\n", "CTETRA with 5 of 10 nodes"),
-        (GRIDS + CHEXA + "CONM2,2,1,,3.\n", "CONM2"),
+        (GRIDS + CHEXA + "CONM2,2,99,,3.\n", "CONM2 2 names node 99"),
         (GRIDS + CHEXA + "CQUAD4,2,1,1,2,3,4\nPSHELL,1,1,.1\n", "with a section"),
         (GRIDS + CHEXA + "CQUAD4,2,7,1,2,3,5\n", "lie on no face"),
         (

@@ -128,6 +128,8 @@ def _merge(mesh: Mesh, tolerance: float, where: str, found: Diagnostics) -> Mesh
 
 def _leave_out_orphans(mesh: Mesh, where: str, found: Diagnostics) -> Mesh:
     clean, numbers = repair.without_orphans(mesh)
+    if mesh.deck is not None:
+        numbers = np.setdiff1d(numbers, mesh.deck.node_numbers())
     if len(numbers):
         what = f"{len(numbers)} nodes belong to no cell and are left out (node {listed(numbers)})"
         found.warn("mesh.orphan_nodes", where, what)
@@ -208,7 +210,7 @@ def _check_connections(mesh: Mesh, where: str, found: Diagnostics) -> None:
 
 def _check_parts(mesh: Mesh, where: str, found: Diagnostics) -> None:
     """Separate parts, parts joined like a hinge, nodes that should be one."""
-    component = mesh.components()
+    component = joined_by_deck(mesh, mesh.components())
     n_components = int(component.max()) + 1
     tolerance = COINCIDENT * size_of(mesh)
     pairs = connectivity.coincident_pairs(mesh.points, tolerance)
@@ -233,6 +235,37 @@ def _check_parts(mesh: Mesh, where: str, found: Diagnostics) -> None:
             joint = "at one node" if len(nodes) == 1 else "along one edge"
             what = f"parts of the mesh are joined only {joint} (node {listed(mesh.node_number[nodes])})"
             found.error("mesh.hinge", where, what, "the part turns freely there: join whole faces")
+
+
+def joined_by_deck(mesh: Mesh, component: Ints) -> Ints:
+    """Component numbers when parts that connections or springs of the deck join count as one."""
+    groups = [] if mesh.deck is None else mesh.deck.groups()
+    if not groups or component.max(initial=0) < 1:
+        return component
+    order = np.argsort(mesh.node_number)
+    label = np.arange(int(component.max()) + 1)
+    for numbers in bonded(groups):
+        place = np.minimum(np.searchsorted(mesh.node_number, numbers, sorter=order), mesh.n_nodes - 1)
+        known = order[place][mesh.node_number[order[place]] == numbers]
+        met = np.unique(label[component[known[component[known] >= 0]]])
+        label[np.isin(label, met)] = met[0] if len(met) else 0
+    _, label = np.unique(label, return_inverse=True)
+    return np.where(component >= 0, label[component], -1)
+
+
+def bonded(groups: list[Ints]) -> list[Ints]:
+    """Groups that share a number joined to one."""
+    joined: list[set[int]] = []
+    for group in groups:
+        members = set(group.tolist())
+        apart = []
+        for other in joined:
+            if members & other:
+                members |= other
+            else:
+                apart.append(other)
+        joined = [*apart, members]
+    return [np.array(sorted(members), dtype=np.int64) for members in joined]
 
 
 def _check_hanging(mesh: Mesh, where: str, found: Diagnostics) -> None:

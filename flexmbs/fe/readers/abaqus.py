@@ -19,8 +19,10 @@ from flexmbs.fe.readers.abaqus_cards import (
     first_numbers,
     node_rows,
     real,
+    words_to_entries,
 )
 from flexmbs.fe.readers.abaqus_deck import Content
+from flexmbs.fe.readers.abaqus_links import CARDS, ENDS
 from flexmbs.fe.readers.abaqus_parts import Instance, Scope, resolve
 from flexmbs.fe.readers.raw import Block, RawMesh
 from flexmbs.fe.readers.source import Damaged, Floats, numbers, one_int, to_ints
@@ -78,6 +80,8 @@ class _Model:
         name = "_" + card.keyword.lower().replace(" ", "_")
         if card.keyword in SECTIONS and card.options.get("ELSET"):
             self._section(card)
+        elif card.keyword in CARDS and (not self.content.in_step or card.keyword == "BOUNDARY"):
+            self.scope.links.append(card)
         else:
             self.content.add(card)
             if name in ADDERS:
@@ -156,6 +160,13 @@ class _Model:
     def _element(self, card: Card) -> None:
         name = card.need("TYPE").upper()
         kind = kind_of(name)
+        if name in ENDS and name not in self.ignore:
+            number, nodes = element_rows(card, ENDS[name])
+            self.scope.ends.append((name, number, nodes))
+            self.scope.left_out.append(number)
+            if card.options.get("ELSET"):
+                self.scope.cell_sets.add(card.options["ELSET"], [number])
+            return
         if kind is None or name in self.ignore:
             number = first_numbers(card)
             table = self.scope.unsupported if name not in self.ignore else self.content.deck.ignored
@@ -243,14 +254,6 @@ def set_entries(card: Card) -> list[Any]:
     if text and not re.search(rb"[^\d\s,.]", text):
         return [to_ints(numbers(re.sub(rb"[\s,]+", b",", text), ",", card.line), "number", card.line)]
     return [entry for line in data_lines(card) for entry in words_to_entries(line)]
-
-
-def words_to_entries(words: list[str]) -> list[Any]:
-    return [
-        np.array([int(word)], dtype=np.int64) if word.isdigit() and len(word) < 19 else word.strip('"')
-        for word in words
-        if word
-    ]
 
 
 def qualified(entries: list[Any], card: Card) -> list[Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -182,3 +183,11 @@ def first_numbers(card: Card) -> Ints:
     rows = [line for k, line in enumerate(lines) if k == 0 or not lines[k - 1].endswith(b",")]
     words = [line.split(b",")[0].strip().decode("utf-8", "replace") for line in rows]
     return np.array([one_int(word, "element number", card.line) for word in words], dtype=np.int64)
+
+
+def words_to_entries(words: list[str]) -> list[Any]:
+    return [
+        np.array([int(word)], dtype=np.int64) if word.isdigit() and len(word) < 19 else word.strip('"')
+        for word in words
+        if word
+    ]

@@ -11,7 +11,9 @@ import numpy as np
 from flexmbs.errors import Diagnostic, nearest
 from flexmbs.fe.deck import count
 from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.readers.abaqus_cards import Card, words_to_entries
 from flexmbs.fe.readers.abaqus_deck import Content
+from flexmbs.fe.readers.abaqus_links import LinkReader, Places, area_weights
 from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh, in_range
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
@@ -67,6 +69,8 @@ class Scope:
     sections: list[str] = field(default_factory=list)
     materials: list[tuple[str, str, str, int]] = field(default_factory=list)  # elset, material, axes, line
     left_out: list[Ints] = field(default_factory=list)
+    ends: list[tuple[str, Ints, Ints]] = field(default_factory=list)  # type, numbers, nodes of no cells
+    links: list[Card] = field(default_factory=list)
 
     def extended(self, more: Scope) -> Scope:
         """This part with the content of an instance of its own (independent instances carry their mesh)."""
@@ -81,12 +85,15 @@ class Scope:
             self.sections + more.sections,
             self.materials + more.materials,
             self.left_out + more.left_out,
+            self.ends + more.ends,
+            self.links + more.links,
         )
 
     def largest(self) -> tuple[int, int]:
         """Largest node and element number."""
         node = max((int(number.max()) for number, _ in self.nodes if len(number)), default=0)
-        cell = max((int(block.number.max()) for block in self.blocks if len(block.number)), default=0)
+        groups = [*(block.number for block in self.blocks), *self.left_out]
+        cell = max((int(number.max()) for number in groups if len(number)), default=0)
         return node, cell
 
 
@@ -138,8 +145,9 @@ class _Resolver:
         for place in everything:
             self._sets(place, raw)
             self._materials(place)
-        gone = [item + place.cell_offset for place in everything for item in place.scope.left_out]
-        raw.left_out = np.concatenate([NOBODY, *gone])
+            if place.scope.links:
+                self._links(place, raw)
+        raw.left_out = np.concatenate([NOBODY, *self._gone()])
         raw.notes.extend(self._notes())
         return raw
 
@@ -171,6 +179,60 @@ class _Resolver:
             self.content.deck.sections.append((parts, index))
             if axes and self.content.deck.materials[index].C_mat is not None:
                 count(self.content.deck.not_understood, "*ORIENTATION")
+
+    def _links(self, place: Instance, raw: RawMesh) -> None:
+        """Masses, springs and connections of one scope."""
+        cells = np.concatenate([NOBODY, *(block.number for block in raw.blocks), *self._gone()])
+        points = Places(raw.node_number, raw.points)
+
+        def numbers(word: Any, kind: str) -> list[int]:
+            entries = [word] if isinstance(word, tuple) else words_to_entries([word])
+            known = raw.node_number if kind == "node" else cells
+            found = [NOBODY]
+            for part in self._parts(place, entries, kind, 0):
+                found.append(known[members(known, [part])] if isinstance(part, tuple) else part)
+            return np.unique(np.concatenate(found)).tolist()
+
+        def surface(name: str) -> tuple[list[int], list[float]]:
+            if name not in place.scope.surfaces and name in place.scope.node_sets:
+                nodes = numbers(name, "node")
+                return nodes, [1.0] * len(nodes)
+            weight = area_weights(self._surface_rows(place, name, raw), points)
+            return list(weight), list(weight.values())
+
+        ends = {
+            number + at.cell_offset: (kind, [n + at.node_offset for n in nodes])
+            for at in [self.top, *self.instances]
+            for kind, rows, ends in at.scope.ends
+            for number, nodes in zip(rows.tolist(), ends.tolist(), strict=True)
+        }
+        LinkReader(self.content.deck, numbers, numbers, surface, ends, points).read(place.scope.links)
+
+    def _gone(self) -> list[Ints]:
+        return [item + at.cell_offset for at in [self.top, *self.instances] for item in at.scope.left_out]
+
+    def _surface_rows(self, place: Instance, name: str, raw: RawMesh) -> list[Ints]:
+        """Node numbers of the faces of a surface."""
+        owner, _, rest = name.partition(".")
+        if name not in place.scope.surfaces and owner.upper() in self.by_name:
+            place, name = self.by_name[owner.upper()], rest
+        rows = place.scope.surfaces.get(name)
+        if rows is None:
+            raise Damaged(f'surface "{name}" is used and not defined')
+        result = []
+        for entry, label, line in rows:
+            for number, local in self._faces(place, [entry], label, line):
+                for block in raw.blocks:
+                    mine = np.isin(block.number, number)
+                    if not mine.any():
+                        continue
+                    if block.kind not in ELEMENTS:
+                        result.append(block.nodes[mine])
+                    elif local[0] < 0:
+                        raise Damaged(f'surface "{name}" names elements without a face', line)
+                    else:
+                        result.append(block.nodes[mine][:, list(ELEMENTS[block.kind].faces[local[0]])])
+        return result
 
     def _name(self, place: Instance, name: str) -> str:
         """Sets of a part: by their own name where that is unique, else instance.name."""

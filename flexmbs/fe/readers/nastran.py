@@ -18,6 +18,7 @@ from flexmbs.fe.deck import count
 from flexmbs.fe.readers.nastran_axes import DEFAULT, Systems
 from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
 from flexmbs.fe.readers.nastran_deck import Content
+from flexmbs.fe.readers.nastran_links import CARDS, LinkReader
 from flexmbs.fe.readers.raw import Block, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Ints, one_int
 
@@ -38,10 +39,11 @@ TO_VTK = {
     "hex20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
     "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
 }
-OTHERS = re.compile(r"(CPYRAM?|CBEAM3|CBEND|CONROD|CTUBE|CBUSH\w*|CELAS\d|CDAMP\d|CMASS\d|CONM\d|"
+OTHERS = re.compile(r"(CPYRAM?|CBEAM3|CBEND|CONROD|CTUBE|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS\d|"
                     r"CSHEAR|CGAP|CVISC|CWELD|CFAST|CTRIAX6?|CQUADX?4?|CTETRAX|CHEX8|CHEX20)$")  # fmt: skip
 SECTIONS = re.compile(r"(PSHELL|PCOMPG?|PBARL?|PBEAML?|PBCOMP|PROD|PSHEAR)$")
 SET = re.compile(r"\s*SET\s+(\d{1,9})\s*=\s*(.*)", re.IGNORECASE)
+TAKEN = re.compile(r"\s*(MPC|SPC)\s*=\s*(\d{1,9})", re.IGNORECASE)
 WORDS = re.compile(r"\b(?!THRU\b|BY\b|EXCEPT\b)[A-Z]|[./]")
 NAMES = (
     re.compile(r"ANSA_NAME_COMMENT;(?P<id>\d+);(?P<kind>PSOLID|SET|PSHELL);(?P<name>[^;]+);"),
@@ -61,8 +63,10 @@ class _Model:
     def __init__(self, deck: Deck, ignore: frozenset[str]) -> None:
         self.deck = deck
         self.ignore = ignore
-        self.content = Content(deck.path)
         self.systems = Systems()
+        self.content = Content(deck.path)
+        self.links = LinkReader(self.content.deck, self.systems, lambda: self.content.wtmass)
+        self.default_out = 0
         self.rows: dict[str, tuple[list[int], list[int], list[list[int]]]] = {}
         self.unsupported: dict[str, int] = {}
         self.left_out: list[int] = []
@@ -76,7 +80,7 @@ class _Model:
             if entry.name in self.ignore:
                 self._leave_out(entry)
             elif entry.name == "GRDSET":
-                default_system = entry.whole(1, 0)
+                default_system, self.default_out = entry.whole(1, 0), entry.whole(5, 0)
             else:
                 self._add(entry)
         self.systems.set_default(default_system)
@@ -95,6 +99,10 @@ class _Model:
                 for pid, members in grouped(np.array(properties), np.array(numbers, dtype=np.int64)):
                     parts.setdefault(pid, []).append(members)
         raw.deck = self.content.sections(parts)
+        if self.default_out:
+            for number in self.systems.grids:
+                self.systems.out.setdefault(number, self.default_out)
+        self.links.read(self._taken())
         raw.left_out = np.array(self.left_out, dtype=np.int64)
         return raw
 
@@ -108,10 +116,16 @@ class _Model:
             if known is not None and (known[0] != system or (known[1] != point).any()):
                 raise Damaged(f"node {number} is defined twice at different places", entry.line)
             self.systems.grids[number] = (system, point)
+            if entry.text(5) and entry.text(5) != "0":
+                self.systems.out[number] = entry.whole(5)
+            if entry.text(6).strip("0"):
+                self.links.permanent.setdefault(entry.text(6), []).append(number)
         elif name in SOLIDS or name in FLATS:
             self._cell(entry)
         elif name.startswith("CORD") and name[4:] in ("1R", "1C", "1S", "2R", "2C", "2S"):
             self.systems.add(entry)
+        elif name in CARDS:
+            self.links.add(entry)
         elif OTHERS.match(name):
             count(self.unsupported, name)
             if entry.text(0).isdigit():
@@ -186,6 +200,15 @@ class _Model:
                     what = "set" if found["kind"] in ("SET", "") else "property"
                     names[what, int(found["id"])] = found["name"].strip()
         return names
+
+    def _taken(self) -> dict[str, set[int]]:
+        """Sets of MPC and SPC that the case control takes; nothing where there is no case control."""
+        found: dict[str, set[int]] = {"MPC": set(), "SPC": set()} if self.deck.control else {}
+        for line, _ in self.deck.control:
+            match = TAKEN.match(line)
+            if match:
+                found[match[1].upper()].add(int(match[2]))
+        return found
 
     def _control_sets(self) -> None:
         """SET n = ... of the case control section; a comma at the end of a line goes on."""

@@ -29,6 +29,7 @@ class Systems:
     def __init__(self) -> None:
         self.axes: dict[int, Axes] = {}
         self.grids: dict[int, tuple[int, Floats]] = {}
+        self.out: dict[int, int] = {}  # displacement systems that are not the basic one
         self._done: dict[int, tuple[Floats, Floats]] = {}
         self._open: set[int] = set()
 
@@ -48,6 +49,40 @@ class Systems:
         for number, (own, point) in self.grids.items():
             if own == DEFAULT:
                 self.grids[number] = (system, point)
+
+    def position(self, node: int) -> Floats:
+        """Place of a node in the basic system."""
+        system, point = self.grids[node]
+        return self.basic(0 if system == DEFAULT else system, point[None])[0]
+
+    def out_axes(self, node: int) -> Floats:
+        """Axes (columns) in which displacements of a node are counted."""
+        system = self.out.get(node, 0)
+        return self.axes_at(system, node) if system > 0 else np.eye(3)
+
+    def axes_at(self, system: int, node: int) -> Floats:
+        """Axes (columns) of a system at a node: of polar ones along their local directions there."""
+        return self.axes_at_point(system, self.position(node))
+
+    def axes_at_point(self, system: int, point: Floats) -> Floats:
+        """The same at a point."""
+        if system == 0:
+            return np.eye(3)
+        if system not in self.axes:
+            raise Damaged(f"coordinate system {system} is used and not defined")
+        origin, R = self._frame(system)
+        kind = self.axes[system].kind
+        local = R.T @ (point - origin)
+        radius = float(np.hypot(local[0], local[1]))
+        if kind == "R" or radius <= 1e-12 * max(float(np.linalg.norm(local)), 1e-300):
+            return R  # on the axis of a polar system its directions are those of theta = 0
+        c, s = local[0] / radius, local[1] / radius
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])  # r, theta, z
+        if kind == "S":
+            rho = float(np.linalg.norm(local))
+            a, b = radius / rho, local[2] / rho
+            turn = np.stack([a * turn[:, 0] + [0, 0, b], b * turn[:, 0] - [0, 0, a], turn[:, 1]], axis=1)
+        return np.asarray(R @ turn)
 
     def basic(self, system: int, points: Floats, line: int | None = None) -> Floats:
         """Basic coordinates of points (n, 3) given in a system."""

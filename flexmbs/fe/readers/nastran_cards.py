@@ -13,7 +13,6 @@ SHORT_EXPONENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)$")
 BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
 MAX_DEPTH = 8
 MAX_FILES = 1000
-MAX_LINES = 10  # of one entry that are kept; solids need four
 
 
 @dataclass(slots=True)
@@ -73,7 +72,6 @@ class Deck:
     def entries(self) -> Iterator[Entry]:
         """Entries one by one: a list of them would take ten times the memory of the file."""
         current: Entry | None = None
-        count = 0
         for line, number in self.bulk:
             if "$" in line:
                 line, _, comment = line.partition("$")
@@ -88,10 +86,9 @@ class Deck:
                 if current is not None:
                     yield current
                 current = Entry(name.upper(), fields, number)
-                count = 1
             elif current is None:
                 raise Damaged("a continuation line without an entry before it", number)
-            elif (count := count + 1) <= MAX_LINES or current.name in ("SET1", "SET3"):
+            else:
                 current.fields.extend(fields)
         if current is not None:
             yield current

@@ -1,0 +1,227 @@
+"""Masses, springs, rigid and averaging elements, equations: closed forms, and other ways to say the same."""
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from tests.decks.samples import NUMBER, abaqus, nastran
+
+MASS = 7850 * 2 * 0.01**3
+END = [NUMBER[2, y, z] for y in (0, 1) for z in (0, 1)]  # nodes of the face x = 20
+FIRST = [NUMBER[0, y, z] for y in (0, 1) for z in (0, 1)]
+HUB = "GRID,100,,30.,5.,5."
+
+
+def body(tmp_path, text, name="m.bdf", **options):
+    (tmp_path / name).write_text(text)
+    return fm.reduce(tmp_path / name, **{"modes": 0, **options})
+
+
+def refused(tmp_path, text, name="m.bdf", **options):
+    with pytest.raises(fm.InputError) as caught:
+        body(tmp_path, text, name, **options)
+    return caught.value.diagnostics
+
+
+def inertia_of(parts):
+    """mass, first moment, inertia about the origin of (mass, place, inertia about its centre)."""
+    m = sum(part[0] for part in parts)
+    S = sum(part[0] * np.asarray(part[1]) for part in parts)
+    J = sum(
+        part[2] + part[0] * (np.dot(part[1], part[1]) * np.eye(3) - np.outer(part[1], part[1]))
+        for part in parts
+    )
+    return m, S, J
+
+
+def bar():
+    m, a, b = MASS, 0.02, 0.01
+    return m, np.array([0.01, 0.005, 0.005]), m / 12 * np.diag([2 * b**2, a**2 + b**2, a**2 + b**2])
+
+
+def check_inertia(modal, parts):
+    m, S, J = inertia_of(parts)
+    np.testing.assert_allclose(modal.integrals.mass, m, rtol=1e-10)
+    np.testing.assert_allclose(modal.integrals.S_O, S, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(modal.integrals.inertia, J, rtol=1e-9, atol=1e-12)
+
+
+J_HUB = np.array([[2.0, 0.1, 0.2], [0.1, 3.0, 0.3], [0.2, 0.3, 4.0]])  # [t mm^2], products as in a tensor
+CONM2 = "CONM2,50,100,,2.-3,1.,2.,3.,,+\n+,2.,-.1,3.,-.2,-.3,4."
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        f"RBE2,60,100,123456,{','.join(map(str, END))}",
+        f"RBE3,60,,100,123456,1.,123,{END[0]},{END[1]},+\n+,{END[2]},{END[3]}",
+    ],
+)
+def test_mass_on_a_reference_node_counts_with_offset_and_inertia(tmp_path, link):
+    modal = body(tmp_path, nastran(HUB, CONM2, link))
+    check_inertia(modal, [bar(), (2.0, np.array([31.0, 7.0, 8.0]) * 1e-3, J_HUB * 1e-3)])
+    assert any("rbe:100" in note for note in modal.quality["notes"])
+
+
+def test_mass_on_a_node_of_the_mesh(tmp_path):
+    modal = body(tmp_path, nastran(f"CONM2,50,{END[3]},,2.-3"))
+    check_inertia(modal, [bar(), (2.0, np.array([0.02, 0.01, 0.01]), np.zeros((3, 3)))])
+
+
+def test_rigid_element_is_the_rigid_tie_of_an_interface(tmp_path):
+    """The same body by another way: a mass at a rigidly tied interface, made free again by its six modes."""
+    linked = body(
+        tmp_path, nastran(HUB, "CONM2,50,100,,2.-3", f"RBE2,60,100,123456,{','.join(map(str, END))}"), modes=6
+    )
+    recipe = {
+        "mesh": str(tmp_path / "plain.bdf"), "modes": 0, "method": "craig-bampton",
+        "sets": {"end": {"plane": {"x": 0.02}}},
+        "interfaces": {"end": {"pos": [0.03, 0.005, 0.005], "set": "end"}},
+        "point_masses": [{"interface": "end", "mass": 2.0}],
+    }  # fmt: skip
+    (tmp_path / "plain.bdf").write_text(nastran())
+    tied = fm.reduce({**recipe, "modes": 24})  # all of them: exact
+    np.testing.assert_allclose(linked.frequency_hz[:6], tied.frequency_hz[:6], rtol=1e-6)
+    assert linked.quality["rigid_modes"] == 6 == tied.quality["rigid_modes"]
+    check_inertia(linked, [bar(), (2.0, np.array([0.03, 0.005, 0.005]), np.zeros((3, 3)))])
+
+
+@pytest.mark.parametrize("kind", ["rigid", "mean"])
+def test_reference_node_as_interface(tmp_path, kind):
+    link = f"RBE2,60,100,123456,{','.join(map(str, END))}"
+    if kind == "mean":
+        link = f"RBE3,60,,100,123456,1.,123,{END[0]},{END[1]},+\n+,{END[2]},{END[3]}"
+    modal = body(tmp_path, nastran(HUB, link), modes=3, interfaces=["rbe:100"])
+    np.testing.assert_allclose(modal.interfaces["rbe:100"].position, [0.03, 0.005, 0.005], atol=1e-15)
+    tie = "rbe2" if kind == "rigid" else "rbe3"
+    recipe = {
+        "mesh": str(tmp_path / "m.bdf"), "ignore": ["RBE2", "RBE3"], "modes": 3,
+        "sets": {"end": {"plane": {"x": 0.02}}},
+        "interfaces": {"hub": {"pos": [0.03, 0.005, 0.005], "set": "end", "tie": tie}},
+    }  # fmt: skip
+    (tmp_path / "m.bdf").write_text(nastran())
+    same = fm.reduce(recipe)
+    np.testing.assert_allclose(modal.frequency_hz, same.frequency_hz, rtol=1e-6)
+    found = refused(tmp_path, nastran(HUB, link), interfaces=["rbe:1000"])
+    assert "rbe:100" in found[0].remedy
+
+
+def two_bars(*entries):
+    """A second bar 40 behind the first, with numbers plus 50."""
+    lines = [f"GRID,{n + 50},,{x * 10.0 + 40},{y * 10.0},{z * 10.0}" for (x, y, z), n in NUMBER.items()]
+    from tests.decks.samples import cube
+
+    for i in range(2):
+        nodes = [str(n + 50) for n in cube(i)]
+        lines += [f"CHEXA,{i + 51},1,{','.join(nodes[:6])}", f"+,{','.join(nodes[6:])}"]
+    return nastran(*lines, *entries)
+
+
+OTHER = [n + 50 for n in FIRST]
+
+
+def test_parts_joined_by_rigid_elements_are_one_body(tmp_path):
+    assert "not connected" in refused(tmp_path, two_bars())[0].what
+    all_of = ",".join(map(str, END[1:] + OTHER))
+    fields = all_of.split(",")
+    one = f"RBE2,60,{END[0]},123456,{','.join(fields[:5])},+\n+,{','.join(fields[5:])}"
+    modal = body(tmp_path, two_bars(one), modes=4)
+    assert modal.quality["rigid_modes"] == 6
+    two = [f"RBE2,60,100,123456,{','.join(map(str, END))}", f"RBE2,61,101,123456,{','.join(map(str, OTHER))}"]
+    chain = body(tmp_path, two_bars(HUB, HUB.replace("100", "101"), *two, "RBAR,62,100,101,123456"), modes=4)
+    np.testing.assert_allclose(chain.frequency_hz, modal.frequency_hz, rtol=1e-6)
+    np.testing.assert_allclose(chain.integrals.mass, 2 * MASS, rtol=1e-10)
+
+
+def test_equations_join_faces_like_common_nodes(tmp_path):
+    """MPC and *EQUATION between coincident nodes: the frequencies of the mesh with common nodes."""
+    shifted = two_bars().replace("GRID,5", "GRID,5")  # the same numbers
+    lines = []
+    for line in shifted.splitlines():
+        words = line.split(",")
+        if words[0] == "GRID" and int(words[1]) > 50:
+            words[3] = str(float(words[3]) - 20.0)
+        lines.append(",".join(words))
+    text = "\n".join(lines)
+    merged = body(tmp_path, text, modes=4, merge_tol=1e-6)
+    mpc = [f"MPC,1,{b},{k},1.,{a},{k},-1." for a, b in zip(END, OTHER, strict=True) for k in (1, 2, 3)]
+    joined = text.replace("CEND", "CEND\nMPC = 1").replace("ENDDATA", "\n".join([*mpc, "ENDDATA"]))
+    modal = body(tmp_path, joined, modes=4)
+    np.testing.assert_allclose(modal.frequency_hz, merged.frequency_hz, rtol=1e-6)
+    not_taken = refused(tmp_path, text.replace("ENDDATA", "\n".join([*mpc, "ENDDATA"])))
+    assert "not connected" in not_taken[0].what  # the case control does not name the set
+
+
+def test_a_spring_between_parts(tmp_path):
+    """Two rigid ends and a spring along x: two masses on a spring, f = sqrt(2 k / m) / (2 pi)."""
+    k = 1e-3  # [N/mm], so soft that the bars are rigid
+    links = [
+        f"RBE2,60,100,123456,{','.join(map(str, END))}",
+        f"RBE2,61,101,123456,{','.join(map(str, OTHER))}",
+    ]
+    bush = ["CBUSH,70,70,100,101,,,,0", "PBUSH,70,K,1.-3,1.-3,1.-3,10.,10.,10."]
+    modal = body(tmp_path, two_bars(HUB, HUB.replace("100", "101"), *links, *bush), modes=6)
+    f = np.sqrt(2 * k * 1e3 / MASS) / (2 * np.pi)
+    assert np.abs(modal.frequency_hz / f - 1.0).min() < 1e-4
+    assert modal.quality["rigid_modes"] == 6
+
+
+def test_what_holds_the_body_stops(tmp_path):
+    assert refused(tmp_path, nastran(f"CELAS2,70,1.,{END[0]},1"))[0].code == "deck.grounded"
+    assert refused(tmp_path, nastran(HUB, "CONM2,50,100,,2.-3"))[0].code == "deck.links"
+    mpc = nastran(f"MPC,1,{END[0]},1,1.,{END[1]},1,-2.").replace("CEND", "CEND\nMPC=1")
+    assert refused(tmp_path, mpc, modes=2)[0].code == "deck.grounded"
+    twice = [f"RBE2,60,100,123,{END[0]}", f"RBE2,61,100,123,{END[0]}"]
+    assert refused(tmp_path, nastran(HUB, *twice))[0].code == "deck.links"
+
+
+def test_supports_are_dropped_offered_or_fixed(tmp_path):
+    text = nastran(f"SPC1,4,123,{','.join(map(str, FIRST))}").replace("CEND", "CEND\nSPC = 4")
+    free = body(tmp_path, text, modes=2)
+    assert free.quality["rigid_modes"] == 6 and any(
+        "spc_4 (4 nodes, x y z)" in x for x in free.quality["notes"]
+    )
+    assert set(body(tmp_path, text, supports="interfaces").interfaces) == {"spc_4"}
+    held = body(tmp_path, text, modes=2, supports="fix")
+    assert held.quality["rigid_modes"] == 0 and held.frequency_hz[0] > 0
+
+
+# ------------------------------------------------------------------ Abaqus, CalculiX
+
+NODES = "*NSET, NSET=END\n" + ", ".join(map(str, END))
+REF = "*NODE\n100, 30., 5., 5."
+POINT = "*ELEMENT, TYPE=MASS, ELSET=HUB\n90, 100\n*MASS, ELSET=HUB\n2.E-3"
+SURFACE = "*SURFACE, NAME=FACE, TYPE=NODE\nEND"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "*RIGID BODY, NSET=END, REF NODE=100",
+        "*KINEMATIC COUPLING, REF NODE=100\nEND, 1, 6",
+        f"{SURFACE}\n*COUPLING, CONSTRAINT NAME=C, REF NODE=100, SURFACE=FACE\n*KINEMATIC",
+        f"{SURFACE}\n*COUPLING, CONSTRAINT NAME=C, REF NODE=100, SURFACE=FACE\n*DISTRIBUTING",
+        "*SURFACE, NAME=F\n2, S4\n*COUPLING, CONSTRAINT NAME=C, REF NODE=100, SURFACE=F\n*KINEMATIC\n1, 3",
+        "*ELEMENT, TYPE=DCOUP3D, ELSET=D\n91, 100\n*DISTRIBUTING COUPLING, ELSET=D\nEND, 1.",
+    ],
+)
+def test_couplings_of_abaqus_carry_a_mass(tmp_path, link):
+    modal = body(tmp_path, abaqus(NODES, REF, POINT, link), "m.inp")
+    check_inertia(modal, [bar(), (2.0, np.array([0.03, 0.005, 0.005]), np.zeros((3, 3)))])
+    modal = body(tmp_path, abaqus(NODES, REF, POINT, link), "m.inp", interfaces=["rbe:100"], modes=2)
+    np.testing.assert_allclose(modal.interfaces["rbe:100"].position, [0.03, 0.005, 0.005], atol=1e-15)
+
+
+def test_programs_agree_on_a_rigid_body(tmp_path):
+    rigid = f"RBE2,60,100,123456,{','.join(map(str, END))}"
+    one = body(tmp_path, nastran(HUB, "CONM2,50,100,,2.-3", rigid), modes=4)
+    other = body(tmp_path, abaqus(NODES, REF, POINT, "*RIGID BODY, NSET=END, REF NODE=100"), "m.inp", modes=4)
+    np.testing.assert_allclose(one.frequency_hz, other.frequency_hz, rtol=1e-8)
+
+
+def test_supports_of_abaqus(tmp_path):
+    text = abaqus(NODES, "*BOUNDARY\nEND, 1, 3\n1, 2, 2", "*STEP\n*STATIC\n*CLOAD\n1, 1, 5.\n*END STEP")
+    modal = body(tmp_path, text, "m.inp")
+    note = next(x for x in modal.quality["notes"] if "held in the deck" in x)
+    assert "bc_END (4 nodes, x y z)" in note and "bc_held (1 nodes, y)" in note
+    assert modal.quality["warnings"] == ["without effect on the body: 1 *CLOAD, 1 *STATIC, 1 *STEP"]
