@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "reduce": "flexmbs.reduce",
     "ModalData": "flexmbs.modaldata",
+    "export_body": "flexmbs.exchange",
+    "import_body": "flexmbs.exchange",
     "Case": "flexmbs.case",
     "run": "flexmbs.case",
     "simulation": "flexmbs.case",

@@ -13,7 +13,7 @@ PACKAGE = ROOT / "flexmbs"
 ROOMS = [
     "errors", "registry", "_handles", "_trial", "_jit", "_dispatch", "_trial_kernels", "_simd", "resources",
     "disk", "hdf5", "toml_file", "units", "expressions", "spatial",
-    "input", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce",
+    "input", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce", "exchange",
     "model", "dynamics", "integrate", "results", "simulate", "case",
     "post", "verify", "demo", "cli",
 ]  # fmt: skip

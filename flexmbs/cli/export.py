@@ -1,8 +1,9 @@
-"""a result for other programs: ParaView, spreadsheets, pandas, xarray
+"""a result or a body for other programs: ParaView, spreadsheets, pandas, xarray; MBDyn, Simpack, ...
 
 flexmbs export RESULT.h5 -o a.vtkhdf       moving bodies with displacement and stress (also a.pvd)
 flexmbs export RESULT.h5 -o a.csv --channel rod.q --channel "energy.*"      (also a.parquet)
 flexmbs export RESULT.h5 -o a.nc           everything, as NetCDF-4
+flexmbs export X.modal.h5 -o x.SID_FEM     the body (also .fem, .mbsim.h5, .simscape.mat, .extptfm)
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from flexmbs.cli.output import Output, Progress, add_overwrite
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT.h5", help="a result, finished or not")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="a.vtkhdf, pvd, csv, parquet, nc, inp"
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="a.vtkhdf, pvd, csv, parquet, nc, inp; of a body: see above",
     )
     parser.add_argument("--channel", action="append", default=[], help="only these columns of a table")
     parser.add_argument("--body", action="append", default=[], help="only these bodies")
@@ -23,10 +28,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
     )
     parser.add_argument("--time", type=float, metavar="T", help="sample of a deck [s], default: the last")
+    parser.add_argument(
+        "--invariants", action="store_true", default=None, help=".fem: integrals as they are, groups 14 to 19"
+    )
+    parser.add_argument(
+        "--inertia-order", choices=("xy-xz-yz", "xy-yz-xz"), help="of J in a SID file, default: the first"
+    )
     add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
+    from flexmbs import hdf5
+
+    if hdf5.file_format(args.result) == "flexmbs-modal":
+        return body(args)
     from flexmbs.post.export import export
     from flexmbs.post.options import pairs
 
@@ -43,3 +58,14 @@ def run(args: argparse.Namespace) -> Output:
     words = ", ".join(f"{value} {name}" for name, value in done.items() if isinstance(value, int))
     words += f"; {done['warning']}" if "warning" in done else ""
     return Output(f"{done['file']}: {words}", done)
+
+
+def body(args: argparse.Namespace) -> Output:
+    """A reduced body in the format of another program."""
+    from flexmbs.exchange import export_body
+
+    options = {"invariants": args.invariants, "inertia_order": args.inertia_order}
+    done = export_body(args.result, args.output, overwrite=args.overwrite, **options)
+    return Output(
+        "\n".join([f"{done['file']}: {done['modes']} modes for {done['program']}", *done["notes"]]), done
+    )

@@ -1,0 +1,81 @@
+"""OpenFAST's external platform (ExtPtfm): text with the matrices of six interface freedoms and modes.
+
+Blocks `!Mass Matrix`, `!Stiffness Matrix`, `!Damping Matrix`, each with a line `!Dimension: n` and n rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.disk import atomic_file
+from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.exchange.boundary import NOT_KNOWN, Boundary, body_from, boundary_of
+from flexmbs.exchange.given import bad, real
+from flexmbs.modaldata import ModalData
+
+Floats = NDArray[np.float64]
+
+BLOCKS = {"M": "Mass Matrix", "K": "Stiffness Matrix", "C": "Damping Matrix"}
+MOST = 2000
+
+
+def write(modal: ModalData, path: Path, *, overwrite: bool = False) -> list[str]:
+    """Write the file; the body has one interface, at the origin of its frame."""
+    if len(modal.interfaces) != 1:
+        what = f"{len(modal.interfaces)} interfaces"
+        raise UsageError(Diagnostic("exchange.interfaces", modal.source, what, "this format has exactly one"))
+    form = boundary_of(modal)
+    with atomic_file(path, overwrite) as file:
+        file.write(("\n".join(_lines(form)) + "\n").encode("ascii"))
+    place = ", ".join(f"{x:.6g}" for x in form.P[0])
+    return [f"the interface is at ({place}) m in body axes: the file holds no place", NOT_KNOWN]
+
+
+def _lines(form: Boundary) -> Iterator[str]:
+    yield "!Guyan and Craig-Bampton superelement, made by flexmbs"
+    for name, title in BLOCKS.items():
+        A = getattr(form, name)
+        yield f"!{title}"
+        yield f"!Dimension: {len(A)}"
+        yield from (" ".join(f"{x: .16e}" for x in row) for row in A)
+
+
+def read(path: Path) -> tuple[ModalData, list[str]]:
+    """Read the matrices; the interface `frame1` is the origin of the body."""
+    found: dict[str, Floats] = {}
+    lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+    k = 0
+    while k < len(lines):
+        title = lines[k].strip().lstrip("!").strip().rstrip(":").lower()
+        name = next((key for key, text in BLOCKS.items() if title == text.lower()), "")
+        k += 1
+        if name:
+            found[name], k = _matrix(path, lines, k)
+    missing = [text for key, text in BLOCKS.items() if key not in found]
+    if missing:
+        raise InputError(
+            Diagnostic("exchange.content", path.name, f"there is no !{missing[0]}", "expected three matrices")
+        )
+    if len({len(A) for A in found.values()}) > 1 or len(found["M"]) < 6:
+        what = ", ".join(f"{key} {A.shape}" for key, A in found.items())
+        raise InputError(Diagnostic("exchange.content", path.name, what, "expected equal sizes from 6 on"))
+    notes = ["the place of the interface is not in the file: it is the origin of the body", NOT_KNOWN]
+    return body_from(path, Boundary(np.zeros((1, 3)), found["K"], found["M"], found["C"]), "OpenFAST"), notes
+
+
+def _matrix(path: Path, lines: list[str], k: int) -> tuple[Floats, int]:
+    """A square matrix behind its title, and the line after it."""
+    word = lines[k].strip().lstrip("!").partition(":")[2].strip() if k < len(lines) else ""
+    if not word.isdigit() or not 0 < int(word) <= MOST:
+        raise bad(path, k + 1, lines[k][:80] if k < len(lines) else "the end", "expected !Dimension: n")
+    n, rows = int(word), []
+    for row in range(k + 1, k + 1 + n):
+        words = lines[row].split() if row < len(lines) else []
+        if len(words) != n:
+            raise bad(path, row + 1, f"{len(words)} numbers", f"expected a row of {n}")
+        rows.append([real(x, path, row + 1) for x in words])
+    return np.array(rows), k + 1 + n

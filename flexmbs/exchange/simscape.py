@@ -1,0 +1,61 @@
+"""Simscape Multibody's reduced-order flexible solid: a .mat file with P, K, M, C (version 5)."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+from flexmbs.disk import atomic_file
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.exchange.boundary import NOT_KNOWN, Boundary, body_from, boundary_of
+from flexmbs.modaldata import ModalData
+
+
+def write(modal: ModalData, path: Path, *, overwrite: bool = False) -> list[str]:
+    """Write P, K, M, C; frames are the interfaces in their order, all with the axes of the body."""
+    from scipy.io import savemat
+
+    form, buffer = boundary_of(modal), io.BytesIO()
+    savemat(buffer, {name: getattr(form, name) for name in "PKMC"}, do_compression=False)
+    with atomic_file(path, overwrite) as file:
+        file.write(buffer.getvalue())
+    return [f"frame {k + 1} is the interface {name}" for k, name in enumerate(modal.interfaces)] + [NOT_KNOWN]
+
+
+def read(path: Path) -> tuple[ModalData, list[str]]:
+    """Read P, K, M and, where it is there, C."""
+    from scipy.io import loadmat
+
+    try:
+        found = loadmat(path, variable_names=["P", "K", "M", "C"])
+    except (ValueError, NotImplementedError, TypeError, KeyError, EOFError, OSError) as error:
+        what = f"is not a .mat file of version 5 ({str(error)[:80]})"
+        raise InputError(Diagnostic("file.format", path.name, what, "save it with -v7 or -v6")) from None
+    arrays = {}
+    for name in "PKM":
+        if name not in found:
+            raise InputError(
+                Diagnostic("exchange.content", path.name, f"there is no {name}", "expected P, K, M")
+            )
+    for name in [key for key in "PKMC" if key in found]:
+        value = found[name]
+        value = np.asarray(value.todense() if hasattr(value, "todense") else value)
+        if value.dtype.kind not in "fiu" or value.ndim != 2 or not np.isfinite(value.astype(float)).all():
+            raise InputError(
+                Diagnostic("exchange.content", path.name, f"{name} is no matrix of numbers", "expected one")
+            )
+        arrays[name] = value.astype(float)
+    P, K = arrays["P"], arrays["K"]
+    C = arrays.get("C", np.zeros_like(K))
+    if (
+        P.shape[1] != 3
+        or len(K) < 6 * len(P)
+        or any(A.shape != K.shape or A.shape[0] != A.shape[1] for A in (K, arrays["M"], C))
+    ):
+        what = f"P {P.shape}, K {K.shape}, M {arrays['M'].shape}"
+        raise InputError(
+            Diagnostic("exchange.content", path.name, what, "expected (n, 3) and square ones from 6 n on")
+        )
+    return body_from(path, Boundary(P, K, arrays["M"], C), "Simscape"), [NOT_KNOWN]
