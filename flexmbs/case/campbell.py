@@ -35,7 +35,11 @@ def campbell_items(
         raise InputError(Diagnostic("case.parameter", where, what, nearest(name, list(case.parameters))))
     found = []
     for k, value in enumerate(values):
-        found.append(_modes(case.with_values(**{name: float(value)})))
+        doubts: list[str] = []
+        found.append(_modes(case.with_values(**{name: float(value)}), doubts.append))
+        if say is not None:
+            for text in doubts:
+                say(f"warning: with {name} = {value:.6g}: {text}")
         if progress is not None:
             progress((k + 1) / len(values), f"{name} = {value:.6g}")
     for value, (linear, _) in zip(values, found, strict=True):
@@ -62,13 +66,13 @@ def campbell_items(
     }
 
 
-def _modes(case: Case) -> tuple[Linear, Floats]:
+def _modes(case: Case, warn: Callable[[str], None]) -> tuple[Linear, Floats]:
     """The linear model of a case, and the sense of its modes."""
     from flexmbs.case.runner import prepare, settings
     from flexmbs.simulate.analyses import start_state
 
     system = prepare(case)
-    state = start_state(system, settings(case))
+    state = start_state(system, settings(case), warn)
     linear = linearize(system, state)
     return linear, whirl(system, state, body_motions(system, state, linear.shapes), len(linear.eigenvalues))
 

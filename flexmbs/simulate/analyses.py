@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.dynamics.analyses.statics import equilibrium
+from flexmbs.dynamics.analyses.steady import steady_state, warn_unsteady
 from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, nearest
 from flexmbs.model.state import State
 from flexmbs.results import Result
@@ -51,13 +52,23 @@ def start_state(system: Any, settings: RunSettings, warn: Callable[[str], None] 
     elif settings.start not in ("assembled", "equilibrium"):
         remedy = nearest(settings.start, ["assembled", "equilibrium", "other.h5"])
         raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
-    return equilibrium(system, state, warn) if is_still(settings) else state
+    if settings.type == "statics" or settings.start == "equilibrium":
+        state = equilibrium(system, state, warn)
+    if settings.type == "linearize":
+        return about(system, state, settings, warn)
+    return state
 
 
-def is_still(settings: RunSettings) -> bool:
-    """Whether the start is an equilibrium, sought from the state that `start` names."""
-    about = settings.type == "linearize" and settings.about == "equilibrium"
-    return settings.type == "statics" or about or settings.start == "equilibrium"
+def about(system: Any, state: State, settings: RunSettings, warn: Callable[[str], None] | None) -> State:
+    """The state about which a linear model stands: steady, unless another is asked for by name (F38)."""
+    if settings.about == "equilibrium":
+        return steady_state(system, state, warn)
+    if settings.about != "assembled":
+        remedy = nearest(settings.about, ["assembled", "equilibrium"])
+        raise UsageError(Diagnostic("analysis.about", "analysis.about", f'"{settings.about}"', remedy))
+    if warn is not None:
+        warn_unsteady(system, state, warn)
+    return state
 
 
 def has_inertia(system: Any, state: State) -> bool:

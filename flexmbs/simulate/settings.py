@@ -32,7 +32,7 @@ class RunSettings:
     formulation: str = "recursive"
     stabilisation: str = "projection"
     start: str = "assembled"
-    about: str = "assembled"
+    about: str = "equilibrium"
     elastic: str = "dynamic"
     redundant: str = "least-norm"
     inputs: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ def four_bar(tmp_path_factory):
     (folder / "four-bar-flexible.reduce.toml").write_text(
         resource("cases", "four-bar-flexible.reduce.toml").read_text()
     )
-    (folder / "four.toml").write_text(head + '\n[analysis]\ntype = "linearize"\n')
+    (folder / "four.toml").write_text(head + '\n[analysis]\ntype = "linearize"\nabout = "assembled"\n')
     fm.run(folder / "four.toml", folder / "four.h5")
     return folder / "four.h5"
 

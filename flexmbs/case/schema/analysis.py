@@ -86,7 +86,7 @@ class Analysis(Table):
     rtol: Annotated[Plain, Field(gt=0.0, lt=1.0)] = 1e-6
     atol: Annotated[Plain, Field(gt=0.0)] = 1e-9
     redundant: Literal["least-norm", "error"] = "least-norm"
-    about: Literal["assembled", "equilibrium"] = "assembled"
+    about: Literal["assembled", "equilibrium"] = "equilibrium"
     motion: str | None = None
     stabilisation: Literal["projection", "baumgarte", "ggl"] = "projection"
     elastic: Literal["dynamic", "quasi-static"] = "dynamic"

@@ -24,7 +24,7 @@ RANK = 1e-9
 
 
 class Balance:
-    """Forces on independent coordinates and rates of own states about a state with free speeds at rest.
+    """Forces on independent coordinates and rates of own states about a state with free speeds that stay.
 
     Unknowns z: independent coordinates over their unit displacements, so that forces are works [J] and
     compare; then own states. Every coordinate has its own tolerance: a light part beside a heavy one is
@@ -40,15 +40,16 @@ class Balance:
         self.unit = self.units[self.ind]
         self.missing = self.missing_at(state)
         self.tree = evaluator.tree_forces(state, self.minimal.close_rates(state, np.zeros(self.n)))
+        self.spin = float(np.abs(evaluator.ws.body.v[:, 3:]).max(initial=0.0))  # fastest turning of a body
         self.terms = self._terms()
         force = self.missing[: self.n]
         force[np.abs(force) < FLOOR * self.terms] = 0.0
 
     def moved(self, z: Array) -> State:
-        """The state with the unknowns moved by z, loops closed, free speeds at rest."""
+        """The state with the unknowns moved by z, loops closed, free speeds as they are."""
         base = self.state.copy()
         base.aux[: self.n_own] += z[self.n :]
-        return self.minimal.moved(base, z[: self.n] * self.unit, np.zeros(self.n))
+        return self.minimal.moved(base, z[: self.n] * self.unit, base.vel[self.ind])
 
     def missing_at(self, state: State, acc: Array | None = None) -> Array:
         """Works of the residual forces over unit displacements, and rates of own states (F30)."""
@@ -77,9 +78,14 @@ class Balance:
         return 0.5 * (M + M.T)
 
     def tolerance(self, K: Array, M: Array) -> Array:
-        """What may be missing on each coordinate: against the weight of what it moves, and rounding."""
-        weight = np.linalg.norm(self.system.tables.grav) * np.sqrt(self._moved_mass() * np.diag(M).clip(0.0))
-        return OF_WEIGHT * weight + OF_TERMS * self.terms + OF_STIFFNESS * np.abs(K).sum(axis=1)
+        """What may be missing on each coordinate: against weight and turning of what it moves; rounding."""
+        inertia = np.diag(M).clip(0.0)
+        weight = np.linalg.norm(self.system.tables.grav) * np.sqrt(self._moved_mass() * inertia)
+        return (
+            OF_WEIGHT * (weight + inertia * self.spin**2)
+            + OF_TERMS * self.terms
+            + OF_STIFFNESS * np.abs(K).sum(axis=1)
+        )
 
     def names(self) -> list[str]:
         """Names of the independent coordinates."""

@@ -103,14 +103,23 @@ class Rates:
 def unit_displacements(system: System) -> Array:
     """A unit displacement of every speed: a radian, a length of the model; of modes what bends by that."""
     t = system.tables
-    length, unit = max(float(t.length[0]), 1e-300), np.ones(system.n_vel)
-    for axis, turn, eta in zip(t.prim.axis, t.prim.turn, t.prim.eta, strict=True):
-        if axis >= 0 and turn == 0.0:
-            unit[eta] = length
+    length = max(float(t.length[0]), 1e-300)
+    unit = np.where(is_length(system), length, 1.0)
     for i, nf in enumerate(t.body.nf):
         if nf:
             unit[t.tree.o_qd[i] : t.tree.o_eta[i + 1]] = 1.0 / bending(system, i, length)
     return unit
+
+
+def is_length(system: System) -> NDArray[np.bool_]:
+    """Of every speed whether its unit displacement is a length, as of modes too, and no angle."""
+    t, found = system.tables, np.zeros(system.n_vel, dtype=bool)
+    for axis, turn, eta in zip(t.prim.axis, t.prim.turn, t.prim.eta, strict=True):
+        if axis >= 0 and turn == 0.0:
+            found[eta] = True
+    for i in range(len(t.body.nf)):
+        found[t.tree.o_qd[i] : t.tree.o_eta[i + 1]] = True
+    return found
 
 
 def bending(system: System, i: int, length: float) -> Array:

@@ -28,8 +28,16 @@ SMALL, FLAT = 1e-11, 1e-17  # a change, of unit displacements; the work that it 
 AT_REST = 1e-9  # of a rate, over the larger of 1 and the state
 
 
-def equilibrium(system: System, start: State, warn: Callable[[str], None] | None = None) -> State:
+def equilibrium(
+    system: System,
+    start: State,
+    warn: Callable[[str], None] | None = None,
+    *,
+    keep_speeds: bool = False,
+) -> State:
     """Equilibrium reached from `start`; driven coordinates keep their motion, so a rotor may turn steadily.
+
+    With `keep_speeds` so do free ones, else these come to rest.
 
     Newton on the minimal form (F30). Where the stiffness is not positive it is made so (continuation): the
     mechanism then moves downhill, by steps that are limited, to a stable equilibrium.
@@ -39,7 +47,8 @@ def equilibrium(system: System, start: State, warn: Callable[[str], None] | None
     evaluator = Evaluator(system)
     minimal = Minimal(evaluator, start.copy())
     free = len(minimal.split.ind)
-    state = minimal.moved(start.copy(), np.zeros(free), np.zeros(free))
+    speeds = start.vel[minimal.split.ind] if keep_speeds else np.zeros(free)
+    state = minimal.moved(start.copy(), np.zeros(free), speeds)
     if not free and not system.model.states:
         return state
     reach, step, settled = REACH, STEP, False
@@ -219,7 +228,7 @@ class Local:
         """What the user should know of the equilibrium."""
         b, found = self.balance, []
         lowest, direction = self.softest()
-        if lowest < 0.0:
+        if lowest < 0.0 and not np.any(b.state.vel[b.ind]):  # else gyroscopic terms may hold it
             values = np.linalg.eigvals(np.linalg.solve(self.metric, self.stiffness))
             if np.any((values.real < 0.0) & (np.abs(values.imag) < 1e-9 * np.abs(values))):
                 name = b.names()[int(np.argmax(np.abs(direction)))]
