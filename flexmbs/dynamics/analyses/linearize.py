@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.analyses.pencil import Natural, as_it_stands, pencil
 from flexmbs.dynamics.analyses.slopes import slopes
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.minimal.coordinates import Minimal
@@ -18,20 +19,25 @@ from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 
+#: a frequency that may be off by more than this part is said
+DOUBTFUL = 1e-3
+
 
 @dataclass
 class Linear:
     """x_dot = A x + B u, y = C x + D u; x = [positions, speeds] of the independent coordinates, own states.
 
     Rotations of balls count from the motion about which the model is, in axes that turn with it (F38).
-    B, C, D: between inputs and outputs that simulate/record/ports.py gives it, none before. `error`: of A.
+    B, C, D: between inputs and outputs that simulate/record/ports.py gives it, none before. `error`: of A;
+    `natural`: A in coordinates in which low modes keep their digits.
     eigenvalues: one per conjugate pair, by rising frequency; shapes (n, n_vel): speeds of the tree for each,
     positions of unit size. frequency_hz = |eigenvalue| / 2 pi, damping_ratio = - real part / |eigenvalue|.
-    `findings`: derivatives that do not exist.
+    `findings`: derivatives that do not exist, frequencies that rounding may have moved.
     """
 
     A: Array
     error: Array
+    natural: Natural
     B: Array
     C: Array
     D: Array
@@ -39,6 +45,7 @@ class Linear:
     inputs: list[str]
     eigenvalues: NDArray[np.complex128]
     frequency_hz: Array
+    frequency_error_hz: Array
     damping_ratio: Array
     shapes: NDArray[np.complex128]
     findings: list[Diagnostic]
@@ -64,6 +71,11 @@ class Rates:
         """Names of the entries of x."""
         names = speed_names(self.system, self.minimal.split.ind)
         return [*names, *(f"{name} rate" for name in names), *_aux_names(self.system)]
+
+    @property
+    def accelerations(self) -> list[str]:
+        """Names of the entries of x_dot but of the position rates."""
+        return self.rates[self.n :]
 
     @property
     def rates(self) -> list[str]:
@@ -146,39 +158,61 @@ def bending(system: System, i: int, length: float) -> Array:
 def linearize(system: System, state: State) -> Linear:
     """Linear model about a state at its time; driven coordinates are held to their law (F38)."""
     rates = Rates(system, state)
-    found, states = slopes(rates.at, rates.units), rates.states
-    found.require(rates.rates, states)
-    A, size = found.values, len(states)
-    values, frequency, damping, shapes = _modes(rates, A)
+    states, apart = rates.states, pencil(rates)
+    if apart is not None:
+        found, natural = apart.found, apart.natural()
+        found.require(rates.accelerations, states)
+        (A, error), findings = apart.matrix(), found.findings(rates.accelerations, states)
+    else:
+        found = slopes(rates.at, rates.units)
+        found.require(rates.rates, states)
+        A, error, findings = found.values, found.error, found.findings(rates.rates, states)
+        natural = as_it_stands(A, error, rates.units)
+    values, shapes, known = _modes(rates, natural)
+    size = np.abs(values)
+    damping = np.where(size > known, -values.real / np.where(size > 0.0, size, 1.0), 0.0)
     return Linear(
         A=A,
-        error=found.error,
-        B=np.zeros((size, 0)),
-        C=np.zeros((0, size)),
+        error=error,
+        natural=natural,
+        B=np.zeros((len(states), 0)),
+        C=np.zeros((0, len(states))),
         D=np.zeros((0, 0)),
         states=states,
         inputs=[],
         eigenvalues=values,
-        frequency_hz=frequency,
+        frequency_hz=size / (2.0 * np.pi),
+        frequency_error_hz=known / (2.0 * np.pi),
         damping_ratio=damping,
         shapes=shapes,
-        findings=found.findings(rates.rates, states),
+        findings=findings + _unknown(size, known),
     )
 
 
-def _modes(rates: Rates, A: Array) -> tuple[NDArray[np.complex128], Array, Array, NDArray[np.complex128]]:
-    values, vectors = np.linalg.eig(A)
+def _modes(rates: Rates, natural: Natural) -> tuple[NDArray[np.complex128], NDArray[np.complex128], Array]:
+    """Eigenvalues, one of a pair, by rising size; shapes; errors."""
+    values, vectors, known = natural.eigenvalues()
     scale = max(float(np.abs(values).max(initial=0.0)), 1e-300)
     keep = np.flatnonzero(values.imag >= -1e-12 * scale)
     keep = keep[np.lexsort((values[keep].real, np.round(np.abs(values[keep]) / scale, 12)))]
-    values = values[keep].astype(np.complex128)
     J = rates.minimal.loop_jacobian(rates.state)
     shapes = (J @ vectors[: rates.n, keep]).T.astype(np.complex128)
     largest = np.abs(shapes).max(axis=1, initial=0.0)
     shapes = shapes / np.where(largest > 0.0, largest, 1.0)[:, None]
-    size = np.abs(values)
-    damping = np.where(size > 1e-9 * scale, -values.real / np.where(size > 0.0, size, 1.0), 0.0)
-    return values, size / (2.0 * np.pi), damping, shapes
+    return values[keep].astype(np.complex128), shapes, known[keep]
+
+
+def _unknown(size: Array, known: Array) -> list[Diagnostic]:
+    """A warning where modes that stand out are not known to a thousandth."""
+    doubtful = np.flatnonzero((known > DOUBTFUL * size) & (known < size))
+    if not len(doubtful):
+        return []
+    worst = max(doubtful, key=lambda k: known[k] / size[k])
+    hertz = f"{size[worst] / (2.0 * np.pi):.6g} Hz of mode {worst + 1}"
+    what = f"{len(doubtful)} frequencies are not known to {DOUBTFUL:g}: {hertz} may be off by "
+    what += f"{known[worst] / (2.0 * np.pi):.2g} Hz, beside {size.max() / (2.0 * np.pi):.3g} Hz"
+    remedy = "take fewer modes of bodies, or hold what is stiffest"
+    return [Diagnostic("linear.rounding", "model", what, remedy, severity="warn")]
 
 
 def speed_names(system: System, speeds: NDArray[np.int64]) -> list[str]:

@@ -41,6 +41,7 @@ def linear_items(
             **_axes(system, linear, chosen),
             "eigenvalues": item(parts(linear.eigenvalues), "1/s", "mode", "re_im"),
             "frequency_hz": item(linear.frequency_hz, "Hz", "mode"),
+            "frequency_error_hz": item(linear.frequency_error_hz, "Hz", "mode"),
             "damping_ratio": item(linear.damping_ratio, "1", "mode"),
             "whirl": item(whirl(system, state, motion, len(linear.eigenvalues)), "1", "mode"),
             "shapes": item(parts(linear.shapes), "1", "mode", "speed", "re_im"),

@@ -176,14 +176,14 @@ def response(linear: Linear, frequency_hz: Floats) -> NDArray[np.complex128]:
 
 def resolvent(linear: Linear, frequency_hz: float) -> NDArray[np.complex128]:
     """(i w - A)^-1; `InputError` where the error of A alone could make it infinite."""
-    s, one = 2j * np.pi * frequency_hz, np.eye(len(linear.A))
+    s, one, natural = 2j * np.pi * frequency_hz, np.eye(len(linear.A)), linear.natural
     try:
-        found = np.linalg.inv(s * one - linear.A)
+        found = np.linalg.inv(s * one - natural.own)
     except np.linalg.LinAlgError:
         raise _pole(linear, frequency_hz) from None
-    if growth(np.abs(found) @ (linear.error + EPSILON * np.abs(s) * one)) > UNKNOWN:
+    if growth(np.abs(found) @ (natural.error + EPSILON * np.abs(s) * one)) > UNKNOWN:
         raise _pole(linear, frequency_hz)
-    return np.asarray(found, dtype=np.complex128)
+    return np.asarray(natural.basis @ found @ natural.inverse, dtype=np.complex128)
 
 
 def growth(M: Floats) -> float:
