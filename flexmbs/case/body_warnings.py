@@ -9,6 +9,7 @@ from flexmbs.errors import Diagnostics
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.state import State
 from flexmbs.simulate.diagnose import REMEDY, least_inertia
+from flexmbs.simulate.summary import RIGID_FOR_NOTHING
 
 #: A rod in a tangent frame has 2e-5 of its inertia left with 16 modes and 1e-6 with 64; at its mean axes 0.1.
 LITTLE_INERTIA = 5e-6
@@ -29,6 +30,9 @@ def warn_bodies(system: Mechanism, state: State, problems: Diagnostics) -> None:
         if turn > 0.1:
             what = f"the initial shape turns interfaces by {turn:.2g} rad, beyond linear strain (0.1)"
             problems.warn("body.strain", where, what)
+        for face in system.markers.rigid_for_nothing(body):
+            what, _, remedy = RIGID_FOR_NOTHING.partition("; ")
+            problems.warn("body.rigid_interface", f"{where}.{face}", what, remedy)
         if body.D_ff is None and not np.any(body.modal.integrals.D_ff):
             problems.warn("body.undamped", where, "no damping given: its modes are undamped")
         spin = float(np.linalg.norm(evaluator.ws.body.v[i, 3:]))

@@ -59,6 +59,19 @@ class Markers:
     bodies: list[str]
     found: dict[Any, Marker] = field(default_factory=dict)
     where: str = "model"
+    loaded: frozenset[str] = frozenset()
+
+    def end_loads(self) -> None:
+        """All that joints, couplings and forces touch is found; what follows only looks."""
+        self.loaded = frozenset(key[0] for key in self.found if isinstance(key, tuple))
+
+    def rigid_for_nothing(self, body: FlexibleBody) -> list[str]:
+        """Interfaces of a body that hold their nodes rigidly although nothing is attached to them."""
+        return [
+            name
+            for name, face in body.modal.interfaces.items()
+            if face.type == "rbe2" and len(face.nodes) > 1 and f"{body.name}.{name}" not in self.loaded
+        ]
 
     def get(self, path: str, at: Frame | None = None, turn: Array | None = None) -> Marker:
         """Marker at `body` or `body.frame`, or at the further place `at` on it; axes turned by `turn`."""

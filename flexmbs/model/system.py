@@ -153,6 +153,7 @@ def build_system(
     finish_laws, stiff = collect(model, markers, joints, free or {})
     groups = order_groups(_groups(model, topology, joints, numbers, laws, massless) + stiff, numbers)
     entries = entries_of(groups, coordinates)
+    markers.end_loads()
     finish_sensors = collect_sensors(model, markers)
     found = markers.finish()
     length = model_length([joints[name] for name in model.joints], numbers)

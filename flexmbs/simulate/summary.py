@@ -17,6 +17,11 @@ from flexmbs.simulate.diagnose import REMEDY, without_inertia
 
 Floats = NDArray[np.float64]
 SLOPE_LIMIT = 0.1  # rad, of elastic rotation
+#: of an interface with no joint, coupling or force
+RIGID_FOR_NOTHING = (
+    "nothing is attached, yet its nodes move as one: that stiffens the part and hides stress there; "
+    'leave the interface out, or tie it with "rbe3"'
+)
 SPIN_LIMIT = 0.2  # of the first frequency, without geometric stiffening
 BALANCE_LIMIT = 1e-3  # of the largest energy
 NO_SPEED = 1e-9  # m/s or rad/s
@@ -127,9 +132,14 @@ class Watch:
                 f"the energy balance is off by {share:.1e} of the largest energy: do not trust this motion; "
                 "take a smaller rtol or step, or another method"
             )
-        for name, body in self.system.model.bodies.items():
-            if isinstance(body, FlexibleBody) and name in self.q:
-                found += self._of_body(name, body, every)
+        flexible = {
+            name: body
+            for name, body in self.system.model.bodies.items()
+            if isinstance(body, FlexibleBody) and name in self.q
+        }
+        for name, body in flexible.items():
+            found += self._of_body(name, body)
+        found += _unresolved(flexible, every) + self._rigid_for_nothing(flexible)
         found += [f"sensors.{n}: has no finite value at t = {t:.6g} s" for n, t in self.empty.items()]
         return found + self.pulls()
 
@@ -142,11 +152,19 @@ class Watch:
             if force < -1e-9
         ]
 
-    def _of_body(self, name: str, body: FlexibleBody, every: float) -> list[str]:
+    def _rigid_for_nothing(self, flexible: dict[str, FlexibleBody]) -> list[str]:
+        """One line for all interfaces that stiffen their bodies and carry nothing."""
+        found = [
+            f"bodies.{name}.{face}"
+            for name, body in flexible.items()
+            for face in self.system.markers.rigid_for_nothing(body)
+        ]
+        return [f"{listed(found)}: {RIGID_FOR_NOTHING}"] if found else []
+
+    def _of_body(self, name: str, body: FlexibleBody) -> list[str]:
         found, modal = [], body.modal
         modes = slice(None) if body.modes is None else np.asarray(body.modes)
-        frequency = np.asarray(modal.frequency_hz, dtype=float)[modes]
-        frequency = frequency[np.isfinite(frequency) & (frequency > 0.0)]
+        frequency = _frequencies(body)
         if name in self.doubtful:
             found.append(
                 f"bodies.{name}: its deflections are too large for its geometric stiffening, its kinetic "
@@ -163,11 +181,6 @@ class Watch:
             found.append(
                 f"bodies.{name}: turns at {self.spin[name]:.3g} rad/s, over {SPIN_LIMIT} of its first "
                 "frequency, without geometric stiffening"
-            )
-        if len(frequency) and every > 0.5 / frequency.max():
-            found.append(
-                f"bodies.{name}: output every {every:.3g} s is longer than half the period of its highest "
-                f"mode ({frequency.max():.4g} Hz); its vibrations are not resolved in the samples"
             )
         return found
 
@@ -193,3 +206,30 @@ class Watch:
         self.empty = {name: float(value) for name, value in checkpoint.get("empty", {}).items()}
         self.spin = {name: float(value) for name, value in checkpoint.get("spin", {}).items()}
         self.q = {name: np.asarray(value) for name, value in checkpoint.get("q", {}).items()}
+
+
+def _frequencies(body: FlexibleBody) -> Floats:
+    """Frequencies of the modes kept that swing [Hz]."""
+    modes = slice(None) if body.modes is None else np.asarray(body.modes)
+    frequency = np.asarray(body.modal.frequency_hz, dtype=float)[modes]
+    return np.asarray(frequency[np.isfinite(frequency) & (frequency > 0.0)])
+
+
+def _unresolved(flexible: dict[str, FlexibleBody], every: float) -> list[str]:
+    """One line for all bodies whose vibrations the samples do not show."""
+    highest = {name: float(_frequencies(body).max(initial=0.0)) for name, body in flexible.items()}
+    fast = [name for name, frequency in highest.items() if 2.0 * every * frequency > 1.0]
+    if not fast:
+        return []
+    worst = max(fast, key=lambda name: highest[name])
+    names = listed([f"bodies.{name}" for name in fast])
+    return [
+        f"{names}: output every {every:.3g} s is longer than half the period of the highest mode "
+        f"({highest[worst]:.4g} Hz of {worst}); vibrations are not resolved in the samples"
+    ]
+
+
+def listed(names: list[str], most: int = 4) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
