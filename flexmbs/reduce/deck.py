@@ -115,7 +115,8 @@ def units_of(deck: Deck, recipe: Recipe, where: str) -> tuple[UnitSystem, list[s
     choices = ", ".join(UNIT_SYSTEMS)
     if not pairs:
         what = "its units cannot be told: no material has both elasticity and density"
-        found.error("deck.units", where, what, f"say --unit-system: {choices}")
+        remedy = f"give --density (in kg/m^3) and --unit-system, one of {choices}"
+        found.error("deck.units", where, what, remedy)
     fits = fitting(pairs)
     listed = ", ".join(f"E = {E:g} with density {rho:g}" for E, rho in pairs[:3])
     if pairs and not fits:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.fe.readers import read_mesh
 from tests.decks.samples import NUMBER, abaqus, nastran
 
 MASS = 7850 * 2 * 0.01**3
@@ -225,3 +226,20 @@ def test_supports_of_abaqus(tmp_path):
     note = next(x for x in modal.quality["notes"] if "held in the deck" in x)
     assert "bc_END (4 nodes, x y z)" in note and "bc_held (1 nodes, y)" in note
     assert modal.quality["warnings"] == ["without effect on the body: 1 *CLOAD, 1 *STATIC, 1 *STEP"]
+
+
+@pytest.mark.parametrize("card", ["*RIGIDBODY, nset=END, refnode=100", "*rigid body,NSET=END,REF NODE=100"])
+def test_keywords_of_calculix_need_no_blanks(tmp_path, card):
+    modal = body(tmp_path, abaqus(NODES, REF, POINT, card), "m.inp")
+    np.testing.assert_allclose(modal.integrals.mass, MASS + 2.0, rtol=1e-10)
+
+
+@pytest.mark.parametrize("lines", ["\n5.E-3", "5.E-3"])
+def test_spring_of_abaqus_along_its_line(tmp_path, lines):
+    """CalculiX needs no blank line in front of the stiffness; an axial spring alone leaves parts loose."""
+    cards = ["*ELEMENT, TYPE=SPRINGA, ELSET=S\n95, 1, 100", f"*SPRING, ELSET=S\n{lines}"]
+    (tmp_path / "m.inp").write_text(abaqus(REF, *cards))
+    (spring,) = read_mesh(tmp_path / "m.inp").deck.springs
+    d = np.array([-30.0, -5.0, -5.0]) / np.sqrt(950.0)
+    assert spring.stiffness == 5e-3 and [node for node, _ in spring.terms] == [1, 100]
+    np.testing.assert_allclose([v[:3] for _, v in spring.terms], [d, -d], rtol=1e-14)

@@ -213,7 +213,7 @@ def test_nastran_tetra_load_names_the_opposite_node(tmp_path):
             GRIDS + "CORD2R,1,1,0.,0.,0.,0.,0.,1.\n+,1.,0.,0.\nGRID,9,1,0.,0.,0.\n" + CHEXA,
             "defined by itself",
         ),
-        (GRIDS + CHEXA + "CPYRAM,2,1,1,2,3,4,5\n", "1 cells of type CPYRAM"),
+        (GRIDS + CHEXA + "CVISC,2,1,1,2\n", "1 cells of type CVISC"),
         (GRIDS + CHEXA + "CTETRA,2,1,1,2,3,5,6\n", "CTETRA with 5 of 10 nodes"),
         (GRIDS + CHEXA + "CONM2,2,99,,3.\n", "CONM2 2 names node 99"),
         (GRIDS + CHEXA + "CQUAD4,2,1,1,2,3,4\nPSHELL,1,1,.1\n", "with a section"),

@@ -28,6 +28,33 @@ MAX_DEPTH = 8  # nested includes
 MAX_FILES = 1000
 
 
+#: CalculiX takes keywords without their blanks
+SPACED = {
+    name.replace(" ", ""): name
+    for name in (
+        "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "RIGID BODY", "END STEP",
+        "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "INITIAL CONDITIONS", "NODE FILE", "NODE PRINT",
+        "EL FILE", "EL PRINT", "NODE OUTPUT", "ELEMENT OUTPUT", "PHYSICAL CONSTANTS", "SPECIFIC HEAT",
+        "CONTACT PAIR", "SURFACE INTERACTION", "SURFACE BEHAVIOR", "CONTACT DAMPING", "TIME POINTS",
+        "ROTARY INERTIA", "END PART", "END INSTANCE", "END ASSEMBLY", "USER MATERIAL", "CONTACT FILE",
+        "CYCLIC SYMMETRY MODEL", "CYCLIC HARDENING", "DEFORMATION PLASTICITY", "NODAL THICKNESS",
+    )
+}  # fmt: skip
+
+
+class Options(dict[str, str]):
+    """Parameters of a keyword line by their names, with or without blanks in them."""
+
+    def __getitem__(self, name: str) -> str:
+        return super().__getitem__(name.replace(" ", ""))
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(str(name).replace(" ", ""))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return super().get(name.replace(" ", ""), default)
+
+
 @dataclass(frozen=True)
 class Card:
     """One keyword line with its parameters, and the text of its data lines without comments."""
@@ -105,12 +132,13 @@ def split_cards(path: Path, data: bytes) -> Iterator[Card]:
 
 def make_card(head: bytes, body: bytes, line: int, path: Path) -> Card:
     words = [word.strip() for word in head.decode("utf-8", "replace").strip()[1:].split(",")]
-    options = {}
+    options = Options()
     for word in words[1:]:
         name, _, value = word.partition("=")
         if name.strip():
-            options[name.strip().upper()] = value.strip().strip('"')
-    return Card(" ".join(words[0].upper().split()), options, body, line, path)
+            options["".join(name.upper().split())] = value.strip().strip('"')
+    keyword = " ".join(words[0].upper().split())
+    return Card(SPACED.get(keyword, keyword), options, body, line, path)
 
 
 def data_lines(card: Card) -> list[list[str]]:

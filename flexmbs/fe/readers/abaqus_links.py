@@ -103,13 +103,15 @@ class LinkReader:
             self.deck.masses.append(DeckMass(nodes[0], 0.0, J, np.zeros(3), f"*ROTARY INERTIA {number}"))
 
     def _spring(self, card: Card) -> None:
-        if {"NONLINEAR", "COMPLEX STIFFNESS", "ORIENTATION"} & set(card.options):
+        if any(name in card.options for name in ("NONLINEAR", "COMPLEX STIFFNESS", "ORIENTATION")):
             count(self.deck.not_understood, "*SPRING, NONLINEAR or with axes")
             return
         lines = [line for line in card.text.decode("utf-8", "replace").split("\n")]
         words = [word.strip() for word in (lines[0] if lines else "").split(",") if word.strip()]
         dofs = [one_int(word, "direction", card.line) for word in words if "." not in word]
         rest = [line for line in lines[1:] if line.strip()]
+        if len(dofs) < len(words):  # CalculiX needs no blank line in front of the stiffness
+            dofs, rest = [], lines[:1]
         if not rest:
             raise Damaged("*SPRING has no stiffness behind the line of its directions", card.line)
         stiffness = real(rest[0].split(",")[0].strip(), card.line)

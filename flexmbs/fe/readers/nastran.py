@@ -27,6 +27,8 @@ SOLIDS = {
     "CTETRA": (4, "tet4", 10, "tet10"),
     "CHEXA": (8, "hex8", 20, "hex20"),
     "CPENTA": (6, "wedge6", 15, "wedge15"),
+    "CPYRAM": (5, "pyramid5", 13, "pyramid13"),
+    "CPYRA": (5, "pyramid5", 13, "pyramid13"),
 }
 FLATS = {
     "CTRIA3": (3, "tri3", 3, "tri3"), "CTRIAR": (3, "tri3", 3, "tri3"), "CTRIA6": (3, "tri3", 6, "tri6"),
@@ -39,7 +41,7 @@ TO_VTK = {
     "hex20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
     "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
 }
-OTHERS = re.compile(r"(CPYRAM?|CBEAM3|CBEND|CONROD|CTUBE|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS\d|"
+OTHERS = re.compile(r"(CBEAM3|CBEND|CONROD|CTUBE|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS\d|"
                     r"CSHEAR|CGAP|CVISC|CWELD|CFAST|CTRIAX6?|CQUADX?4?|CTETRAX|CHEX8|CHEX20)$")  # fmt: skip
 SECTIONS = re.compile(r"(PSHELL|PCOMPG?|PBARL?|PBEAML?|PBCOMP|PROD|PSHEAR)$")
 SET = re.compile(r"\s*SET\s+(\d{1,9})\s*=\s*(.*)", re.IGNORECASE)
@@ -95,7 +97,7 @@ class _Model:
             raw.notes.append(Diagnostic("mesh.no_end", str(self.deck.path), what, severity="warn"))
         parts: dict[int, list[Any]] = {}
         for kind, (numbers, properties, _) in self.rows.items():
-            if kind.startswith(("tet", "hex", "wedge")):
+            if kind.startswith(("tet", "hex", "wedge", "pyramid")):
                 for pid, members in grouped(np.array(properties), np.array(numbers, dtype=np.int64)):
                     parts.setdefault(pid, []).append(members)
         raw.deck = self.content.sections(parts)
@@ -243,7 +245,7 @@ class _Model:
         wanted = {entry.whole(1) for entry in self.loads}
         corners: dict[int, tuple[str, list[int]]] = {}
         for kind, (numbers, _, rows) in self.rows.items():
-            if kind.startswith(("tet", "hex", "wedge")):
+            if kind.startswith(("tet", "hex", "wedge", "pyramid")):
                 corners.update((n, (kind, row)) for n, row in zip(numbers, rows, strict=True) if n in wanted)
         for entry in self.loads:
             if entry.whole(1) in corners and entry.text(6):

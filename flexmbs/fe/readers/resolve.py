@@ -243,7 +243,9 @@ class _Resolver:
         offsets = np.cumsum([0, *(len(block.number) for block in self.lines)])
         for name, parts in self.raw.cell_sets.items():
             index, unknown = self.cell_numbering.of_parts(parts)
+            known = len(unknown)
             unknown = np.setdiff1d(unknown, self.raw.left_out)
+            known -= len(unknown)
             if len(unknown):
                 what = f'element set "{name}" refers to element {listed(unknown)}, which does not exist'
                 self.found.error("mesh.no_cell", self.where, what, INCOMPLETE)
@@ -256,7 +258,7 @@ class _Resolver:
                 rows = self._faces_of(flat, np.full(len(flat), -1))
                 add_faces(face_sets, name, as_face_set(rows[rows[:, 0] >= 0], self.kinds))
             self._line_nodes(name, index[index >= line_start] - line_start, offsets, node_sets)
-            if not len(index):
+            if not len(index) and not known:
                 cell_sets.setdefault(name, {})
 
     def _line_nodes(self, name: str, rows: Ints, offsets: Ints, node_sets: dict[str, Ints]) -> None:
