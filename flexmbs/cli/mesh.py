@@ -1,6 +1,7 @@
-"""a mesh from a CAD file (.step, .iges, .brep) or a gmsh script (.geo)
+"""a mesh from a CAD file (.step, .iges, .brep), a gmsh script (.geo), or a mesh in another format
 
-Needs gmsh: pip install "flexmbs[cad]". STEP and IGES files state their unit; the mesh is in metres. Physical
+A mesh file (IN.med -o OUT.vtu) is converted, with its sets as far as the format keeps them. Geometry needs
+gmsh: pip install "flexmbs[cad]". STEP and IGES files state their unit; the mesh is in metres. Physical
 groups, or the names of faces and solids, become sets of the mesh; unnamed faces are face_1, face_2, ...
 """
 
@@ -14,7 +15,9 @@ UNITS = {"m": 1.0, "mm": 1e-3}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("part", metavar="PART", help="geometry: .step, .stp, .iges, .igs, .brep or .geo")
+    parser.add_argument(
+        "part", metavar="PART|IN", help="geometry: .step, .stp, .iges, .igs, .brep or .geo; or a mesh file"
+    )
     parser.add_argument("-o", "--output", metavar="X.msh", required=True, help="the mesh")
     parser.add_argument("--size", metavar="H", help='largest element, "3 mm" or metres (default: part/20)')
     parser.add_argument(
@@ -30,7 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.fe.cad.convert import mesh_cad
     from flexmbs.fe.check.summary import mesh_summary, summary_text
+    from flexmbs.fe.readers import is_mesh_file
 
+    if is_mesh_file(args.part):
+        return converted(args)
     made = mesh_cad(
         args.part,
         args.output,
@@ -45,3 +51,15 @@ def run(args: argparse.Namespace) -> Output:
     )
     summary = mesh_summary(made.check)
     return Output(f"{made.path}\n{summary_text(summary)}", {"file": str(made.path), **summary})
+
+
+def converted(args: argparse.Namespace) -> Output:
+    """A mesh in another format."""
+    from flexmbs.fe.check.summary import mesh_summary, summary_text
+    from flexmbs.fe.convert import convert
+
+    done = convert(args.part, args.output, unit=UNITS[args.unit_system], overwrite=args.overwrite)
+    summary = mesh_summary(done.check)
+    lost = f"\nthe format has no place for {', '.join(done.lost)}" if done.lost else ""
+    data = {"file": str(done.path), "lost_sets": list(done.lost), **summary}
+    return Output(f"{done.path}\n{summary_text(summary)}{lost}", data)

@@ -73,9 +73,9 @@ class LinkSolver:
                 terms = [
                     (self.dof(node, k), float(vector[k]))
                     for node, vector in item.terms
-                    for k in np.flatnonzero(vector).tolist()
+                    for k in by_size(vector)
                 ]
-                self._equation(terms, item.card)
+                self._equation(terms, item.card, len(by_size(item.terms[0][1])))  # axes of its own: several
 
     def _rigid(self, item: Rigid) -> None:
         origin = self.places[item.node]
@@ -236,7 +236,7 @@ class LinkSolver:
 
 def by_size(d: Floats) -> list[int]:
     """Components of a direction that are not zero, the largest first."""
-    return [int(c) for c in np.argsort(-np.abs(d)) if abs(d[c]) > 1e-12]
+    return [int(c) for c in np.argsort(-np.abs(d)) if abs(d[c]) > 1e-12 * np.abs(d).max()]
 
 
 def range_of(A: Any) -> Any:

@@ -240,6 +240,21 @@ def test_spring_of_abaqus_along_its_line(tmp_path, lines):
     cards = ["*ELEMENT, TYPE=SPRINGA, ELSET=S\n95, 1, 100", f"*SPRING, ELSET=S\n{lines}"]
     (tmp_path / "m.inp").write_text(abaqus(REF, *cards))
     (spring,) = read_mesh(tmp_path / "m.inp").deck.springs
-    d = np.array([-30.0, -5.0, -5.0]) / np.sqrt(950.0)
+    d = np.array([30.0, 5.0, 5.0]) / np.sqrt(950.0)
     assert spring.stiffness == 5e-3 and [node for node, _ in spring.terms] == [1, 100]
     np.testing.assert_allclose([v[:3] for _, v in spring.terms], [d, -d], rtol=1e-14)
+
+
+def test_equations_in_axes_of_their_own(tmp_path):
+    """All three directions of a node in turned axes are those in the axes of the deck."""
+    pair = f"*EQUATION\n2\n{END[0]}, {{0}}, 1., {END[1]}, {{0}}, -1."
+    cards = [pair.format(k) for k in (1, 2, 3)]
+    turned = "*TRANSFORM, TYPE=R, NSET=END\n1., 2., 0., -1., 1., 1."
+    plain = body(
+        tmp_path, abaqus(NODES, *cards, "*STEP"), "m.inp", supports="drop", ignore=["EQUATION"], modes=3
+    )
+    with pytest.raises(fm.InputError, match="hold the body"):  # equal motion of two nodes forbids turning
+        body(tmp_path, abaqus(NODES, *cards), "m.inp", modes=3)
+    with pytest.raises(fm.InputError, match="hold the body"):
+        body(tmp_path, abaqus(NODES, turned, *cards), "m.inp", modes=3)
+    assert plain.quality["rigid_modes"] == 6

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.readers.meshio_formats import ENDINGS as MESHIO
 from flexmbs.fe.readers.raw import RawMesh
 from flexmbs.fe.readers.resolve import to_mesh
 from flexmbs.fe.readers.source import MAX_BYTES, Damaged, read_bytes
@@ -63,6 +64,10 @@ def reader_of(path: Path, data: bytes, ignore: Collection[str] = ()) -> Callable
         from flexmbs.fe.readers.vtk import read_vtk
 
         return lambda: read_vtk(data)
+    if kind == "ansys" or kind in MESHIO.values():
+        from flexmbs.fe.readers.meshio_formats import read_by_meshio
+
+        return lambda: read_by_meshio(path, kind)
     if kind == "vtu":
         from flexmbs.fe.readers.vtu import read_vtu
 
@@ -82,13 +87,17 @@ def format_of(path: Path, data: bytes) -> str:
     if head.startswith((b"<?xml", b"<VTKFile")):
         return "vtu"
     ending = path.suffix.lower()
+    if ending == ".msh" and head.startswith(b"("):
+        return "ansys"
     for kind, endings in FORMATS.items():
         if ending in endings:
             return kind
+    if ending in MESHIO:
+        return MESHIO[ending]
     if ending in CAD:
         remedy = f"mesh it first: flexmbs mesh {path.name} -o {path.stem}.msh"
         raise InputError(Diagnostic("mesh.format", str(path), "is geometry, not a mesh", remedy))
-    known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
+    known = ", ".join([*(ending for endings in FORMATS.values() for ending in endings), *MESHIO])
     raise InputError(
         Diagnostic(
             "mesh.format", str(path), f'unknown kind of mesh file "{ending}"', f"flexmbs reads {known}"
@@ -98,4 +107,5 @@ def format_of(path: Path, data: bytes) -> str:
 
 def is_mesh_file(path: str | Path) -> bool:
     """Whether the ending is that of a mesh file."""
-    return Path(path).suffix.lower() in {ending for endings in FORMATS.values() for ending in endings}
+    ending = Path(path).suffix.lower()
+    return ending in MESHIO or any(ending in endings for endings in FORMATS.values())

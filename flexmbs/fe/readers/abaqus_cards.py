@@ -198,6 +198,8 @@ def real(word: str, line: int) -> float:
 def element_rows(card: Card, n_nodes: int) -> tuple[Ints, Ints]:
     """Element numbers and their node numbers, continued over lines as needed."""
     values = flat_numbers(card)
+    if n_nodes == 8 and card.text.strip().partition(b"\n")[0].strip(b", \t").count(b",") == 11:
+        values = values.reshape(-1, 12)[:, :9].ravel()  # C3D8I of CalculiX with its inner nodes
     if values.size % (n_nodes + 1):
         what = f"elements of type {card.options.get('TYPE')} need {n_nodes} nodes each"
         raise Damaged(f"{what}; the block has {values.size} numbers", card.line)

@@ -38,6 +38,7 @@ class LinkReader:
     ends: dict[int, tuple[str, list[int]]]
     points: Places
     axes: dict[int, Floats] = field(default_factory=dict)
+    on_axis: set[int] = field(default_factory=set)
     coupling: Card | None = None
 
     def read(self, cards: list[Card]) -> None:
@@ -53,6 +54,8 @@ class LinkReader:
         """(6,) direction of freedom 1 ... 6 of a node."""
         if not 1 <= dof <= 6:
             raise Damaged(f"*{card.keyword}: there is no direction {dof}", card.line)
+        if node in self.on_axis:
+            raise Damaged(f"node {node} lies on the axis of its *TRANSFORM: it has no directions", card.line)
         result = np.zeros(6)
         k = dof - 1
         result[3 * (k // 3) : 3 * (k // 3) + 3] = self.axes.get(node, np.eye(3))[:, k % 3]
@@ -73,7 +76,8 @@ class LinkReader:
                 x = arm - (arm @ z) * z if kind == "C" else arm
                 z = z if kind == "C" else np.cross(x, np.cross(z, x))
             if not np.linalg.norm(x) > 0 or not np.linalg.norm(z) > 0:
-                raise Damaged(f"*TRANSFORM has no directions at node {node}", card.line)
+                self.on_axis.add(node)
+                continue
             frame = np.stack([x, np.cross(z, x), z], axis=1)
             self.axes[node] = frame / np.linalg.norm(frame, axis=0)
 

@@ -1,0 +1,133 @@
+"""Further formats, read by meshio, behind the same checks; sets are those that meshio keeps."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import Diagnostic, missing_component
+from flexmbs.fe.readers.raw import RawMesh
+from flexmbs.fe.readers.source import Damaged, Ints, to_ints
+from flexmbs.fe.readers.vtk_cells import Grid, to_raw
+
+#: ending -> name of the format in meshio; those that our own readers take are not here
+ENDINGS = {
+    ".med": "med", ".xdmf": "xdmf", ".xmf": "xdmf", ".e": "exodus", ".exo": "exodus", ".ex2": "exodus",
+    ".cgns": "cgns", ".mesh": "medit", ".meshb": "medit", ".ugrid": "ugrid", ".node": "tetgen",
+    ".ele": "tetgen", ".vol": "netgen", ".mdpa": "mdpa", ".f3grid": "flac3d", ".avs": "avsucd",
+    ".xml": "dolfin-xml", ".h5m": "h5m",
+    ".su2": "su2", ".hmf": "hmf", ".tec": "tecplot", ".post": "permas", ".dato": "permas",
+}  # fmt: skip
+#: our names of its cell types are those of VTK; number of the type there
+VTK = {
+    "vertex": 1, "line": 3, "line3": 21, "triangle": 5, "triangle6": 22, "triangle7": 34, "quad": 9,
+    "quad8": 23, "quad9": 28, "tetra": 10, "tetra10": 24, "hexahedron": 12, "hexahedron20": 25,
+    "hexahedron27": 29, "wedge": 13, "wedge15": 26, "pyramid": 14, "pyramid13": 27,
+}  # fmt: skip
+OTHER = 1000  # number of a type that VTK_CELLS does not know
+
+
+def read_by_meshio(path: Path, kind: str) -> RawMesh:
+    """Content of a file in the format `kind` of meshio."""
+    silent = io.StringIO()
+    with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
+        try:
+            meshio = importlib.import_module("meshio")
+            found = meshio.read(path, file_format=kind)
+        except ModuleNotFoundError as error:
+            raise missing_component(str(path), str(error.name), "data") from None
+        except SystemExit:
+            raise Damaged(f"meshio cannot read it: {' '.join(silent.getvalue().split())[-200:]}") from None
+        except Exception as error:
+            what = f"meshio cannot read it ({type(error).__name__}: {str(error)[:160]})"
+            raise Damaged(what, remedy="write the mesh again, or as .vtu, .msh or .inp") from error
+    return raw_of_meshio(found, path.name)
+
+
+def raw_of_meshio(mesh: Any, name: str) -> RawMesh:
+    """What a `meshio.Mesh` holds: cells, named sets, integer data as sets, and a note about what is lost."""
+    points = np.asarray(mesh.points, dtype=float)
+    if points.ndim != 2 or points.shape[1] not in (2, 3):
+        raise Damaged(f"its points have the shape {points.shape}")
+    points = np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
+    rows, types = [], []
+    unknown: dict[str, int] = {}
+    for block in mesh.cells:
+        if block.type not in VTK:
+            unknown[block.type] = unknown.get(block.type, 0) + len(block.data)
+        rows.append([np.asarray(row, dtype=np.int64) for row in block.data])
+        types.append(np.full(len(block.data), VTK.get(block.type, OTHER)))
+    cells = [row for block in rows for row in block]
+    sizes = np.array([len(row) for row in cells], dtype=np.int64)
+    none = np.zeros(0, dtype=np.int64)
+    grid = Grid(
+        points,
+        np.concatenate([none, *types]),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.concatenate([none, *cells]),
+        point_data={key.split(":")[-1]: flat(value) for key, value in mesh.point_data.items()},
+        cell_data={
+            key.split(":")[-1]: np.concatenate([flat(part) for part in value]) if len(value) else none
+            for key, value in mesh.cell_data.items()
+        },
+    )
+    tagged(mesh, grid)
+    raw = to_raw(grid)
+    raw.unsupported = {
+        key: count for key, count in raw.unsupported.items() if str(OTHER) not in key
+    } | unknown
+    _named(mesh, raw, [len(block.data) for block in mesh.cells])
+    if not raw.node_sets and not raw.cell_sets:
+        what = "no set came with the file"
+        remedy = "sets by place: [sets] in a recipe"
+        raw.notes.append(Diagnostic("mesh.no_sets", name, what, remedy, "warn"))
+    return raw
+
+
+def flat(values: Any) -> Any:
+    """Whole numbers stay whole; some formats keep them as floats, or as one column."""
+    array = np.asarray(values)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    return array
+
+
+def tagged(mesh: Any, grid: Grid) -> None:
+    """Families of MED: their groups instead of their numbers. Writes: grid, mesh.cell_sets."""
+    for data, families, by_name in (
+        (grid.cell_data, getattr(mesh, "cell_tags", None) or {}, "cells"),
+        (grid.point_data, getattr(mesh, "point_tags", None) or {}, "points"),
+    ):
+        key = "cell_tags" if by_name == "cells" else "point_tags"
+        if not families or key not in data:
+            continue
+        tags = data.pop(key)
+        for group in sorted({name for names in families.values() for name in names}):
+            numbers = [number for number, names in families.items() if group in names]
+            data[group] = np.isin(tags, numbers).astype(np.int64)
+
+
+def _named(mesh: Any, raw: RawMesh, sizes: list[int]) -> None:
+    """Sets by name; numbers count from 1 through all blocks, as `to_raw` gives them. Writes: raw."""
+    for name, nodes in (mesh.point_sets or {}).items():
+        members = to_ints(np.asarray(nodes).ravel())
+        if len(members) and (members.min() < 0 or members.max() >= len(raw.node_number)):
+            raise Damaged(f'node set "{name}" refers to nodes that do not exist')
+        raw.node_sets.setdefault(str(name), []).append(raw.node_number[members])
+    start = np.cumsum([0, *sizes])
+    for name, parts in (mesh.cell_sets or {}).items():
+        if str(name).startswith("gmsh:"):
+            continue
+        found: list[Ints] = []
+        for k, part in enumerate(parts):
+            if part is None:
+                continue
+            members = to_ints(np.asarray(part).ravel())
+            if len(members) and (members.min() < 0 or members.max() >= sizes[k]):
+                raise Damaged(f'cell set "{name}" refers to cells that do not exist')
+            found.append(members + start[k] + 1)
+        raw.cell_sets.setdefault(str(name), []).extend(found)
