@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from flexmbs.case.references import check_references, table_of
 from flexmbs.case.schema import CaseFile, Context
-from flexmbs.errors import Diagnostic, Diagnostics, InputError
+from flexmbs.errors import Diagnostics, InputError
 from flexmbs.input import parameters
-from flexmbs.input.problems import diagnostics_of
+from flexmbs.input.problems import read_tables
 from flexmbs.input.source import Source, override, read_source, source_from
 
 if TYPE_CHECKING:
@@ -116,25 +114,8 @@ def _checked(source: Source, overrides: Mapping[str, Any], allow_python: bool) -
         where = source.where(("parameters", name), offset=column or None)
         problems.error("case.parameter", where, f"parameters.{name}: {what}")
     check_references(source, problems)
-    spec = None
     data = dict(source.data)
     if "parameters" in data:
         data["parameters"] = values if isinstance(data["parameters"], dict) else data["parameters"]
-    try:
-        context = Context(values, source.folder, allow_python)
-        spec = CaseFile.model_validate(data, context=context)
-    except ValidationError as error:
-        problems.extend(diagnostics_of(error, source, CaseFile))
-    except RecursionError:
-        problems.error("case.limits", source.name, "nested too deeply")
-    if problems.errors:
-        raise InputError(*sorted(problems.errors, key=_place))
-    assert spec is not None
-    return Case(spec, source, values, allow_python)
-
-
-def _place(item: Diagnostic) -> tuple[str, int, int]:
-    name, *numbers = item.where.rsplit(":", 2)
-    if len(numbers) == 2 and all(number.isdigit() for number in numbers):
-        return (name, int(numbers[0]), int(numbers[1]))
-    return (item.where, 0, 0)
+    context = Context(values, source.folder, allow_python)
+    return Case(read_tables(CaseFile, data, source, context, problems), source, values, allow_python)

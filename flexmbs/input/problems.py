@@ -5,14 +5,41 @@ from __future__ import annotations
 import re
 import types
 import typing
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from flexmbs.errors import Diagnostic, nearest
+from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.input.source import Source
+from flexmbs.input.values import Context, shown
 
 Path_ = tuple[str | int, ...]
+T = TypeVar("T", bound=BaseModel)
+
+#: keys that say which of several tables is meant
+TAGS = ("type", "shape")
+
+
+def read_tables(
+    model: type[T], data: dict[str, Any], source: Source, context: Context, found: Diagnostics
+) -> T:
+    """Data checked by the class of their tables; raises all findings, those before it too, in order."""
+    try:
+        result = model.model_validate(data, context=context)
+        if not found.errors:
+            return result
+    except ValidationError as error:
+        found.extend(diagnostics_of(error, source, model))
+    except RecursionError:
+        found.error(f"{source.kind}.limits", source.name, "nested too deeply")
+    raise InputError(*sorted(found.errors, key=_place))
+
+
+def _place(item: Diagnostic) -> tuple[str, int, int]:
+    name, *numbers = item.where.rsplit(":", 2)
+    if len(numbers) == 2 and all(number.isdigit() for number in numbers):
+        return (name, int(numbers[0]), int(numbers[1]))
+    return (item.where, 0, 0)
 
 
 def diagnostics_of(error: ValidationError, source: Source, model: type[BaseModel]) -> list[Diagnostic]:
@@ -60,48 +87,53 @@ def _diagnostic(item: Any, path: Path_, source: Source, model: type[BaseModel]) 
     kind, context = item["type"], item.get("ctx", {})
     table, name = dotted(path[:-1]), path[-1] if path else ""
     prefix = f"{table}: " if table else ""
-    whole = dotted(path) or "case"
+    whole = dotted(path) or source.kind
     if kind == "extra_forbidden":
         what, remedy = f'{prefix}unknown key "{name}"', nearest(str(name), keys_at(model, item["loc"][:-1]))
-        return Diagnostic("case.unknown_key", source.where(path, key=True), what, remedy)
+        return Diagnostic(f"{source.kind}.unknown_key", source.where(path, key=True), what, remedy)
     if kind == "missing":
-        return Diagnostic("case.missing_key", source.where(path[:-1], key=True), f'{prefix}needs "{name}"')
+        return Diagnostic(
+            f"{source.kind}.missing_key", source.where(path[:-1], key=True), f'{prefix}needs "{name}"'
+        )
     if kind == "union_tag_not_found":
         choices = quoted(context.get("expected_tags", "")) or _tags(model, item["loc"])
-        what = f'{whole}: needs "type"'
-        return Diagnostic("case.missing_key", source.where(path, key=True), what, nearest("", choices))
+        what = f'{whole}: needs "{_tag_of(context)}"'
+        return Diagnostic(
+            f"{source.kind}.missing_key", source.where(path, key=True), what, nearest("", choices)
+        )
     if kind == "union_tag_invalid":
-        choices = quoted(context["expected_tags"])
-        what = f'{whole}: type "{context["tag"]}"'
-        return Diagnostic("case.type", source.where((*path, "type")), what, nearest(context["tag"], choices))
+        choices, key = quoted(context["expected_tags"]), _tag_of(context)
+        what = f'{whole}: {key} "{context["tag"]}"'
+        return Diagnostic(
+            f"{source.kind}.type", source.where((*path, key)), what, nearest(context["tag"], choices)
+        )
     if path and path[-1] == "[key]":
         what = (
             f'{dotted(path[:-2])}: "{path[-2]}" is no name: letters, digits and _, not beginning with a digit'
         )
-        return Diagnostic("case.name", source.where(path[:-1], key=True), what)
+        return Diagnostic(f"{source.kind}.name", source.where(path[:-1], key=True), what)
     if kind == "literal_error":
         choices = quoted(context["expected"])
-        what = f"{prefix}{name} {_show(item['input'])}"
-        return Diagnostic("case.choice", source.where(path), what, nearest(str(item["input"]), choices))
+        what = f"{prefix}{name} {shown(item['input'])}"
+        return Diagnostic(
+            f"{source.kind}.choice", source.where(path), what, nearest(str(item["input"]), choices)
+        )
     if kind == "value":
         where = source.where(path, offset=context.get("column") or None)
-        return Diagnostic("case.value", where, f"{whole}: {context['what']}")
-    return Diagnostic("case.value", source.where(path), f"{whole}: {_plain(kind, context, item)}")
+        if context["code"]:
+            return Diagnostic(context["code"], where, f"{whole}: {context['what']}")
+        return Diagnostic(f"{source.kind}.value", where, f"{whole}: {context['what']}")
+    return Diagnostic(f"{source.kind}.value", source.where(path), f"{whole}: {_plain(kind, context, item)}")
+
+
+def _tag_of(context: dict[str, Any]) -> str:
+    """The key that says which of several tables is meant."""
+    return str(context.get("discriminator", "")).strip("'")
 
 
 def quoted(text: str) -> list[str]:
     """The choices in pydantic's "'a', 'b' or 'c'"."""
     return re.findall(r"'([^']*)'", text)
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, str):
-        return f'"{value[:60]}"'
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "a table"
-    return f"a list of {len(value)}" if isinstance(value, list | tuple) else str(value)[:60]
 
 
 _EXPECTED = {
@@ -128,12 +160,12 @@ def _plain(kind: str, context: dict[str, Any], item: Any) -> str:
     }
     if kind in limits:
         key, words = limits[kind]
-        return f"must be {words} {context[key]:g}, found {_show(item['input'])}"
+        return f"must be {words} {context[key]:g}, found {shown(item['input'])}"
     if kind == "string_pattern_mismatch":
-        return f"{_show(item['input'])} is not of the form {context['pattern']}"
+        return f"{shown(item['input'])} is not of the form {context['pattern']}"
     expected = _EXPECTED.get(kind.split("_")[0])
     if expected:
-        return f"expected {expected}, found {_show(item['input'])}"
+        return f"expected {expected}, found {shown(item['input'])}"
     return str(item["msg"]).lower()
 
 
@@ -148,12 +180,14 @@ def keys_at(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
 def _tagged(kinds: list[Any], step: Any) -> list[Any]:
     """Members of a union of tables that the step tells by their `type`."""
     models = [kind for kind in kinds if _is_model(kind)]
-    tagged = [kind for kind in models if step in typing.get_args(fields_of(kind).get("type"))]
+    tagged = [kind for kind in models if step in _tags_of(kind)]
     return tagged if len(models) > 1 else []
 
 
 def _after(kinds: list[Any], step: Any) -> list[Any]:
-    """What may stand at one more step of pydantic's location."""
+    """What may stand at one more step of pydantic's location; which of two forms it is, is no step."""
+    if isinstance(step, str) and step.startswith("["):
+        return kinds
     return _tagged(kinds, step) or [child for kind in kinds for child in _children(kind, step)]
 
 
@@ -181,8 +215,7 @@ def _children(kind: Any, step: Any) -> list[Any]:
         fields = fields_of(kind)
         if step in fields:
             return _expand(fields[step])
-        tags = typing.get_args(fields["type"]) if "type" in fields else (step,)
-        return [kind] if step in tags else []
+        return [kind] if step in (_tags_of(kind) or (step,)) else []
     origin = typing.get_origin(kind)
     if origin is dict:
         return _expand(typing.get_args(kind)[1])
@@ -193,4 +226,11 @@ def _tags(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
     kinds: list[Any] = [model]
     for step in loc:
         kinds = _after(kinds, step)
-    return [tag for kind in kinds if _is_model(kind) for tag in typing.get_args(fields_of(kind).get("type"))]
+    return [tag for kind in kinds if _is_model(kind) for tag in _tags_of(kind)]
+
+
+def _tags_of(model: type[BaseModel]) -> tuple[Any, ...]:
+    """Values of the key that tells this table from others."""
+    fields = fields_of(model)
+    literals = [fields[key] for key in TAGS if typing.get_origin(fields.get(key)) is typing.Literal]
+    return typing.get_args(literals[0]) if literals else ()

@@ -17,13 +17,14 @@ MAX_INCLUDES = 100
 
 @dataclass
 class Source:
-    """Data of a case with the file of every path. `folder` confines includes and tables."""
+    """Data of a case or recipe (`kind`), the file of every path; `folder` confines includes and tables."""
 
     name: str
     folder: Path
     data: dict[str, Any]
     owners: dict[Path_, TomlFile] = field(default_factory=dict)
     files: list[TomlFile] = field(default_factory=list)
+    kind: str = "case"
 
     def owner(self, path: Path_) -> TomlFile | None:
         path = tuple(path)

@@ -1,4 +1,4 @@
-"""Values of a case file: numbers with units, expressions, vectors; read into SI numbers."""
+"""Values of cases and recipes: numbers with units, expressions, vectors; read into SI numbers."""
 
 # mypy: disable-error-code="valid-type"
 
@@ -13,27 +13,36 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     PlainValidator,
+    Tag,
     ValidationInfo,
     WithJsonSchema,
 )
 from pydantic_core import PydanticCustomError
 
 from flexmbs import units
+from flexmbs.errors import nearest
 from flexmbs.expressions import Expression, ExpressionError, constant, parse, table_loader
 from flexmbs.units import Dimension, UnitError
 
+#: numbers of bodies beyond this are mistakes, and their products would not be finite
+LARGEST = 1e60
 NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 @dataclass
 class Context:
-    """What values may refer to while they are read: parameters, and the folder of tables."""
+    """What values may refer to while they are read: parameters, and the folder of tables.
+
+    length : what a bare number counts as, where it is a length of a mesh [m]
+    """
 
     parameters: Mapping[str, float] = field(default_factory=dict)
     folder: Path | None = None
     allow_python: bool = False
+    length: float = 1.0
 
 
 class Table(BaseModel):
@@ -56,9 +65,20 @@ class Measured(float):
         return result
 
 
-def fail(what: str, column: int = 0) -> PydanticCustomError:
-    """Error of a value; `column` counts characters into a string."""
-    return PydanticCustomError("value", "{what}", {"what": what, "column": column})
+def fail(what: str, column: int = 0, *, code: str | None = None) -> PydanticCustomError:
+    """Error of a value; `column` counts characters into a string, `code` is that of the finding."""
+    return PydanticCustomError("value", "{what}", {"what": what, "column": column, "code": code})
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it."""
+    if isinstance(value, str):
+        return f'"{value[:60]}"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a table"
+    return f"a list of {len(value)}" if isinstance(value, list | tuple) else str(value)[:60]
 
 
 def context_of(info: ValidationInfo) -> Context:
@@ -90,8 +110,8 @@ def read_number(value: Any, dimension: Dimension | None, context: Context) -> Me
     if is_expression(value):
         expression = read_expression(value, context)
         for node in expression.names.values():
-            known = ", ".join(context.parameters) or "none"
-            raise fail(f'"{node.label}" is no parameter (parameters: {known})', node.column)
+            remedy = nearest(node.label, list(context.parameters))
+            raise fail(f'"{node.label}" is no parameter; {remedy}', node.column)
         _check_alone(value, expression, dimension)
         try:
             return Measured.of(expression.number(), expression.dimension)
@@ -103,6 +123,16 @@ def read_number(value: Any, dimension: Dimension | None, context: Context) -> Me
             _checked(_check_named, value, quantity, dimension)
         return Measured.of(quantity.value, quantity.dimension)
     return Measured.of(_checked(units.to_si, value, units.NONE), None)
+
+
+def read_in_units(value: Any, dimension: Dimension | None, context: Context, unit: float) -> Measured:
+    """A number of a body: a bare one counts in units of `unit`, and none is beyond all bounds."""
+    found = read_number(value, dimension, context)
+    if found.dimension is None and not is_expression(value):
+        found = Measured.of(found * unit, None)
+    if not abs(found) < LARGEST:
+        raise fail(f"{shown(value)} is out of range")
+    return found
 
 
 def _check_named(text: str, quantity: units.Quantity, dimension: Dimension) -> None:
@@ -139,19 +169,25 @@ def read_law(value: Any, dimension: Dimension | None, context: Context) -> Expre
     return replace(constant(number), dimension=number.dimension)
 
 
+def with_schema(kinds: list[str], words: str) -> WithJsonSchema:
+    """What editors are told of a value."""
+    return WithJsonSchema({"type": kinds, "description": words})
+
+
 def _schema(words: str, *, law: bool) -> WithJsonSchema:
     more = "; or an expression of t and channels, '=...'" if law else "; or '=...' of parameters"
-    return WithJsonSchema(
-        {"type": ["number", "string"], "description": words + ", or a string with unit" + more}
-    )
+    return with_schema(["number", "string"], words + ", or a string with unit" + more)
 
 
-def number(dimension: Dimension | None) -> Any:
-    """Annotation of a number of a dimension (None: any)."""
+def number(dimension: Dimension | None, *, in_units: bool = False) -> Any:
+    """Annotation of a number of a dimension (None: any); `in_units`: bare ones are in those of the mesh."""
     words = "number in SI units" if dimension is None else units.describe(dimension) + " in SI units"
 
     def read(value: Any, info: ValidationInfo) -> Measured:
-        return read_number(value, dimension, context_of(info))
+        context = context_of(info)
+        if in_units:
+            return read_in_units(value, dimension, context, context.length)
+        return read_number(value, dimension, context)
 
     if dimension is None:  # keeps the Measured, pydantic's float would not
         return Annotated[float, PlainValidator(read), _schema(words, law=False)]
@@ -173,6 +209,14 @@ def vector(item: Any, length: int | None = 3) -> Any:
     if length is None:
         return list[item]
     return Annotated[list[item], Field(min_length=length, max_length=length)]
+
+
+def text_or(table: Any) -> Any:
+    """Annotation of a text or a table."""
+    return Annotated[
+        Annotated[str, Tag("[text]")] | Annotated[table, Tag("[table]")],
+        Discriminator(lambda value: "[text]" if isinstance(value, str) else "[table]"),
+    ]
 
 
 Number = number(None)

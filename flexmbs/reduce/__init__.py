@@ -12,7 +12,7 @@ from typing import Any
 
 from flexmbs.fe.mesh import Mesh
 from flexmbs.modaldata import ModalData
-from flexmbs.reduce.keys import make_recipe, read_recipe
+from flexmbs.reduce.reading import make_recipe, read_recipe
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.stage1 import run
 
@@ -33,7 +33,7 @@ def reduce(
     if isinstance(source, Recipe):
         return run(source, None, progress)
     if isinstance(source, Mesh):
-        return run(make_recipe({"mesh": {"shape": "points"}}, options), source, progress)
+        return run(make_recipe({}, options, has_mesh=True), source, progress)
     return run(load_recipe(source, options), None, progress)
 
 

@@ -12,8 +12,8 @@ from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.modaldata import ModalData
 from flexmbs.modaldata.store import FORMAT
-from flexmbs.reduce.keys import make_recipe, read_recipe
 from flexmbs.reduce.matrices import save_matrices
+from flexmbs.reduce.reading import make_recipe, read_recipe
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.stage1 import run
 

@@ -16,9 +16,9 @@ from flexmbs.fe.massform import Attached, MassForm
 from flexmbs.fe.materials import material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import ShapeIntegrals, shape_integrals
+from flexmbs.input.values import LARGEST
 from flexmbs.reduce.recipe import Given, Recipe
 from flexmbs.reduce.source import Source
-from flexmbs.reduce.values import LARGEST
 
 Floats = NDArray[np.float64]
 

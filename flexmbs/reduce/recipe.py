@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,25 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression
 from flexmbs.fe.materials import Material
 from flexmbs.fe.unit_systems import UnitSystem
-from flexmbs.modal.interfaces import TIES
 
 Floats = NDArray[np.float64]
-
-METHODS = ("craig-bampton", "free-interface", "given")
-MASS_FORMS = ("consistent", "lumped")
-STRESSES = ("nodes", "cells", "none")
-SUPPORTS = ("drop", "interfaces", "fix")
-SOLVERS = ("auto", "superlu", "cholmod", "pardiso")
-KEYS = (
-    "mesh", "material", "materials", "young", "poisson", "density", "method", "modes", "fmax", "tol", "frame",
-    "mass", "stress", "geometric_stiffness", "merge_tol", "solver", "unit_system", "point_masses",
-    "interfaces", "sets", "fix", "given", "parameters", "loads", "matrices", "title", "format_version",
-    "ignore", "supports",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -117,63 +102,3 @@ class Recipe:
     files: tuple[Path, ...] = ()
     name: str = "recipe"
     text: str = ""
-
-
-def refuse_case(data: Mapping[str, Any], name: str) -> None:
-    """A case in place of a recipe is one mistake, not many unknown keys."""
-    if {"bodies", "joints"} & set(data) and not {"mesh", "matrices"} & set(data):
-        what, remedy = "is a case, no recipe of a body", "flexmbs run, or the recipe that it names"
-        raise InputError(Diagnostic("recipe.case", name, what, remedy))
-
-
-def merge(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of the recipe overridden by options; interfaces of the options replace all of the recipe's."""
-    merged = {key: plain(value) for key, value in {**data, **present(options)}.items()}
-    if any(options.get(key) is not None for key in ("modes", "fmax", "tol")):
-        for key in ("modes", "fmax", "tol"):
-            if options.get(key) is None and not (key == "fmax" and options.get("tol") is not None):
-                merged.pop(key, None)
-    loose = ("young", "poisson", "density")
-    if any(options.get(key) is not None for key in loose) and options.get("material") is None:
-        merged.pop("material", None)
-    elif options.get("material") is not None:
-        merged = {
-            key: item for key, item in merged.items() if key not in loose or options.get(key) is not None
-        }
-    if isinstance(merged.get("interfaces"), str):
-        merged["interfaces"] = [merged["interfaces"]]
-    if isinstance(merged.get("interfaces"), Sequence):
-        merged["interfaces"] = interface_table(merged["interfaces"])
-    return merged
-
-
-def present(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
-
-
-def plain(value: Any) -> Any:
-    """What TOML could have said: lists for arrays, numbers for scalars of NumPy, texts for paths."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
-
-
-def interface_table(items: Sequence[Any]) -> dict[str, Any]:
-    """`["bore", "pin:rbe3"]` -> the table of a recipe."""
-    table: dict[str, Any] = {}
-    for item in items:
-        if isinstance(item, Mapping):
-            table[str(item.get("name", item.get("set", "")))] = {k: v for k, v in item.items() if k != "name"}
-        else:
-            name, _, tie = str(item).rpartition(":")
-            if not name or tie.lower() not in TIES:
-                name, tie = str(item), "rbe2"
-            if name in table:
-                what = "is given twice"
-                raise InputError(Diagnostic("recipe.interface", f"interfaces.{name}", what, "name it once"))
-            table[name] = {"set": name, "tie": tie.lower()}
-    return table

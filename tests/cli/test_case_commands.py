@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shlex
 from pathlib import Path
 
@@ -89,6 +90,17 @@ def test_schema_is_json(capsys, tmp_path):
     assert "bodies" in json.loads(capsys.readouterr().out)["properties"]
     assert main(["schema", "-o", str(tmp_path / "s.json")]) == 0
     assert json.loads((tmp_path / "s.json").read_text())["title"] == "flexmbs case file"
+    capsys.readouterr()
+    assert main(["schema", "recipe"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert schema["title"] == "flexmbs recipe file" and schema["$defs"]["BoxShape"]["required"] == [
+        "shape",
+        "size",
+        "divisions",
+    ]
+    page = Path("docs/reduction.md").read_text().partition("| key | default |")[2].partition("\n\n")[0]
+    keys = re.findall(r"`\[?(\w+)[^`]*`", "\n".join(line.split("|")[1] for line in page.splitlines()[2:]))
+    assert len(keys) > 20 and set(keys) <= set(schema["properties"])
     assert main(["schema", "-o", str(tmp_path / "no" / "s.json")]) == 3
 
 

@@ -1,0 +1,27 @@
+"""JSON Schema of cases and recipes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from flexmbs import disk
+
+
+def json_schema(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """Schema (draft 2020-12) of a file, made from the class that reads it."""
+    schema = model.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": f"flexmbs {name} file",
+    }
+
+
+def write_schema(path: str | Path, schema: dict[str, Any], *, overwrite: bool = False) -> None:
+    """Write the schema as text."""
+    with disk.atomic_file(path, overwrite) as raw:
+        raw.write((json.dumps(schema, indent=2) + "\n").encode())
