@@ -28,6 +28,7 @@ from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
 from flexmbs.model.bodies import FlexibleBody, RigidBody
 from flexmbs.model.couplings.ends import load_of
 from flexmbs.model.model import Model
+from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System, build_system
 from flexmbs.model.topology import Plane
@@ -206,7 +207,7 @@ def motions_without_inertia(system: Mechanism) -> list[int]:
     pos[t.prim.ball_beta] = 1.0
     for i, nf in enumerate(t.body.nf):
         pos[t.body.o_q[i] : t.body.o_q[i] + nf] = 0.0
-    state = State(0.0, pos, np.zeros(system.n_vel), initial_aux(system), np.zeros(len(t.relation.kind)))
+    state = State(0.0, pos, np.zeros(system.n_vel), initial_aux(system), no_turns(t.relation.kind))
     return evaluator.vanishing_pivots(state)
 
 

@@ -130,7 +130,8 @@ class Integrator:
         self.options = Options(
             int(chosen.tableau is not None), problem.n_pos, problem.n_vel, problem.n_aux, problem.n_held,
             control, problem.n_switch, float(settings.rtol), float(settings.atol), float(settings.step),
-            float(t_start), float(t_end), float(rho_inf), int(settings.until), problem.n_sided,
+            float(t_start), float(t_end), float(rho_inf), int(settings.until), problem.n_follow,
+            problem.n_sided,
         )  # fmt: skip
         self.memory = mem.memory(problem, t_start, y0)
         self.scratch = mem.scratch(problem, self.tab)

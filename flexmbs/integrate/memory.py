@@ -48,6 +48,7 @@ class Options(NamedTuple):
     t_end: float
     rho_inf: float
     until: int  # number of the switching function that ends the run, or -1
+    n_follow: int  # quadratures at the end of aux that follow angles
     n_sided: int  # so many switching functions, the last ones, are positive on both sides of their zeros
 
 

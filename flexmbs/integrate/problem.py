@@ -18,6 +18,8 @@ Function = Callable[..., int]
 HOLD, SEEN = -1.0, -2.0
 #: part of the bound of an error by which closing the loops may move the end of a step
 DISPLACED = 0.1
+#: so far may the pose of the end of a step be from where the rate of an angle leads to [rad]
+TURN = 1.0
 #: What a caller of `turn` passes as `chosen` just before the zero of function k: BEFORE - k
 BEFORE = -2
 
@@ -53,8 +55,9 @@ class Problem:
         Positions of y_new = those of y (+) delta, with delta in the space of speeds.
     project(data, t, y, bh, gh, out)
         Positions and speeds of y onto the constraints, in place, in the metric of M + Sh; held values are
-        brought up to date. out = [largest closure of positions, of speeds, 1 if y was changed], after it.
-        With out[2] = HOLD before it, positions and speeds stay: only held values are brought up to date; SEEN
+        brought up to date, followed angles corrected. out = [largest closure of positions, of speeds, 1
+        if y was changed], after it.
+        With out[2] = HOLD before it, positions and speeds stay: only those are brought up to date; SEEN
         spares an evaluation where `rates` has just been called for this state.
     switches(data, t, y, s)
         Switching functions; their zeros are located.
@@ -70,8 +73,10 @@ class Problem:
 
     `jumps` (n_switch,) is 1 for functions at whose zeros speeds jump: they are passed from strictly before to
     strictly behind, a start on one of them too; 2 where positions say when, so that a motion may rest there.
-    `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation). `held` are
-    values that stay as they are during a step and are brought up to date by `project` (turn counters).
+    `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation), the last
+    `n_follow` of them follow angles that positions have within a turn: `project` sets them to the nearest of
+    the pose, and a step in which it moves one by more than TURN is rejected. `held` are values that stay as
+    they are during a step and are brought up to date by `project` (contacts).
     `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for
     rotations (whose scale is 1).
     `bound` (n_vel,) is the largest local error of the displacements in a step where constraints fix them:
@@ -94,6 +99,7 @@ class Problem:
     n_sided: int = 0
     n_held: int = 0
     n_free: int = 0
+    n_follow: int = 0
     n_switch: int = 0
     closed: bool = False
     group: NDArray[np.int64] | None = None
@@ -105,6 +111,12 @@ class Problem:
     @property
     def size(self) -> int:
         return self.n_pos + self.n_vel + self.n_aux + self.n_held
+
+    @property
+    def followed(self) -> slice:
+        """Places of the quadratures that follow angles."""
+        end = self.size - self.n_held
+        return slice(end - self.n_follow, end)
 
     @property
     def groups(self) -> NDArray[np.int64]:

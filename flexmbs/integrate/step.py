@@ -26,7 +26,7 @@ from flexmbs.integrate.memory import (
     T_LAST,
     T,
 )
-from flexmbs.integrate.problem import DISPLACED, HOLD, SEEN
+from flexmbs.integrate.problem import DISPLACED, HOLD, SEEN, TURN
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
 #: part of the speeds by which the stages of a fixed step on a loop may disagree
@@ -92,8 +92,8 @@ def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, s
         own = own_error(opt, mem, scr, h)
         if not own <= err:  # NaN goes through
             err = own
-    if (opt.n_held > 0 or is_open) and err <= 1.0:
-        status = refresh_held(project, data, scr, t + h)
+    if (opt.n_follow > 0 or is_open) and err <= 1.0:
+        status = refresh_followed(project, data, opt, scr, t + h)
     return status, err
 
 
@@ -173,10 +173,12 @@ def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
     """End of an explicit step onto the constraints, and the rates there. Writes: scr.y1, scr.f_end."""
     if tab.end_rate == 1:
         scr.closure[2] = SEEN
-    for i in range(opt.n_pos):
+    for i in range(scr.y1.size):
         scr.y_try[i] = scr.y1[i]
     status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
     if status == 0 and scr.closure[2] > 0.0 and is_displaced(opt, scr):
+        status = NO_CONVERGENCE
+    if status == 0 and is_turned(opt, scr):
         status = NO_CONVERGENCE
     if status == 0 and opt.step > 0.0 and scr.closure[2] > 0.0 and is_thrown(opt, tab, mem, scr, h):
         status = NO_CONVERGENCE
@@ -190,13 +192,29 @@ def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
 
 
 @kernel(inline=True)
-def refresh_held(project, data, scr, t):
-    """Held values of the end of an implicit step, whose positions are to be closed. Writes: scr.y1.
+def is_turned(opt, scr):
+    """Whether an angle of the end of a step is far from where its rate led to, in scr.y_try.
+
+    Rate and pose then do not tell the same number of turns, and the step is too long.
+    """
+    end = opt.n_pos + opt.n_vel + opt.n_aux
+    for i in range(end - opt.n_follow, end):
+        if abs(scr.y1[i] - scr.y_try[i]) > TURN:
+            return True
+    return False
+
+
+@kernel(inline=True)
+def refresh_followed(project, data, opt, scr, t):
+    """Angles of the end of an implicit step, whose positions are to be closed. Writes: scr.y1, scr.y_try.
 
     They are not where all that would close them is prescribed: a status.
     """
+    for i in range(scr.y1.size):
+        scr.y_try[i] = scr.y1[i]
     scr.closure[2] = HOLD
-    return project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+    status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+    return NO_CONVERGENCE if status == 0 and is_turned(opt, scr) else status
 
 
 @kernel(lean=True, apart=True)
@@ -216,8 +234,6 @@ def inside(rates, shifted, increment, project, nearness, data, opt, tab, mem, sc
                 return status
             mem.count[DENSE] = 1
         explicit_at(tab, mem, scr, max(t_out - t, 0.0) / h, scr.y_out)
-        for i in range(mem.y.size - opt.n_held, mem.y.size):
-            scr.y_out[i] = mem.y[i]
     else:
         part = max(t_out - t, 1e-12 * h)
         status = implicit_step(shifted, increment, data, opt, mem, scr, t, part, scr.y_out, scr.a1)

@@ -11,6 +11,7 @@ from flexmbs.model.blocks import first_rows
 from flexmbs.model.forces.stiff import STIFF
 from flexmbs.model.forces.tables import Laws
 from flexmbs.model.numbering import offsets
+from flexmbs.model.rows import counts_turns
 from flexmbs.model.tables import EnvelopeTables, PathTables, Tables
 
 Flags = NDArray[np.bool_]
@@ -21,11 +22,12 @@ def with_rows(t: Tables, kept: Flags) -> Tables:
     """The same tables with the rows where `kept` (n_rows,); every group keeps one row or more.
 
     Bodies, coordinates, entries and groups keep their numbers; relations that no row needs any more are of
-    the kind that is not evaluated.
+    the kind that is not evaluated; angles, which are followed, always are.
     """
     terms = np.repeat(kept, np.diff(t.term.start))
     speeds = np.repeat(kept, np.diff(t.speed.start))
-    needed = np.union1d(t.term.relation[terms], t.coord.entry[t.coord.entry >= 0])
+    angles = np.flatnonzero(counts_turns(t.relation.kind))
+    needed = np.union1d(np.union1d(t.term.relation[terms], angles), t.coord.entry[t.coord.entry >= 0])
     kinds = np.full(len(t.relation.kind), STIFF, dtype=np.int64)
     kinds[needed] = t.relation.kind[needed]
     row = _some(t.row, kept, "group", "massless", "law", "expr", "const", "side")

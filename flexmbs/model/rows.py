@@ -6,15 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from flexmbs.expressions import Expression, ExpressionError
 from flexmbs.model.bodies import Particle
-from flexmbs.model.joints.base import DISTANCE, OFFSET, Joint, Relation
+from flexmbs.model.joints.base import DISTANCE, OFFSET, SLIDE, Joint, Relation
 from flexmbs.model.markers import Marker
 
 #: Further kinds of relations, for the coordinates of cut joints: travel is OFFSET.
 ANGLE, ANGLE_FIRST, ANGLE_SECOND = 5, 6, 7
 #: rotation from a prescribed attitude (`b`: its number) to Q, component `a` (F19a)
 ATTITUDE = 9
+
+
+def counts_turns(kinds: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which relations see an angle; its whole turns are counted."""
+    return np.isin(kinds, (ANGLE, ANGLE_FIRST, ANGLE_SECOND, SLIDE))
+
+
+def no_turns(kinds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Turns before any are counted: angles within half a turn, those of screws as the travel has them."""
+    return np.where(kinds == SLIDE, np.nan, 0.0)
 
 
 @dataclass(eq=False)

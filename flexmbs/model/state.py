@@ -14,7 +14,8 @@ Array = NDArray[np.float64]
 class State:
     """Time [s], positions `pos`, speeds `vel`, own states of the case `aux`.
 
-    `turns` holds the last values of the coordinates of cut joints, which tell full turns apart.
+    `turns` (n_entries,) holds the angles of cut joints, integrated beside the motion by their rates: they
+    tell whole turns apart. NaN: the angle of a screw is as its travel has it.
     """
 
     t: float

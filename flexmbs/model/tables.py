@@ -339,7 +339,8 @@ class RelationWork(NamedTuple):
     """Relations between markers, evaluated."""
 
     at: Annotated[Floats, 10]  # value, rate, second rate; force (3), moment (3) on Q at its origin; spare
-    turn: Floats  # (n_entries,) last value of every entry, to follow angles beyond half a turn
+    turn: Floats  # (n_entries,) where the rate of an angle leads, to follow it beyond half a turn
+    angle: Annotated[Floats, 3]  # angle of the pose nearest to that, its rate, its second rate
 
 
 class RowWork(NamedTuple):

@@ -105,7 +105,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
         coord=CoordWork(
             x=nan(n_coord), v=nan(n_coord), tau=np.zeros(n_coord), K=np.zeros(n_coord), D=np.zeros(n_coord)
         ),
-        relation=RelationWork(at=nan(n_ent, 10), turn=np.zeros(n_ent)),
+        relation=RelationWork(at=nan(n_ent, 10), turn=np.zeros(n_ent), angle=nan(n_ent, 3)),
         row=RowWork(
             g=nan(n_rows),
             g_dot=nan(n_rows),

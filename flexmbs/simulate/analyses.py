@@ -11,6 +11,7 @@ import numpy as np
 from flexmbs.dynamics.analyses.statics import equilibrium
 from flexmbs.dynamics.analyses.steady import steady_state, warn_unsteady
 from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, nearest
+from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.results import Result
 from flexmbs.simulate.motion.powers import N_QUAD
@@ -136,7 +137,8 @@ def from_result(system: Any, state: State, path: Path, warn: Callable[[str], Non
     if missing and warn is not None:
         more = f"; not here are its {', '.join(over)}" if over else ""
         warn(f"not in {path.name}, so their initial values hold: {', '.join(missing)}{more}")
-    return State(0.0, y[:n].copy(), y[n:m].copy(), aux, y[k + N_QUAD : last].copy())
+    turns = no_turns(system.tables.relation.kind) + y[k + N_QUAD : last]
+    return State(0.0, y[:n].copy(), y[n:m].copy(), aux, turns)
 
 
 def _same_coordinates(system: Any, result: Result, path: Path) -> None:

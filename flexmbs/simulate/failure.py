@@ -16,6 +16,7 @@ from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 from flexmbs.simulate.motion.equations import problem, state_vector
+from flexmbs.simulate.motion.powers import N_QUAD
 
 Floats = NDArray[np.float64]
 
@@ -45,8 +46,9 @@ def located(error: SolverError, system: Any, motion: Any) -> SolverError:
         return error
     y, n = np.atleast_1d(np.asarray(motion.checkpoint()["y"], dtype=float)), system.n_pos
     m = n + system.n_vel
-    held = y[len(y) - len(system.tables.relation.kind) :]
-    state = State(motion.t, y[:n].copy(), y[n:m].copy(), y[m : m + system.n_aux].copy(), held.copy())
+    k = m + system.n_aux
+    turns = y[k + N_QUAD : k + N_QUAD + len(system.tables.relation.kind)]
+    state = State(motion.t, y[:n].copy(), y[n:m].copy(), y[m:k].copy(), turns.copy())
     outputs = np.append(motion.times, np.inf)
     next_output = float(outputs[np.searchsorted(outputs, motion.t, side="right")])
     far = FURTHEST * max(abs(state.t), FURTHEST)

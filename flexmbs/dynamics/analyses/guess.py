@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.model.bodies import GROUND, FlexibleBody
 from flexmbs.model.joints.base import Joint
+from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System
 from flexmbs.spatial import log_so3, quat_from_matrix, quat_to_matrix
@@ -132,7 +133,7 @@ def first_guess(system: System, evaluator: Evaluator) -> Guess:
         np.zeros(system.n_pos),
         np.zeros(system.n_vel),
         initial_aux(system),
-        np.zeros(len(t.relation.kind)),
+        no_turns(t.relation.kind),
     )
     state.pos[t.prim.ball_beta] = 1.0
     guess = Guess(state, np.full(system.n_vel, DEFAULT), np.full(system.n_vel, DEFAULT))

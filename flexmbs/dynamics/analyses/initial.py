@@ -44,7 +44,7 @@ def assemble(system: System, evaluator: Evaluator | None = None) -> State:
     _check_closure(system, evaluator, state)
     _check_orientation(system, evaluator)
     _velocities(system, evaluator, guess)
-    state.turns[:] = evaluator.ws.relation.at[:, 0]
+    state.turns[:] = evaluator.ws.relation.angle[:, 0]
     return state
 
 

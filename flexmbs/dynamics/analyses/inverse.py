@@ -34,6 +34,8 @@ SMALLEST = 1e-12  # of a position
 ROUNDING = 1e-13  # of stiffness and constraints together
 #: the least singular value of G below this part of its size elsewhere: near a change point (F28)
 NEAR = 0.01
+#: so far may an angle of a cut joint be from where its rates lead to [rad]
+TURN = 1.0
 #: distance of the places beside it, rad or m, and the speed that has no direction
 REACH, STILL = 0.02, 1e-8
 #: forces of both sides that differ by this part of the largest grow without bound in between
@@ -137,6 +139,13 @@ class Follower:
         add_increment(self.evaluator.tables, state.pos, np.where(np.isfinite(change), change, 0.0), pos)
         return pos
 
+    def _turned(self, time: float) -> Array:
+        """Angles of cut joints at a time as their rates lead on: they tell whole turns apart."""
+        self.evaluator.kinematics(self.state, np.where(np.isfinite(self.acc), self.acc, 0.0))
+        angle, rate, bend = self.evaluator.ws.relation.angle.T
+        ahead = time - self.state.t
+        return np.asarray(angle + ahead * rate + 0.5 * ahead * ahead * bend)
+
     def _from_both_sides(self, before: tuple[State, Array], time: float) -> Array:
         """Motion and forces at a time close to a change point, from times beside it (F28); returns `acc`."""
         ws, state = self.evaluator.ws, self.state
@@ -161,7 +170,7 @@ class Follower:
         args = self.evaluator._args(state, motion["acc"])
         evaluate.kinematics(*args)
         evaluate.forces(*args)
-        state.turns[:] = ws.relation.at[:, 0]
+        state.turns[:] = ws.relation.angle[:, 0]
         if diverges(found):
             self._at_dead_point(motion["acc"])
             return motion["acc"]
@@ -187,7 +196,8 @@ class Follower:
 
     def _alone(self, time: float) -> Array:
         """Motion and forces at a time, by the constraints there; returns `acc`."""
-        state = self.state
+        state, turned = self.state, self._turned(time)
+        state.turns[:] = turned
         state.pos[:], state.t = self.predicted(time), float(time)
         self.evaluator.require_times(state)
         self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
@@ -196,12 +206,25 @@ class Follower:
             acc = self._motion()
             bends = self.quasi_static and self._bend(acc)
             if not bends and self._forces(acc):
+                self._check_turns(turned)
                 return acc
         if not bends:
             self.evaluator.check(evaluate.NO_FRICTION, state)
         what = "the elastic bodies find no shape in balance with their loads"
         remedy = 'take elastic = "dynamic"'
         raise SolverError(Diagnostic("kinematics.bending", f"t = {time:.6g} s", what, remedy))
+
+    def _check_turns(self, turned: Array) -> None:
+        """Rate and pose must tell the same number of turns of every angle."""
+        off = np.abs(self.state.turns - turned)
+        if np.any(off > TURN):
+            entry = int(np.argmax(off))
+            t = self.evaluator.tables
+            at = t.relation.p[entry], t.relation.q[entry]
+            ends = " and ".join(self.system.bodies[t.marker.body[m]] for m in at)
+            what = f"an angle between {ends} jumps by {off[entry]:.3g} rad"
+            remedy = "the drives jump, or lead past a dead point"
+            raise SolverError(Diagnostic("kinematics.open", f"t = {self.state.t:.6g} s", what, remedy))
 
     def _bend(self, acc: Array) -> bool:
         """Take the elastic bodies into balance with the loads of the motion; whether that moved anything."""
@@ -260,7 +283,7 @@ class Follower:
         ev.kinematics(state, acc)
         change = self._solve(G, nothing, ev.ws.row.g_ddot.copy())[0]
         acc += np.where(self.system.tables.tree.driven < 0, change, 0.0)
-        state.turns[:] = ev.ws.relation.at[:, 0]
+        state.turns[:] = ev.ws.relation.angle[:, 0]
         return acc
 
     def _close(self) -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.guess import motion_values
 from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System
 
@@ -24,7 +25,7 @@ def transfer(source: System, state: State, target: System) -> State:
         pos[t.body.o_q[i] : t.body.o_q[i] + nf] = state.pos[s.body.o_q[k] : s.body.o_q[k] + nf]
         vel[t.tree.o_qd[i] : t.tree.o_qd[i] + nf] = state.vel[s.tree.o_qd[k] : s.tree.o_qd[k] + nf]
     pos[t.prim.ball_beta] = 1.0
-    out = State(state.t, pos, vel, state.aux.copy(), np.zeros(len(t.relation.kind)))
+    out = State(state.t, pos, vel, state.aux.copy(), no_turns(t.relation.kind))
     second.kinematics(out)
     _positions(source, first, target, second, out)
     second.kinematics(out)
@@ -32,7 +33,7 @@ def transfer(source: System, state: State, target: System) -> State:
     _speeds(source, first, target, second, out)
     target.tables.row.const[:] = _constants(source, target)
     second.kinematics(out)
-    out.turns[:] = second.ws.relation.at[:, 0]
+    out.turns[:] = second.ws.relation.angle[:, 0]
     return out
 
 

@@ -25,6 +25,7 @@ from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.contradiction import CONTRADICTION, contradiction
 from flexmbs.dynamics.reactions.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
 from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.model.system import System
 
@@ -92,7 +93,7 @@ class Descriptor:
         if not self.matrices.planar:
             return np.ones_like(active)
         rng, still = np.random.default_rng(0), np.zeros(self.system.n_vel)
-        aux, turns = np.zeros(self.system.n_aux), np.zeros(len(t.relation.kind))
+        aux, turns = np.zeros(self.system.n_aux), no_turns(t.relation.kind)
         for _ in range(2):
             state = State(0.0, rng.uniform(-1.0, 1.0, self.system.n_pos), still, aux, turns)
             self.evaluator.kinematics(state)
@@ -236,7 +237,7 @@ class Descriptor:
                 self._normalise(state)
             state.vel += self.at.to_speeds(speeds, here.H)
             here = self.place(state)
-        state.turns[:] = here.found.value
+        state.turns[:] = here.found.angle
         self._state.turns[:] = state.turns  # the same place, by these last values too
         return worst, worst_dot, count
 

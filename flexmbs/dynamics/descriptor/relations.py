@@ -18,12 +18,14 @@ ATTITUDE = 9
 def relations_at(kind, p, q, a, b, size, turns, attitude, x, R, v, acc, out):
     """Relations between markers at x, R with twists v and accelerations acc, all in ground axes.
 
-    `turns`: last values, to count whole turns; `attitude`: prescribed quaternions. Writes: out (n, 9): value,
-    rate, second rate at these accelerations, force and moment that a unit multiplier puts on Q at its origin.
+    `turns`: what angles are nearest to, NaN for a screw as its travel has it; `attitude`: prescribed
+    quaternions. Writes: out (n, 10): value, rate, second rate at these accelerations, force and moment that a
+    unit multiplier puts on Q at its origin, angle.
     """
     for e in range(kind.shape[0]):
         for k in range(9):
             out[e, k] = 0.0
+        out[e, 9] = turns[e]
         i, j, P, Q = a[e], b[e], p[e], q[e]
         if kind[e] == OFFSET:
             offset(x, R, v, acc, P, Q, i, out[e])
@@ -38,16 +40,19 @@ def relations_at(kind, p, q, a, b, size, turns, attitude, x, R, v, acc, out):
             offset(x, R, v, acc, P, Q, i, out[e])
             pitch, near = size[e], out[e, 0] / size[e]
             turn(R, v, acc, P, Q, P, i, -pitch, out[e])
-            out[e, 0] -= pitch * whole(plain_angle(R, P, Q, i), near)
+            if turns[e] == turns[e]:
+                near = turns[e]
+            out[e, 9] = whole(plain_angle(R, P, Q, i), near)
+            out[e, 0] -= pitch * out[e, 9]
         elif kind[e] == ANGLE:
             turn(R, v, acc, P, Q, P, i, 1.0, out[e])
-            out[e, 0] = whole(plain_angle(R, P, Q, i), turns[e])
+            out[e, 0] = out[e, 9] = whole(plain_angle(R, P, Q, i), turns[e])
         elif kind[e] == ANGLE_FIRST:
             turn(R, v, acc, P, Q, P, i, 1.0, out[e])
-            out[e, 0] = whole(first_angle(R, P, Q, i, j), turns[e])
+            out[e, 0] = out[e, 9] = whole(first_angle(R, P, Q, i, j), turns[e])
         elif kind[e] == ANGLE_SECOND:
             turn(R, v, acc, P, Q, Q, j, 1.0, out[e])
-            out[e, 0] = whole(second_angle(R, P, Q, j, i), turns[e])
+            out[e, 0] = out[e, 9] = whole(second_angle(R, P, Q, j, i), turns[e])
         elif kind[e] == ATTITUDE:
             turn(R, v, acc, P, Q, Q, i, 1.0, out[e])
             out[e, 0] = past_attitude(R, P, Q, attitude[j], i)

@@ -31,6 +31,7 @@ class Found(NamedTuple):
     bias: Array
     force: Array  # (n, 3) ground axes
     moment: Array
+    angle: Array  # (n,) those that are followed
 
 
 class Relations:
@@ -40,15 +41,15 @@ class Relations:
         kinds = np.asarray(t.relation.kind, dtype=np.int64)
         self.given = (kinds, t.relation.p, t.relation.q, t.relation.a, t.relation.b, t.relation.value)
         self.n = len(kinds)
-        one, three = np.zeros((0, 9)), np.zeros((0, 3, 3))
+        one, three = np.zeros((0, 10)), np.zeros((0, 3, 3))
         empty = tuple(item[:0] for item in self.given)
         self._at = prepare(relations_at, *empty, one[:, 0].copy(), one, one, three, one, one, one)
 
     def at(self, ws: Workspace, turns: Array) -> Found:
-        """Needs markers moving at zero accelerations; `turns` (n,) are last values, to count whole turns."""
-        out = np.empty((self.n, 9))
+        """Needs markers moving at zero accelerations; `turns` (n,) is what angles are nearest to."""
+        out = np.empty((self.n, 10))
         self._at(*self.given, turns, ws.law.attitude, ws.marker.x, ws.marker.R, ws.marker.v, ws.marker.a, out)
-        return Found(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:])
+        return Found(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:9], out[:, 9])
 
 
 def cross(x: Array, y: Array) -> Array:

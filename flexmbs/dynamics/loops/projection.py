@@ -167,6 +167,6 @@ def largest(x):
 
 @kernel(lean=True, apart=True)
 def follow_turns(sys, ws):
-    """Remember the coordinates of cut joints, so that angles go on past half a turn. Writes: beta_ref."""
+    """Remember the angles of cut joints, so that they go on past half a turn. Writes: relation.turn."""
     for e in range(sys.relation.kind.shape[0]):
-        ws.relation.turn[e] = ws.relation.at[e, 0]
+        ws.relation.turn[e] = ws.relation.angle[e, 0]

@@ -14,6 +14,7 @@ from flexmbs.integrate.methods import method
 from flexmbs.integrate.methods.reference import ReferenceRun
 
 Floats = NDArray[np.float64]
+PULL = 1000.0  # times the duration: rate at which angles that are followed go to those of the pose
 MAX_STEPS = 10_000_000  # between two outputs
 #: evaluations without a value, and how close in time, that end a run: steps would creep on by the million;
 #: so does a step as short as that, over the time, without one
@@ -55,6 +56,7 @@ class Cvode(ReferenceRun):
         def jacobian(t: float, x: Floats, x_dot: Floats, J: Floats) -> None:
             J[:, :] = self.jacobian(t, x)
 
+        self.pull = PULL / (self.t_end - self.t)
         solver = CVODE(rhs, method="BDF", **self.options(jacobian))
         solver.init_step(t, x)
         return solver

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import missing_component
 from flexmbs.integrate.methods import method
-from flexmbs.integrate.methods.cvode import Cvode
+from flexmbs.integrate.methods.cvode import PULL, Cvode
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +32,7 @@ class Ida(Cvode):
         def jacobian(t: float, x: Floats, x_dot: Floats, out: Floats, c: float, J: Floats) -> None:
             J[:, :] = c * np.eye(len(x)) - self.jacobian(t, x)
 
+        self.pull = PULL / (self.t_end - self.t)
         solver = IDA(residual, **self.options(jacobian))
         solver.init_step(t, x, self.rates(t, x))
         return solver

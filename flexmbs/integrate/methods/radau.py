@@ -158,15 +158,16 @@ class Radau(ReferenceRun):
         return inside
 
     def _follow(self, t: float, x: Floats) -> None:
-        """Bring held values (turn counters) up to date: outputs may be more than half a turn apart.
+        """Bring contacts and angles up to date: the pose has these, their rates only count the turns.
 
         And look whether closing the loops moves the state otherwise than before the step: a law has jumped.
         """
         p, y = self.problem, np.concatenate([x, self.y[self.size :]])
-        if not (p.n_held or p.closed):
+        if not p.closed:
             return
         p.project(p.data, t, y, 0.0, 0.0, np.zeros(3))
         self.y[self.size :] = y[self.size :]
+        x[p.followed] = y[p.followed]
         k = np.flatnonzero(p.twins >= 0)
         moved = (y[: self.size] - x)[p.twins[k]]
         if np.any(np.abs(moved - self._moved) > DISPLACED * p.bounds[k]):

@@ -20,7 +20,7 @@ from flexmbs.integrate.driver import SLICE_SECONDS, Chunk, Settings
 from flexmbs.integrate.events.crossings import Crossed, Crossings
 from flexmbs.integrate.events.passed import Passed
 from flexmbs.integrate.memory import CHATTER, INFO
-from flexmbs.integrate.problem import Problem
+from flexmbs.integrate.problem import TURN, Problem
 
 Floats = NDArray[np.float64]
 #: change of a state, over its size or 1, by which its influence is found
@@ -34,6 +34,7 @@ class ReferenceRun:
     lifts = False  # whether contacts may open: it takes states inside finished steps
     tableau = None
     name = ""
+    pull = 0.0  # rate [1/s] at which angles that are integrated go to those of the pose
 
     def __init__(
         self, problem: Problem, settings: Settings, t_start: float, y0: Floats, times: Floats, t_end: float,
@@ -81,6 +82,13 @@ class ReferenceRun:
         y = np.concatenate([x, self.y[self.size :]])
         if self.problem.closed and self.problem.project(self.problem.data, t, y, 0.0, 0.0, np.zeros(3)) != 0:
             y[: self.size] = np.nan
+        return self.with_turns(x, y)
+
+    def with_turns(self, x: Floats, y: Floats) -> Floats:
+        """State y, closed from x; not finite where the rates of angles led elsewhere: a step is too long."""
+        angles = self.problem.followed
+        if np.any(np.abs(y[angles] - x[angles]) > TURN):
+            y[: self.size] = np.nan
         return y
 
     def reached(self, t: float, x: Floats) -> None:
@@ -114,6 +122,8 @@ class ReferenceRun:
                 with suppress(Crossed):
                     J[:, k] = (self.rates(t, moved) - rates) / (moved[k] - x[k])
                     break
+        angles = np.arange(self.size)[self.problem.followed]
+        J[angles, angles] = -self.pull
         return J
 
     def rates(self, t: float, x: Floats) -> Floats:
@@ -128,6 +138,8 @@ class ReferenceRun:
         if self.problem.rates(self.problem.data, t, y, y_dot) != 0:
             y_dot[:] = np.nan
         self.passed.note(t, float(self.nearness()[0]), y, y_dot)
+        angles = self.problem.followed
+        y_dot[angles] += self.pull * (y[angles] - x[angles])
         return y_dot[: self.size]
 
     def nearness_at(self, t: float, y: Floats) -> tuple[float, int]:

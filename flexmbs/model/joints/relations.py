@@ -19,12 +19,14 @@ def relations(sys, ws):
     """Values, rates, second rates and forces of all relations (F19).
 
     Needs the velocity stage of markers; the second rates belong to the accelerations given there, angles
-    are those nearest to beta_ref. Writes: ent.
+    are those nearest to relation.turn: to what their rate leads to, integrated. Writes: relation.
     """
     for e in range(sys.relation.kind.shape[0]):
         kind, a, b = sys.relation.kind[e], sys.relation.a[e], sys.relation.b[e]
+        p, q, out, turned = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e], ws.relation.angle[e]
         for k in range(9):
-            ws.relation.at[e, k] = 0.0
+            out[k] = 0.0
+        turned[0], turned[1], turned[2] = ws.relation.turn[e], 0.0, 0.0
         if kind == OFFSET:
             offset(sys, ws, e, a)
         elif kind == SQUARE:
@@ -36,25 +38,27 @@ def relations(sys, ws):
             distance(sys, ws, e, sys.relation.value[e])
         elif kind == SLIDE:
             offset(sys, ws, e, a)
-            p, d = sys.relation.value[e], ws.relation.at[e, 0]
-            turning(sys, ws, e, a, True, -p)
-            ws.relation.at[e, 0] = d - p * near(angle(ws, sys.relation.p[e], sys.relation.q[e], a), d / p)
+            pitch, d, rate, bend = sys.relation.value[e], out[0], out[1], out[2]
+            turning(sys, ws, e, a, True, -pitch)
+            if not turned[0] == turned[0]:
+                turned[0] = d / pitch
+            turned[0] = near(angle(ws, p, q, a), turned[0])
+            out[0] = d - pitch * turned[0]
+            turned[1], turned[2] = (rate - out[1]) / pitch, (bend - out[2]) / pitch
         elif kind == STIFF:
             pass  # its forces are written with the forces of the law
         elif kind == ATTITUDE:
             turning(sys, ws, e, a, False, 1.0)
-            ws.relation.at[e, 0] = off_attitude(ws, sys.relation.p[e], sys.relation.q[e], b, a)
+            out[0] = off_attitude(ws, p, q, b, a)
         elif kind == ANGLE:
             turning(sys, ws, e, a, True, 1.0)
-            ws.relation.at[e, 0] = near(
-                angle(ws, sys.relation.p[e], sys.relation.q[e], a), ws.relation.turn[e]
-            )
+            out[0] = near(angle(ws, p, q, a), turned[0])
+            turned[0], turned[1], turned[2] = out[0], out[1], out[2]
         else:
             first = kind == ANGLE_FIRST
             turning(sys, ws, e, a if first else b, first, 1.0)
-            ws.relation.at[e, 0] = near(
-                pin_angle(ws, sys.relation.p[e], sys.relation.q[e], a, b, first), ws.relation.turn[e]
-            )
+            out[0] = near(pin_angle(ws, p, q, a, b, first), turned[0])
+            turned[0], turned[1], turned[2] = out[0], out[1], out[2]
 
 
 @kernel(inline=True)

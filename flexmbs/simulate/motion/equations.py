@@ -36,7 +36,7 @@ class Equations(NamedTuple):
     laws: Laws
     lw: LawWork
     acc: Floats  # (n_vel,) scratch
-    size: Ints  # (5,) n_pos, n_vel, own states, held values, 1 where the time does work (rheonomic.py)
+    size: Ints  # (5,) n_pos, n_vel, own states, entries, 1 where the time does work (rheonomic.py)
     tolerance: Floats  # (2,) closure that needs no projection, closure of a failure
     free: Ints  # free expressions that are switching functions
     damped: Ints  # bodies whose modes are damped
@@ -50,13 +50,12 @@ def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
     laws, tables, law_tables = system.laws, system.tables, system.laws.tables
     if kept is not None:
         tables, law_tables = with_rows(tables, kept), laws_with_rows(law_tables, kept)
-    held = len(tables.relation.kind)
     ws = evaluator.ws if evaluator else make_workspace(tables, len(system.time_laws), len(system.travels))
     lw = law_workspace(law_tables) if evaluator is None else evaluator.law_work
     ws.relation.turn[:] = 0.0
     length = float(np.max(np.abs(tables.marker.u0), initial=0.0))
     until = [laws.free["until"]] if "until" in laws.free else []
-    size = [system.n_pos, system.n_vel, system.n_aux, held, follows_time(system)]
+    size = [system.n_pos, system.n_vel, system.n_aux, len(tables.relation.kind), follows_time(system)]
     return handle(
         Equations(
             sys=tables,
@@ -84,13 +83,15 @@ def problem(system: System, kept: Any = None) -> Problem:
     those of the contacts: the force while one is closed (0 in the state), the gap while it is open (1).
     """
     data = equations(system, kept=independent_rows(system) if kept is None else kept)
+    n_follow = len(system.tables.relation.kind)
     return Problem(
         data=data,
         n_pos=system.n_pos,
         n_vel=system.n_vel,
-        n_aux=system.n_aux + N_QUAD,
-        n_held=int(data.size[3]) + len(data.contact.row),
-        n_free=N_QUAD if np.any(system.tables.tree.driven < 0) else 0,
+        n_aux=system.n_aux + N_QUAD + n_follow,
+        n_held=len(data.contact.row),
+        n_free=(N_QUAD if np.any(system.tables.tree.driven < 0) else 0) + n_follow,
+        n_follow=n_follow,
         closed=system.n_rows > 0,
         n_switch=len(data.laws.switch_expr) + len(data.free) + len(data.contact.row),
         n_sided=len(data.contact.row),

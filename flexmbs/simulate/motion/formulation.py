@@ -17,7 +17,6 @@ from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.integrate import Settings
 from flexmbs.integrate.events.crossings import Crossings
 from flexmbs.integrate.methods.radau import Radau
-from flexmbs.model.rows import ANGLE, ANGLE_FIRST, ANGLE_SECOND
 from flexmbs.model.state import State
 from flexmbs.simulate.motion.contact import contact_rows, open_contacts
 from flexmbs.simulate.motion.equations import problem, state_vector
@@ -29,9 +28,6 @@ from flexmbs.simulate.record.sampling import Sampler
 Floats = NDArray[np.float64]
 #: closure, over a length of the model, that needs no projection
 TOLERANCE = 1e-13
-
-#: largest turn of an angle in a step [rad], well below the half turn that counts
-TURN = 1.5
 
 
 class FormulationRun(Radau):
@@ -123,23 +119,7 @@ class FormulationRun(Radau):
         y = np.concatenate([x, self.y[self.size :]])
         if self.stage_tolerance < np.inf:
             self._closed(t, y, self.stage_tolerance)
-        return y
-
-    def longest_step(self, solver: Any) -> float:
-        """The angles that are tracked turn by TURN at most: whole turns are counted from step to step."""
-        kinds = self.system.tables.relation.kind
-        angles = np.flatnonzero((kinds == ANGLE) | (kinds == ANGLE_FIRST) | (kinds == ANGLE_SECOND))
-        n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
-        if not len(angles) or not np.all(np.isfinite(solver.f)):
-            return float(np.inf)
-        state, ent = (
-            self._state(solver.t, np.concatenate([solver.y, self.y[self.size :]])),
-            self.evaluator.ws.relation.at,
-        )
-        self.evaluator.kinematics(state, np.array(solver.f[n:m]))
-        rate, bend = (float(np.abs(ent[angles, k]).max()) for k in (1, 2))
-        self.evaluator.kinematics(state)
-        return 2.0 * TURN / (rate + (rate * rate + 2.0 * bend * TURN) ** 0.5 + 1e-300)
+        return self.with_turns(x, y)
 
     def rates(self, t: float, x: Floats) -> Floats:
         """Rates at the state brought back onto the constraints; not finite where there is none.
@@ -154,6 +134,8 @@ class FormulationRun(Radau):
         self.crossings.look(t, y)  # where loops would throw it back too
         try:
             y = self.on_stage(t, x)
+            if not np.isfinite(y).all():
+                return np.full_like(x, np.nan)
             self.crossings.look(t, y)
             self._rates(None, t, y, y_dot)
         except SolverError as error:
@@ -208,8 +190,7 @@ class FormulationRun(Radau):
     def _state(self, t: float, y: Floats) -> State:
         """Views into a state vector."""
         n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
-        turns = slice(self.size, len(y) - int(np.count_nonzero(self.system.tables.row.side)))
-        state = State(t, y[:n], y[n:m], y[m : m + self.system.n_aux], y[turns])
+        state = State(t, y[:n], y[n:m], y[m : m + self.system.n_aux], y[self.problem.followed])
         if self.lifting.mark(self.evaluator.ws, y):
             self.other_rows(state)
         return state
@@ -251,7 +232,7 @@ class FormulationRun(Radau):
         y[:n], y[n:m] = self.passage.normalised(mean)[:n], mean[n:]
         ws = self.evaluator.ws
         self.evaluator.kinematics(state)
-        state.turns[:] = ws.relation.at[:, 0]
+        state.turns[:] = ws.relation.angle[:, 0]
         left = [float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.row.g, ws.row.g_dot)]
         return left[0], left[1], 1
 

@@ -85,7 +85,7 @@ def increment(data, y, delta, y_new):
 
 @kernel(lean=True, apart=True)
 def project(data, t, y, bh, gh, out):
-    """Positions and speeds onto the constraints (F44); turn counters brought up to date. Writes: y, out."""
+    """Positions and speeds onto the constraints, followed angles to the pose (F44). Writes: y, out."""
     n, m = data.size[0], data.size[0] + data.size[1]
     tolerance, most, known = data.tolerance[0], 12, out[2] == SEEN and not is_near(data)
     if out[2] == HOLD:

@@ -107,7 +107,7 @@ class MinimalRun(FormulationRun):
         self.minimal.close_positions(state)
         self.minimal.close_speeds(state)
         ws = self.evaluator.ws
-        state.turns[:] = ws.relation.at[:, 0]
+        state.turns[:] = ws.relation.angle[:, 0]
         worst = [float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.row.g, ws.row.g_dot)]
         return worst[0], worst[1], 0
 

@@ -25,7 +25,10 @@ def take_held(data, y):
 
 @kernel(lean=True, apart=True)
 def rates_of_aux(data, vel, aux, aux_dot):
-    """Rates of own states, then powers of work and dissipation (F14); held values stay. Writes: aux_dot."""
+    """Rates of own states, powers of work and dissipation (F14), rates of the angles of cut joints.
+
+    Held values stay. Writes: aux_dot.
+    """
     n = data.size[2]
     state_rates(data.laws, data.lw, aux, aux_dot)
     work, dissipated = data.lw.power[0], data.lw.power[1]
@@ -38,7 +41,8 @@ def rates_of_aux(data, vel, aux, aux_dot):
     aux_dot[n] = work
     aux_dot[n + 1] = dissipated
     for k in range(n + 2, aux_dot.shape[0]):
-        aux_dot[k] = 0.0
+        e = k - n - 2
+        aux_dot[k] = data.ws.relation.angle[e, 1] if e < data.size[3] else 0.0
 
 
 @kernel(lean=True, apart=True)

@@ -273,7 +273,7 @@ class Sampler:
         """Take over what is known of the constraints of the same system, and which of them it leaves out."""
         own, n_rows = self.data.sys, len(self.data.ws.row.g)
         rows = np.repeat(np.arange(n_rows), np.diff(own.term.start))
-        self.left_out = rows[(own.relation.kind != data.sys.relation.kind)[own.term.relation]]
+        self.left_out = rows[~np.isin(own.term.relation, data.sys.term.relation)]
         self.data.ws.loop.cap[:] = data.ws.loop.cap
         self.data.branch.least[:] = data.branch.least
 
