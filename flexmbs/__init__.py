@@ -15,6 +15,7 @@ _PUBLIC = {
     "ModalData": "flexmbs.modaldata",
     "export_body": "flexmbs.exchange",
     "import_body": "flexmbs.exchange",
+    "import_robot": "flexmbs.exchange",
     "Case": "flexmbs.case",
     "run": "flexmbs.case",
     "simulation": "flexmbs.case",

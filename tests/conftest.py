@@ -23,6 +23,9 @@ INSTALL = {
     "pandas": "pip install pandas",
     "netCDF4": "pip install netCDF4",
     "rainflow": "pip install rainflow",
+    "yourdfpy": "pip install yourdfpy",
+    "mujoco": "pip install mujoco",
+    "cmeel": "pip install example-robot-data",
 }
 
 missing: set[str] = set()

@@ -1,28 +1,41 @@
-"""a reduced body of another program, as modal data
+"""a body of another program as modal data, or a robot description as a case
 
 flexmbs import rod.SID_FEM -o rod.modal.h5       (also .fem, .mbsim.h5, .simscape.mat, .extptfm)
+flexmbs import robot.urdf  -o robot.toml         (also MJCF, .xml)
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from flexmbs.cli.output import Output, add_overwrite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a.fem, SID_FEM, mbsim.h5, simscape.mat, extptfm")
-    parser.add_argument("-o", "--output", metavar="X.modal.h5", required=True)
+    parser.add_argument(
+        "file", metavar="FILE", help="a.fem, SID_FEM, mbsim.h5, simscape.mat, extptfm, urdf, xml"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="X.modal.h5, or X.toml of a robot"
+    )
     parser.add_argument(
         "--inertia-order", choices=("xy-yz-xz", "xy-xz-yz"), help="of J in a SID file; default: as Oe says"
     )
+    parser.add_argument("--base", choices=("fixed", "free"), help="of a URDF robot, default fixed")
     add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.disk import check_target
-    from flexmbs.exchange import import_body
+    from flexmbs.exchange import import_body, import_robot
 
+    if Path(args.file).suffix.lower() in (".urdf", ".xml", ".mjcf"):
+        done = import_robot(args.file, args.output, base=args.base or "fixed", overwrite=args.overwrite)
+        lines = [
+            f"{done['file']}: {done['bodies']} bodies, {done['joints']} joints; not in it, or not as it was:"
+        ]
+        return Output("\n".join([*lines, *(f"  {note}" for note in done["notes"])]), done)
     check_target(args.output, args.overwrite)
     modal, notes = import_body(args.file, inertia_order=args.inertia_order)
     modal.save(args.output, overwrite=args.overwrite)

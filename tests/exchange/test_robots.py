@@ -1,0 +1,209 @@
+"""Robot descriptions as cases: the accelerations of Pinocchio and MuJoCo at random states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.cli.main import main
+from flexmbs.errors import FlexmbsError
+from flexmbs.exchange import import_robot
+
+#: public robots: an arm, a gripper with mimic joints, legs, a humanoid, one with dozens of fixed links
+ROBOTS = ("ur5_robot", "panda", "solo12", "talos_reduced", "anymal-kinova", "pr2")
+
+
+def robot_file(name):
+    """A file of the package example-robot-data."""
+    import cmeel
+
+    root = Path(next(iter(cmeel.__path__))).parent / "cmeel.prefix" / "share" / "example-robot-data"
+    return next(root.rglob(f"{name}.urdf"))
+
+
+def bare(path):
+    """The case without losses, stops and relations: what forward dynamics of a tree knows."""
+    data = Case.load(path).source.data
+    data.pop("couplings", None)
+    data["joints"] = {name: joint for name, joint in data["joints"].items() if not joint.get("cut")}
+    for joint in data["joints"].values():
+        for key in ("stop", "friction", "damper", "spring"):
+            joint.pop(key, None)
+    for body in data["bodies"].values():
+        body.pop("visual", None)
+    return Case.from_dict(data, folder=path.parent).system()
+
+
+@pytest.mark.needs("pinocchio", "yourdfpy", "cmeel")
+@pytest.mark.parametrize("name", ROBOTS)
+def test_public_robots_move_as_in_pinocchio(name, tmp_path):
+    import pinocchio as pin
+
+    source = robot_file(name)
+    done = import_robot(source, tmp_path / "robot.toml")
+    assert done["joints"] > 3
+    model, system = pin.buildModelFromUrdf(str(source)), bare(tmp_path / "robot.toml")
+    rng, state = np.random.default_rng(1), system.initial_state()
+    q, v = pin.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq)), rng.normal(size=model.nv)
+    names = [n.replace("-", "_") for n in model.names]
+    for joint, n in zip(model.joints[1:], names[1:], strict=True):
+        c, angle = system.joints[n].coordinates[0], q[joint.idx_q]
+        state.pos[c.pos] = angle if joint.nq == 1 else np.arctan2(q[joint.idx_q + 1], angle)
+        state.vel[c.vel] = v[joint.idx_v]
+    wanted = pin.aba(model, model.createData(), q, v, np.zeros(model.nv))
+    motion = system.forward_dynamics(state)
+    found = [motion.joints[n].acceleration[0] for n in names[1:]]
+    np.testing.assert_allclose(
+        found, [wanted[j.idx_v] for j in model.joints[1:]], rtol=0.0, atol=1e-10 * np.abs(wanted).max()
+    )
+
+
+WALKER = """
+<mujoco model="walker">
+  <compiler angle="radian"/>
+  <option gravity="0.3 -0.4 -9.5"/>
+  <worldbody>
+    <body name="torso" pos="0 0 1.3" quat="0.9 0.1 -0.2 0.3">
+      <freejoint name="root"/>
+      <inertial pos="0.02 0.01 0.1" mass="4" diaginertia="0.2 0.15 0.1" quat="0.8 0.2 0.1 0.5"/>
+      <body name="thigh" pos="0.1 0 -0.2" euler="0.2 0.1 -0.3">
+        <joint name="hip.x" axis="1 0 0" pos="0 0 0.05" damping="0.3"/>
+        <joint name="hip.y" axis="0 1 0.2" pos="0.01 0 0" stiffness="3" springref="0.4"/>
+        <inertial pos="0 0.02 -0.2" mass="1.5" fullinertia="0.03 0.031 0.01 0.002 -0.001 0.003"/>
+        <body name="shin" pos="0 0 -0.4">
+          <joint name="knee" type="slide" axis="0 0 1" range="-0.1 0.1" frictionloss="0.2"/>
+          <inertial pos="0 0 -0.1" mass="0.8" diaginertia="0.01 0.012 0.004"/>
+          <body name="foot" pos="0 0 -0.3">
+            <joint name="ankle" type="ball"/>
+            <inertial pos="0.05 0 -0.02" mass="0.3" diaginertia="0.001 0.002 0.0015"/>
+          </body>
+        </body>
+      </body>
+      <body name="camera" pos="0 0.1 0.2">
+        <inertial pos="0 0 0" mass="0.2" diaginertia="1e-4 1e-4 1e-4"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hip.x" gear="3"/></actuator>
+</mujoco>
+"""
+
+
+@pytest.mark.needs("mujoco")
+def test_a_walker_moves_as_in_mujoco(tmp_path):
+    """Several joints a body, ball and free joints, springs and dampers, full inertias."""
+    import mujoco
+
+    (tmp_path / "walker.xml").write_text(WALKER)
+    done = import_robot(tmp_path / "walker.xml", tmp_path / "walker.toml")
+    assert any("actuators" in note for note in done["notes"])
+    case = Case.load(tmp_path / "walker.toml")
+    data = case.source.data
+    assert data["joints"]["knee"]["stop"]["upper"] == 0.1
+    assert data["joints"]["knee"]["friction"]["effort"] == 0.2
+    del data["joints"]["knee"]["friction"], data["joints"]["knee"]["stop"]
+    system = Case.from_dict(data, folder=tmp_path).system()
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "walker.xml"))
+    model.dof_frictionloss[:] = 0.0
+    state, d, rng = system.initial_state(), mujoco.MjData(model), np.random.default_rng(2)
+    for k, name in enumerate(["root", "hip_x", "hip_y", "knee", "ankle"]):
+        a, v, place = model.jnt_qposadr[k], model.jnt_dofadr[k], system.joints[name]
+        n_pos, n_vel = {0: (7, 6), 1: (4, 3)}.get(int(model.jnt_type[k]), (1, 1))
+        x, w = 0.05 * rng.normal(size=n_pos), rng.normal(size=n_vel)
+        if n_pos > 1:
+            x[-4:] = rng.normal(size=4)
+            x[-4:] /= np.linalg.norm(x[-4:])
+        d.qpos[a : a + n_pos], d.qvel[v : v + n_vel] = x, w
+        state.pos[place.pos : place.pos + n_pos], state.vel[place.vel : place.vel + n_vel] = x, w
+    mujoco.mj_forward(model, d)
+    motion = system.forward_dynamics(state)
+    found = [np.ravel(motion.joints[n].acceleration) for n in ("root", "hip_x", "hip_y", "knee", "ankle")]
+    np.testing.assert_allclose(np.concatenate(found), d.qacc, rtol=0.0, atol=1e-9 * np.abs(d.qacc).max())
+
+
+LOOP = """
+<mujoco>
+  <compiler angle="radian"/>
+  <default><geom type="capsule" size="0.01"/></default>
+  <worldbody>
+    <body name="crank">
+      <joint name="a" axis="0 1 0"/><geom fromto="0 0 0 0.2 0 0"/>
+      <body name="coupler" pos="0.2 0 0"><joint name="b" axis="0 1 0"/><geom fromto="0 0 0 0 0 0.3"/></body>
+    </body>
+    <body name="rocker" pos="0.3 0 0"><joint name="c" axis="0 1 0"/><geom fromto="0 0 0 -0.1 0 0.3"/></body>
+    <body name="wheel" pos="1 0 0"><joint name="w" axis="0 1 0"/><geom type="sphere" size="0.05"/></body>
+  </worldbody>
+  <equality>
+    <connect name="pin" body1="coupler" body2="rocker" anchor="0 0 0.3"/>
+    <joint name="ratio" joint1="w" joint2="a" polycoef="0 2.5 0 0 0"/>
+  </equality>
+</mujoco>
+"""
+
+
+@pytest.mark.needs("mujoco")
+def test_loops_and_relations_of_mjcf_hold(tmp_path):
+    (tmp_path / "loop.xml").write_text(LOOP)
+    import_robot(tmp_path / "loop.xml", tmp_path / "loop.toml")
+    system = Case.load(tmp_path / "loop.toml").system()
+    state = system.initial_state()
+    motion = system.forward_dynamics(state)
+    a, w = (float(motion.joints[name].acceleration[0]) for name in "aw")
+    assert w == pytest.approx(2.5 * a, rel=1e-9) and abs(a) > 1.0
+    place = {name: np.asarray(motion.bodies[name].position) for name in ("coupler", "rocker")}
+    np.testing.assert_allclose(place["coupler"], [0.2, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(place["rocker"], [0.3, 0.0, 0.0], atol=1e-9)
+
+
+ONE = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+MIMIC = f"""<robot name="g">
+<link name="a b"/>
+<link name="l">{ONE}</link>
+<link name="r">{ONE}</link>
+<joint name="one" type="revolute">
+  <parent link="a b"/><child link="l"/><axis xyz="0 0 2"/>
+  <limit lower="-1" upper="2" effort="7" velocity="3"/><dynamics damping="0.5" friction="0.25"/>
+</joint>
+<joint name="two" type="prismatic">
+  <parent link="a b"/><child link="r"/><axis xyz="0 1 0"/>
+  <limit lower="0" upper="0" effort="1" velocity="1"/><mimic joint="one" multiplier="-0.5" offset="0.1"/>
+</joint>
+</robot>"""
+
+
+@pytest.mark.needs("yourdfpy")
+def test_limits_losses_and_mimic_of_urdf(tmp_path, capsys):
+    (tmp_path / "g.urdf").write_text(MIMIC)
+    assert main(["import", str(tmp_path / "g.urdf"), "-o", str(tmp_path / "g.toml")]) == 0
+    said = capsys.readouterr().out
+    assert "largest speed of joint one" in said and "limits of joint two" in said and "1 stops" in said
+    data = Case.load(tmp_path / "g.toml").source.data
+    one = data["joints"]["one"]
+    assert (
+        one["damper"] == {"damping": 0.5} and one["friction"] == {"effort": 0.25} and "a_b" in data["bodies"]
+    )
+    assert one["stop"]["lower"] == -1 and one["stop"]["stiffness"] == pytest.approx(7 * 180 / np.pi, rel=1e-5)
+    state = Case.load(tmp_path / "g.toml").system().initial_state()
+    assert state.pos[1] == pytest.approx(-0.5 * state.pos[0] + 0.1, abs=1e-9)
+
+
+DAMAGED = [("a.urdf", "<robot"), ("a.urdf", "<robot name='x'/>"), ("a.xml", "<mujoco>"), ("a.dae", "x")]
+
+
+@pytest.mark.needs("yourdfpy", "mujoco")
+@pytest.mark.parametrize(("name", "text"), DAMAGED)
+def test_damaged_files_are_named(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FlexmbsError) as caught:
+        import_robot(tmp_path / name, tmp_path / "out.toml")
+    assert name in str(caught.value) and not (tmp_path / "out.toml").exists()
+
+
+@pytest.mark.needs("yourdfpy")
+def test_an_impossible_inertia_is_named(tmp_path):
+    (tmp_path / "g.urdf").write_text(MIMIC.replace('ixx="1" iyy="1" izz="1"', 'ixx="1" iyy="1" izz="9"', 1))
+    done = import_robot(tmp_path / "g.urdf", tmp_path / "g.toml")
+    assert any("NOT RIGHT: link l" in note for note in done["notes"])
