@@ -70,7 +70,9 @@ def test_rigid_integrals_of_the_box(element):
             np.testing.assert_allclose(Theta, expected["Theta_kl"], rtol=1e-12)
             inertia = np.trace(Theta) * np.eye(3) - Theta
             np.testing.assert_allclose(inertia, expected["inertia_about_origin"], rtol=1e-12)
-    regular = box(size, [2, 2, 2], corner=low, element="hex20" if element.startswith("wedge") else element)
+    regular = box(
+        size, [2, 2, 2], corner=low, element="hex20" if element.startswith(("wedge", "pyramid")) else element
+    )
     Ms = assemble(regular, material, mass="lumped").mass_form.Ms
     np.testing.assert_allclose(Ms.diagonal() @ regular.points, expected["S_t"], rtol=1e-12)
 
