@@ -522,7 +522,7 @@ def test_a_balance_that_is_off_is_a_warning(tmp_path):
 
     system = Case.from_dict(pendulum({"t_end": 0.1})).system()
     for balance, warned in ((1e-9, False), (0.5, True), (np.nan, True)):
-        watch = Watch(system, balance=balance, energy=1.0)
+        watch = Watch(system, balance=balance, swings={"work": np.array([0.0, 1.0])})
         assert any("energy balance" in text for text in watch.warnings(1e-3)) == warned
     rough = {"t_end": 2.4, "method": "rk4", "step": 0.2}
     done = run(pendulum(rough), tmp_path / "rough.h5", overwrite=True)

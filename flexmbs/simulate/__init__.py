@@ -30,7 +30,7 @@ from flexmbs.simulate.record.linear import linear_items
 from flexmbs.simulate.record.sampling import sample
 from flexmbs.simulate.run import Progress, Recorder, record
 from flexmbs.simulate.settings import RunSettings
-from flexmbs.simulate.summary import RunLog, Summary, Watch
+from flexmbs.simulate.summary import RunLog, Summary, Watch, balance_advice
 
 __all__ = ["Outcome", "RunSettings", "Summary", "simulate"]
 
@@ -104,7 +104,7 @@ def simulate(
         provenance = {**writer.items.get("provenance", {}), "log": Item(log.text)}
         whole = {"summary": {"text": summary.text or " "}, "provenance": provenance}
         whole |= dict({} if finish is None else finish(writer.result()))
-        writer.finish("complete", items=whole)
+        writer.finish("complete", watch.message, items=whole)
     return Outcome(Result.load(path), summary)
 
 
@@ -234,7 +234,8 @@ def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings, coun
     if settings.type != "dynamics":  # samples, not steps of time
         statistics |= {"steps": 0, "rejected": 0}
     every = settings.every or settings.t_end / 1000.0
-    warnings = watch.warnings(every) if settings.t_end > 0.0 else watch.pulls()
+    advice = balance_advice(settings, choice.method)
+    warnings = watch.warnings(every, advice) if settings.t_end > 0.0 else watch.pulls()
     if counts is not None and counts.redundant:
         rows = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
         warnings.insert(0, f"{rows}; forces {counts.shared}")
@@ -247,4 +248,5 @@ def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings, coun
     if outside and settings.type not in SINGLE:
         warnings.append(f"output.times: {outside[0]:g} s lies behind the end, t_end = {settings.t_end:g} s")
     reason = choice.reason if settings.type == "dynamics" else f"{settings.type}: {choice.reason}"
-    return Summary(choice.method, reason, statistics, watch.balance, watch.energy, warnings)
+    balance = (watch.balance, watch.energy) if advice is not None else (0.0, 0.0)
+    return Summary(choice.method, reason, statistics, *balance, warnings)

@@ -43,6 +43,7 @@ class Recorder:
     last_commit: float = field(default_factory=time.monotonic)
     started: float = field(default_factory=time.monotonic)
     lost: float | None = None
+    beyond: SolverError | None = None
 
     @property
     def waiting_bytes(self) -> int:
@@ -51,7 +52,8 @@ class Recorder:
     def commit(self, run: Any) -> None:
         """Make everything up to the present step durable, with the state to go on from.
 
-        Samples from the first on that is no number are left out, and `lost` is their time.
+        Samples from the first on that is no number are left out, and `lost` is their time; so are those
+        behind the first that no linear body can have, and `beyond` says so.
         """
         t = np.concatenate([chunk.t for chunk in self.chunks])
         y = np.concatenate([chunk.y for chunk in self.chunks])
@@ -63,15 +65,19 @@ class Recorder:
         self.lost = None if good == len(t) else float(t[good])
         if self.lost is not None:
             samples = {path: values[:good] for path, values in samples.items()}
-        self.watch.see(samples)
+        kept, self.beyond = self.watch.within(samples)
+        if kept < len(samples["time"]):
+            samples = {path: values[:kept] for path, values in samples.items()}
+        noted = self.watch.see(samples)
         checkpoint = {
             "integrator": run.checkpoint(),
             "history": self.history.checkpoint(),
             "watch": self.watch.checkpoint(),
             "state": {"t": run.t},
         }
-        reached = run.t if good == len(t) else float(t[max(good - 1, 0)])
-        self.writer.commit(samples, checkpoint, reached, self._events())
+        kept = min(kept, good)
+        reached = run.t if kept == len(t) else float(t[max(kept - 1, 0)])
+        self.writer.commit(samples, checkpoint, reached, self._events(noted))
         self.chunks.clear()
         self.last_commit = time.monotonic()
 
@@ -84,12 +90,14 @@ class Recorder:
             fewer = {name: getattr(last, name)[one_less] for name in ("t", "y", "info")}
             self.chunks.append(replace(last, **fewer, rows=rows, at=at))
 
-    def _events(self) -> dict[str, Any]:
+    def _events(self, noted: list[tuple[float, str]]) -> dict[str, Any]:
+        """Events of the segment in the order of time, those of validity among them."""
         found = [
             (float(t), *event_text(self.system, int(k), float(d)))
             for chunk in self.chunks
             for t, k, d in zip(chunk.event_t, chunk.event_index, chunk.event_direction, strict=True)
         ]
+        found = sorted([*found, *((t, "validity", text) for t, text in noted)], key=lambda item: item[0])
         if not found:
             return {}
         return {
@@ -154,6 +162,8 @@ def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progre
                 continue
             if run.between_steps and (_due(run, recorder, target) or stop.asked):
                 recorder.commit(run)
+                if recorder.beyond is not None:
+                    raise recorder.beyond
                 if recorder.lost is not None:
                     raise without_value(recorder.system, recorder.lost)
             if stop.asked and run.between_steps and not run.finished:

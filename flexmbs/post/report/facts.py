@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.post.record import Record, table
+from flexmbs.results.energy import TERMS, energy_size, swing
 
 
 def key_facts(record: Record) -> dict[str, Any]:
@@ -43,13 +44,10 @@ def topology_facts(record: Record) -> dict[str, Any]:
 
 
 def energy_error(record: Record) -> float | None:
-    """Largest imbalance over the largest swing of the energies."""
-    if not record.has("energy/balance_error"):
+    """Largest imbalance over the largest swing of the energies; None where the analysis does not claim it."""
+    quasi_static = table(record.case, "analysis").get("elastic") == "quasi-static"
+    if quasi_static or not record.has("energy/balance_error"):
         return None
-    swings = [
-        np.ptp(record.require(p))
-        for p in record.paths
-        if p.startswith("energy/") and p != "energy/balance_error"
-    ]
-    scale = max([*map(float, swings), float(np.max(np.abs(record.get("energy/kinetic", 0.0))))])
+    terms = {name: f"energy/{name}" for name in TERMS if record.has(f"energy/{name}")}
+    scale = energy_size({name: swing(record.require(path)) for name, path in terms.items()})
     return float(np.max(np.abs(record.require("energy/balance_error"))) / scale) if scale > 0.0 else 0.0
