@@ -35,6 +35,7 @@ class Mesh:
     cell_sets : name -> cell type -> cell indices
     notes : warnings of the reader, reported with the checks
     deck : what a deck of another program says besides, in its own units
+    stated_length : unit of length [m] that the file states; coordinates are not scaled by it yet
     """
 
     points: Floats
@@ -48,6 +49,7 @@ class Mesh:
     beam: BeamData | None = None
     notes: tuple[Diagnostic, ...] = ()
     deck: Deck | None = None
+    stated_length: float | None = None
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -170,7 +172,7 @@ class Mesh:
 
     def scaled(self, factor: float) -> Mesh:
         """The same mesh with all coordinates times `factor`, for meshes in millimetres."""
-        return replace(self, points=self.points * factor)
+        return replace(self, points=self.points * factor, stated_length=None)
 
     def with_sets(self, node_sets: Mapping[str, Ints]) -> Mesh:
         """The same mesh with further node sets."""

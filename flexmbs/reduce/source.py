@@ -136,7 +136,7 @@ def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
     """Mesh of the file or shape, and the point masses that are part of the shape."""
     if isinstance(recipe.mesh, Path):
         mesh = read_mesh(recipe.mesh, ignore=recipe.ignore)
-        return mesh if mesh.deck is not None else mesh.scaled((recipe.units or SI).length), []
+        return mesh if mesh.deck is not None else mesh.scaled(length_unit(mesh, recipe)), []
     try:
         return build_shape(recipe.mesh or {})
     except InputError as error:
@@ -146,6 +146,17 @@ def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
             where = recipe.mesh_where.get(key, recipe.mesh_where.get("", ""))
             _extend(found, InputError(item), item.where, where)
         raise InputError(*found.errors) from None
+
+
+def length_unit(mesh: Mesh, recipe: Recipe) -> float:
+    """[m] as the file states it, or as the recipe says; both must agree."""
+    stated, said = mesh.stated_length, recipe.units
+    if stated is None:
+        return (said or SI).length
+    if said is not None and abs(said.length - stated) > 1e-6 * stated:
+        what = f"states that its unit of length is {stated:g} m; the recipe says {said.name}"
+        raise InputError(Diagnostic("deck.units", mesh.source, what, "leave out --unit-system"))
+    return stated
 
 
 def _interfaces(

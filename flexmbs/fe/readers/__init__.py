@@ -13,12 +13,42 @@ from flexmbs.fe.readers.raw import RawMesh
 from flexmbs.fe.readers.resolve import to_mesh
 from flexmbs.fe.readers.source import MAX_BYTES, Damaged, read_bytes
 
+
+def _ansys(path: Path, data: bytes, cards: frozenset[str]) -> RawMesh:
+    from flexmbs.fe.readers.ansys import read_ansys
+
+    return read_ansys(path, data, cards)
+
+
+def _unv(path: Path, data: bytes, cards: frozenset[str]) -> RawMesh:
+    from flexmbs.fe.readers.unv import read_unv
+
+    return read_unv(data)
+
+
+def _aster(path: Path, data: bytes, cards: frozenset[str]) -> RawMesh:
+    from flexmbs.fe.readers.aster import read_aster
+
+    return read_aster(data)
+
+
+def _fedem(path: Path, data: bytes, cards: frozenset[str]) -> RawMesh:
+    from flexmbs.fe.readers.fedem import read_fedem
+
+    return read_fedem(path, data, cards)
+
+
+OWN = {"ansys archive": _ansys, "unv": _unv, "aster": _aster, "fedem": _fedem}
 FORMATS = {
     "gmsh": (".msh",),
     "abaqus": (".inp",),
     "vtk": (".vtk",),
     "vtu": (".vtu",),
     "nastran": (".bdf", ".nas", ".dat"),
+    "ansys archive": (".cdb",),
+    "unv": (".unv", ".uff"),
+    "aster": (".mail",),
+    "fedem": (".ftl",),
 }
 CAD = (".step", ".stp", ".geo", ".iges", ".igs", ".brep")
 
@@ -68,6 +98,8 @@ def reader_of(path: Path, data: bytes, ignore: Collection[str] = ()) -> Callable
         from flexmbs.fe.readers.meshio_formats import read_by_meshio
 
         return lambda: read_by_meshio(path, kind)
+    if kind in OWN:
+        return lambda: OWN[kind](path, data, cards)
     if kind == "vtu":
         from flexmbs.fe.readers.vtu import read_vtu
 

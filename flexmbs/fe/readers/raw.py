@@ -43,6 +43,7 @@ class RawMesh:
         cell, FREE_FACES for those on the skin
     structural : flat cells that carry stiffness in the file: element numbers
     left_out : numbers of elements that are in the file and not among the blocks; sets may name them
+    length : unit of length [m] where the file states it
     deck : what a deck says beside its mesh; None for formats that hold a mesh only
     """
 
@@ -57,6 +58,7 @@ class RawMesh:
     structural: list[Ints] = field(default_factory=list)
     left_out: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     deck: Deck | None = None
+    length: float | None = None
     notes: list[Diagnostic] = field(default_factory=list)
 
 

@@ -58,6 +58,7 @@ class _Resolver:
             face_sets=face_sets,
             cell_sets=cell_sets,
             deck=self._deck(mesh),
+            stated_length=self.raw.length,
             notes=tuple(self.found.warnings),
         )
 

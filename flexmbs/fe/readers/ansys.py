@@ -1,0 +1,281 @@
+"""Ansys .cdb -> RawMesh and deck: NBLOCK, EBLOCK, CMBLOCK, materials; solids with repeated nodes unfolded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from flexmbs.fe.deck import Deck, DeckMaterial, Support, count
+from flexmbs.fe.readers.raw import Block, RawMesh
+from flexmbs.fe.readers.source import Damaged, Ints, one_int
+
+#: number of the element type -> largest number of nodes
+SOLIDS = {45: 8, 185: 8, 95: 20, 186: 20, 92: 10, 187: 10, 285: 4, 73: 8}
+#: surface effects, and meshes without stiffness: they mark faces
+SURFACES = {152, 154, 200}
+#: kind by the corners that coincide, positions in the 8 or 20 nodes
+SHAPES = {
+    "hex": ([0, 1, 2, 3, 4, 5, 6, 7], [*range(8, 20)]),
+    "wedge": ([0, 1, 2, 4, 5, 6], [8, 9, 11, 12, 13, 15, 16, 17, 18]),
+    "pyramid": ([0, 1, 2, 3, 4], [8, 9, 10, 11, 16, 17, 18, 19]),
+    "tet": ([0, 1, 2, 4], [8, 9, 11, 16, 17, 18]),
+}
+NAMES = {
+    "hex": ("hex8", "hex20"),
+    "wedge": ("wedge6", "wedge15"),
+    "pyramid": ("pyramid5", "pyramid13"),
+    "tet": ("tet4", "tet10"),
+}
+#: commands that connect or that change the model in ways that are not read
+CHANGES = {"CE", "CP", "CPINTF", "CEINTF", "CERIG", "RBE3", "CPCYC", "CECYC", "TB", "TBDATA", "N", "EN"}
+LOADS = {
+    "F",
+    "SFE",
+    "SF",
+    "BF",
+    "BFE",
+    "BFBLOCK",
+    "SFEBLOCK",
+    "ACEL",
+    "OMEGA",
+    "CMOMEGA",
+    "DCVSWP",
+    "IC",
+    "CGLOC",
+}
+DIRECTIONS = {"UX": 0, "UY": 1, "UZ": 2, "ROTX": 3, "ROTY": 4, "ROTZ": 5}
+WIDTHS = re.compile(r"(\d*)\s*([ieg])\s*(\d+)", re.IGNORECASE)
+CONSTANTS = {"EX": "E", "NUXY": "nu", "PRXY": "nu", "DENS": "rho"}
+
+
+def read_ansys(path: Path, data: bytes, ignore: frozenset[str] = frozenset()) -> RawMesh:
+    """Content of an archive as CDWRITE makes it."""
+    return _Archive(path, ignore).read(data.decode("utf-8", "replace").splitlines())
+
+
+class _Archive:
+    def __init__(self, path: Path, ignore: frozenset[str]) -> None:
+        self.path, self.ignore = path, ignore
+        self.deck = Deck("Ansys")
+        self.raw = RawMesh(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), deck=self.deck)
+        self.types: dict[int, int] = {}
+        self.rows: dict[str, tuple[list[int], list[list[int]], list[int]]] = {}
+        self.values: dict[int, dict[str, float]] = {}
+        self.held: dict[tuple[int, ...], set[int]] = {}
+        self.left_out: list[int] = []
+        self.lines: list[str] = []
+        self.at = 0
+
+    def read(self, lines: list[str]) -> RawMesh:
+        self.lines = lines
+        while self.at < len(lines):
+            line = lines[self.at].partition("!")[0].strip()
+            self.at += 1
+            words = [word.strip() for word in line.split(",")]
+            name = words[0].upper()
+            if name in self.ignore:
+                count(self.deck.ignored, name)
+            elif name == "NBLOCK":
+                self._nodes()
+            elif name == "EBLOCK":
+                self._elements(words)
+            elif name == "CMBLOCK":
+                self._component(words)
+            elif name == "ET" and len(words) > 2:
+                digits = re.sub(r"\D", "", words[2])
+                self.types[self._int(words[1])] = self._int(digits)
+            elif name == "ETBLOCK":
+                self._types()
+            elif name in ("MPDATA", "MP"):
+                self._material(name, words)
+            elif name == "D" and len(words) > 2 and words[1].isdigit() and words[2].upper() in DIRECTIONS:
+                self.held.setdefault((DIRECTIONS[words[2].upper()],), set()).add(int(words[1]))
+            elif name in LOADS:
+                count(self.deck.no_effect, name)
+            elif name in CHANGES and not (
+                name in ("N", "EN") and words[1:2] in (["R5.3"], ["R5.5"], ["R5.1"])
+            ):
+                count(self.deck.not_understood, name)
+        return self._finish()
+
+    def _int(self, word: str) -> int:
+        return one_int(word, "number", self.at)
+
+    def _widths(self) -> list[tuple[str, int]]:
+        """Kind and width of the fields by the Fortran format in the line, such as (3i9,6e21.13e3)."""
+        text = self.lines[self.at] if self.at < len(self.lines) else ""
+        found = WIDTHS.findall(re.sub(r"\.\d+(e\d+)?", "", text))
+        if not found or not text.strip().startswith("("):
+            raise Damaged(f'expected a format such as (3i9,6e21.13e3), found "{text[:40]}"', self.at + 1)
+        self.at += 1
+        return [(kind.lower(), int(width)) for times, kind, width in found for _ in range(int(times or 1))]
+
+    def _fields(self, line: str, widths: list[tuple[str, int]]) -> list[str]:
+        result, at = [], 0
+        for _, width in widths:
+            if at >= len(line.rstrip()):
+                break
+            result.append(line[at : at + width].strip())
+            at += width
+        return result
+
+    def _nodes(self) -> None:
+        widths = self._widths()
+        first = sum(1 for kind, _ in widths if kind == "i")
+        numbers, points = [], []
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if line[:1].strip() and not line.strip()[:1].isdigit() or line.strip().startswith("-"):
+                break
+            self.at += 1
+            words = self._fields(line, widths)
+            numbers.append(self._int(words[0]))
+            try:
+                xyz = [float(word) if word else 0.0 for word in words[first : first + 3]]
+            except ValueError:
+                raise Damaged(f'expected coordinates, found "{line[:60]}"', self.at) from None
+            points.append(xyz + [0.0] * (3 - len(xyz)))
+        self.raw.node_number = np.append(self.raw.node_number, np.array(numbers, dtype=np.int64))
+        self.raw.points = np.concatenate([self.raw.points, np.array(points).reshape(-1, 3)])
+
+    def _types(self) -> None:
+        self._widths()
+        while self.at < len(self.lines) and self.lines[self.at].strip() not in ("-1", ""):
+            words = self.lines[self.at].split()
+            self.at += 1
+            if words[0] == "-1":
+                break
+            self.types[self._int(words[0])] = self._int(words[1])
+
+    def _elements(self, words: list[str]) -> None:
+        if len(words) > 2 and words[2].upper() != "SOLID":
+            raise Damaged("EBLOCK of an old form, without SOLID", self.at, "write it with CDWRITE,DB")
+        widths = self._widths()
+        while self.at < len(self.lines) and self.lines[self.at].strip() != "-1":
+            head = [self._int(word) for word in self._fields(self.lines[self.at], widths)]
+            self.at += 1
+            if len(head) < 11:
+                raise Damaged("a row of EBLOCK has fewer than 11 numbers", self.at)
+            nodes, n_nodes = head[11:], head[8]
+            while len(nodes) < n_nodes and self.at < len(self.lines):
+                nodes += [self._int(word) for word in self._fields(self.lines[self.at], widths)]
+                self.at += 1
+            self._element(head[10], head[0], head[1], nodes[:n_nodes])
+
+    def _element(self, number: int, material: int, kind: int, nodes: list[int]) -> None:
+        label = self.types.get(kind)
+        if label is None:
+            raise Damaged(f"element {number} has type {kind}, which no ET defines", self.at)
+        name = f"TYPE {label}"
+        if str(label) in self.ignore or name in self.ignore:
+            count(self.deck.ignored, name)
+            self.left_out.append(number)
+        elif label in SOLIDS and len(nodes) >= min(SOLIDS[label], 4):
+            self._solid(number, material, nodes, label)
+        elif label in SURFACES and len(set(nodes[:4])) in (3, 4):
+            corners = list(dict.fromkeys(nodes[:4]))
+            rows = self.rows.setdefault("tri3" if len(corners) == 3 else "quad4", ([], [], []))
+            rows[0].append(number)
+            rows[1].append(corners)
+            rows[2].append(material)
+        else:
+            count(self.raw.unsupported, name)
+            self.left_out.append(number)
+
+    def _solid(self, number: int, material: int, nodes: list[int], label: int) -> None:
+        if SOLIDS[label] in (4, 10):
+            shape, corners, mids = "tet", nodes[:4], nodes[4:]
+        else:
+            shape = shape_of(nodes[:8])
+            places, edges = SHAPES[shape]
+            corners = [nodes[k] for k in places]
+            mids = [nodes[k] for k in edges] if len(nodes) == 20 else []
+        if mids and 0 in mids:
+            count(self.raw.unsupported, f"TYPE {label} without some mid-nodes")
+            self.left_out.append(number)
+            return
+        rows = self.rows.setdefault(NAMES[shape][1 if mids else 0], ([], [], []))
+        rows[0].append(number)
+        rows[1].append([*corners, *mids])
+        rows[2].append(material)
+
+    def _component(self, words: list[str]) -> None:
+        """A named set: numbers, where a negative one ends the range from the one before."""
+        if len(words) < 4:
+            raise Damaged("CMBLOCK needs a name, its kind and a count", self.at)
+        name, kind, left = words[1], words[2].upper(), self._int(words[3])
+        widths = self._widths()
+        numbers: list[int] = []
+        while left > 0 and self.at < len(self.lines):
+            row = [self._int(word) for word in self._fields(self.lines[self.at], widths)]
+            self.at += 1
+            left -= len(row)
+            for value in row:
+                if value < 0 and numbers:
+                    numbers += range(numbers[-1] + 1, -value + 1)
+                else:
+                    numbers.append(value)
+        sets = self.raw.node_sets if kind.startswith("NODE") else self.raw.cell_sets
+        sets.setdefault(name, []).append(np.array(numbers, dtype=np.int64))
+
+    def _material(self, name: str, words: list[str]) -> None:
+        """`MPDATA,R5.0, 1,EX  , 1, 1, 2.1e11` or `MP,EX,1,2.1e11`; only the constant term."""
+        if name == "MPDATA":
+            words = words[3:] if words[1].upper().startswith("R") else words[1:]
+            key, number, values = words[0].upper(), words[1], words[3:]
+        else:
+            key, number, values = words[1].upper(), words[2], words[3:]
+        found = [word for word in values if word]
+        if key in ("EY", "EZ", "GXY", "GYZ", "GXZ", "PRYZ", "PRXZ", "NUYZ", "NUXZ"):
+            count(self.deck.not_understood, f"MP,{key}")
+        elif key in CONSTANTS and found:
+            try:
+                numbers = [float(word) for word in found]
+            except ValueError:
+                raise Damaged(f'expected a number for {key}, found "{found[0][:40]}"', self.at) from None
+            if len([x for x in numbers if x]) > 1:
+                count(self.deck.not_understood, f"MP,{key} by temperature")
+            self.values.setdefault(self._int(number), {})[CONSTANTS[key]] = numbers[0]
+
+    def _finish(self) -> RawMesh:
+        index: dict[int, int] = {}
+        for number, values in sorted(self.values.items()):
+            index[number] = len(self.deck.materials)
+            where = f"{self.path}: material {number}"
+            constants = (values.get("E"), values.get("nu"), values.get("rho"))
+            self.deck.materials.append(DeckMaterial(f"mat_{number}", where, *constants))
+        for kind, (numbers, nodes, material) in self.rows.items():
+            cells: Ints = np.array(numbers, dtype=np.int64)
+            self.raw.blocks.append(Block(kind, cells, np.array(nodes, dtype=np.int64)))
+            for key in sorted(set(material)):
+                members = cells[np.array(material) == key]
+                self.raw.cell_sets.setdefault(f"mat_{key}", []).append(members)
+                if key in index and kind[:3] not in ("tri", "qua"):
+                    self.deck.sections.append(([members], index[key]))
+        self.raw.left_out = np.array(self.left_out, dtype=np.int64)
+        by_nodes: dict[int, set[int]] = {}
+        for (dof,), held in self.held.items():
+            for node in held:
+                by_nodes.setdefault(node, set()).add(dof)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for node, dofs in sorted(by_nodes.items()):
+            groups.setdefault(tuple(sorted(dofs)), []).append(node)
+        for k, (dofs_of, held_nodes) in enumerate(groups.items()):
+            self.deck.supports.append(Support(f"d_{k + 1}", np.array(held_nodes), dofs_of))
+        return self.raw
+
+
+def shape_of(corners: list[int]) -> str:
+    """Bricks with repeated corners are wedges, pyramids or tetrahedra."""
+    i, j, k, ell, m, n, o, p = corners
+    if len(set(corners)) == 8:
+        return "hex"
+    if k == ell and m == n == o == p:
+        return "tet"
+    if m == n == o == p:
+        return "pyramid"
+    if k == ell and o == p:
+        return "wedge"
+    raise Damaged(f"a brick repeats its corners in a way that is no solid ({', '.join(map(str, corners))})")

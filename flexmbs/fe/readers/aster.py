@@ -1,0 +1,121 @@
+"""Code_Aster .mail -> RawMesh: nodes and elements by name, groups of both."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from flexmbs.fe.readers.raw import Block, RawMesh
+from flexmbs.fe.readers.rings import VERTICALS_FIRST
+from flexmbs.fe.readers.source import Damaged
+
+#: keyword -> our kind, number of nodes
+KINDS = {
+    "TETRA4": ("tet4", 4), "TETRA10": ("tet10", 10), "HEXA8": ("hex8", 8), "HEXA20": ("hex20", 20),
+    "HEXA27": ("hex27", 27), "PENTA6": ("wedge6", 6), "PENTA15": ("wedge15", 15), "PYRAM5": ("pyramid5", 5),
+    "PYRAM13": ("pyramid13", 13), "TRIA3": ("tri3", 3), "TRIA6": ("tri6", 6), "QUAD4": ("quad4", 4),
+    "QUAD8": ("quad8", 8), "QUAD9": ("quad9", 9), "SEG2": ("line2", 2), "SEG3": ("line3", 3),
+    "POI1": ("point1", 1),
+}  # fmt: skip
+# verticals before the top, then the faces: bottom, sides, top, centre
+HEX27 = [*range(12), 16, 17, 18, 19, 12, 13, 14, 15, 24, 22, 21, 23, 20, 25, 26]
+FINSF = re.compile(r"\bFINSF\b")
+
+
+def read_aster(data: bytes) -> RawMesh:
+    """Content of a .mail file; materials are not part of the format."""
+    text = "\n".join(line.partition("%")[0] for line in data.decode("utf-8", "replace").splitlines())
+    nodes: dict[str, int] = {}
+    points: list[list[float]] = []
+    cells: dict[str, int] = {}
+    blocks: dict[str, tuple[list[int], list[list[int]]]] = {}
+    groups: list[tuple[str, str, list[str]]] = []
+    unsupported: dict[str, int] = {}
+    numbers = Numbers()
+    for part in FINSF.split(text):
+        words = part.split()
+        if not words or words[0] in ("FIN", "TITRE"):
+            continue
+        kind, words = words[0].upper(), header_removed(words[1:])
+        if kind in ("COOR_3D", "COOR_2D"):
+            width = 4 if kind == "COOR_3D" else 3
+            for k in range(0, len(words), width):
+                nodes[words[k]] = numbers.of(words[k], "N")
+                points.append(coordinates(words[k + 1 : k + width], width - 1))
+        elif kind in KINDS:
+            name, n = KINDS[kind]
+            words = words[1:] if words and words[0].startswith("NOM=") else words
+            rows = blocks.setdefault(name, ([], []))
+            if len(words) % (n + 1):
+                raise Damaged(f"{kind}: {len(words)} names are no whole number of elements with {n} nodes")
+            for k in range(0, len(words), n + 1):
+                number = cells[words[k]] = len(cells) + 1
+                rows[0].append(number)
+                rows[1].append([numbers.known(word, nodes) for word in words[k + 1 : k + n + 1]])
+        elif kind in ("GROUP_NO", "GROUP_MA"):
+            groups.append((kind, *named_group(words)))
+        elif kind not in ("DEBUG", "DUMP"):
+            unsupported[kind] = unsupported.get(kind, 0) + 1
+    raw = RawMesh(np.array(list(nodes.values()), dtype=np.int64), np.array(points).reshape(-1, 3))
+    raw.unsupported = unsupported
+    for name, (cell_numbers, rows_of) in blocks.items():
+        order = HEX27 if name == "hex27" else VERTICALS_FIRST.get(name)
+        table = np.array(rows_of, dtype=np.int64)
+        raw.blocks.append(Block(name, np.array(cell_numbers), table[:, order] if order else table))
+    for kind, name, members in groups:
+        table_of = nodes if kind == "GROUP_NO" else cells
+        missing = [word for word in members if word not in table_of]
+        if missing:
+            raise Damaged(f'group "{name}" names {missing[0]}, which does not exist')
+        sets = raw.node_sets if kind == "GROUP_NO" else raw.cell_sets
+        sets.setdefault(name, []).append(np.array([table_of[word] for word in members], dtype=np.int64))
+    return raw
+
+
+class Numbers:
+    """N12 is node 12 while that is free; other names count on."""
+
+    def __init__(self) -> None:
+        self.taken: set[int] = set()
+
+    def of(self, word: str, letter: str) -> int:
+        number = int(word[1:]) if word[:1].upper() == letter and word[1:].isdigit() and len(word) < 19 else 0
+        if not number or number in self.taken:
+            number = max(self.taken, default=0) + 1
+        self.taken.add(number)
+        return number
+
+    def known(self, word: str, nodes: dict[str, int]) -> int:
+        if word not in nodes:
+            raise Damaged(f"an element refers to node {word}, which does not exist")
+        return nodes[word]
+
+
+def header_removed(words: list[str]) -> list[str]:
+    """Without NOM = x, NBOBJ = 3, NBLIGE = 2 and the like of the first line; NOM stays as first word."""
+    result: list[str] = []
+    text = " ".join(words).replace("=", " = ").split()
+    at, name = 0, ""
+    while at + 2 < len(text) and text[at + 1] == "=":
+        if text[at].upper() == "NOM":
+            name = text[at + 2]
+        at += 3
+    result = text[at:]
+    return [f"NOM={name}", *result] if name else result
+
+
+def named_group(words: list[str]) -> tuple[str, list[str]]:
+    if not words:
+        raise Damaged("a group without a name")
+    return words[0].removeprefix("NOM="), words[1:]
+
+
+def coordinates(words: list[str], n: int) -> list[float]:
+    try:
+        values = [float(word.replace("D", "E").replace("d", "e")) for word in words]
+    except ValueError:
+        raise Damaged(f'expected coordinates, found "{" ".join(words)[:60]}"') from None
+    if len(values) != n:
+        raise Damaged("a node has not all of its coordinates")
+    return values + [0.0] * (3 - n)
