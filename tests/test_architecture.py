@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,19 @@ def test_no_print_or_exit_inside_the_library():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in {"print", "exit", "input"}, f"{path.name}:{node.lineno}"
+
+
+CHECK = (
+    "import sys; from flexmbs.cli.main import main; assert main(['check', sys.argv[1]]) == 3; "
+    "print(*[name for name in sys.modules if name.split('.')[0] in ('flexmbs', 'numba', 'scipy', 'h5py')])"
+)
+
+
+def test_a_typing_error_is_found_by_few_modules(tmp_path):
+    """`flexmbs check` reads the file before it loads what mechanics needs."""
+    (tmp_path / "a.toml").write_text("titel = 'a'\n[joints.j]\ntype = 'revolut'\nfrom = 'ground'\nto = 'a'\n")
+    command = [sys.executable, "-c", CHECK, tmp_path / "a.toml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert 'did you mean "title"' in done.stderr and 'did you mean "revolute"' in done.stderr
+    found = done.stdout.split()
+    assert len(found) < 60 and {name.split(".")[0] for name in found} == {"flexmbs"}, found

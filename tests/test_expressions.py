@@ -8,17 +8,16 @@ import pytest
 
 from flexmbs.expressions import (
     FUNCTIONS,
-    STACK,
     ExpressionError,
-    compile_table,
     constant,
-    evaluate,
     parse,
     spline_through,
     split_channel,
-    switching_functions,
     table_loader,
 )
+from flexmbs.expressions.machine import evaluate
+from flexmbs.expressions.switching import switching_functions
+from flexmbs.expressions.table import STACK, compile_table
 
 NAMES = ["t", "a", "b"]
 X = np.array([0.7, 1.1, 1.7])

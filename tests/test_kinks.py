@@ -9,7 +9,7 @@ import pytest
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.errors import SolverError
-from flexmbs.expressions import switching_functions
+from flexmbs.expressions.switching import switching_functions
 from flexmbs.expressions.tree import periodic_spline, repeated, spline_through
 from flexmbs.integrate.events.crossings import Crossings
 from flexmbs.results import Result

@@ -20,10 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.case import Case
-    from flexmbs.case.check import check, text
     from flexmbs.input.source import parse_settings
 
     case = Case.load(args.case, allow_python=args.allow_python, **parse_settings(args.set))
+    from flexmbs.case.check import check, text  # of a file with mistakes nothing else is needed
+
     report = check(case, Progress("reduce", quiet=args.quiet))
     shown = text(report)
     data = report.data()

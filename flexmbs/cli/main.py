@@ -12,10 +12,10 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from flexmbs import __version__, cli, disk
+from flexmbs import __version__, cli
 from flexmbs.cli.output import Output
 from flexmbs.errors import ExitCode, FlexmbsError, nearest
 
@@ -23,10 +23,11 @@ SHOWN = 10  # errors on the screen; all of them with --json or --log
 NOT_COMMANDS = {"main", "output"}
 
 
-def command_modules() -> dict[str, Any]:
-    """Command name -> module; importing one is cheap, because heavy imports stand inside `run`."""
-    names = [info.name for info in pkgutil.iter_modules(cli.__path__) if info.name not in NOT_COMMANDS]
-    return {name: importlib.import_module(f"flexmbs.cli.{name}") for name in sorted(names)}
+def command_modules(words: Iterable[str] = ()) -> dict[str, Any]:
+    """Command name -> module, of the commands among the words of a command line; of all where none is."""
+    names = {info.name for info in pkgutil.iter_modules(cli.__path__)} - NOT_COMMANDS
+    chosen = names.intersection(words) or names
+    return {name: importlib.import_module(f"flexmbs.cli.{name}") for name in sorted(chosen)}
 
 
 def global_options(default: Any = None) -> argparse.ArgumentParser:
@@ -78,7 +79,8 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(words: Iterable[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the commands among these words, or of all of them."""
     parser = Parser(
         prog="flexmbs",
         description="Flexible multibody dynamics: a mesh becomes modal data, a mechanism becomes motion.",
@@ -88,7 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser
     )
-    for name, module in command_modules().items():
+    for name, module in command_modules(words).items():
         first_line = (module.__doc__ or "").strip().splitlines()[0]
         sub = commands.add_parser(
             name,
@@ -113,6 +115,8 @@ def configure_logging(args: argparse.Namespace) -> None:
     screen.setFormatter(logging.Formatter("%(message)s"))
     root.addHandler(screen)
     if args.log:
+        from flexmbs import disk
+
         log_file = logging.StreamHandler(disk.open_log(args.log))
         log_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(log_file)
@@ -177,7 +181,7 @@ def main(argv: list[str] | None = None) -> int:
     gc.set_threshold(100_000, 50, 50)  # what is imported stays: looking for garbage in it takes 0.15 s
     args = None
     try:
-        args = build_parser().parse_args(argv)
+        args = build_parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
         configure_logging(args)
         output = args.run(args)
         print_output(output, args.json)

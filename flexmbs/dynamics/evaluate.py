@@ -17,7 +17,7 @@ from flexmbs.dynamics.tree.residuals import masses, residuals
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives, friction_loads, state_rates
 from flexmbs.model.forces.stiff import stiff_rows
-from flexmbs.model.joints.relations import relations
+from flexmbs.model.relations import relations
 
 NOT_FINITE, NO_FRICTION = 3, 4
 #: Friction and reactions belong together when the loads change by no more than this part.

@@ -4,15 +4,12 @@
     table = compile_table([expression], {"t": 0})
 
 Names in the expressions of a model are complete channel names: see `channels.py`.
-Nothing is ever evaluated as Python. `evaluate` is the kernel: value and two time derivatives.
+Nothing is ever evaluated as Python. `machine.evaluate` is the kernel: value and two time derivatives.
 """
 
 from flexmbs.expressions.channels import Channel, split_channel
 from flexmbs.expressions.files import confined, read_rows, read_table, table_loader
-from flexmbs.expressions.machine import evaluate
 from flexmbs.expressions.parser import FUNCTIONS, parse
-from flexmbs.expressions.switching import switching_functions
-from flexmbs.expressions.table import STACK, ExpressionTable, compile_table
 from flexmbs.expressions.tree import (
     Expression,
     ExpressionError,
@@ -26,17 +23,13 @@ from flexmbs.expressions.tree import (
 
 __all__ = [
     "FUNCTIONS",
-    "STACK",
     "Channel",
     "Expression",
     "ExpressionError",
-    "ExpressionTable",
     "Node",
     "Spline",
-    "compile_table",
     "confined",
     "constant",
-    "evaluate",
     "parse",
     "periodic_spline",
     "read_rows",
@@ -44,6 +37,5 @@ __all__ = [
     "repeated",
     "spline_through",
     "split_channel",
-    "switching_functions",
     "table_loader",
 ]

@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.expressions import ExpressionTable
+from flexmbs.expressions.table import ExpressionTable
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -132,7 +132,7 @@ class DriveTables(NamedTuple):
 
 
 class RelationTables(NamedTuple):
-    """Relations between two markers: kinds in model/joints/relations.py."""
+    """Relations between two markers: kinds in model/relations.py."""
 
     kind: Ints
     p: Ints  # marker P

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.expressions import Expression, compile_table
+from flexmbs.expressions import Expression
+from flexmbs.expressions.table import compile_table
 from flexmbs.model.attitudes import Attitude, as_law, attitude_of, attitude_rows, ball_place, drives_ball
 from flexmbs.model.joints.base import Joint
 from flexmbs.model.model import Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.expressions import STACK
+from flexmbs.expressions.table import STACK
 from flexmbs.model.tables import (
     BodyWork,
     CoordWork,

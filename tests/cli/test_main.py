@@ -26,7 +26,7 @@ def command(monkeypatch):
 
             run = staticmethod(action)
 
-        monkeypatch.setattr(cli_main, "command_modules", lambda: {"try": Module})
+        monkeypatch.setattr(cli_main, "command_modules", lambda words=(): {"try": Module})
 
     return install
 

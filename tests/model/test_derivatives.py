@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from flexmbs.dynamics import evaluate
-from flexmbs.expressions import STACK, compile_table, constant, machine, parse, table_loader
+from flexmbs.expressions import constant, machine, parse, table_loader
+from flexmbs.expressions.table import STACK, compile_table
 from flexmbs.ffrf import inertia as kernels
 from flexmbs.ffrf.mass import quadratic_velocity_forces
 from flexmbs.ffrf.table import INERTIA_TERMS, SYM, pack_body

@@ -1,6 +1,6 @@
 """Kernel of the locked relations in dependent coordinates: each differentiated as it stands (F19, F32).
 
-The descriptor form's own reading of the joint data. The kernels of `model/joints/relations.py`, which follow
+The descriptor form's own reading of the joint data. The kernels of `model/relations.py`, which follow
 from forces and bodies' accelerations, have no part in it: the two agree only when both are right.
 """
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import prepare
 from flexmbs.dynamics.descriptor.relations import relations_at
-from flexmbs.expressions import STACK
 from flexmbs.expressions.machine import evaluate
+from flexmbs.expressions.table import STACK
 from flexmbs.model.tables import Tables, Workspace
 
 Array = NDArray[np.float64]

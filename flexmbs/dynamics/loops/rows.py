@@ -1,7 +1,7 @@
 """Constraint rows: joint coordinates, sums of relations, expressions, with their rates (F26, F27)."""
 
 from flexmbs._jit import kernel
-from flexmbs.expressions import evaluate
+from flexmbs.expressions.machine import evaluate
 
 
 @kernel(lean=True)

@@ -12,7 +12,7 @@ from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.minimal.closed_form import closed_forms
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.expressions import switching_functions
+from flexmbs.expressions.switching import switching_functions
 from flexmbs.model.state import State
 from flexmbs.model.system import System
 

@@ -8,7 +8,7 @@ stand alone, and a solution is always a change of a motion that is known in full
 from flexmbs._jit import kernel
 from flexmbs.ffrf.marker import marker_position, marker_velocity
 from flexmbs.ffrf.travel import path_rows, travelling_terms
-from flexmbs.model.joints.primitives import (
+from flexmbs.model.primitives import (
     joint_columns,
     joint_motion,
     joint_pose,

@@ -2,7 +2,7 @@
 
 from flexmbs._jit import kernel
 from flexmbs.ffrf.inertia import inertia, inertia_at_rest
-from flexmbs.model.joints.primitives import nine, times, transposed
+from flexmbs.model.primitives import nine, times, transposed
 
 
 @kernel(lean=True, apart=True)

@@ -7,7 +7,7 @@ speeds of a ball are. Positions are differentiated as they stand, so no attitude
 import math
 
 from flexmbs._jit import kernel
-from flexmbs.expressions import evaluate
+from flexmbs.expressions.machine import evaluate
 from flexmbs.model.quaternions import of_matrix, product
 
 #: What the laws of an attitude give: angles about axes in turn, quaternion, matrix row by row, rates.

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.expressions import Expression, Node, compile_table, constant, switching_functions
+from flexmbs.expressions import Expression, Node, constant
+from flexmbs.expressions.switching import switching_functions
+from flexmbs.expressions.table import compile_table
 from flexmbs.model.attitudes import Attitude
 from flexmbs.model.forces.base import Number, PythonNumber
 from flexmbs.model.forces.slots import Slot, SlotBuilder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from flexmbs._jit import call_fortran, kernel
-from flexmbs.expressions import evaluate
+from flexmbs.expressions.machine import evaluate
 from flexmbs.model.forces.attitudes import attitude_rates, attitudes
 from flexmbs.model.forces.tables import (
     AUX,

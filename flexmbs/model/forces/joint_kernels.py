@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
-from flexmbs.expressions import evaluate
+from flexmbs.expressions.machine import evaluate
 from flexmbs.model.forces.tables import (
     COORD_DAMPER,
     COORD_FORCE,

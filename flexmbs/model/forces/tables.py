@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.expressions import STACK, ExpressionTable
+from flexmbs.expressions.table import STACK, ExpressionTable
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

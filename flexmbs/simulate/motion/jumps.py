@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.expressions import Expression, switching_functions
+from flexmbs.expressions import Expression
+from flexmbs.expressions.switching import switching_functions
 from flexmbs.model.drives import RotationLaw
 
 Floats = NDArray[np.float64]

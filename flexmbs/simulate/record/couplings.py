@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.expressions import STACK, compile_table, evaluate
+from flexmbs.expressions.machine import evaluate
+from flexmbs.expressions.table import STACK, compile_table
 from flexmbs.model.couplings.base import Law
 from flexmbs.model.couplings.ends import Touch, Touching, load_of
 from flexmbs.model.system import System
