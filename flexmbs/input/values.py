@@ -211,6 +211,15 @@ def vector(item: Any, length: int | None = 3) -> Any:
     return Annotated[list[item], Field(min_length=length, max_length=length)]
 
 
+def as_given(value: Any) -> Any:
+    """Tables as plain dictionaries of the keys that were given."""
+    if isinstance(value, BaseModel):
+        fields = type(value).model_fields
+        found = {fields[name].alias or name: getattr(value, name) for name in value.model_fields_set}
+        return {name: as_given(item) for name, item in found.items() if item is not None}
+    return [as_given(item) for item in value] if isinstance(value, list) else value
+
+
 def text_or(table: Any) -> Any:
     """Annotation of a text or a table."""
     return Annotated[

@@ -16,7 +16,7 @@ from flexmbs.input import parameters
 from flexmbs.input.problems import dotted, read_tables
 from flexmbs.input.rotations import Rotation
 from flexmbs.input.source import Path_, Source
-from flexmbs.input.values import Context
+from flexmbs.input.values import Context, as_given
 from flexmbs.modal.interfaces import TIES
 from flexmbs.reduce.recipe import Given, InterfaceSpec, LoadSpec, PointMassSpec, Recipe
 from flexmbs.reduce.tables import GivenTable, InterfaceTable, LoadTable, MaterialTable, RecipeFile
@@ -127,7 +127,9 @@ def check_keys(source: Source, found: Diagnostics, has_mesh: bool) -> None:
     if method == "given":
         if given is None:
             error("recipe.given", "method", 'method = "given" needs a table [given]')
-        elif isinstance(mesh, Mapping) and "masses" in mesh and "stiffness" not in given:
+        elif not (isinstance(mesh, Mapping) and isinstance(given, Mapping)):
+            return  # a file, or what the tables of the schema say is wrong
+        elif "masses" in mesh and "stiffness" not in given:
             what, remedy = "lacks stiffness, which points have not of themselves", "stiffness = [[0]] is none"
             error("recipe.given", "given", what, remedy)
         return
@@ -167,7 +169,7 @@ class _Maker:
         table = self.table.mesh
         if table is None or isinstance(table, str):
             return self.source.folder / table if table is not None else None
-        return table.model_dump(exclude_unset=True, exclude_none=True)
+        return as_given(table)  # type: ignore[no-any-return]
 
     def matrices(self) -> tuple[Path, Path, Path] | None:
         table, folder = self.table.matrices, self.source.folder

@@ -21,6 +21,7 @@ from flexmbs.input.values import (
     Number,
     Table,
     ValidationInfo,
+    as_given,
     context_of,
     fail,
     number,
@@ -231,7 +232,7 @@ class Places(Table):
 
     def places(self) -> dict[str, Any]:
         """The places that are given, as plain values in metres."""
-        return self.model_dump(include=set(Places.model_fields), exclude_none=True, by_alias=True)
+        return {name: item for name, item in as_given(self).items() if name in Places.model_fields}
 
 
 class InterfaceTable(Places):
