@@ -92,7 +92,7 @@ def inertia_tests(reduction: Any, modal: ModalData, materials: Mapping[str, Mate
     """Mass, centre and inertia of the meshed volume against its surface (attached masses left out)."""
     body, mesh = modal.integrals, modal.mesh
     result: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": body.inertia}
-    if not any(ELEMENTS[kind].faces for kind in mesh.cells):
+    if mesh.turns or not mesh.n_cells:
         return result
     mass, S_O, Theta_kl = surface_inertia(mesh, materials)
     if mass <= 0.0:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.attach import PointMass, attach
-from flexmbs.fe.beam_assembly import beam_groups, beam_mass_form, beam_stiffness
 from flexmbs.fe.element_loops import Elasticity, Scratch, lumped_loop, mass_loop, scratch_for, stiffness_loop
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.graph import NodeGraph, expand_blocks, expand_diagonal, expand_scalar, node_graph
@@ -27,6 +26,7 @@ from flexmbs.fe.quadrature import (
     reference_mass,
     stiffness_rule,
 )
+from flexmbs.fe.turning_assembly import placed, solid_part, turning_matrices
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,7 +35,7 @@ Progress = Callable[[float, str], None]
 
 @dataclass(frozen=True)
 class FeModel:
-    """Full matrices of a body, dof = node n_per_node + component (x y z, and rx ry rz with beams).
+    """Full matrices of a body, dof = node n_per_node + component (x y z; rx ry rz with beams or shells).
 
     K_fe, M_fe : (n_dof, n_dof) csc, both halves stored, attached masses included
     mass_form : the same inertia for the shape integrals (F2a-F7a)
@@ -212,7 +212,7 @@ def assemble(
     point_masses: Sequence[PointMass] = (),
     progress: Progress | None = None,
 ) -> FeModel:
-    """Full matrices of a mesh of solids, or of beams, or of points without elements.
+    """Full matrices of a mesh of solids, beams and shells, or of points without elements.
 
     `materials`: cell set -> Material, "" for the other cells; or one Material. `mass`: consistent or lumped.
     `point_masses`: `PointMass` objects.
@@ -222,7 +222,7 @@ def assemble(
     by_set = {"": materials} if isinstance(materials, Material) else materials
     tell = progress or (lambda fraction, text: None)
     tell(0.0, "assembling")
-    model = (_assemble_beams if "beam2" in mesh.cells else _assemble_solids)(mesh, by_set, mass, tell)
+    model = (_assemble_turning if mesh.turns else _assemble_solids)(mesh, by_set, mass, tell)
     turning = any(item.inertia is not None for item in point_masses)
     if not mesh.n_cells and turning:
         # points without elements turn only where they have dofs to do so
@@ -251,31 +251,18 @@ def with_point_masses(model: FeModel, point_masses: Sequence[PointMass]) -> FeMo
     if form.Ms_kl is None:
         return replace(model, M_fe=M_fe, mass_form=replace(form, Ms=form.Ms + diagonal(nodal, "csr")))
     Ms_kl = tuple(
-        tuple(form.Ms_kl[k][ell] + _nodal_block(nodal, n, k, ell) for ell in range(3)) for k in range(3)
+        tuple(form.Ms_kl[k][ell] + placed(diagonal(nodal, "csr"), k, ell) for ell in range(3))
+        for k in range(3)
     )
     return replace(model, M_fe=M_fe, mass_form=replace(form, Ms_kl=Ms_kl))
 
 
-def _nodal_block(nodal: Floats, n: int, k: int, ell: int) -> Any:
-    """Nodal masses between component k and component l of their nodes, csr (F7a)."""
-    first = n * np.arange(len(nodal))
-    size = n * len(nodal)
-    return sp.csr_array((nodal, (first + k, first + ell)), shape=(size, size))
-
-
-def _assemble_beams(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:
-    """K_fe, M_fe of beams: translation, and turning of the sections."""
-    groups = list(beam_groups(mesh, materials))
-    K_fe = beam_stiffness(mesh, groups)
-    tell(0.5, "assembling mass")
-    form = beam_mass_form(mesh, groups, mass)
-    if form.Ms_kl is None:
-        padded = np.zeros((mesh.n_nodes, 6))
-        padded[:, :3] = form.Ms.diagonal()[:, None]
-        moving = diagonal(padded.ravel(), "csc")
-    else:
-        moving = sum((form.Ms_kl[k][k] for k in range(1, 3)), start=form.Ms_kl[0][0])
-    return FeModel(mesh, 6, K_fe, sp.csc_array(moving + form.attached.matrix()), form)
+def _assemble_turning(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:
+    """K_fe, M_fe of beams and shells, with the solids beside them."""
+    solids = _assemble_solids(solid_part(mesh), materials, mass, lambda fraction, text: None)
+    tell(0.3, "assembling beams and shells")
+    K_fe, M_fe, form = turning_matrices(mesh, materials, mass, solids.K_fe, solids.mass_form.Ms)
+    return FeModel(mesh, 6, K_fe, M_fe, form)
 
 
 def _assemble_solids(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:

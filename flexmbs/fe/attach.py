@@ -95,10 +95,12 @@ def attach(mesh: Mesh, n_per_node: int, masses: Sequence[PointMass]) -> tuple[Fl
 def _turn_rows(mesh: Mesh, n_per_node: int, item: PointMass) -> Any:
     if item.node is None:
         return sp.csr_array(sp.csr_matrix(item.rows)[3:])
-    if n_per_node == 6:
+    if n_per_node == 6 and not (mesh.n_cells and not mesh.turning_nodes()[item.node]):
         columns = 6 * item.node + np.arange(3, 6)
         return sp.csr_array((np.ones(3), (np.arange(3), columns)), shape=(3, 6 * mesh.n_nodes))
-    return rotation_rows(mesh, item.node)
+    rows = sp.coo_array(rotation_rows(mesh, item.node))
+    columns = n_per_node * (rows.col // 3) + rows.col % 3
+    return sp.csr_array((rows.data, (rows.row, columns)), shape=(3, n_per_node * mesh.n_nodes))
 
 
 def rotation_rows(mesh: Mesh, node: int) -> Any:

@@ -68,12 +68,6 @@ def beam_groups(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[BeamG
                 'give the beam as [mesh] shape = "beam" with nodes and a section',
             )
         )  # fmt: skip
-    others = [kind for kind, rows in mesh.cells.items() if kind != "beam2" and len(rows)]
-    if others:
-        found = f"mixes beam2 cells with {', '.join(others)}"
-        raise InputError(
-            Diagnostic("mesh.mixed", mesh.source or "mesh", found, "make them two bodies and join these")
-        )
     used, index = material_of_cells(mesh, materials)
     cells = mesh.cells["beam2"]
     for number, material in enumerate(used):

@@ -51,6 +51,7 @@ HEX_CORNERS = (
     (-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1),
     (-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1),
 )  # fmt: skip
+QUAD_CORNERS = ((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0))
 HEX_EDGES = (
     (0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7),
 )  # fmt: skip
@@ -67,13 +68,13 @@ PYRAMID_FACES = ((0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4))
 class Element:
     """One cell type.
 
-    family : "tet", "hex", "wedge", "pyramid" or "line", the reference cell
+    family : "tet", "hex", "wedge", "pyramid", "tri", "quad" or "line", the reference cell
     ref_coords : (n_nodes, 3) nodes of the reference cell
     faces : per face its nodes, outward: corners, then mid-nodes (between corners 0 1, 1 2, ...), then centre
     edges : per edge its two corners, then its mid-node where there is one
     powers : (n_nodes, 3) exponents of the monomials that span the shape functions; pyramids have a fourth, of
         1 / (1 - z)
-    rules : its integration; None for a line
+    rules : its integration; None for lines and for cells of surfaces (`fe.shells`)
     inner : (n_inner, 3) exponents of the monomials of the inner functions
     """
 
@@ -90,6 +91,11 @@ class Element:
     @property
     def n_nodes(self) -> int:
         return len(self.ref_coords)
+
+    @property
+    def turns(self) -> bool:
+        """Whether its nodes have rotations: beams and shells."""
+        return self.family in ("line", "tri", "quad")
 
     @property
     def order(self) -> int:
@@ -203,10 +209,26 @@ _LINE = Element(
     "beam2", "line", 2, np.array([[-1.0, 0, 0], [1.0, 0, 0]]), (), ((0, 1),), np.array([[0, 0, 0], [1, 0, 0]])
 )
 
+
+def _shell(name: str, cell: tuple[Tuples, Tuples, Tuples], powers: Sequence[tuple[int, ...]]) -> Element:
+    """Cell of a surface: no face of its own; what is integrated over it is in `fe.shells`."""
+    corners, edges, _ = cell
+    nodes = [tuple(float(x) for x in corner) for corner in corners]
+    if len(powers) > len(nodes):
+        nodes += _mid_points(corners, edges)
+    if len(powers) > len(nodes):
+        nodes += _mid_points(corners, (tuple(range(len(corners))),))
+    mids = range(len(corners), 2 * len(corners)) if len(nodes) > len(corners) else ()
+    full = tuple((*edge, mid) for edge, mid in zip(edges, mids, strict=True)) if mids else edges
+    return Element(name, name.rstrip("0123456789"), len(corners), np.array(nodes), (), full, np.array(powers))
+
+
 _TET = (TET_CORNERS, TET_EDGES, TET_FACES)
 _HEX = (HEX_CORNERS, HEX_EDGES, HEX_FACES)
 _WEDGE = (WEDGE_CORNERS, WEDGE_EDGES, WEDGE_FACES)
 _PYRAMID = (PYRAMID_CORNERS, PYRAMID_EDGES, PYRAMID_FACES)
+_TRI = (((0, 0, 0), (1, 0, 0), (0, 1, 0)), ((0, 1), (1, 2), (2, 0)), ((0, 1, 2),))
+_QUAD = (QUAD_CORNERS, ((0, 1), (1, 2), (2, 3), (3, 0)), ((0, 1, 2, 3),))
 
 _HEX8 = _element("hex8", _HEX, hex_powers("linear"), Rules(((2,), (2,)), ((2,), (3,)), (2,)))
 _WEDGE6 = _element("wedge6", _WEDGE, wedge_powers(1), Rules(((2, 2), (2, 2)), ((2, 2), (4, 3)), (2, 2)))
@@ -228,8 +250,15 @@ ELEMENTS: dict[str, Element] = {
         _element("pyramid5", _PYRAMID, pyramid_powers(1), Rules(((2,), (2,)), ((2,), (3,)), (2,))),
         _element("pyramid13", _PYRAMID, pyramid_powers(2), Rules(((3,), (4,)), ((3,), (6,)), (2,))),
         _LINE,
+        _shell("tri3", _TRI, [powers for powers in tet_powers(1) if powers[2] == 0]),
+        _shell("tri6", _TRI, [powers for powers in tet_powers(2) if powers[2] == 0]),
+        _shell("quad4", _QUAD, [powers for powers in hex_powers("linear") if powers[2] == 0]),
+        _shell("quad8", _QUAD, [powers for powers in hex_powers("serendipity") if powers[2] == 0]),
+        _shell("quad9", _QUAD, [powers for powers in hex_powers("full") if powers[2] == 0]),
     )
 }
+#: Cells of surfaces, whose nodes turn.
+SHELLS = tuple(name for name, element in ELEMENTS.items() if element.family in ("tri", "quad"))
 
 #: The linear element of each family, for geometry and extrapolation.
 LINEAR = {"tet": "tet4", "hex": "hex8", "wedge": "wedge6", "pyramid": "pyramid5"}

@@ -132,10 +132,11 @@ def expand_diagonal(graph: NodeGraph, upper: Floats) -> Any:
 
 
 def expand_blocks(graph: NodeGraph, upper: Floats) -> Any:
-    """Full symmetric matrix (3 n_nodes, 3 n_nodes), csc, of 3 x 3 blocks (n_pairs, 9)."""
-    n = 3 * graph.n_nodes
-    indptr, indices, data, lower = _empty(graph, 9, n, 3)
-    _expand_blocks(graph.ptr, graph.col, upper, lower, indptr, indices, data)
+    """Full symmetric matrix (w n_nodes, w n_nodes), csc, of w x w blocks (n_pairs, w w)."""
+    width = round(upper.shape[1] ** 0.5)
+    n = width * graph.n_nodes
+    indptr, indices, data, lower = _empty(graph, width * width, n, width)
+    _expand_blocks(graph.ptr, graph.col, upper, lower, width, indptr, indices, data)
     return _finish(sp.csc_array((data, indices, indptr), shape=(n, n)))
 
 
@@ -183,26 +184,26 @@ def _expand_diagonal(ptr, col, upper, lower, width, indptr, indices, data):
 
 
 @kernel
-def _expand_blocks(ptr, col, upper, lower, indptr, indices, data):
+def _expand_blocks(ptr, col, upper, lower, w, indptr, indices, data):
     """Writes: lower, indices, data."""
     n_nodes = len(ptr) - 1
     for i in range(n_nodes):
-        shift = 3 * (lower[i] - ptr[i])
-        for c in range(3):
-            base = indptr[3 * i + c] + shift
+        shift = w * (lower[i] - ptr[i])
+        for c in range(w):
+            base = indptr[w * i + c] + shift
             for t in range(ptr[i], ptr[i + 1]):
-                k = base + 3 * t
-                for d in range(3):
-                    indices[k + d] = 3 * col[t] + d
-                    data[k + d] = upper[t, 3 * c + d]
+                k = base + w * t
+                for d in range(w):
+                    indices[k + d] = w * col[t] + d
+                    data[k + d] = upper[t, w * c + d]
     for i in range(n_nodes):
         lower[i] = 0
     for i in range(n_nodes):
         for t in range(ptr[i] + 1, ptr[i + 1]):
             j = col[t]
-            for c in range(3):
-                k = indptr[3 * j + c] + 3 * lower[j]
-                for d in range(3):
-                    indices[k + d] = 3 * i + d
-                    data[k + d] = upper[t, 3 * d + c]
+            for c in range(w):
+                k = indptr[w * j + c] + w * lower[j]
+                for d in range(w):
+                    indices[k + d] = w * i + d
+                    data[k + d] = upper[t, w * d + c]
             lower[j] += 1

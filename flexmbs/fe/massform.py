@@ -45,7 +45,9 @@ class Attached:
     def matrix(self) -> Any:
         """Their part of M_fe (n_dof, n_dof)."""
         points = self.rows.T @ sp.diags_array(np.repeat(self.mass, 3)) @ self.rows
-        blocks = sp.block_diag([sp.csr_array((0, 0)), *self.inertia], format="csr")
+        n = len(self.inertia)
+        place = (self.inertia.reshape(n, 3, 3), np.arange(n), np.arange(n + 1))
+        blocks = sp.csr_array(sp.bsr_array(place, shape=(3 * n, 3 * n))) if n else sp.csr_array((0, 0))
         return sp.csc_array(points + self.turn_rows.T @ blocks @ self.turn_rows)
 
 

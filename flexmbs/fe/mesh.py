@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError, nearest
-from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.elements import ELEMENTS, SHELLS
 
 if TYPE_CHECKING:
     from flexmbs.fe.beams import BeamData
     from flexmbs.fe.deck import Deck
+    from flexmbs.fe.shells.sections import ShellData
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -47,6 +48,7 @@ class Mesh:
     cell_sets: dict[str, dict[str, Ints]] = field(default_factory=dict)
     source: str = ""
     beam: BeamData | None = None
+    shell: ShellData | None = None
     notes: tuple[Diagnostic, ...] = ()
     deck: Deck | None = None
     stated_length: float | None = None
@@ -74,6 +76,19 @@ class Mesh:
     @property
     def n_cells(self) -> int:
         return sum(len(rows) for rows in self.cells.values())
+
+    @property
+    def turns(self) -> bool:
+        """Whether it has cells whose nodes have rotations."""
+        return any(ELEMENTS[kind].turns and len(rows) for kind, rows in self.cells.items())
+
+    def turning_nodes(self) -> NDArray[np.bool_]:
+        """Mask of the nodes that have rotations."""
+        mask = np.zeros(self.n_nodes, dtype=bool)
+        for kind, rows in self.cells.items():
+            if ELEMENTS[kind].turns:
+                mask[rows] = True
+        return mask
 
     @property
     def set_names(self) -> list[str]:
@@ -168,10 +183,11 @@ class Mesh:
         """Skin triangles (tri, corner) for drawing, outward; quadratic faces are split at their mid-nodes."""
         from flexmbs.fe.skin import skin_faces, triangles_of_faces
 
-        return triangles_of_faces(self.face_nodes(skin_faces(self)))
+        flat = [rows for kind, rows in self.cells.items() if kind in SHELLS]
+        return triangles_of_faces(self.face_nodes(skin_faces(self)) + flat)
 
     def scaled(self, factor: float) -> Mesh:
-        """The same mesh with all coordinates times `factor`, for meshes in millimetres."""
+        """The same mesh with all coordinates times `factor`, for meshes in millimetres; sections stay."""
         return replace(self, points=self.points * factor, stated_length=None)
 
     def with_sets(self, node_sets: Mapping[str, Ints]) -> Mesh:

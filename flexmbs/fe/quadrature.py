@@ -149,9 +149,15 @@ def hex_rule(n: int) -> Rule:
 
 
 @cache
+def triangle_rule(degree: int) -> tuple[Floats, Floats]:
+    """Points (n, 2) and weights on the triangle, exact up to this total degree (at most 8)."""
+    return _expand(_lowest(TRIANGLE_RULES, degree), 0.5)
+
+
+@cache
 def wedge_rule(degree: int, n: int) -> Rule:
     """Triangle rule of this degree times n Gauss points along the wedge."""
-    flat, w_flat = _expand(_lowest(TRIANGLE_RULES, degree), 0.5)
+    flat, w_flat = triangle_rule(degree)
     z, w = gauss(n)
     points = np.column_stack([np.repeat(flat, n, axis=0), np.tile(z, len(flat))])
     return Rule(points, np.outer(w_flat, w).ravel())

@@ -15,7 +15,9 @@ from flexmbs.fe.elements import ELEMENTS, LINEAR
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import stiffness_rule, stress_rule
+from flexmbs.fe.shells.assembly import add_shell_stress, shell_geometric_stiffness, shell_kinds
 from flexmbs.fe.stress_loops import geometric_loop, stress_loop
+from flexmbs.fe.turning_assembly import solid_part
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,21 +37,26 @@ def extrapolation(kind: str) -> Floats:
     return linear.shape(element.ref_coords) @ np.linalg.pinv(linear.shape(rule.points))
 
 
-def stress_modes(mesh: Mesh, materials: Materials, U: Floats, at: str = "nodes") -> Floats:
+def stress_modes(
+    mesh: Mesh, materials: Materials, U: Floats, at: str = "nodes", face: str = "middle"
+) -> Floats:
     """Stress of fields U (n_dof, m): (m, n_nodes, 6) or (m, n_cells, 6), xx yy zz xy yz zx (F53).
 
     At nodes: extrapolated from the points where it is best and averaged over the cells. At cells, in the
     order of `mesh.cells`: their mean. Beams: the mean over the section, N/A and V/A in body axes; bending and
-    torsion are in `section_forces`.
+    torsion are in `section_forces`. Shells: at a `face` of the section, top (the side of the normal),
+    middle or bottom.
     """
     if at not in ("nodes", "cells"):
         raise InputError(Diagnostic("stress", "stress", f'"{at}"', "choices: nodes, cells, none"))
     by_set = {"": materials} if isinstance(materials, Material) else materials
     m = U.shape[1]
     total = np.zeros((mesh.n_nodes if at == "nodes" else mesh.n_cells, 6, m))
-    if "beam2" in mesh.cells:
+    if len(mesh.cells.get("beam2", ())):
         _beam_stress(mesh, by_set, U, at, total)
-    else:
+    if shell_kinds(mesh):
+        add_shell_stress(mesh, by_set, U, at, face, total)
+    if any(not ELEMENTS[kind].turns for kind in mesh.cells):
         _solid_stress(mesh, by_set, U, at, total)
     if at == "nodes":
         count = np.zeros(mesh.n_nodes)
@@ -68,9 +75,9 @@ def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: 
     """Writes: total (rows, 6, m)."""
     C, mat = _elasticity(mesh, materials)
     elastic = elasticity(C)
-    fields = np.ascontiguousarray(U).reshape(mesh.n_nodes, 3, -1)
+    fields = np.ascontiguousarray(U.reshape(mesh.n_nodes, -1, U.shape[1])[:, :3])
     first = dict(zip(mesh.cells, np.cumsum([0] + [len(rows) for rows in mesh.cells.values()]), strict=False))
-    for group in element_groups(mesh):
+    for group in element_groups(solid_part(mesh)):
         kind, rule = group.kind, stress_rule(group.kind)
         rows = mesh.cells[kind]
         if at == "nodes":
@@ -108,7 +115,13 @@ def _beam_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: s
         if at == "nodes":
             np.add.at(total, mesh.cells["beam2"][:, end], values)
         else:
-            total += 0.5 * values
+            start = sum(len(rows) for kind, rows in before(mesh.cells, "beam2"))
+            total[start : start + len(values)] += 0.5 * values
+
+
+def before(cells: Mapping[str, Ints], kind: str) -> list[tuple[str, Ints]]:
+    """The cell types that stand before one of them."""
+    return list(cells.items())[: list(cells).index(kind)]
 
 
 def geometric_stiffness(
@@ -120,20 +133,23 @@ def geometric_stiffness(
     elements for all loads; no matrix of the size of the mesh is formed.
     """
     by_set = {"": materials} if isinstance(materials, Material) else materials
-    if "beam2" in mesh.cells:
-        return beam_geometric_stiffness(mesh, by_set, U_load, Phi)
     n_load, nf = U_load.shape[1], Phi.shape[1]
+    K_geo = np.zeros((n_load, nf, nf))
+    if len(mesh.cells.get("beam2", ())):
+        K_geo += beam_geometric_stiffness(mesh, by_set, U_load, Phi)
+    if shell_kinds(mesh):
+        K_geo += shell_geometric_stiffness(mesh, by_set, U_load, Phi)
     total = np.zeros((n_load, nf * (nf + 1) // 2))
     moving = U_load.any(axis=0)
-    if mesh.n_cells and moving.any() and nf:
+    if any(not ELEMENTS[kind].turns for kind in mesh.cells) and moving.any() and nf:
         part = np.zeros((int(moving.sum()), total.shape[1]))
         _add_geometric(mesh, by_set, U_load[:, moving], Phi, part, progress or (lambda fraction, text: None))
         total[moving] = part
     a, b = np.triu_indices(nf)
-    K_geo = np.zeros((n_load, nf, nf))
-    K_geo[:, a, b] = total
-    K_geo[:, b, a] = total
-    return K_geo
+    solid = np.zeros((n_load, nf, nf))
+    solid[:, a, b] = total
+    solid[:, b, a] = total
+    return K_geo + solid
 
 
 def _add_geometric(
@@ -143,10 +159,10 @@ def _add_geometric(
     C, mat = _elasticity(mesh, materials)
     elastic = elasticity(C)
     n_load, pairs = total.shape
-    loads = np.ascontiguousarray(U_load).reshape(mesh.n_nodes, 3, n_load)
-    modes = np.ascontiguousarray(Phi).reshape(mesh.n_nodes, 3, -1)
-    done = 0
-    for group in element_groups(mesh):
+    loads = np.ascontiguousarray(U_load.reshape(mesh.n_nodes, -1, n_load)[:, :3])
+    modes = np.ascontiguousarray(Phi.reshape(mesh.n_nodes, -1, Phi.shape[1])[:, :3])
+    done, solids = 0, solid_part(mesh)
+    for group in element_groups(solids):
         kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
         n_p = len(rule.weights)
         dN, room = stiffness_table(kind, rule), element_scratch(kind, rule, group.straight)
@@ -164,4 +180,4 @@ def _add_geometric(
             used = len(which)
             total += stresses[:used].reshape(-1, n_load).T @ products[:used].reshape(-1, pairs)
             done += used
-            tell(done / mesh.n_cells, "geometric stiffness")
+            tell(done / solids.n_cells, "geometric stiffness")

@@ -1,4 +1,4 @@
-"""`/mesh` of the file `*.modal.h5`: nodes, cells, sections of beams, drawing surface and sets."""
+"""`/mesh` of the file `*.modal.h5`: nodes, cells, sections of beams and shells, drawing surface and sets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.beams import BeamData
+from flexmbs.fe.elements import SHELLS
+from flexmbs.fe.materials import anisotropic
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.sections import Section
+from flexmbs.fe.shells.sections import Layer, ShellData, ShellSection
 from flexmbs.modaldata.validate import Reader
 
 #: numbers that the shapes of sections are given by
@@ -32,6 +35,8 @@ def write_mesh(group: hdf5.Group, mesh: Mesh) -> None:
     hdf5.dataset(group, "surface", mesh.surface())
     if mesh.beam is not None:
         _write_beam(group.create_group("beam"), mesh.beam)
+    if mesh.shell is not None:
+        _write_shell(group.create_group("shell"), mesh.shell)
     sets = group.create_group("sets")
     nodes = sets.create_group("nodes")
     for name, rows in mesh.node_sets.items():
@@ -68,6 +73,49 @@ def _read_beam(reader: Reader, n_cells: int) -> BeamData | None:
     return BeamData(section, axes, reader.text_attribute("mesh/beam", "theory"), rotary)
 
 
+def _write_shell(group: hdf5.Group, shell: ShellData) -> None:
+    """Sections of shells: thickness, offset, axis, layers; and which section each cell has."""
+    sections = shell.sections
+    table = [[item.thickness, item.offset, *item.axis] for item in sections]
+    hdf5.dataset(group, "sections", np.array(table), units="m")
+    layers = [(k, layer) for k, item in enumerate(sections) for layer in item.layers]
+    rows = [[k, layer.thickness, layer.angle, layer.material.rho] for k, layer in layers]
+    hdf5.dataset(group, "layers", np.array(rows, dtype=float).reshape(-1, 4))
+    C = np.array([layer.material.C_mat for _, layer in layers]).reshape(-1, 6, 6)
+    hdf5.dataset(group, "layer_stiffness", C, units="Pa")
+    index = group.create_group("index")
+    for kind, which in shell.index.items():
+        hdf5.dataset(index, kind, which)
+
+
+def _read_shell(reader: Reader, cells: Mapping[str, NDArray[np.int64]]) -> ShellData | None:
+    """None where the file has no shells."""
+    if not reader.has("mesh/shell"):
+        return None
+    table = reader.floats("mesh/shell/sections", (None, 5))
+    rows = reader.floats("mesh/shell/layers", (None, 4))
+    C = reader.floats("mesh/shell/layer_stiffness", (len(rows), 6, 6))
+    if not len(table) or table[:, 0].min() <= 0.0 or not set(rows[:, 0]) <= set(range(len(table))):
+        reader.refuse("/mesh/shell has no sections")
+    sections = tuple(
+        ShellSection(
+            thickness,
+            offset,
+            tuple(
+                Layer(rows[k, 1], anisotropic(f"layer {k + 1}", C[k], rows[k, 3]), rows[k, 2])
+                for k in np.flatnonzero(rows[:, 0] == number)
+            ),
+            (x, y, z),
+        )
+        for number, (thickness, offset, x, y, z) in enumerate(table.tolist())
+    )
+    kinds = [kind for kind in cells if kind in SHELLS]
+    index = {
+        kind: reader.indices(f"mesh/shell/index/{kind}", (len(cells[kind]),), len(sections)) for kind in kinds
+    }
+    return ShellData(sections, index)
+
+
 def safe(name: str) -> str:
     """A set name as a path component."""
     return name.replace("/", "|") if name not in (".", "..", "") else f"_{name}"
@@ -92,6 +140,7 @@ def read_mesh(reader: Reader) -> Mesh:
             cell_sets=_by_kind(reader, sets.get("cells", {}), cells),
             source=reader.text_attribute("mesh/cells", "source"),
             beam=_read_beam(reader, len(cells.get("beam2", ()))),
+            shell=_read_shell(reader, cells),
         )
     except (ValueError, TypeError, AttributeError) as error:
         raise InputError(Diagnostic("modal.mesh", reader.name, f"/mesh is damaged: {error}")) from None

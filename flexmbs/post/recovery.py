@@ -11,9 +11,9 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.modaldata import ModalData
-from flexmbs.post.beam_skin import beam_surface, fibre_stress
 from flexmbs.post.modals import body_modal
 from flexmbs.post.record import Floats, Record
+from flexmbs.post.skin import skin_of
 from flexmbs.post.static_part import neighbours, static_amounts
 from flexmbs.post.stress import (
     Envelope,
@@ -159,16 +159,16 @@ def _terms(
 def points_of(data: ModalData, notes: list[str]) -> tuple[str, Floats, Floats, Ints]:
     """What the points are, stress modes there (mode, point, 6), places and numbers.
 
-    Beams: the outline of their sections at the ends of the cells, with the numbers of the nodes.
+    Beams: the outline of their sections at the ends of the cells, shells: both faces, with the numbers of
+    the nodes.
     """
     mesh = data.mesh
     assert data.stress is not None
-    if len(mesh.cells.get("beam2", ())):
-        fibres = fibre_stress(data)
-        if fibres is not None:
-            surface, _, nodes = beam_surface(data)
-            return "fibres", fibres, surface.points, mesh.node_number[nodes]
-        notes.append("stresses of these beams are means over their sections, without bending: reduce again")
+    if mesh.turns:
+        skin = skin_of(data, limit=mesh.n_nodes)
+        if skin.stress is not None:
+            return "fibres", skin.stress, skin.mesh.points, mesh.node_number[skin.nodes]
+        notes.append("stresses of these beams and shells are means over their sections, without bending")
     if data.stress_at == "nodes":
         return "nodes", data.stress, mesh.points, mesh.node_number
     centres = [mesh.points[cells].mean(axis=1) for cells in mesh.cells.values()]

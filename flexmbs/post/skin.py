@@ -6,19 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.skin import skin_faces, triangles_of_faces
 from flexmbs.modaldata import ModalData
 from flexmbs.post.beam_skin import beam_surface, fibre_stress
+from flexmbs.post.shell_skin import RIM, face_stress, shell_surface
 from flexmbs.post.visuals import Floats, Ints, TriMesh, ellipsoid
 
-#: corners and mid-nodes of a face in the order of its rim
-RIM = {
-    3: (0, 1, 2),
-    4: (0, 1, 2, 3),
-    6: (0, 3, 1, 4, 2, 5),
-    8: (0, 4, 1, 5, 2, 6, 3, 7),
-    9: (0, 4, 1, 5, 2, 6, 3, 7),
-}
 MAX_VERTICES = 20_000
 
 
@@ -48,13 +42,39 @@ class Skin:
 
 
 def skin_of(modal: ModalData, limit: int = MAX_VERTICES) -> Skin:
-    """Skin of a solid, sections along beams, or small balls at the nodes of a body without elements."""
-    if any(kind != "beam2" for kind, cells in modal.mesh.cells.items() if len(cells)):
-        return _solid(modal, limit)
-    if len(modal.mesh.cells.get("beam2", ())):
+    """Skin of solids, sections along beams, faces of shells, or balls at the nodes of a body without
+    elements."""
+    kinds = [kind for kind, cells in modal.mesh.cells.items() if len(cells)]
+    parts = []
+    if any(not ELEMENTS[kind].turns for kind in kinds):
+        parts.append(_solid(modal, limit))
+    if "beam2" in kinds:
         mesh, Phi, nodes = beam_surface(modal)
-        return Skin(mesh, Phi, nodes, fibre_stress(modal), n_full=len(mesh.points))
-    return _balls(modal)
+        parts.append(Skin(mesh, Phi, nodes, fibre_stress(modal), n_full=len(mesh.points)))
+    if modal.mesh.shell is not None:
+        mesh, Phi, nodes = shell_surface(modal)
+        parts.append(Skin(mesh, Phi, nodes, face_stress(modal), n_full=len(mesh.points)))
+    return _joined(parts) if parts else _balls(modal)
+
+
+def _joined(parts: list[Skin]) -> Skin:
+    """Several surfaces as one; stresses where all have them, static ones only of a body of solids."""
+    if len(parts) == 1:
+        return parts[0]
+    start = np.cumsum([0] + [part.n_points for part in parts])
+    mesh = TriMesh(
+        np.concatenate([part.mesh.points for part in parts]),
+        np.concatenate([part.mesh.triangles + first for part, first in zip(parts, start, strict=False)]),
+        np.concatenate([part.mesh.edges + first for part, first in zip(parts, start, strict=False)]),
+    )
+    known = [part.stress for part in parts if part.stress is not None]
+    return Skin(
+        mesh,
+        np.concatenate([part.Phi for part in parts], axis=1),
+        np.concatenate([part.nodes for part in parts]),
+        np.concatenate(known, axis=1) if len(known) == len(parts) else None,
+        n_full=sum(part.n_full for part in parts),
+    )
 
 
 def node_stress(modal: ModalData) -> Floats | None:

@@ -19,7 +19,15 @@ from flexmbs.input.source import Path_, Source
 from flexmbs.input.values import Context, as_given
 from flexmbs.modal.interfaces import TIES
 from flexmbs.reduce.recipe import Given, InterfaceSpec, LoadSpec, PointMassSpec, Recipe
-from flexmbs.reduce.tables import GivenTable, InterfaceTable, LoadTable, MaterialTable, RecipeFile
+from flexmbs.reduce.tables import (
+    GivenTable,
+    InterfaceTable,
+    LoadTable,
+    MaterialTable,
+    RecipeFile,
+    ShellFile,
+    ShellTable,
+)
 from flexmbs.toml_file import TomlFile, read_toml
 
 Floats = NDArray[np.float64]
@@ -169,7 +177,31 @@ class _Maker:
         table = self.table.mesh
         if table is None or isinstance(table, str):
             return self.source.folder / table if table is not None else None
-        return as_given(table)  # type: ignore[no-any-return]
+        result: dict[str, Any] = as_given(table)
+        if isinstance(table, ShellFile):
+            result["file"] = self.source.folder / table.file
+            self.files.append(result["file"])
+            result["sections"] = {
+                name: self.section(("mesh", "sections", name), item) for name, item in table.sections.items()
+            }
+        if isinstance(table, ShellTable):
+            result |= self.section(("mesh",), table)
+        return result
+
+    def section(self, path: Path_, table: ShellTable) -> dict[str, Any]:
+        """Section of a shell with the materials of its layers."""
+        keys = ("thickness", "offset", "axis")
+        result = {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
+        if table.layers:
+            result["layers"] = [
+                {
+                    "thickness": item.thickness,
+                    "angle": item.angle,
+                    "material": self.material((*path, "layers", k, "material"), item.material),
+                }
+                for k, item in enumerate(table.layers)
+            ]
+        return result
 
     def matrices(self) -> tuple[Path, Path, Path] | None:
         table, folder = self.table.matrices, self.source.folder

@@ -20,6 +20,8 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.sets import with_picked_sets
 from flexmbs.fe.shapes.parametric import build_shape
+from flexmbs.fe.shells.assembly import shell_kinds
+from flexmbs.fe.shells.sections import ShellData, section_from
 from flexmbs.fe.solve.solvers import largest_entry
 from flexmbs.fe.unit_systems import SI
 from flexmbs.modal.interfaces import TIES, Interface, check_separate, make_interface
@@ -91,7 +93,7 @@ def read_source(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = N
         notes = [DEFAULTED]
     checked = check_mesh(mesh, merge_tol=recipe.merge_tol)
     whole, mesh = mesh, with_picked_sets(checked.require(), recipe.sets)
-    turns = "beam2" in mesh.cells or (not mesh.n_cells and any(item.inertia is not None for item in masses))
+    turns = mesh.turns or (not mesh.n_cells and any(item.inertia is not None for item in masses))
     if mesh.deck is not None:
         attached = attached_to(mesh, whole, mesh.deck, 6 if turns else 3)
         masses, notes = [*masses, *attached.masses], [*notes, *attached.notes]
@@ -138,6 +140,8 @@ def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
         mesh = read_mesh(recipe.mesh, ignore=recipe.ignore)
         return mesh if mesh.deck is not None else mesh.scaled(length_unit(mesh, recipe)), []
     try:
+        if "file" in (recipe.mesh or {}):
+            return shells_of_file(recipe, dict(recipe.mesh or {})), []
         return build_shape(recipe.mesh or {})
     except InputError as error:
         found = Diagnostics()
@@ -157,6 +161,32 @@ def length_unit(mesh: Mesh, recipe: Recipe) -> float:
         what = f"states that its unit of length is {stated:g} m; the recipe says {said.name}"
         raise InputError(Diagnostic("deck.units", mesh.source, what, "leave out --unit-system"))
     return stated
+
+
+def shells_of_file(recipe: Recipe, table: dict[str, Any]) -> Mesh:
+    """Mesh of a file whose surface cells are shells: one section, others by the names of cell sets."""
+    sections = table.pop("sections", {})
+    mesh = read_mesh(table.pop("file"), ignore=recipe.ignore, shells=True)
+    mesh = mesh if mesh.deck is not None else mesh.scaled(length_unit(mesh, recipe))
+    table.pop("shape")
+    whole = [section_from(table)] if table or not sections else []
+    items = whole + [section_from(one) for one in sections.values()]
+    index = {kind: np.full(len(mesh.cells[kind]), len(whole) - 1) for kind in shell_kinds(mesh)}
+    if not index:
+        what = f"{mesh.source} has no triangles or quadrilaterals apart from the faces of solids"
+        raise InputError(Diagnostic("mesh.shell", "mesh.file", what, 'give mesh = "FILE" for solids'))
+    for number, name in enumerate(sections):
+        mesh.require_set(name, f"mesh.sections.{name}")
+        for kind, cells in mesh.cell_sets.get(name, {}).items():
+            if kind in index:
+                index[kind][cells] = len(whole) + number
+    bare = sum(int((rows < 0).sum()) for rows in index.values())
+    if bare:
+        what = f"{bare} cells have no thickness"
+        raise InputError(
+            Diagnostic("mesh.shell", "mesh.sections", what, "give one for the cells outside the sets")
+        )
+    return replace(mesh, shell=ShellData(tuple(items), index))
 
 
 def _interfaces(

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, WrapValidator, model_validator
 from flexmbs import units
 from flexmbs.errors import InputError, nearest
 from flexmbs.expressions import Expression, ExpressionError, parse
+from flexmbs.fe.elements import SHELLS
 from flexmbs.fe.materials import Material
 from flexmbs.fe.shapes.lattice import BRICKS, TETS
 from flexmbs.fe.unit_systems import UNIT_NAMES
@@ -141,11 +142,6 @@ class PointsShape(Table):
     inertias: array((-1, 3, 3), units.INERTIA) | None = None
 
 
-AnyShape = Annotated[
-    BoxShape | CylinderShape | TubeShape | BeamShape | PointsShape, Field(discriminator="shape")
-]
-
-
 class MaterialTable(Table):
     """Isotropic by one `young` and `poisson`; orthotropic by three of each and three `shear` (xy yz zx)."""
 
@@ -172,6 +168,56 @@ def _as_is(value: Any, check: Any) -> Any:
 
 #: name, file, or table; in Python a Material too
 AnyMaterial = Annotated[text_or(MaterialTable), WrapValidator(_as_is)]
+
+
+class LayerTable(Table):
+    """A layer of a shell, its angle from the axis of the section."""
+
+    thickness: Length
+    material: AnyMaterial
+    angle: number(units.ANGLE) = 0.0
+
+
+class ShellTable(Table):
+    """Section of a shell: thickness, or layers from the bottom up; offset of its middle from the nodes."""
+
+    thickness: Length | None = None
+    offset: Length | None = None
+    layers: list[LayerTable] | None = None
+    axis: Direction | None = None
+
+
+class ShellShape(ShellTable):
+    """Plate of `size` in the x-y plane, or cylinder along z of `radius` and `length`, of shells."""
+
+    shape: Literal["shell"]
+    divisions: vector(whole(1), 2)
+    size: vector(Length, 2) | None = None
+    corner: Point | None = None
+    radius: Length | None = None
+    length: Length | None = None
+    origin: Point | None = None
+    element: Literal[SHELLS] = "quad4"
+
+
+class ShellFile(ShellTable):
+    """A file whose surface cells are shells, with one section, or sections by cell set."""
+
+    shape: Literal["file"]
+    file: str
+    sections: dict[str, ShellTable] = Field(default={})
+
+
+def _as_file(value: Any) -> Any:
+    """`{ file = ... }` is a mesh of the kind "file"."""
+    return {"shape": "file"} | value if isinstance(value, dict) and "file" in value else value
+
+
+AnyShape = Annotated[
+    BoxShape | CylinderShape | TubeShape | BeamShape | PointsShape | ShellShape | ShellFile,
+    Field(discriminator="shape"),
+    BeforeValidator(_as_file),
+]
 
 
 def _or_list(table: Any, *names: str) -> Any:

@@ -297,14 +297,21 @@ def test_what_beams_cannot_do_is_said():
     bare = Mesh([[0, 0, 0], [1, 0, 0]], {"beam2": [[0, 1]]})
     with pytest.raises(InputError, match="without a section"):
         assemble(bare, material("steel"))
+
+
+def test_a_node_of_solids_has_no_rotations_beside_beams():
     good = beam(SECTION, length=1.0)
     mixed = Mesh(
         np.vstack([good.points, np.eye(3)]),
         {"beam2": good.cells["beam2"], "tet4": [[0, 2, 3, 4]]},
         beam=good.beam,
     )
-    with pytest.raises(InputError, match="mixes beam2 cells with tet4"):
-        assemble(mixed, material("steel"))
+    model = assemble(mixed, MATERIAL)
+    alone = assemble(Mesh(mixed.points, {"tet4": mixed.cells["tet4"]}), MATERIAL)
+    K, first = model.K_fe.toarray().reshape(len(mixed.points), 6, -1, 6), good.n_nodes
+    assert not K[first:, 3:].any() and K[0, 3:].any()
+    own = alone.K_fe.toarray().reshape(len(mixed.points), 3, -1, 3)
+    np.testing.assert_array_equal(K[2:, :3, 2:, :3], own[2:, :, 2:])
 
 
 def test_flapping_frequencies_of_a_rotating_beam_F17():

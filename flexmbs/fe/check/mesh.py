@@ -318,7 +318,7 @@ def check_interfaces(
     for name, nodes in interfaces.items():
         if not len(nodes):
             found.error("mesh.empty_set", f"{where}.{name}", "has no nodes", "check the set or its tolerance")
-        elif "beam2" not in mesh.cells and mesh.cells and connectivity.is_line(mesh.points[nodes]):
+        elif not mesh.turns and mesh.cells and connectivity.is_line(mesh.points[nodes]):
             what = f"its {len(nodes)} nodes lie on one line, so they determine no rotation about it"
             found.warn("mesh.interface_line", f"{where}.{name}", what, 'take a face, or dofs = "x y z"')
         for node in nodes:

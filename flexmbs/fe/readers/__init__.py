@@ -54,10 +54,16 @@ CAD = (".step", ".stp", ".geo", ".iges", ".igs", ".brep")
 
 
 def read_mesh(
-    path: str | Path, *, unit: float = 1.0, max_bytes: int = MAX_BYTES, ignore: Collection[str] = ()
+    path: str | Path,
+    *,
+    unit: float = 1.0,
+    max_bytes: int = MAX_BYTES,
+    ignore: Collection[str] = (),
+    shells: bool = False,
 ) -> Mesh:
     """Mesh of a file in metres; `unit` is the length of the file's unit [m], 1e-3 for millimetres.
 
+    `shells`: triangles and quadrilaterals that lie on no face of a solid are cells, not an error.
     `ignore`: cards of a deck that are left out on purpose. What a deck says beside its mesh is in `deck`.
 
     Structure is checked (finite, numbers known, types supported, no named group lost); geometry is what
@@ -66,7 +72,7 @@ def read_mesh(
     path = Path(path)
     data = read_bytes(path, max_bytes).removeprefix(b"\xef\xbb\xbf")  # byte order mark of some editors
     try:
-        mesh = to_mesh(reader_of(path, data, ignore)(), path)
+        mesh = to_mesh(reader_of(path, data, ignore)(), path, shells)
     except Damaged as damage:
         raise damage.as_error(path) from None
     except MemoryError:

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmbs.errors import Diagnostics
 from flexmbs.fe.deck import Deck
-from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.mesh import Ints, Mesh, far_nodes
 from flexmbs.fe.readers.raw import (
     FLAT,
@@ -26,15 +26,19 @@ from flexmbs.fe.readers.raw import (
 from flexmbs.fe.skin import as_face_set, match_faces, skin_faces
 
 
-def to_mesh(raw: RawMesh, path: Path) -> Mesh:
-    """Check numbers and references, and sort everything by what it is; all findings are reported together."""
-    return _Resolver(raw, str(path)).mesh()
+def to_mesh(raw: RawMesh, path: Path, shells: bool = False) -> Mesh:
+    """Check numbers and references, and sort everything by what it is; all findings are reported together.
+
+    `shells`: flat cells that are no face of a solid are cells themselves.
+    """
+    return _Resolver(raw, str(path), shells).mesh()
 
 
 class _Resolver:
     """One pass over a RawMesh; `found` collects what is wrong."""
 
-    def __init__(self, raw: RawMesh, where: str) -> None:
+    def __init__(self, raw: RawMesh, where: str, shells: bool = False) -> None:
+        self.shells = shells
         self.raw, self.where, self.found = raw, where, Diagnostics()
         self.found.extend(raw.notes)
         self.nodes = Numbering(raw.node_number)
@@ -95,7 +99,8 @@ class _Resolver:
             if self.raw.deck is not None:
                 remedy += f"; --ignore {name.split()[0]} leaves them out"
             self.found.error("mesh.unsupported_cells", self.where, what, remedy)
-        if not self.raw.unsupported and not any(len(b.number) for b in self.raw.blocks if b.kind in SOLIDS):
+        kinds = (*SOLIDS, *SHELLS) if self.shells else SOLIDS
+        if not self.raw.unsupported and not any(len(b.number) for b in self.raw.blocks if b.kind in kinds):
             counts: dict[str, int] = {}
             for block in self.raw.blocks:
                 counts[block.kind] = counts.get(block.kind, 0) + len(block.number)
@@ -126,9 +131,28 @@ class _Resolver:
                 numbers[kind] = np.concatenate([block.number for block in blocks])
         self.flat = [block for block in self.raw.blocks if block.kind in FLAT and len(block.number)]
         self.flat_index = [self._indices(block) for block in self.flat]
+        if self.shells:
+            self._take_shells(cells, numbers)
         self.lines = [block for block in self.raw.blocks if block.kind in LINES and len(block.number)]
         self.line_index = [self._indices(block) for block in self.lines]
         return cells, numbers
+
+    def _take_shells(self, cells: dict[str, Ints], numbers: dict[str, Ints]) -> None:
+        """Flat cells that lie on no face of a solid become cells. Writes: cells, numbers, self.flat."""
+        solids = Mesh(self.raw.points, cells, self.raw.node_number, numbers)
+        flat, flat_index = [], []
+        for block, index in zip(self.flat, self.flat_index, strict=True):
+            alone = match_faces(solids, [index[:, : FLAT[block.kind]]])[:, 0] < 0
+            if block.kind in SHELLS and alone.any():
+                before = cells.get(block.kind, np.zeros((0, index.shape[1]), dtype=np.int64))
+                cells[block.kind] = np.concatenate([before, index[alone]])
+                known = numbers.get(block.kind, np.zeros(0, dtype=np.int64))
+                numbers[block.kind] = np.concatenate([known, block.number[alone]])
+                block, index = Block(block.kind, block.number[~alone], block.nodes[~alone]), index[~alone]
+            if len(index):
+                flat.append(block)
+                flat_index.append(index)
+        self.flat, self.flat_index = flat, flat_index
 
     def _number_cells(self, mesh: Mesh) -> None:
         """One numbering over solids, flat cells and lines; flat cells find their solid faces."""
@@ -152,8 +176,9 @@ class _Resolver:
         alone = self.flat_face[:, 0] < 0
         if alone.any():
             counts = ", ".join(f"{count} {kind}" for kind, count in self._flat_counts(alone).items() if count)
-            what = f"{counts} cells lie on no face of a solid: shells are not supported"
-            self.found.error("mesh.shells", self.where, what, "remove them, or mesh the part with solids")
+            what = f"{counts} cells lie on no face of a solid: shells without a thickness"
+            remedy = 'give it: mesh = { file = "FILE", thickness = "1 mm" }; or remove them'
+            self.found.error("mesh.shells", self.where, what, remedy)
         index, _ = self.cell_numbering.of_parts(self.raw.structural)
         shells = int((index >= self.n_solid).sum())
         if shells and not alone.any():

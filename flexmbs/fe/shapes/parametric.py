@@ -1,4 +1,4 @@
-"""Parametric bodies without a file: box and plate, cylinder and tube, beam, points."""
+"""Parametric bodies without a file: box and plate, cylinder and tube, beam, shell, points."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.fe.attach import PointMass
 from flexmbs.fe.beams import BeamData, Section
+from flexmbs.fe.elements import SHELLS
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shapes.lattice import (
     BRICKS,
@@ -25,6 +26,8 @@ from flexmbs.fe.shapes.lattice import (
     merged,
     straightened,
 )
+from flexmbs.fe.shapes.shell import flat_shell, round_shell
+from flexmbs.fe.shells.sections import section_from
 
 Floats = NDArray[np.float64]
 
@@ -171,6 +174,44 @@ def beam(
     return Mesh(points, {"beam2": cells}, node_sets=sets, source="beam", beam=data)
 
 
+def shell(
+    divisions: Sequence[int],
+    size: ArrayLike | None = None,
+    corner: ArrayLike | None = None,
+    radius: float | None = None,
+    length: float | None = None,
+    origin: ArrayLike = (0.0, 0.0, 0.0),
+    element: str = "quad4",
+    **section: Any,
+) -> Mesh:
+    """Plate of `size` in the x-y plane, centred unless its lowest `corner` is given, or cylinder along z
+    from its base centre `origin`, with `radius` of the nodes and `length` [m].
+
+    divisions (along x, along y) or (around, along). Section: thickness or layers, offset, axis.
+    """
+    if element not in SHELLS:
+        raise _error("element", f'"{element}"', nearest(element, SHELLS))
+    if (size is None) == (radius is None):
+        raise _error(
+            "size, radius", "both or neither", "give size of a plate, or radius and length of a cylinder"
+        )
+    n = _divisions(divisions, 2)
+    found = section_from(section)
+    if size is None:
+        if length is None:
+            raise _error("length", "is missing for a cylinder", "give it in metres")
+        if n[0] < 3:
+            raise _error("divisions", f"{divisions}", "at least three cells around")
+        r, h = (
+            float(_numbers(key, [x], 1, positive=True)[0])
+            for key, x in (("radius", radius), ("length", length))
+        )
+        return round_shell(r, h, _numbers("origin", origin, 3), (n[0], n[1]), element, found)
+    sides = _numbers("size", size, 2, positive=True)
+    low = np.array([*(-0.5 * sides), 0.0]) if corner is None else _numbers("corner", corner, 3)
+    return flat_shell(sides, low, (n[0], n[1]), element, found)
+
+
 def points(places: ArrayLike, masses: ArrayLike, inertias: Any = None) -> tuple[Mesh, list[PointMass]]:
     """Nodes without elements (n, 3), with masses (n,) and, if given, inertias (n, 3, 3) or (n, 3)."""
     where = _places("points", places, 1)
@@ -195,12 +236,20 @@ SHAPES: dict[str, dict[str, str]] = {
         "length": "length", "nodes": "nodes", "y_axis": "y_axis", "divisions": "divisions",
         "theory": "theory", "section": "section", "rotary_inertia": "rotary_inertia",
     },
+    "shell": {
+        key: key
+        for key in (
+            "size", "corner", "radius", "length", "origin", "divisions", "element", "thickness", "offset",
+            "layers", "axis",
+        )
+    },
     "points": {"points": "places", "masses": "masses", "inertias": "inertias"},
 }  # fmt: skip
 SHAPES["tube"] = SHAPES["cylinder"]
 REQUIRED = {
     "box": "size divisions", "plate": "size divisions", "cylinder": "radius length divisions",
-    "tube": "radius inner_radius length divisions", "beam": "section", "points": "points masses",
+    "tube": "radius inner_radius length divisions", "beam": "section", "shell": "divisions", "points":
+    "points masses",
 }  # fmt: skip
 
 
@@ -219,7 +268,9 @@ def build_shape(table: Mapping[str, Any]) -> tuple[Mesh, list[PointMass]]:
     arguments = {keys[key]: value for key, value in table.items() if key != "shape"}
     if shape == "points":
         return points(**arguments)
-    build = {"box": box, "plate": box, "cylinder": cylinder, "tube": cylinder, "beam": beam}[shape]
+    build = {"box": box, "plate": box, "cylinder": cylinder, "tube": cylinder, "beam": beam, "shell": shell}[
+        shape
+    ]
     return build(**arguments), []  # type: ignore[operator]
 
 

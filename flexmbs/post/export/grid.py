@@ -20,7 +20,8 @@ from flexmbs.spatial import quat_to_matrix
 #: numbers of VTK; its node order is that of our meshes
 VTK_TYPES = {
     "tet4": 10, "tet10": 24, "hex8": 12, "hex20": 25, "hex27": 29, "wedge6": 13, "wedge15": 26, "beam2": 3,
-    "hex8-plain": 12, "wedge6-plain": 13, "pyramid5": 14, "pyramid13": 27, "vertex": 1, "triangle": 5,
+    "hex8-plain": 12, "wedge6-plain": 13, "pyramid5": 14, "pyramid13": 27,
+    "tri3": 5, "tri6": 22, "quad4": 9, "quad8": 23, "quad9": 28, "vertex": 1, "triangle": 5,
 }  # fmt: skip
 
 

@@ -1,0 +1,327 @@
+"""Shell meshes -> K_fe, their inertia, stresses and geometric stiffness (F9, F2a-F7a, F53, F17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs._jit import kernel
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.elements import ELEMENTS, SHELLS
+from flexmbs.fe.graph import NodeGraph, expand_blocks
+from flexmbs.fe.massform import Attached
+from flexmbs.fe.materials import Material, material_of_cells
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_stiffness
+from flexmbs.fe.shells.strains import SOFTEN, ShellPoints, directors, drilling_share, shell_axes, shell_points
+from flexmbs.fe.shells.ties import shell_rule
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CHUNK = 1024  # cells at once: tables of a few megabytes
+
+
+@dataclass(frozen=True)
+class ShellChunk:
+    """Some cells `which` of one type, section and material, at their points; S (cells, points, 9, 9).
+
+    rows (cells, points, 9, 6 n): strains of nodal values, inner functions condensed
+    """
+
+    kind: str
+    which: Ints
+    nodes: Ints
+    section: ShellSection
+    material: Material
+    points: ShellPoints
+    S: Floats
+    rows: Floats
+
+    @property
+    def dofs(self) -> Ints:
+        return (6 * self.nodes[:, :, None] + np.arange(6)).reshape(len(self.nodes), -1)
+
+
+def shell_kinds(mesh: Mesh) -> list[str]:
+    return [kind for kind, rows in mesh.cells.items() if kind in SHELLS and len(rows)]
+
+
+def shell_chunks(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellChunk]:
+    """The shell cells of a mesh by type, section and material, a thousand at a time."""
+    kinds = shell_kinds(mesh)
+    if mesh.shell is None:
+        raise InputError(
+            Diagnostic(
+                "mesh.shell", mesh.source or "mesh", f"has {kinds[0]} cells without a thickness",
+                "give thickness = ... of the mesh in the recipe",
+            )
+        )  # fmt: skip
+    used, index = material_of_cells(mesh, materials)
+    all_directors = directors(mesh, kinds)
+    for kind in kinds:
+        nodes, D = mesh.cells[kind], all_directors[kind]
+        thickness = np.array([section.thickness for section in mesh.shell.sections])[mesh.shell.index[kind]]
+        share = drilling_share(nodes, mesh.points[nodes], D, thickness) if kind == "tri3" else None
+        both = mesh.shell.index[kind] * len(used) + index[kind]
+        for pair in np.unique(both):
+            section, item = mesh.shell.sections[int(pair) // len(used)], used[int(pair) % len(used)]
+            cells = np.flatnonzero(both == pair)
+            for start in range(0, len(cells), CHUNK):
+                part = cells[start : start + CHUNK]
+                some = None if share is None else share[part]
+                yield _chunk(kind, part, mesh.points, nodes[part], D[part], section, item, some)
+
+
+def _chunk(
+    kind: str,
+    which: Ints,
+    points: Floats,
+    nodes: Ints,
+    D: Floats,
+    section: ShellSection,
+    item: Material,
+    share: Floats | None,
+) -> ShellChunk:
+    X = points[nodes]
+    S = section_stiffness(section, item, shell_axes(kind, X))
+    poisson = S[:, 0, 0, 1] / np.sqrt(S[:, 0, 0, 0] * S[:, 0, 1, 1])
+    found = shell_points(kind, X, D, poisson, share)
+    if kind == "tri3":
+        h2 = (np.roll(X, 1, axis=1) - X) ** 2
+        t2 = section.thickness**2
+        S[..., 6:8, 6:8] *= (t2 / (t2 + SOFTEN * h2.sum(axis=2).max(axis=1)))[:, None, None, None]
+    rows = found.rows
+    if found.inner.shape[3]:
+        weighted = (S * found.area[..., None, None]) @ found.inner
+        ii, iu = _integral(found.inner, weighted), _integral(weighted, rows)
+        rows = rows - found.inner @ np.linalg.solve(ii, iu)[:, None]
+    return ShellChunk(kind, which, nodes, section, item, found, S, rows)
+
+
+def _integral(A: Floats, B: Floats) -> Floats:
+    """A^T B summed over the points of every cell: (cells, columns of A, columns of B)."""
+    first, second = (M.reshape(len(M), -1, M.shape[3]) for M in (A, B))
+    return np.asarray(first.swapaxes(1, 2) @ second)
+
+
+def shell_stiffness(mesh: Mesh, graph: NodeGraph, materials: Mapping[str, Material]) -> sp.csc_array:
+    """K_fe of the shells (6 n_nodes, 6 n_nodes)."""
+    upper = np.zeros((graph.n_pairs, 36))
+    for chunk in shell_chunks(mesh, materials):
+        weighted = (chunk.S * chunk.points.area[..., None, None]) @ chunk.rows
+        K = _integral(chunk.rows, weighted)
+        scatter(chunk.nodes, chunk.which, 0.5 * (K + K.swapaxes(1, 2)), graph.loc[chunk.kind], upper)
+    return expand_blocks(graph, upper)
+
+
+@kernel
+def scatter(nodes, which, K, loc, upper):
+    """Add blocks 6 x 6 of cell matrices K (cells, 6 n, 6 n) to the pairs of the pattern. Writes: upper."""
+    n = nodes.shape[1]
+    for e in range(len(nodes)):
+        pair = 0
+        for a in range(n):
+            for b in range(a, n):
+                block = upper[loc[which[e], pair]]
+                pair += 1
+                if nodes[e, a] <= nodes[e, b]:
+                    for c in range(6):
+                        for d in range(6):
+                            block[6 * c + d] += K[e, 6 * a + c, 6 * b + d]
+                else:
+                    for c in range(6):
+                        for d in range(6):
+                            block[6 * d + c] += K[e, 6 * a + c, 6 * b + d]
+
+
+def shell_inertia(mesh: Mesh, materials: Mapping[str, Material], mass: str) -> tuple[sp.csr_array, Attached]:
+    """Scalar mass of the nodes (n_nodes, n_nodes), and what turns or stands off them (F7a).
+
+    Fibres along the normal turn with the nodes, by their moment of inertia; those of a section off its
+    nodes are masses at their own place, lumped.
+    """
+    n_nodes = mesh.n_nodes
+    blocks: list[tuple[Ints, Ints, Floats]] = []
+    turning, off = np.zeros((n_nodes, 3, 3)), []
+    for chunk in shell_chunks(mesh, materials):
+        rho, first, second = chunk.section.density(chunk.material)
+        N, area = chunk.points.N, chunk.points.area
+        share = np.einsum("eg,ga,gb->eab", area, N, N, optimize=True)
+        nodal = share.sum(axis=2)
+        if ELEMENTS[chunk.kind].order == 2:
+            diagonal = np.einsum("eaa->ea", share)
+            nodal = diagonal * (area.sum(axis=1) / diagonal.sum(axis=1))[:, None]
+        height = first / rho if rho > 0.0 else 0.0
+        fibre = second - rho * height**2
+        D = chunk.points.directors
+        across = np.eye(3) - D[..., :, None] * D[..., None, :]
+        np.add.at(turning, chunk.nodes, (fibre * nodal)[..., None, None] * across)
+        if abs(height) > 1e-12 * chunk.section.thickness:
+            off.append((chunk.nodes.ravel(), (rho * nodal).ravel(), height * D.reshape(-1, 3)))
+        elif mass == "consistent":
+            n = chunk.nodes.shape[1]
+            blocks.append(
+                (
+                    np.repeat(chunk.nodes, n, axis=1).ravel(),
+                    np.tile(chunk.nodes, (1, n)).ravel(),
+                    (rho * share).ravel(),
+                )
+            )
+        else:
+            blocks.append((chunk.nodes.ravel(), chunk.nodes.ravel(), (rho * nodal).ravel()))
+    Ms = sp.csr_array((n_nodes, n_nodes))
+    if blocks:
+        i, j, v = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        Ms = sp.csr_array(sp.coo_array((v, (i, j)), shape=(n_nodes, n_nodes)))
+    return Ms, _turning(turning).join(_standing_off(mesh, off))
+
+
+def _turning(inertia: Floats) -> Attached:
+    """Inertias (n_nodes, 3, 3) that turn with their nodes."""
+    n_dof = 6 * len(inertia)
+    nodes = np.flatnonzero(inertia.any(axis=(1, 2)))
+    columns = (6 * nodes[:, None] + [3, 4, 5]).ravel()
+    rows = sp.csr_array(
+        (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), n_dof)
+    )
+    none = Attached.none(n_dof)
+    return Attached(none.mass, none.position, none.rows, inertia[nodes], rows)
+
+
+def _standing_off(mesh: Mesh, parts: list[tuple[Ints, Floats, Floats]]) -> Attached:
+    """Masses at arms (3,) from their nodes; they move by u + theta x arm."""
+    none = Attached.none(6 * mesh.n_nodes)
+    if not parts:
+        return none
+    node, mass, arm = (np.concatenate(part) for part in zip(*parts, strict=True))
+    key = np.column_stack([node, np.round(arm / np.abs(arm).max(), 9)])
+    _, first, label = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    total = np.asarray(np.bincount(label.ravel(), weights=mass), dtype=float)
+    node, arm = node[first], arm[first]
+    i, j, v = [], [], []
+    at = 3 * np.arange(len(node))
+    for k in range(3):
+        i.append(at + k)
+        j.append(6 * node + k)
+        v.append(np.ones(len(node)))
+        a, b = (k + 1) % 3, (k + 2) % 3
+        for column, value in ((a, arm[:, b]), (b, -arm[:, a])):  # (theta x arm)_k
+            i.append(at + k)
+            j.append(6 * node + 3 + column)
+            v.append(value)
+    shape = (3 * len(node), 6 * mesh.n_nodes)
+    rows = sp.csr_array((np.concatenate(v), (np.concatenate(i), np.concatenate(j))), shape=shape)
+    return Attached(total, mesh.points[node] + arm, rows, none.inertia, none.turn_rows)
+
+
+def _strains(chunk: ShellChunk, U: Floats) -> Floats:
+    """Strains (cells, points, 9, m) of fields U (n_dof, m)."""
+    values = U[chunk.dofs]
+    flat = chunk.rows.reshape(len(chunk.nodes), -1, chunk.rows.shape[3])
+    return np.asarray(flat @ values).reshape(*chunk.rows.shape[:3], U.shape[1])
+
+
+#: height over half the thickness, from the middle
+FACES = {"top": 1.0, "middle": 0.0, "bottom": -1.0}
+
+
+def shell_stress(chunk: ShellChunk, U: Floats, face: str) -> Floats:
+    """Stress (cells, points, 6, m) of fields at a face of the section, xx yy zz xy yz zx, mesh axes (F53).
+
+    Shear across the surface vanishes at the faces and is half as large again as its mean in the middle.
+    """
+    section, R = chunk.section, chunk.points.axes
+    eps = _strains(chunk, U)
+    z = section.offset + 0.5 * FACES[face] * section.thickness
+    layers = layer_stiffness(section, chunk.material, R)
+    inside = [item for item in layers if item[0] - 1e-12 <= z <= item[1] + 1e-12 * section.thickness]
+    _, _, Q, G = inside[0 if face == "bottom" else -1]
+    in_plane = Q @ (eps[:, :, :3] + z * eps[:, :, 3:6])
+    shear = (1.5 * SHEAR_MEAN if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
+    local = np.zeros((*eps.shape[:2], 3, 3, eps.shape[3]))
+    local[:, :, 0, 0], local[:, :, 1, 1] = in_plane[:, :, 0], in_plane[:, :, 1]
+    local[:, :, 0, 1] = local[:, :, 1, 0] = in_plane[:, :, 2]
+    local[:, :, 0, 2] = local[:, :, 2, 0] = shear[:, :, 0]
+    local[:, :, 1, 2] = local[:, :, 2, 1] = shear[:, :, 1]
+    sigma = np.einsum("epai,epabm,epbj->epijm", R, local, R, optimize=True)
+    return np.stack([sigma[:, :, i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))], axis=2)
+
+
+SHEAR_MEAN = 5.0 / 6.0
+
+
+def shell_extrapolation(kind: str) -> Floats:
+    """(n, points): from the integration points to the nodes, by the linear cell."""
+    linear = ELEMENTS[{"tri": "tri3", "quad": "quad4"}[ELEMENTS[kind].family]]
+    at = np.column_stack([shell_rule(kind).points, np.zeros(len(shell_rule(kind).points))])
+    return linear.shape(ELEMENTS[kind].ref_coords) @ np.linalg.pinv(linear.shape(at))
+
+
+def add_shell_stress(
+    mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, face: str, total: Floats
+) -> None:
+    """Add stresses at nodes, cell by cell, or the mean of the cells. Writes: total (rows, 6, m)."""
+    first = dict(zip(mesh.cells, np.cumsum([0] + [len(rows) for rows in mesh.cells.values()]), strict=False))
+    for chunk in shell_chunks(mesh, materials):
+        sigma = shell_stress(chunk, U, face)
+        if at == "nodes":
+            values = np.einsum("np,epcm->encm", shell_extrapolation(chunk.kind), sigma, optimize=True)
+            np.add.at(total, chunk.nodes, values)
+        else:
+            weight = chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True)
+            total[first[chunk.kind] + chunk.which] += np.einsum("ep,epcm->ecm", weight, sigma)
+
+
+def shell_geometric_stiffness(
+    mesh: Mesh, materials: Mapping[str, Material], U_load: Floats, Phi: Floats
+) -> Floats:
+    """K_sigma,c of the stress of every load on the modes (n_load, nf, nf), tension positive (F17).
+
+    From int sigma_ij d_i u . d_j u with u + z theta x n: forces and moments in the surface, the shear force
+    across it, and of the second moment of stress what goes with the forces.
+    """
+    n_load, nf = U_load.shape[1], Phi.shape[1]
+    a, b = np.triu_indices(nf)
+    total = np.zeros((n_load, len(a)))
+    for chunk in shell_chunks(mesh, materials):
+        part = _strains(chunk, U_load)
+        forces = (chunk.S[..., :8, :8] @ part[:, :, :8]) * chunk.points.area[..., None, None]
+        H, T, d = _mode_slopes(chunk, Phi)
+        r2 = chunk.section.thickness**2 / 12.0 + chunk.section.offset**2
+        for e in range(0, len(forces), 32):
+            h, t, v, f = H[e : e + 32], T[e : e + 32], d[e : e + 32], forces[e : e + 32]
+            for r, i, j in ((0, 0, 0), (1, 1, 1), (2, 0, 1)):
+                twice = 1.0 if i == j else 2.0
+                N = _products(h[:, :, i], h[:, :, j], a, b) + r2 * _products(t[:, :, i], t[:, :, j], a, b)
+                M = _products(h[:, :, i], t[:, :, j], a, b) + _products(h[:, :, j], t[:, :, i], a, b)
+                total += twice * _sum(f[:, :, r], N) + twice * _sum(f[:, :, 3 + r], M)
+            for i in range(2):
+                total += 2.0 * _sum(f[:, :, 6 + i], _products(h[:, :, i], v, a, b))
+    K_geo = np.zeros((n_load, nf, nf))
+    K_geo[:, a, b] = total
+    K_geo[:, b, a] = total
+    return K_geo
+
+
+def _mode_slopes(chunk: ShellChunk, Phi: Floats) -> tuple[Floats, Floats, Floats]:
+    """Slopes of displacement and of theta x n (cells, points, 2, 3, nf), and theta x n itself (.., 3, nf)."""
+    values = Phi[chunk.dofs].reshape(*chunk.nodes.shape, 6, -1)
+    fibre = np.cross(values[:, :, 3:], chunk.points.directors[..., None], axis=2)
+    H = np.einsum("epin,enkm->epikm", chunk.points.slopes, values[:, :, :3], optimize=True)
+    T = np.einsum("epin,enkm->epikm", chunk.points.slopes, fibre, optimize=True)
+    return H, T, np.einsum("pn,enkm->epkm", chunk.points.N, fibre, optimize=True)
+
+
+def _products(A: Floats, B: Floats, a: Ints, b: Ints) -> Floats:
+    """Symmetric products (cells, points, pairs) of vectors (cells, points, 3, nf)."""
+    full = A.swapaxes(2, 3) @ B
+    return 0.5 * (full + full.swapaxes(2, 3))[:, :, a, b]
+
+
+def _sum(f: Floats, P: Floats) -> Floats:
+    return f.reshape(-1, f.shape[-1]).T @ P.reshape(-1, P.shape[-1])

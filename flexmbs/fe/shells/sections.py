@@ -1,0 +1,180 @@
+"""What shell cells need beside their nodes: thickness, offset, layers; and the stiffness of a section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError, nearest
+from flexmbs.fe.materials import PAIRS, Material, material, tensor
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SHEAR_FACTOR = 5.0 / 6.0
+#: stiffness against turning about the normal, over that in shear: enough to be regular, too little to matter
+DRILL = 1e-3
+#: components of a stress in the surface, and across it, among xx yy zz xy yz zx
+IN_SURFACE, ACROSS = [0, 1, 3], [5, 4]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer [m] of a material in its own axes, whose x lies `angle` [rad] from the axis of the
+    section."""
+
+    thickness: float
+    material: Material
+    angle: float = 0.0
+
+
+@dataclass(frozen=True)
+class ShellSection:
+    """Thickness [m]; offset [m] of the middle surface from the nodes, along the normal.
+
+    layers : from the bottom up (against the normal first); () for one layer of the material of the cell,
+        whose axes are those of the mesh
+    axis : (3,) direction that, projected on the surface, angles of layers count from
+    """
+
+    thickness: float
+    offset: float = 0.0
+    layers: tuple[Layer, ...] = ()
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+
+    def density(self, item: Material) -> tuple[float, float, float]:
+        """Mass, its first and second moment about the nodes' surface, per area."""
+        z = self.heights()
+        rho = np.array([layer.material.rho for layer in self.layers] or [item.rho])
+        powers = [np.diff(z**n) / n for n in (1, 2, 3)]
+        mass, first, second = (float(rho @ part) for part in powers)
+        return mass, first, second
+
+    def heights(self) -> Floats:
+        """Heights of the faces of the layers above the nodes (n_layers + 1,)."""
+        steps = [layer.thickness for layer in self.layers] or [self.thickness]
+        return self.offset - 0.5 * self.thickness + np.concatenate([[0.0], np.cumsum(steps)])
+
+
+@dataclass(frozen=True)
+class ShellData:
+    """Sections, and which one each cell has: cell type -> (n_cells,)."""
+
+    sections: tuple[ShellSection, ...]
+    index: dict[str, Ints]
+
+    @staticmethod
+    def uniform(cells: Mapping[str, Ints], section: ShellSection) -> ShellData:
+        """One section for all cells."""
+        return ShellData(
+            (section,), {kind: np.zeros(len(rows), dtype=np.int64) for kind, rows in cells.items()}
+        )
+
+
+def section_from(spec: ShellSection | Mapping[str, Any]) -> ShellSection:
+    """Section from a table with `thickness`, or `layers` of thickness, material, angle; offset, axis."""
+    if isinstance(spec, ShellSection):
+        return spec
+    keys = ("thickness", "offset", "layers", "axis")
+    for key in spec:
+        if key not in keys:
+            raise _error(key, "unknown key of a section", nearest(key, keys))
+    layers = tuple(_layer(item) for item in spec.get("layers", ()))
+    if bool(layers) == ("thickness" in spec):
+        raise _error("thickness", "both or neither of thickness and layers", "give one of them")
+    thickness = (
+        sum(layer.thickness for layer in layers) if layers else _number("thickness", spec["thickness"])
+    )
+    if not thickness > 0.0:
+        raise _error("thickness", f"{thickness}", "expected a positive number [m]")
+    axis = np.asarray(spec.get("axis", (1.0, 0.0, 0.0)), dtype=float)
+    if axis.shape != (3,) or not np.linalg.norm(axis) > 0.0:
+        raise _error("axis", f"{spec.get('axis')}", "expected a direction [x, y, z]")
+    return ShellSection(thickness, _number("offset", spec.get("offset", 0.0)), layers, tuple(axis.tolist()))
+
+
+def _layer(item: Mapping[str, Any]) -> Layer:
+    for key in item:
+        if key not in ("thickness", "material", "angle"):
+            raise _error("layers", f'unknown key "{key}"', "keys: thickness, material, angle")
+    if "thickness" not in item or "material" not in item:
+        raise _error("layers", f"{dict(item)}", "each needs a thickness and a material")
+    thickness = _number("layers", item["thickness"])
+    if not thickness > 0.0:
+        raise _error("layers", f"thickness {thickness}", "expected a positive number [m]")
+    return Layer(thickness, material(item["material"]), _number("layers", item.get("angle", 0.0)))
+
+
+def _number(key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not np.isfinite(value):
+        raise _error(key, f"{value}", "expected a number")
+    return float(value)
+
+
+def _error(key: str, what: str, remedy: str) -> InputError:
+    return InputError(Diagnostic("mesh.shell", f"mesh.section.{key}", what, remedy))
+
+
+def plane_stress(C_mat: Floats) -> tuple[Floats, Floats]:
+    """Stiffness without stress along the normal: in the surface (..., 3, 3), and across it (..., 2, 2)."""
+    C = np.asarray(C_mat)
+    rest = C - C[..., :, 2:3] * C[..., 2:3, :] / C[..., 2:3, 2:3]
+    return rest[..., IN_SURFACE, :][..., IN_SURFACE], rest[..., ACROSS, :][..., ACROSS]
+
+
+def in_axes(C_mat: Floats, R: Floats) -> Floats:
+    """Elasticity matrix in the axes that are the rows of R (..., 3, 3)."""
+    C = np.einsum("...ai,...bj,...ck,...dl,ijkl->...abcd", R, R, R, R, tensor(C_mat), optimize=True)
+    i, j = np.array(PAIRS).T
+    return np.asarray(C[..., i[:, None], j[:, None], i[None, :], j[None, :]])
+
+
+def layer_stiffness(
+    section: ShellSection, item: Material, R: Floats
+) -> list[tuple[float, float, Floats, Floats]]:
+    """Layers as bottom, top, and their stiffness in the axes R (cells, points, 3, 3): rows along, across,
+    normal.
+
+    The stiffness of an isotropic material has no axes and comes as (3, 3) and (2, 2).
+    """
+    if not section.layers:
+        bottom, top = section.heights()
+        C = item.C_mat if item.E is not None else in_axes(item.C_mat, R)
+        return [(bottom, top, *plane_stress(C))]
+    z, found = section.heights(), []
+    x = np.asarray(section.axis) / np.linalg.norm(section.axis)
+    x = x - R[..., 2, :] * (R[..., 2, :] @ x)[..., None]
+    size = np.linalg.norm(x, axis=-1, keepdims=True)
+    if not (size > 1e-3).all():
+        raise _error("axis", f"{section.axis} is normal to the surface of a cell", "give another direction")
+    x = x / size
+    y = np.cross(R[..., 2, :], x)
+    for number, layer in enumerate(section.layers):
+        a = layer.angle
+        own = np.stack([np.cos(a) * x + np.sin(a) * y, np.cos(a) * y - np.sin(a) * x, R[..., 2, :]], axis=-2)
+        # axes of the surface out of those of the layer
+        turn = np.einsum("...ai,...bi->...ab", R, own)
+        C = layer.material.C_mat if layer.material.E is not None else in_axes(layer.material.C_mat, turn)
+        found.append((z[number], z[number + 1], *plane_stress(C)))
+    return found
+
+
+def section_stiffness(section: ShellSection, item: Material, R: Floats) -> Floats:
+    """(cells, points, 9, 9): stretch, curvature (xx yy 2xy), shear (zx zy), turning about the normal.
+
+    About the surface of the nodes, so that an offset couples stretch and curvature.
+    """
+    S = np.zeros((*R.shape[:2], 9, 9))
+    for bottom, top, Q, G in layer_stiffness(section, item, R):
+        first, second, third = (np.divide(top**n - bottom**n, n) for n in (1, 2, 3))
+        S[..., :3, :3] += Q * first
+        S[..., :3, 3:6] += Q * second
+        S[..., 3:6, 3:6] += Q * third
+        S[..., 6:8, 6:8] += SHEAR_FACTOR * G * first
+    S[..., 3:6, :3] = np.swapaxes(S[..., :3, 3:6], -1, -2)
+    S[..., 8, 8] = DRILL * S[..., 2, 2]
+    return S

@@ -1,0 +1,297 @@
+"""Strains of shell cells out of nodal displacements and rotations (MITC, and a triangle with drilling
+freedoms).
+
+A point of a shell moves by u + z theta x n, with the nodes' displacement u and rotation theta, the height z
+above the surface of the nodes, and the director n, the normal of the surface there. Nine strains follow:
+stretch and curvature of the surface (xx, yy, 2 xy), shear across it (zx, zy), and the turn of the nodes
+about the normal less that of the surface, all in axes of the point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.shells.drilling import triangle_stretch
+from flexmbs.fe.shells.ties import ShellRule, shell_rule
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: normals of cells at a node within this angle are one smooth surface, beyond it a fold
+FOLD = np.cos(np.radians(40.0))
+#: thin triangles are softened in shear by t^2 / (t^2 + SOFTEN h^2), which keeps them from locking
+SOFTEN = 0.1
+
+
+@dataclass(frozen=True)
+class ShellPoints:
+    """Cells of one type at their integration points.
+
+    area (cells, points): weight times area; axes (cells, points, 3, 3), rows along, across, normal
+    rows (cells, points, 9, 6 n): strains of nodal values;  inner (cells, points, 9, m): of inner functions
+    slopes (cells, points, 2, n): derivatives of the shape functions along the axes; N (points, n)
+    directors (cells, n, 3)
+    """
+
+    area: Floats
+    axes: Floats
+    rows: Floats
+    inner: Floats
+    slopes: Floats
+    N: Floats
+    directors: Floats
+
+
+def normals(kind: str, X: Floats, xi: Floats) -> Floats:
+    """Unit normals (cells, points, 3) of cells with nodes X (cells, n, 3)."""
+    A = tangents(kind, X, xi)
+    v = np.cross(A[..., 0, :], A[..., 1, :])
+    return np.asarray(v / np.linalg.norm(v, axis=-1, keepdims=True))
+
+
+def tangents(kind: str, X: Floats, xi: Floats) -> Floats:
+    """(cells, points, 2, 3): derivatives of the surface."""
+    return np.einsum("pna,enk->epak", _dshape(kind, xi), X, optimize=True)
+
+
+def _flat(xi: Floats) -> Floats:
+    return np.column_stack([xi, np.zeros(len(xi))])
+
+
+def _shape(kind: str, xi: Floats) -> Floats:
+    return ELEMENTS[kind].shape(_flat(xi))
+
+
+def _dshape(kind: str, xi: Floats) -> Floats:
+    return ELEMENTS[kind].dshape(_flat(xi))[..., :2]
+
+
+def _turn_shape(kind: str, xi: Floats) -> tuple[Floats, Floats]:
+    """Functions of the rotations and their derivatives: those of the nodes, and a bubble in tri6 (MITC7)."""
+    N, dN = _shape(kind, xi), _dshape(kind, xi)
+    if kind != "tri6":
+        return N, dN
+    x, y = xi.T
+    z = 1.0 - x - y
+    bubble = 27.0 * x * y * z
+    slope = 27.0 * np.stack([y * z - x * y, x * z - x * y], axis=1)
+    return np.column_stack([N, bubble]), np.concatenate([dN, slope[:, None]], axis=1)
+
+
+def _turn_directors(kind: str, D: Floats) -> Floats:
+    """Directors at what rotates: the nodes, and the middle of tri6."""
+    if kind != "tri6":
+        return D
+    middle = D.sum(axis=1, keepdims=True)
+    return np.concatenate([D, middle / np.linalg.norm(middle, axis=2, keepdims=True)], axis=1)
+
+
+def directors(mesh: Mesh, kinds: list[str]) -> dict[str, Floats]:
+    """Normals of the surface at the nodes of every cell, cell type -> (cells, n, 3): the mean over the
+    cells of a smooth surface, each with the side of its own cell; a fold has several."""
+    own = [normals(kind, mesh.points[mesh.cells[kind]], ELEMENTS[kind].ref_coords[:, :2]) for kind in kinds]
+    node = np.concatenate([mesh.cells[kind].ravel() for kind in kinds])
+    vector = np.concatenate([part.reshape(-1, 3) for part in own])
+    result, todo = np.zeros_like(vector), np.arange(len(node))
+    while len(todo):
+        found, first, place = np.unique(node[todo], return_index=True, return_inverse=True)
+        cosine = np.einsum("ik,ik->i", vector[todo], vector[todo][first][place])
+        same, side = np.abs(cosine) >= FOLD, np.sign(cosine)[:, None]
+        total = np.zeros((len(found), 3))
+        np.add.at(total, place[same], (vector[todo] * side)[same])
+        total /= np.linalg.norm(total, axis=1, keepdims=True)
+        result[todo[same]] = (total[place] * side)[same]
+        todo = todo[~same]
+    stops = np.cumsum([part.shape[0] * part.shape[1] for part in own])[:-1]
+    parts = np.split(result, stops)
+    return {kind: part.reshape(o.shape) for kind, part, o in zip(kinds, parts, own, strict=True)}
+
+
+def drilling_share(nodes: Ints, X: Floats, D: Floats, thickness: Floats) -> Floats:
+    """How far triangles take the turn of their nodes about the normal (cells, 3), 0 to 1; the same at a node.
+
+    Where facets meet at an angle phi, this turn holds a part of bending, which would lock when phi h > t.
+    """
+    v = np.cross(X[:, 1] - X[:, 0], X[:, 2] - X[:, 0])
+    twice = np.linalg.norm(v, axis=1)
+    phi2 = 2.0 - 2.0 * np.einsum("enk,ek->en", D, v / twice[:, None])
+    share = 1.0 / (1.0 + np.maximum(phi2, 0.0) * (twice / thickness**2)[:, None])
+    least = np.ones(int(nodes.max()) + 1)
+    np.minimum.at(least, nodes, share)
+    return least[nodes]
+
+
+def shell_axes(kind: str, X: Floats) -> Floats:
+    """Axes (cells, points, 3, 3) at the integration points."""
+    if kind == "quad8":
+        X = np.concatenate([X, np.einsum("pn,enk->epk", _shape(kind, np.zeros((1, 2))), X)], axis=1)
+        kind = "quad9"
+    return _axes(kind, X, tangents(kind, X, shell_rule(kind).points))[0]
+
+
+def shell_points(kind: str, X: Floats, D: Floats, poisson: Floats, share: Floats | None) -> ShellPoints:
+    """Strains of cells with nodes X and directors D (cells, n, 3); poisson (cells,) of the section."""
+    if kind == "quad8":  # of nine nodes, the middle one inside
+        middle = _shape(kind, np.zeros((1, 2)))
+        d = np.einsum("pn,enk->epk", middle, D)
+        D = np.concatenate([D, d / np.linalg.norm(d, axis=2, keepdims=True)], axis=1)
+        X = np.concatenate([X, np.einsum("pn,enk->epk", middle, X)], axis=1)
+        nine = shell_points("quad9", X, D, poisson, None)
+        rule = shell_rule(kind)
+        inverse = _inverse(nine.axes, tangents("quad9", X, rule.points))
+        slopes = np.einsum("epab,pnb->epan", inverse, _dshape(kind, rule.points), optimize=True)
+        N = _shape(kind, rule.points)
+        return ShellPoints(
+            nine.area, nine.axes, nine.rows[..., :48], nine.rows[..., 48:], slopes, N, D[:, :8]
+        )
+    rule = shell_rule(kind)
+    flat = kind == "tri3"
+    own = np.repeat(normals(kind, X, rule.points[:1]), 3, axis=1) if flat else D
+    A = tangents(kind, X, rule.points)
+    axes, area = _axes(kind, X, A)
+    inverse = _inverse(axes, A)
+    n, m = X.shape[1], len(rule.points)
+    B = np.zeros((len(X), m, 9, _turn_shape(kind, rule.points)[0].shape[1], 6))
+    _surface_strains(kind, rule, X, own, inverse, area, B)
+    _across_strains(kind, rule, X, own, inverse, B)
+    dN = _dshape(kind, rule.points)
+    slopes = np.einsum("epab,pnb->epan", inverse, dN, optimize=True)
+    if flat:
+        assert share is not None
+        B[:, :, :3] = triangle_stretch(X, axes[:, 0], poisson, share)
+    else:
+        _turning(axes, slopes, _shape(kind, rule.points), B[:, :, :, :n])
+    inner = B[:, :, :, n:, 3:].reshape(len(X), m, 9, 3 * (B.shape[3] - n))
+    if kind == "tri6":  # the bubble turns about two axes; its turn about the normal does nothing
+        inner = inner @ _tangent(_turn_directors(kind, D)[:, n])[:, None]
+    if kind == "quad4":
+        inner = _inner_strains(X, axes, area, rule)
+    return ShellPoints(
+        area * rule.weights,
+        axes,
+        B[:, :, :, :n].reshape(len(X), m, 9, 6 * n),
+        inner,
+        slopes,
+        _shape(kind, rule.points),
+        own,
+    )
+
+
+def _tangent(v: Floats) -> Floats:
+    """Two unit vectors across each of the vectors v (cells, 3): (cells, 3, 2)."""
+    other = np.eye(3)[np.abs(v).argmin(axis=1)]
+    x = np.cross(v, other)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    return np.stack([x, np.cross(v, x)], axis=2)
+
+
+def _axes(kind: str, X: Floats, A: Floats) -> tuple[Floats, Floats]:
+    """Axes at points with tangents A, and the area of the reference cell's unit there.
+
+    x is the first tangent in the middle of the cell, projected: the same at all points of a flat cell.
+    """
+    normal = np.cross(A[..., 0, :], A[..., 1, :])
+    area = np.linalg.norm(normal, axis=-1)
+    normal = normal / area[..., None]
+    corners = ELEMENTS[kind].ref_coords[: ELEMENTS[kind].n_corners, :2]
+    x = tangents(kind, X, corners.mean(axis=0)[None])[:, :, 0]
+    x = x - normal * np.einsum("epk,epk->ep", np.broadcast_to(x, normal.shape), normal)[..., None]
+    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return np.stack([x, np.cross(normal, x), normal], axis=-2), area
+
+
+def _inverse(axes: Floats, A: Floats) -> Floats:
+    """(cells, points, 2, 2): derivatives along the axes out of those along the reference coordinates."""
+    return np.linalg.inv(np.einsum("epak,eplk->epal", A, axes[..., :2, :]))
+
+
+def _turned(D: Floats, A: Floats) -> Floats:
+    """n_a x A_alpha (cells, points, n, 2, 3): what a rotation of node a does along the tangents."""
+    return np.cross(D[:, None, :, None, :], A[:, :, None, :, :])
+
+
+def _surface_strains(
+    kind: str, rule: ShellRule, X: Floats, D: Floats, inverse: Floats, area: Floats, B: Floats
+) -> None:
+    """Curvature, and stretch sampled at the ties, with the mean of that which is not. Writes: B.
+
+    The mean is what a state of constant stress sees: with it distorted cells pass the patch test.
+    """
+    a, b, c, d = (inverse[..., i, j] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
+    V = np.stack([a * a, b * b, a * b, c * c, d * d, c * d, 2 * a * c, 2 * b * d, a * d + b * c], axis=-1)
+    V = V.reshape(*a.shape, 3, 3)
+    plain, bend = _covariant(kind, rule.points, X, D)
+    B[:, :, 3:6] = np.einsum("epij,epjna->epina", V, bend, optimize=True)
+    rows = B[:, :, :3]
+    rows[...] = np.einsum("epij,epjna->epina", V, plain, optimize=True)
+    if rule.surface is not None:
+        tied = _tied(rule.surface.weights, V, _covariant(kind, rule.surface.points, X, D)[0])
+        share = (area * rule.weights) / (area * rule.weights).sum(axis=1, keepdims=True)
+        rows[...] = tied + np.einsum("ep,epina->eina", share, rows - tied)[:, None]
+
+
+def _covariant(kind: str, xi: Floats, X: Floats, D: Floats) -> tuple[Floats, Floats]:
+    """Stretch and curvature (cells, points, 3, n, 6) along the reference coordinates."""
+    dN = _dshape(kind, xi)
+    A, slope = tangents(kind, X, xi), np.einsum("pna,enk->epak", dN, D, optimize=True)
+    _, d_turn = _turn_shape(kind, xi)
+    turned, n = _turned(_turn_directors(kind, D), A), X.shape[1]
+    shape = (*A.shape[:2], 3, turned.shape[2], 6)
+    stretch, bend = np.zeros(shape), np.zeros(shape)
+    for row, i, j in ((0, 0, 0), (1, 1, 1), (2, 0, 1), (2, 1, 0)):
+        stretch[:, :, row, :n, :3] += A[:, :, None, i, :] * dN[None, :, :, j, None]
+        bend[:, :, row, :n, :3] += slope[:, :, None, i, :] * dN[None, :, :, j, None]
+        bend[:, :, row, :, 3:] += turned[:, :, :, i, :] * d_turn[None, :, :, j, None]
+    return stretch, bend
+
+
+def _across_strains(kind: str, rule: ShellRule, X: Floats, D: Floats, inverse: Floats, B: Floats) -> None:
+    """Shear across the surface, sampled at the ties. Writes: B."""
+    N, dN = _shape(kind, rule.across.points), _dshape(kind, rule.across.points)
+    A = tangents(kind, X, rule.across.points)
+    normal, turned = np.einsum("pn,enk->epk", N, D), _turned(_turn_directors(kind, D), A)
+    N_turn, n = _turn_shape(kind, rule.across.points)[0], X.shape[1]
+    shear = np.zeros((*A.shape[:2], 2, turned.shape[2], 6))
+    for i in range(2):
+        shear[:, :, i, :n, :3] = normal[:, :, None, :] * dN[None, :, :, i, None]
+        shear[:, :, i, :, 3:] = turned[:, :, :, i, :] * N_turn[None, :, :, None]
+    B[:, :, 6:8] = _tied(rule.across.weights, inverse, shear)
+
+
+def _tied(weights: Floats, V: Floats, samples: Floats) -> Floats:
+    """V times the samples interpolated by weights (points, c, ties, d): (cells, points, c, n, 6)."""
+    cells, c, n = samples.shape[0], samples.shape[2], samples.shape[3]
+    m = len(weights)
+    values = weights.reshape(m * c, -1) @ samples.reshape(cells, -1, 6 * n)
+    return np.asarray(V @ values.reshape(cells, m, c, 6 * n)).reshape(cells, m, V.shape[-2], n, 6)
+
+
+def _turning(axes: Floats, slopes: Floats, N: Floats, B: Floats) -> None:
+    """Turn of the nodes about the normal, less half the curl of the surface. Writes: B."""
+    B[:, :, 8, :, :3] = 0.5 * (
+        slopes[:, :, 1, :, None] * axes[:, :, None, 0, :] - slopes[:, :, 0, :, None] * axes[:, :, None, 1, :]
+    )
+    B[:, :, 8, :, 3:] = N[None, :, :, None] * axes[:, :, None, 2, :]
+
+
+def _inner_strains(X: Floats, axes: Floats, area: Floats, rule: ShellRule) -> Floats:
+    """Strains of the inner displacements 1 - x^2, 1 - y^2 in the surface, as `elements` has them for
+    bricks."""
+    A = np.repeat(tangents("quad4", X, np.zeros((1, 2))), len(rule.points), axis=1)
+    ratio = np.linalg.norm(np.cross(A[:, :1, 0], A[:, :1, 1]), axis=-1) / area
+    inverse = _inverse(axes, A) * ratio[..., None, None]
+    along = np.einsum("epak,ebk->epab", axes[:, :, :2], _axes("quad4", X, A[:, :1])[0][:, 0, :2])
+    inner = np.zeros((*area.shape, 9, 4))
+    for k in range(2):
+        g = inverse[..., k] * (-2.0 * rule.points[:, k])[None, :, None]
+        for b in range(2):
+            d, column = along[..., b], 2 * k + b
+            inner[:, :, 0, column], inner[:, :, 1, column] = d[..., 0] * g[..., 0], d[..., 1] * g[..., 1]
+            inner[:, :, 2, column] = d[..., 0] * g[..., 1] + d[..., 1] * g[..., 0]
+            inner[:, :, 8, column] = 0.5 * (d[..., 0] * g[..., 1] - d[..., 1] * g[..., 0])
+    return inner

@@ -1,0 +1,101 @@
+"""Meshes whose nodes turn: beams and shells, with solids beside them at shared nodes (F9, F2a-F7a).
+
+All nodes have six dofs. At a node of solids only, the three rotations belong to no cell, have neither
+stiffness nor inertia, and are left out with the supports. Cells that share a node share its displacement;
+beams and shells its rotation too. So a plate that ends on a brick is hinged there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from flexmbs.fe.beam_assembly import beam_groups, beam_mass_form, beam_stiffness
+from flexmbs.fe.elements import ELEMENTS, SHELLS
+from flexmbs.fe.graph import node_graph
+from flexmbs.fe.massform import Attached, MassForm
+from flexmbs.fe.materials import Material
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.shells.assembly import shell_inertia, shell_stiffness
+
+Floats = NDArray[np.float64]
+Materials = Mapping[str, Material]
+
+
+def only(mesh: Mesh, kinds: list[str]) -> Mesh:
+    """The same nodes and names with the cells of these types only."""
+
+    def chosen(table: Mapping[str, Any]) -> dict[str, Any]:
+        return {kind: table[kind] for kind in kinds if kind in table}
+
+    return replace(
+        mesh,
+        cells=chosen(mesh.cells),
+        cell_number=chosen(mesh.cell_number),
+        face_sets={name: chosen(rows) for name, rows in mesh.face_sets.items()},
+        cell_sets={name: chosen(rows) for name, rows in mesh.cell_sets.items()},
+    )
+
+
+def solid_part(mesh: Mesh) -> Mesh:
+    """The mesh without its beams and shells."""
+    return only(mesh, [kind for kind in mesh.cells if not ELEMENTS[kind].turns])
+
+
+def shell_part(mesh: Mesh) -> Mesh:
+    return only(mesh, [kind for kind in mesh.cells if kind in SHELLS])
+
+
+def turning_matrices(
+    mesh: Mesh, materials: Materials, mass: str, K_3: Any, Ms_3: Any
+) -> tuple[Any, Any, MassForm]:
+    """K_fe, M_fe (6 n_nodes, 6 n_nodes) and the mass form; K_3, Ms_3 of the solids, 3 dofs at a node and
+    scalar."""
+    n_dof = 6 * mesh.n_nodes
+    K = sp.csc_array(six(K_3))
+    scalar, whole, attached = Ms_3, None, Attached.none(n_dof)
+    shells = shell_part(mesh)
+    if shells.n_cells:
+        # names of other cells stay valid: materials are looked up in the whole mesh
+        K = K + shell_stiffness(mesh, node_graph(mesh.n_nodes, shells.cells), materials)
+        Ms, off = shell_inertia(mesh, materials, mass)
+        scalar, attached = scalar + Ms, attached.join(off)
+    if len(mesh.cells.get("beam2", ())):
+        groups = list(beam_groups(mesh, materials))
+        K = K + beam_stiffness(mesh, groups)
+        form = beam_mass_form(mesh, groups, mass)
+        attached = attached.join(form.attached)
+        if form.Ms_kl is None:
+            scalar = scalar + form.Ms
+        else:
+            whole = tuple(
+                tuple(form.Ms_kl[k][ell] + placed(scalar, k, ell) for ell in range(3)) for k in range(3)
+            )
+    if whole is None:
+        moving = sum((placed(scalar, k, k) for k in range(1, 3)), start=placed(scalar, 0, 0))
+        form = MassForm(6, Ms=sp.csr_array(scalar), attached=attached)
+    else:
+        moving = sum((whole[k][k] for k in range(1, 3)), start=whole[0][0])
+        form = MassForm(6, Ms_kl=whole, attached=attached)
+    return K, sp.csc_array(moving + attached.matrix()), form
+
+
+def six(A: Any) -> Any:
+    """A matrix with three dofs at each node as one with six."""
+    A = sp.coo_array(A)
+    n = 2 * A.shape[0]
+    i, j = (6 * (index // 3) + index % 3 for index in (A.row.astype(np.int64), A.col.astype(np.int64)))
+    return sp.coo_array((A.data, (i, j)), shape=(n, n)).tocsc()
+
+
+def placed(Ms: Any, k: int, ell: int) -> Any:
+    """A scalar mass matrix between component k and component l of the nodes, six dofs each (F7a)."""
+    A = sp.coo_array(Ms)
+    n = 6 * A.shape[0]
+    place = (6 * A.row.astype(np.int64) + k, 6 * A.col.astype(np.int64) + ell)
+    return sp.coo_array((A.data, place), shape=(n, n)).tocsr()
