@@ -16,6 +16,7 @@ from flexmbs.hdf5.content import (
     chunk_shape,
     content_hash,
     dataset,
+    dimensions,
     read_tree,
     scale,
     text,
@@ -25,10 +26,11 @@ from flexmbs.hdf5.content import (
     write_tree,
 )  # fmt: skip
 from flexmbs.hdf5.files import build_file, of_format
-from flexmbs.hdf5.reading import file_format, is_hdf5, open_checked
+from flexmbs.hdf5.reading import file_format, is_hdf5, open_checked, readable
 
 __all__ = [
     "Dataset", "Group", "attributes", "blocks", "build_file", "chunk_shape", "content_hash", "dataset",
-    "file_format", "files", "is_hdf5", "of_format", "open_checked", "read_tree", "scale", "text",
+    "dimensions",
+    "file_format", "files", "is_hdf5", "of_format", "open_checked", "read_tree", "readable", "scale", "text",
     "text_array", "texts", "walk", "write_tree",
 ]  # fmt: skip

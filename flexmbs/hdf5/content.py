@@ -79,7 +79,21 @@ def dataset(
     for axis, scale in enumerate(scales):
         if scale is not None:
             node.dims[axis].attach_scale(scale)
+    if any(scale is not None for scale in scales):
+        attributes(node, dimensions=[str(scale.name) if scale is not None else "" for scale in scales])
     return node
+
+
+def dimensions(node: Dataset) -> tuple[str, ...]:
+    """Paths of the scales of a dataset, "" where there is none; a scale is its own.
+
+    They are written twice, for HDF5 and as texts, and the texts are read: a damaged list of references makes
+    the library run without end.
+    """
+    if text(node.attrs.get("CLASS", b"")) == "DIMENSION_SCALE":
+        return (str(node.name),)
+    found = texts(node.attrs.get("dimensions", np.zeros(0)))
+    return tuple((found + [""] * node.ndim)[: node.ndim])
 
 
 def chunk_shape(array: np.ndarray, target_bytes: int = 2**20) -> tuple[int, ...]:

@@ -61,12 +61,19 @@ def open_checked(
     except OSError as error:
         raise _unreadable(path, str(error).splitlines()[0], formats) from None
     with file:
-        try:
+        with readable(path):
             _check_file(file, path, formats, max_version, verify)
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            what = f"is damaged: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-            raise InputError(Diagnostic("file.damaged", path.name, what, "write it again")) from None
         yield file
+
+
+@contextlib.contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What HDF5 raises on damage that no checksum shows is an error of the file."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+        what = f"is damaged: {(str(error).splitlines() or [type(error).__name__])[0]:.120}"
+        raise InputError(Diagnostic("file.damaged", path.name, what, "write it again")) from None
 
 
 def _check_file(file: h5py.File, path: Path, formats: list[str], max_version: int, verify: bool) -> None:

@@ -296,10 +296,19 @@ class Integrator:
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint of the same problem and settings."""
-        self.memory = Memory(*(np.atleast_1d(checkpoint[name]) for name in Memory._fields))
+        olds = self.memory._asdict().items()
+        self.memory = Memory(*(_same(name, checkpoint.get(name), old) for name, old in olds))
         self._memory = handle(self.memory)
         self._done, self._failed = False, 0
         self._held.clear()
+
+
+def _same(name: str, found: Any, wanted: Any) -> Any:
+    """An array of a checkpoint, of the type and shape that this run has: kernels do not look at them."""
+    found = np.atleast_1d(np.asarray(found))
+    if found.shape != wanted.shape or found.dtype.kind != wanted.dtype.kind:
+        raise ValueError(f"{name} has shape {found.shape}, in this run {wanted.shape}")
+    return np.ascontiguousarray(found, dtype=wanted.dtype)
 
 
 def integrator(

@@ -107,7 +107,13 @@ class Record:
         found: dict[str, Any] = {}
         for name in ("provenance/case_resolved", "provenance/drawing"):
             raw = self.get(name, "")
-            loaded = json.loads(raw) if isinstance(raw, str) and raw.strip() else {}
+            try:
+                loaded = json.loads(raw) if isinstance(raw, str) and raw.strip() else {}
+            except (ValueError, RecursionError):
+                what = f"/{name} is no JSON"
+                raise InputError(
+                    Diagnostic("result.invalid", self.path.name, what, "run the case again")
+                ) from None
             found |= loaded if isinstance(loaded, dict) else {}
         return found
 

@@ -22,7 +22,7 @@ def channel(result: Any, text: str) -> Any:
     path, component = find(result, name)
     values = np.asarray(result[path])
     if component is not None:
-        values = values[..., component]
+        values = _pick(result, text, values, (..., component))
     if result.dimensions(path)[:1] != ("time",):
         return _pick(result, text, values, indices)
     if values.ndim == 2 and values.shape[1] == 1 and len(indices) < 2:

@@ -76,7 +76,8 @@ def each_segment(folder: Path, entries: Sequence[segments.Entry]) -> Iterator[An
 
 def gather(folder: Path, entries: Sequence[segments.Entry], name: str) -> list[np.ndarray]:
     """One dataset of every segment."""
-    return [file[name][()] for file in each_segment(folder, entries)]
+    files = zip(entries, each_segment(folder, entries), strict=True)
+    return [segments.piece(folder, file, entry, name, (), "f") for entry, file in files]
 
 
 def gather_fields(
@@ -89,7 +90,8 @@ def gather_fields(
     for entry, file in zip(entries, each_segment(folder, entries), strict=True):
         stop = start + entry.samples
         for item, array in zip(batch, data, strict=True):
-            array[start:stop] = file["fields"][item.path][()]
+            shape, kind = array.shape[1:], array.dtype.kind
+            array[start:stop] = segments.piece(folder, file, entry, f"fields/{item.path}", shape, kind)
         start = stop
     return data
 
@@ -98,9 +100,12 @@ def read_events(folder: Path, entries: Sequence[segments.Entry]) -> dict[str, li
     """Events of all segments, in order."""
     events: dict[str, list[Any]] = {"time": [], "kind": [], "text": []}
     for file in each_segment(folder, entries):
-        found = hdf5.read_tree(file["events"])
+        found = hdf5.read_tree(file["events"]) if isinstance(file.get("events"), hdf5.Group) else {}
+        new = {name: np.atleast_1d(found.get(name, [])).tolist() for name in events}
+        if len({len(values) for values in new.values()}) > 1:
+            raise segments.damaged(folder, f"the events of {Path(file.filename).name} do not belong together")
         for name, values in events.items():
-            values.extend(np.atleast_1d(found.get(name, [])).tolist())
+            values.extend(new[name])
     return events
 
 
@@ -115,5 +120,7 @@ def write_events(root: Any, events: Mapping[str, list[Any]]) -> None:
 
 def read_checkpoint(folder: Path, entry: segments.Entry) -> dict[str, Any]:
     for file in each_segment(folder, [entry]):
+        if not isinstance(file.get("checkpoint"), hdf5.Group):
+            raise segments.damaged(folder, f"segment {entry.name} holds no checkpoint")
         checkpoint: dict[str, Any] = hdf5.read_tree(file["checkpoint"])
     return checkpoint

@@ -18,8 +18,8 @@ from flexmbs.results.layout import (
     FORMAT,
     FORMAT_VERSION,
     HEADER_FORMAT,
-    Layout,
 )
+from flexmbs.results.validate import Shape, check_numbers, validate
 
 
 class FileStore:
@@ -29,19 +29,32 @@ class FileStore:
         self._stack = contextlib.ExitStack()
         opened = hdf5.open_checked(path, format=FORMAT, max_version=FORMAT_VERSION)
         self._file = self._stack.enter_context(opened)
-        nodes = dict(hdf5.walk(self._file))
-        self.paths = sorted(name.lstrip("/") for name, node in nodes.items() if hasattr(node, "shape"))
-        self.attributes = _plain(self._file.attrs)
+        self._path, self._name = path, path.name
+        try:
+            with hdf5.readable(path):
+                nodes = {
+                    name.lstrip("/"): node for name, node in hdf5.walk(self._file) if hasattr(node, "shape")
+                }
+                self.attributes = _plain(self._file.attrs)
+                shapes = {name: _shape(name, node) for name, node in nodes.items()}
+                self.paths = sorted(nodes)
+                validate(self._name, shapes, self.attributes)
+        except BaseException:
+            self.close()
+            raise
 
     def read(self, path: str) -> Any:
-        return _value(self._file[path])
+        with hdf5.readable(self._path):
+            return check_numbers(self._name, path, _value(self._file[path]))
 
     def attributes_of(self, path: str) -> dict[str, Any]:
-        return _plain(self._file[path].attrs)
+        with hdf5.readable(self._path):
+            return _plain(self._file[path].attrs)
 
     def dimensions(self, path: str) -> tuple[str, ...]:
         """Names of the dimensions, as paths of their scales."""
-        return _dimensions(self._file[path], "/")
+        with hdf5.readable(self._path):
+            return _dimensions(self._file[path], "/")
 
     def close(self) -> None:
         self._stack.close()
@@ -57,23 +70,42 @@ class PartsStore:
             segments.check_segment(folder, entry)
         opened = hdf5.open_checked(folder / segments.HEADER, format=HEADER_FORMAT, max_version=FORMAT_VERSION)
         with opened as file:
-            self.layout = Layout.from_json(hdf5.text(file["layout"][()]))
+            self.layout = segments.layout_of(folder, file)
+            top = file["items"] if isinstance(file.get("items"), hdf5.Group) else file
+            nodes = {name.lstrip("/"): node for name, node in hdf5.walk(top) if hasattr(node, "shape")}
             self.items = {
-                name.lstrip("/"): (_value(node), _plain(node.attrs), _dimensions(node, "/items/"))
-                for name, node in hdf5.walk(file["items"])
-                if hasattr(node, "shape")
+                path: (_value(node), _plain(node.attrs), _dimensions(node, "/items/"))
+                for path, node in nodes.items()
+            }
+            shapes = {
+                path: Shape(node.dtype.kind, node.shape, lambda path=path: self.items[path][2])
+                for path, node in nodes.items()
             }
             self.attributes = _plain(file.attrs) | self._state()
+        self._name = folder.name
+        validate(self._name, shapes | self._shapes(), self.attributes)
         self._fields = {item.path: item for item in self.layout.fields}
         self._axes = {axis.path: axis for axis in self.layout.axes}
         events = ("events/event", "events/time", "events/kind", "events/text")
         self.paths = sorted(["time", *events, *self._fields, *self._axes, *self.items])
+
+    def _shapes(self) -> dict[str, Shape]:
+        """What the fields are: the pieces of the segments are compared with it when they are read."""
+        count = sum(entry.samples for entry in self.entries)
+        found = {"time": Shape("f", (count,), lambda: ("time",))}
+        for item in self.layout.fields:
+            shape = (count, *self.layout.shape(item))
+            found[item.path] = Shape(np.dtype(item.dtype).kind, shape, lambda: ("time",))
+        return found
 
     def _state(self) -> dict[str, Any]:
         t = self.entries[-1].t if self.entries else float("nan")
         return {"format": FORMAT, "t_reached": t} | segments.read_status(self.folder)
 
     def read(self, path: str) -> Any:
+        return check_numbers(self._name, path, self._read(path))
+
+    def _read(self, path: str) -> Any:
         if path in self._fields:
             batch = [self._fields[path]]
             return pack.gather_fields(self.folder, self.entries, batch, self.layout)[0]
@@ -259,18 +291,19 @@ def _value(node: Any) -> Any:
     return value
 
 
+def _shape(path: str, node: Any) -> Shape:
+    return Shape(node.dtype.kind, node.shape, lambda: _dimensions(node, "/"))
+
+
 def _dimensions(node: Any, root: str) -> tuple[str, ...]:
     """Paths of the scales of a dataset, below `root`; a scale is its own."""
-    if node.is_scale:
-        return (str(node.name).removeprefix(root),)
-    return tuple(
-        str(dim[0].name).removeprefix(root) if len(dim) else f"dim_{k}" for k, dim in enumerate(node.dims)
-    )
+    found = enumerate(hdf5.dimensions(node))
+    return tuple(path.removeprefix(root) if path else f"dim_{k}" for k, path in found)
 
 
 def _plain(attrs: Any) -> dict[str, Any]:
     """Attributes of a node without those that HDF5 keeps for itself; texts decoded."""
-    hidden = {"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "content_sha256"}
+    hidden = {"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "dimensions", "content_sha256"}
     plain: dict[str, Any] = {}
     for name, value in attrs.items():
         if name in hidden:

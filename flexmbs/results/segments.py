@@ -16,8 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError
+from flexmbs.results.layout import Layout
 
 MANIFEST = "manifest.jsonl"
 HEADER = "header.h5"
@@ -26,6 +29,7 @@ START = "flexmbs"  # the chain begins with the hash of this word and the header
 SEGMENT = re.compile(r"[0-9]{6,9}\.h5")
 HASH = re.compile(r"[0-9a-f]{64}")
 MAX_MANIFEST_BYTES = 2**28
+MAX_AXIS = 10**7
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,30 @@ def read_status(folder: Path) -> dict[str, str]:
         return {"status": str(found["status"]), "message": str(found["message"])}
     except (OSError, ValueError, KeyError, TypeError):
         return {"status": "running", "message": "not finished"}
+
+
+def layout_of(folder: Path, file: Any) -> Layout:
+    """The layout in a header; anything that a run does not write is damage."""
+    try:
+        layout = Layout.from_json(hdf5.text(file["layout"][()]))
+        for axis in layout.axes:
+            if type(axis.size) is not int or not 0 <= axis.size <= MAX_AXIS:
+                raise ValueError
+        for item in layout.fields:
+            if np.dtype(item.dtype).kind not in "fi" or not isinstance(item.path, str):
+                raise ValueError
+            layout.shape(item)
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration, RecursionError):
+        raise damaged(folder, f"the layout in {HEADER} is not readable") from None
+    return layout
+
+
+def piece(folder: Path, file: Any, entry: Entry, path: str, shape: tuple[int, ...], kind: str) -> Any:
+    """A dataset of a segment, of the shape that it has to have."""
+    found = file.get(path)
+    if found is None or getattr(found, "shape", None) != (entry.samples, *shape) or found.dtype.kind != kind:
+        raise damaged(folder, f"segment {entry.name} holds no {path.removeprefix('fields/')} as it should")
+    return found[()]
 
 
 def header(folder: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from flexmbs.results.layout import (
     parent,
     write_items,
 )
-from flexmbs.results.pack import pack
+from flexmbs.results.pack import pack, read_checkpoint
 
 
 @dataclass
@@ -138,10 +138,7 @@ class ResultWriter:
         start = segments.link(segments.START, segments.file_hash(self.folder / segments.HEADER))
         self._chain = entries[-1].chain if entries else start
         if entries:
-            with hdf5.open_checked(
-                self.folder / entries[-1].name, format=SEGMENT_FORMAT, max_version=FORMAT_VERSION
-            ) as file:
-                checkpoint = hdf5.read_tree(file["checkpoint"])
+            checkpoint = read_checkpoint(self.folder, entries[-1])
             samples = sum(entry.samples for entry in entries)
             self.resumed = Resumed(checkpoint, entries[-1].t, samples, loss)
 

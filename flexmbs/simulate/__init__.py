@@ -223,9 +223,13 @@ def _go_on(writer: ResultWriter, run: Any, history: History, watch: Watch, say: 
     assert resumed is not None
     if resumed.warning:
         say(f"warning: {resumed.warning}; computing again from t = {resumed.t:.6g} s")
-    run.restore(resumed.checkpoint["integrator"])
-    history.restore(resumed.checkpoint.get("history", {}))
-    watch.restore(resumed.checkpoint["watch"])
+    try:
+        run.restore(resumed.checkpoint["integrator"])
+        history.restore(resumed.checkpoint.get("history", {}))
+        watch.restore(resumed.checkpoint["watch"])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        what, remedy = f"its checkpoint is none of this run: {error}", "--overwrite starts again"
+        raise InputError(Diagnostic("result.checkpoint", str(writer.path), what, remedy)) from None
 
 
 def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings, counts: Any) -> Summary:

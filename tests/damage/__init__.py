@@ -1,0 +1,1 @@
+"""Damaged inputs, and the fork server that tries commands on them."""
