@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ class PartsStore:
                 for path, node in nodes.items()
             }
             shapes = {
-                path: Shape(node.dtype.kind, node.shape, lambda path=path: self.items[path][2])
+                path: Shape(node.dtype.kind, node.shape, partial(self._item_dimensions, path))
                 for path, node in nodes.items()
             }
             self.attributes = _plain(file.attrs) | self._state()
@@ -88,6 +89,10 @@ class PartsStore:
         self._axes = {axis.path: axis for axis in self.layout.axes}
         events = ("events/event", "events/time", "events/kind", "events/text")
         self.paths = sorted(["time", *events, *self._fields, *self._axes, *self.items])
+
+    def _item_dimensions(self, path: str) -> tuple[str, ...]:
+        found: tuple[str, ...] = self.items[path][2]
+        return found
 
     def _shapes(self) -> dict[str, Shape]:
         """What the fields are: the pieces of the segments are compared with it when they are read."""
