@@ -38,6 +38,7 @@ class FeModel:
     """Full matrices of a body, dof = node n_per_node + component (x y z; rx ry rz with beams or shells).
 
     K_fe, M_fe : (n_dof, n_dof) csc, both halves stored, attached masses included
+    K_pre : what a preload adds to K_fe, and K_fe holds (F17); None without one
     mass_form : the same inertia for the shape integrals (F2a-F7a)
     """
 
@@ -46,6 +47,7 @@ class FeModel:
     K_fe: Any
     M_fe: Any
     mass_form: MassForm
+    K_pre: Any = None
 
     @property
     def n_dof(self) -> int:

@@ -191,3 +191,14 @@ def beam_geometric_stiffness(
             blocks = beams.geometric_blocks(group.data, far, group.length, group.phi_y, group.phi_z)
             K_geo[c] += np.einsum("ema,emn,enb->ab", local, blocks, local, optimize=True)
     return K_geo
+
+
+def beam_prestress(mesh: Mesh, materials: Mapping[str, Material], U: Floats) -> Any:
+    """K_sigma (n_dof, n_dof) of the section forces of the displacements U (n_dof,) (F17)."""
+    forces = section_forces(mesh, materials, U[:, None])[0]
+    parts = []
+    for group in beam_groups(mesh, materials):
+        far = forces[group.which, 1]
+        blocks = beams.geometric_blocks(group.data, far, group.length, group.phi_y, group.phi_z)
+        parts.append((group.dofs, _symmetric(group.to_global(blocks))))
+    return _sum(6 * mesh.n_nodes, parts, "csc")

@@ -156,3 +156,28 @@ def geometric_loop(
                     stresses[c, p, r, k] = w * sig[r, k]
             _mode_gradients(room.grad[p], Phi_e, H)
             _gradient_products(H, products[c, p])
+
+
+@kernel(reassociate=True)
+def prestress_loop(cells, which, points, dN, weights, mat, elastic, U, loc, room, Ue, eps, sig, upper):
+    """Add int sigma_ij d_i N_a d_j N_b of the stress of one field U to the pairs of the pattern (F17).
+
+    Writes: upper (n_pairs,), scratch.
+    """
+    n = cells.shape[1]
+    for e in which:
+        _element_fields(
+            cells[e], points, dN, weights, elastic.terms[mat[e]], elastic.values[mat[e]], U, room, Ue
+        )
+        for p in range(len(weights)):
+            w = weights[p] * room.detJ[p if len(room.detJ) > 1 else 0]
+            g = room.grad[p]
+            _point_stress(g, elastic.C[mat[e]], Ue, eps, sig)
+            xx, yy, zz, xy, yz, zx = sig[0, 0], sig[1, 0], sig[2, 0], sig[3, 0], sig[4, 0], sig[5, 0]
+            pair = 0
+            for a in range(n):
+                x, y, z = g[3 * a], g[3 * a + 1], g[3 * a + 2]
+                tx, ty, tz = xx * x + xy * y + zx * z, xy * x + yy * y + yz * z, zx * x + yz * y + zz * z
+                for b in range(a, n):
+                    upper[loc[e, pair]] += w * (tx * g[3 * b] + ty * g[3 * b + 1] + tz * g[3 * b + 2])
+                    pair += 1

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.prestress import prestress_matrix
+from flexmbs.fe.solve.solvers import factorise
 from flexmbs.modal.areas import nodal_areas, set_faces
 from flexmbs.modal.basis import Columns
 from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import tie
 from flexmbs.reduce.recipe import LoadSpec, Recipe
 from flexmbs.reduce.source import Source
 
 Floats = NDArray[np.float64]
+
+BALANCED = 1e-6  # of a preload: what is left of it when the rigid motions have taken their part
 
 
 def load_columns(recipe: Recipe, source: Source, statics: Statics) -> Columns:
@@ -22,6 +32,33 @@ def load_columns(recipe: Recipe, source: Source, statics: Statics) -> Columns:
     held = statics.holding(statics.model.boundary if recipe.method == "craig-bampton" else None)
     U = held.respond(np.asarray(statics.model.G.T @ F))
     return Columns(U, tuple(f"load {load.name}" for load in recipe.loads))
+
+
+def preloaded(recipe: Recipe, source: Source) -> Source:
+    """The body under the static stress of its preload, which stiffens it or softens it (F17).
+
+    The preload acts on the body as its supports hold it, with its interfaces free; what the supports do not
+    hold must be in balance by itself.
+    """
+    if not recipe.preload:
+        return source
+    fe = source.fe
+    if not source.mesh.n_cells:
+        what = "a body without elements has no stress"
+        raise InputError(
+            Diagnostic("recipe.preload", recipe.name, what, "reduce a mesh, or leave out preload")
+        )
+    model = tie(fe.K_fe, fe.M_fe, source.mesh.points, fe.n_per_node, (), source.fixed, source.links)
+    F = np.asarray(model.G.T @ sum(_nodal_load(load, source) for load in recipe.preload))[:, None]
+    held = Statics(model, partial(factorise, solver=recipe.solver)).holding()
+    relieved = held.relieve(F)
+    if np.linalg.norm(relieved - F) > BALANCED * np.linalg.norm(F):
+        what = "the preload is not in balance: its resultant moves the body"
+        remedy = "hold the body with [fix], or add the loads that balance it"
+        raise InputError(Diagnostic("recipe.preload", recipe.name, what, remedy))
+    U = np.asarray(model.G @ held.respond(relieved)).ravel()
+    K_pre = prestress_matrix(source.mesh, source.materials, U)
+    return replace(source, fe=replace(fe, K_fe=sp.csc_array(fe.K_fe + K_pre), K_pre=K_pre))
 
 
 def _nodal_load(load: LoadSpec, source: Source) -> Floats:

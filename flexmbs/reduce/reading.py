@@ -102,6 +102,7 @@ def _recipe(source: Source, text: str, *, has_mesh: bool = False) -> Recipe:
         sets=maker.sets(),
         fix=dict(table.fix),
         loads=tuple(_load(name, item) for name, item in table.loads.items()),
+        preload=tuple(_load(name, item) for name, item in table.preload.items()),
         given=maker.given(table.given) if table.given is not None else None,
         fix_where=maker.places("fix"),
         mesh_where=maker.places("mesh"),

@@ -96,6 +96,7 @@ class Recipe:
     sets: dict[str, dict[str, Any]] = field(default_factory=dict)
     fix: dict[str, tuple[int, ...]] = field(default_factory=dict)
     loads: tuple[LoadSpec, ...] = ()
+    preload: tuple[LoadSpec, ...] = ()
     given: Given | None = None
     fix_where: dict[str, str] = field(default_factory=dict)
     mesh_where: dict[str, str] = field(default_factory=dict)

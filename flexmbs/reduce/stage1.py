@@ -31,7 +31,7 @@ from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel, held_directions, tie
 from flexmbs.modaldata import ModalData
 from flexmbs.reduce import parts
-from flexmbs.reduce.loads import load_columns
+from flexmbs.reduce.loads import load_columns, preloaded
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.source import Source, read_source
 
@@ -83,6 +83,7 @@ def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
 
 
 def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None]) -> ModalData:
+    source = preloaded(recipe, source)
     model = tie(
         source.fe.K_fe,
         source.fe.M_fe,
@@ -116,7 +117,7 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progre
     if nothing:
         basis = Basis(np.zeros((model.n, 0)), np.zeros(0), ())
         return Reduction(source, model, recipe.method, frame, basis, np.zeros((source.fe.n_dof, 0)))
-    statics = Statics(model, partial(factorise, solver=recipe.solver))
+    statics = _statics(recipe, source, model)
     chosen = parts.choose(
         METHODS[recipe.method], statics, recipe, load_columns(recipe, source, statics), progress
     )
@@ -142,6 +143,17 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progre
         recipe.fmax if recipe.modes is None and recipe.tol is None else None,
         chosen.warnings,
     )
+
+
+def _statics(recipe: Recipe, source: Source, model: TiedModel) -> Statics:
+    """The factorised stiffness; under a preload it may have turned soft."""
+    try:
+        return Statics(model, partial(factorise, solver=recipe.solver))
+    except FlexmbsError:
+        if source.fe.K_pre is None:
+            raise
+        what, remedy = "the preload is beyond buckling: the body is not stable under it", "lower it"
+        raise InputError(Diagnostic("recipe.preload", recipe.name, what, remedy)) from None
 
 
 def _given(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:

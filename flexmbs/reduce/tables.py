@@ -392,4 +392,5 @@ class RecipeFile(Table):
     sets: dict[str, Places] = Field(default={})
     fix: dict[str, Dofs] = Field(default={})
     loads: dict[str, LoadTable] = Field(default={})
+    preload: dict[str, LoadTable] = Field(default={})
     given: GivenTable | None = None

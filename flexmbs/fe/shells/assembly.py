@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from flexmbs._jit import kernel
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.elements import ELEMENTS, SHELLS
-from flexmbs.fe.graph import NodeGraph, expand_blocks
+from flexmbs.fe.graph import NodeGraph, expand_blocks, node_graph
 from flexmbs.fe.massform import Attached
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_stiffness
 from flexmbs.fe.shells.strains import SOFTEN, ShellPoints, directors, drilling_share, shell_axes, shell_points
 from flexmbs.fe.shells.ties import shell_rule
+from flexmbs.spatial import skew
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -306,6 +307,33 @@ def shell_geometric_stiffness(
     K_geo[:, a, b] = total
     K_geo[:, b, a] = total
     return K_geo
+
+
+def shell_prestress(mesh: Mesh, materials: Mapping[str, Material], U: Floats) -> sp.csc_array:
+    """K_sigma (n_dof, n_dof) of the stress of the displacements U (n_dof,), as
+    `shell_geometric_stiffness`."""
+    graph = node_graph(mesh.n_nodes, {kind: mesh.cells[kind] for kind in shell_kinds(mesh)})
+    upper = np.zeros((graph.n_pairs, 36))
+    for chunk in shell_chunks(mesh, materials):
+        part = _strains(chunk, U[:, None])[..., 0]
+        f = np.einsum("epij,epj->epi", chunk.S[..., :8, :8], part[:, :, :8]) * chunk.points.area[..., None]
+        slopes, N = chunk.points.slopes, chunk.points.N
+        tensors = [f[..., k : k + 3][..., [0, 2, 2, 1]].reshape(*f.shape[:2], 2, 2) for k in (0, 3)]
+        force, moment = (
+            np.einsum("epia,epij,epjb->eab", slopes, part, slopes, optimize=True) for part in tensors
+        )
+        moment = moment + np.einsum("epia,epi,pb->eab", slopes, f[..., 6:8], N, optimize=True)
+        r2 = chunk.section.thickness**2 / 12.0 + chunk.section.offset**2
+        turn = -skew(chunk.points.directors)  # theta x n of the nodes
+        cells, n = chunk.nodes.shape
+        K = np.zeros((cells, n, 6, n, 6))
+        K[:, :, :3, :, :3] = force[:, :, None, :, None] * np.eye(3)[None, None, :, None, :]
+        K[:, :, :3, :, 3:] = np.einsum("eab,ebij->eaibj", moment, turn)
+        K[:, :, 3:, :, :3] = np.einsum("eba,eaji->eaibj", moment, turn)
+        K[:, :, 3:, :, 3:] = r2 * np.einsum("eab,eaki,ebkj->eaibj", force, turn, turn, optimize=True)
+        whole = K.reshape(cells, 6 * n, 6 * n)
+        scatter(chunk.nodes, chunk.which, 0.5 * (whole + whole.swapaxes(1, 2)), graph.loc[chunk.kind], upper)
+    return expand_blocks(graph, upper)
 
 
 def _mode_slopes(chunk: ShellChunk, Phi: Floats) -> tuple[Floats, Floats, Floats]:

@@ -1,0 +1,101 @@
+"""A static preload whose stress stiffens the body: a taut beam, a pulled strip of shells and solids, a
+compressed one."""
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.errors import InputError
+from flexmbs.fe.assembly import assemble
+from flexmbs.fe.materials import isotropic, material
+from flexmbs.fe.prestress import prestress_matrix
+from flexmbs.fe.shapes.parametric import box
+from flexmbs.fe.stress import geometric_stiffness
+from tests.fe.reference import block, distorted
+from tests.fe.test_shells import grid
+
+LEAN = {"stress": "none", "geometric_stiffness": False}
+
+
+def taut(force, divisions=40, **more):
+    """A round bar of 100 m, hinged at both ends, pulled along."""
+    return {
+        "mesh": {"shape": "beam", "length": 100.0, "divisions": divisions, "section": {"circle": 0.3}},
+        "material": {"young": 210e9, "poisson": 0.3, "density": 7874.0},
+        "fix": {"start": "x y z rx", "end": "y z"},
+        "preload": {"pull": {"set": "end", "force": [force, 0.0, 0.0]}},
+        "modes": 8,
+        **LEAN,
+        **more,
+    }
+
+
+def test_a_taut_beam_has_its_published_frequencies():
+    """100 m under 54.6 MN: 1.567220, 3.141518, 4.729918 Hz; each twice, in two planes."""
+    found = fm.reduce(taut(54.6e6)).frequency_hz[:6]
+    np.testing.assert_allclose(found, np.repeat([1.567220, 3.141518, 4.729918], 2), rtol=2e-6)
+
+
+def test_tension_raises_and_pressure_lowers_as_the_closed_form_says():
+    E, rho, d, L = 210e9, 7874.0, 0.3, 100.0
+    area, inertia = np.pi * d**2 / 4, np.pi * d**4 / 64
+    euler = np.pi**2 * E * inertia / L**2
+    for force in (0.0, 5 * euler, -0.9 * euler):
+        n = np.array([1.0, 2.0])
+        omega2 = (n * np.pi / L) ** 2 * (force + E * inertia * (n * np.pi / L) ** 2) / (rho * area)
+        found = fm.reduce(taut(force)).frequency_hz
+        np.testing.assert_allclose(found[:4], np.repeat(np.sqrt(omega2) / (2 * np.pi), 2), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tet10", "hex8", "hex20", "wedge6", "pyramid13"])
+def test_the_matrix_of_solids_is_the_geometric_stiffness_of_all_fields(name):
+    """Of cells without inner functions; those move in the projection on modes, and not in the matrix."""
+    mesh, steel = distorted(block(name, (1, 1, 1))), material("steel")
+    rng = np.random.default_rng(1)
+    U, Phi = 1e-3 * rng.normal(size=(3 * mesh.n_nodes, 1)), rng.normal(size=(3 * mesh.n_nodes, 3))
+    if name in ("hex8", "wedge6"):  # a linear field moves no inner function
+        Phi = (mesh.points @ rng.normal(size=(3, 9))).reshape(-1, 3, 3)
+        Phi = np.concatenate([Phi[:, :, k].reshape(mesh.n_nodes, 3) for k in range(3)], axis=1)
+        Phi = Phi.reshape(mesh.n_nodes, 3, 3).transpose(0, 2, 1).reshape(-1, 3)
+    K = prestress_matrix(mesh, {"": steel}, U.ravel())
+    expected = geometric_stiffness(mesh, steel, U, Phi)[0]
+    np.testing.assert_allclose(Phi.T @ (K @ Phi), expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("element", ["tri3", "tri6", "quad4", "quad8", "quad9"])
+def test_the_matrix_of_shells_is_the_geometric_stiffness_of_all_fields(element):
+    mesh = grid(lambda s, v: (s, v, 0.3 * s * s + 0.1 * s * v), (2, 2), element, 0.05, offset=0.01)
+    steel, rng = material("steel"), np.random.default_rng(1)
+    U, Phi = 1e-3 * rng.normal(size=(6 * mesh.n_nodes, 1)), rng.normal(size=(6 * mesh.n_nodes, 4))
+    K = prestress_matrix(mesh, {"": steel}, U.ravel())
+    expected = geometric_stiffness(mesh, steel, U, Phi)[0]
+    np.testing.assert_allclose(Phi.T @ (K @ Phi), expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
+
+
+def test_strips_of_shells_and_of_solids_are_strings_when_thin():
+    """omega = n pi / L sqrt(sigma / rho) with bending that hardly matters, of both kinds of cells."""
+    L, b, t, sigma = 1.0, 0.05, 0.002, 2e8
+    steel = isotropic("string", 210e9, 0.0, 7850.0)
+    shell = grid(lambda s, v: (L * s, b * v, 0.0), (20, 2), "quad8", t)
+    solid = box((L, b, t), (20, 2, 1), corner=(0, 0, -t / 2), element="hex20")
+    for mesh, high in ((shell, "s_max"), (solid, "x_max")):
+        hinges = {
+            name: {"box": [[x - 1e-6, -1.0, -1e-6], [x + 1e-6, 1.0, 1e-6]]}
+            for name, x in (("p", 0), ("q", L))
+        }
+        modal = fm.reduce(
+            mesh, material={"young": 210e9, "poisson": 0.0, "density": 7850.0}, sets=hinges,
+            fix={"p": "x y z", "q": "y z"}, modes=3,
+            preload={"pull": {"set": high, "force": [sigma * b * t, 0, 0]}}, **LEAN,
+        )  # fmt: skip
+        exact = np.sqrt((sigma + (np.pi / L) ** 2 * steel.E * t**2 / 12) / steel.rho) / (2 * L)
+        assert modal.frequency_hz[0] == pytest.approx(exact, rel=1e-3)
+    assert assemble(shell, steel).K_pre is None
+
+
+def test_wrong_preloads_are_refused():
+    with pytest.raises(InputError, match="not in balance"):
+        fm.reduce(taut(1e6, fix={"start": "y z rx", "end": "y z"}))
+    euler = np.pi**2 * 210e9 * np.pi * 0.3**4 / 64 / 100.0**2
+    with pytest.raises(InputError, match="beyond buckling"):
+        fm.reduce(taut(-1.1 * euler))
