@@ -15,6 +15,7 @@ from flexmbs.dynamics.analyses.mobility import Mobility, mobility
 from flexmbs.dynamics.loops.change_point import choose_branch
 from flexmbs.dynamics.mechanism import Mechanism
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
+from flexmbs.model.band import above, bands, measured_band
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.state import State
 from flexmbs.simulate.analyses import bends
@@ -187,6 +188,7 @@ def _initial(system: Mechanism, state: State) -> dict[str, Any]:
 def _frequencies(case: Case, system: Mechanism) -> dict[str, Any]:
     """Highest elastic frequency and what it means for the step."""
     highest, where = 0.0, ""
+    left = {item.name: item for item in bands(system.model.bodies)}
     for name, body in system.model.bodies.items():
         if isinstance(body, FlexibleBody) and body.modal.nf:
             pick = list(range(body.modal.nf)) if body.modes is None else list(body.modes)
@@ -200,7 +202,22 @@ def _frequencies(case: Case, system: Mechanism) -> dict[str, Any]:
         f"highest mode {highest:.4g} Hz ({where}): an explicit method needs steps below {explicit:.2g} s, "
         "the implicit one follows the motion"
     )
-    return {"highest_frequency_hz": highest, "step_advice": text}
+    beyond = {
+        name: measured_band(body)
+        for name, body in system.model.bodies.items()
+        if isinstance(body, FlexibleBody) and name not in left and above(body, measured_band(body)).any()
+    }
+    if beyond:
+        worst = min(beyond, key=lambda name: beyond[name])
+        text += (
+            f"; modes of {', '.join(beyond)} lie above the band for which they were made "
+            f'({beyond[worst]:.4g} Hz of {worst}): band = "measured" lets these follow without vibrating'
+        )
+    return {
+        "highest_frequency_hz": highest,
+        "step_advice": text,
+        "band": [item.text for item in left.values()],
+    }
 
 
 def _sizes(case: Case, system: Mechanism) -> dict[str, Any]:
@@ -262,6 +279,7 @@ def text(report: Check) -> str:
         f"energy      kinetic {facts['kinetic_energy']:.6g} J",
         *[f"start       {k} = {v[0]:.8g}, rate {v[1]:.8g}" for k, v in list(facts["initial"].items())[:20]],
         f"step        {facts['step_advice']}",
+        *[f"band        {line}" for line in facts.get("band", [])],
         f"output      {facts['samples']} samples, about {facts['result_bytes'] / 1e6:.3g} MB",
         *[str(item) for item in report.warnings],
     ]

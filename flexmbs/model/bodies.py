@@ -98,6 +98,7 @@ class FlexibleBody(Body):
     `modes`: indices (from 0) of the modes kept, all when None. `D_ff` (nf, nf): damping matrix of the kept
     modes, made by the caller from ratios, Rayleigh constants or a matrix (F14); None keeps that of the data.
     `inertia_terms`: "full", "first-order" or "constant". `geometric_stiffening`: None: when data are there.
+    `band` [Hz]: modes above it follow their loads without vibrating (`band.py`).
     `q`, `q_dot`: initial elastic coordinates; shorter sequences are filled with zeros.
     """
 
@@ -106,5 +107,6 @@ class FlexibleBody(Body):
     D_ff: Array | None = None
     inertia_terms: str = "full"
     geometric_stiffening: bool | None = None
+    band: float = np.inf
     q: Sequence[float] | Array = ()
     q_dot: Sequence[float] | Array = ()

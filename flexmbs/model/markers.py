@@ -12,6 +12,7 @@ from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.ffrf.integrals import ShapeIntegrals, rigid_integrals
 from flexmbs.ffrf.marker import pack_rows
 from flexmbs.ffrf.table import marker_stiffening
+from flexmbs.model.band import above, damping_of_band
 from flexmbs.model.bodies import GROUND, Body, FlexibleBody, Frame, Particle, RigidBody
 from flexmbs.model.model import Model
 from flexmbs.model.path import Path, path_through
@@ -24,7 +25,10 @@ def integrals_of(body: Body) -> ShapeIntegrals:
     if isinstance(body, FlexibleBody):
         whole = body.modal.integrals
         kept = whole if body.modes is None else whole.select(body.modes)
-        return kept if body.D_ff is None else kept.with_damping(body.D_ff)
+        own = kept if body.D_ff is None else kept.with_damping(body.D_ff)
+        if not above(body).any():
+            return own
+        return own.with_damping(own.D_ff + damping_of_band(body, own.K_ff))
     if isinstance(body, RigidBody):
         return rigid_integrals(body.mass, body.com, body.inertia)
     if isinstance(body, Particle):

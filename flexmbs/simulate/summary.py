@@ -43,6 +43,7 @@ class Summary:
     largest_balance_error: float = 0.0
     largest_energy: float = 0.0
     warnings: list[str] = field(default_factory=list)
+    followed: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -61,6 +62,7 @@ class Summary:
             relative = self.largest_balance_error / self.largest_energy
             share = f"{relative:.1e} of the largest swing of an energy"
             lines.append(f"energy balance within {self.largest_balance_error:.2e} J ({share})")
+        lines += self.followed
         return "\n".join(lines + [f"warning: {text}" for text in self.warnings])
 
 

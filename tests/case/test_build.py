@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from flexmbs.case import Case
-from flexmbs.case.build.bodies import modal_damping
 from flexmbs.case.outcome import comparisons, metrics
 from flexmbs.case.runner import execute, prepare, result_path
 from flexmbs.errors import InputError
 from flexmbs.expressions import ExpressionError
+from flexmbs.model.band import modal_damping
 
 BODY = {
     "type": "rigid",

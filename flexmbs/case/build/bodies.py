@@ -22,6 +22,7 @@ from flexmbs.case.schema.bodies import (
 from flexmbs.errors import InputError
 from flexmbs.input.source import Path_
 from flexmbs.modaldata import ModalData
+from flexmbs.model.band import modal_damping
 from flexmbs.model.bodies import Body, FlexibleBody, Particle, RigidBody
 
 Array = NDArray[np.float64]
@@ -166,25 +167,6 @@ def _damping(
             return None
         return modal_damping(m_ff, K_ff, np.broadcast_to(np.array(damping.ratio), len(pick)))
     return _matrix(report, (*path, "damping", "matrix"), damping, len(pick))
-
-
-def modal_damping(m_ff: Array, K_ff: Array, ratio: Array) -> Array:
-    """Matrix with the damping ratios of the modes of (K_ff, m_ff): `M V diag(2 ratio omega) V^T M` (F14).
-
-    Modes that are orthogonal as they stand keep their order, also where frequencies coincide.
-    """
-    from scipy.linalg import eigh
-
-    if not len(m_ff):
-        return np.zeros((0, 0))
-    mass, stiffness = np.diag(m_ff), np.diag(K_ff)
-    loose = np.abs(m_ff - np.diag(mass)) / np.sqrt(np.outer(mass, mass))
-    stiff = np.abs(K_ff - np.diag(stiffness)) / np.sqrt(np.outer(stiffness, stiffness) + 1e-300)
-    if max(float(loose.max()), float(stiff.max())) < 1e-6:
-        return np.diag(2.0 * ratio * np.sqrt(np.maximum(mass * stiffness, 0.0)))
-    omega2, V = eigh(K_ff, m_ff)
-    MV = m_ff @ V
-    return (MV * (2.0 * ratio * np.sqrt(np.maximum(omega2, 0.0)))) @ MV.T
 
 
 def _matrix(report: Report, path: Path_, damping: MatrixDamping, n: int) -> Array | None:

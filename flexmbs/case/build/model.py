@@ -15,7 +15,8 @@ from flexmbs.case.schema.couplings import Cam
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant
 from flexmbs.input.source import Path_
-from flexmbs.model.bodies import GROUND, FlexibleBody
+from flexmbs.model.band import measured_band
+from flexmbs.model.bodies import GROUND, Body, FlexibleBody
 from flexmbs.model.model import Model, OwnState
 from flexmbs.model.sensors import Sensor
 from flexmbs.model.topology import build_topology
@@ -33,6 +34,7 @@ def build_model(report: Report) -> Model:
         body = body_of(report, name, table)
         if body is not None:
             model.bodies[name] = body
+            _set_band(report, body)
     for name, table in spec.joints.items():
         joint = joint_of(report, name, table)
         if joint is not None:
@@ -45,6 +47,13 @@ def build_model(report: Report) -> Model:
     _check_free_starts(report, model)
     report.problems.raise_errors()
     return model
+
+
+def _set_band(report: Report, body: Body) -> None:
+    """Modes of a body above the band of interest follow their loads without vibrating."""
+    analysis = report.spec.analysis
+    if isinstance(body, FlexibleBody) and analysis is not None and analysis.band != "all":
+        body.band = measured_band(body) if analysis.band == "measured" else float(analysis.band)
 
 
 def _check_drives(report: Report, model: Model) -> None:

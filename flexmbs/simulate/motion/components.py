@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.model.band import above
+from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.system import System
 from flexmbs.simulate.motion.powers import N_QUAD
 
@@ -30,11 +32,20 @@ def bounds(system: System) -> Floats | None:
 
 
 def twins(system: System) -> Ints:
-    """Place in pos of the coordinate of every speed; -1 for the speeds of balls."""
+    """Place in pos of the coordinate of every speed; -1 for the speeds of balls, whose scale is 1.
+
+    And for those of modes above the band: their deflections are far below 1, so that error control leaves
+    them alone.
+    """
     twin = np.full(system.n_vel, -1, dtype=np.int64)
-    places = system.tables.tree.vel_of_pos
+    tables = system.tables
+    places = tables.tree.vel_of_pos
     scalar = np.flatnonzero(places >= 0)
     twin[places[scalar]] = scalar
+    for i, name in enumerate(system.bodies):
+        body = system.model.bodies.get(name)
+        if isinstance(body, FlexibleBody):
+            twin[tables.tree.o_qd[i] + np.flatnonzero(above(body))] = -1
     return twin
 
 

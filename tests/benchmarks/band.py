@@ -1,0 +1,130 @@
+"""Time and error over the band of interest: python -m tests.benchmarks.band [suspension ...] [--full]."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import flexmbs as fm
+from flexmbs.case import Case
+from flexmbs.case.runner import execute
+
+
+def reduced(recipe: dict[str, Any], path: Path) -> None:
+    """Modal data of a recipe, once per folder."""
+    if not path.exists():
+        fm.reduce(recipe).save(path)
+
+
+Point = tuple[float, float, float]
+
+
+def block(
+    size: list[float], divisions: list[int], faces: dict[str, Point], modes: int = 12
+) -> dict[str, Any]:
+    """Recipe of a block of linear tetrahedra (six per brick) with patches of nodes as interfaces."""
+    return {
+        "method": "craig-bampton", "material": "steel", "modes": modes, "frame": "mean-axis",
+        "mesh": {"shape": "box", "size": size, "divisions": divisions, "element": "tet4"},
+        "sets": {name: {"box": patch(*place)} for name, place in faces.items()},
+        "interfaces": {name: {"set": name, "tie": "rbe3", "pos": list(at)} for name, at in faces.items()},
+    }  # fmt: skip
+
+
+def patch(x: float, y: float, z: float, reach: float = 0.021) -> list[list[float]]:
+    return [[x - reach, y - reach, z - reach], [x + reach, y + reach, z + reach]]
+
+
+def suspension(folder: Path) -> dict[str, Any]:
+    """Two arms and a knuckle: six balls, a rod, four loops, spring and damper; a road shakes the hub."""
+    arms = {"lower": (0.36, 0.30, 0.03, [36, 30, 7]), "upper": (0.28, 0.20, 0.02, [28, 20, 4])}
+    for name, (x, y, z, n) in arms.items():
+        ends = {
+            "front": (-x / 2, -y / 2, 0),
+            "rear": (-x / 2, y / 2, 0),
+            "ball": (x / 2, 0, 0),
+        }
+        if name == "lower":
+            ends["strut"] = (0.06, 0, z / 2)
+        reduced(block([x, y, z], n, ends), folder / f"{name}.modal.h5")
+    ends = {
+        "low": (0, 0, -0.15),
+        "top": (0, 0, 0.15),
+        "hub": (0.03, 0, 0),
+        "rod": (0, 0.03, -0.05),
+    }
+    reduced(block([0.06, 0.06, 0.3], [8, 8, 40], ends), folder / "knuckle.modal.h5")
+    at = {"lower": [0.48, 0, 0.2], "upper": [0.52, 0, 0.5], "knuckle": [0.66, 0, 0.35]}
+    bodies = {
+        name: {"type": "flexible", "modal": f"{name}.modal.h5", "pose": {"pos": pos}}
+        for name, pos in at.items()
+    }
+    balls = {
+        "lower_front": ("ground.lf", "lower.front"), "lower_rear": ("ground.lr", "lower.rear"),
+        "upper_front": ("ground.uf", "upper.front"), "upper_rear": ("ground.ur", "upper.rear"),
+        "ball_low": ("lower.ball", "knuckle.low"), "ball_top": ("upper.ball", "knuckle.top"),
+    }  # fmt: skip
+    joints: dict[str, Any] = {
+        name: {"type": "spherical", "from": a, "to": b} for name, (a, b) in balls.items()
+    }
+    joints["tie"] = {"type": "distance", "from": "ground.rack", "to": "knuckle.rod", "length": 0.36}
+    frames = {
+        "lf": [0.3, -0.15, 0.2], "lr": [0.3, 0.15, 0.2], "uf": [0.38, -0.1, 0.5], "ur": [0.38, 0.1, 0.5],
+        "rack": [0.3, 0.03, 0.3], "top": [0.5, 0.0, 0.65],
+    }  # fmt: skip
+    t = np.linspace(0.0, 2.5, 251)
+    rng = np.random.default_rng(3)
+    road = sum(
+        600.0 / (1.0 + f / 4.0) * np.sin(2 * np.pi * f * t + p)
+        for f, p in zip(rng.uniform(0.5, 25.0, 24), rng.uniform(0, 6, 24), strict=True)
+    )
+    np.savetxt(folder / "road.csv", np.column_stack([t, road]), delimiter=",", header="t,force", comments="")
+    strut = {"type": "spring_damper", "from": "ground.top", "to": "lower.strut", "stiffness": 4e4,
+             "length": 0.47, "damping": 1500.0}  # fmt: skip
+    load = {"type": "point", "on": "knuckle.hub", "force": [0, 0, '=3500 + table("road.csv", t)']}
+    return {
+        "gravity": [0, 0, -9.81],
+        "ground": {"frames": {name: {"pos": pos} for name, pos in frames.items()}},
+        "bodies": bodies, "joints": joints, "forces": {"strut": strut, "load": load},
+        "analysis": {"t_end": 2.5}, "output": {"every": 0.005},
+    }  # fmt: skip
+
+
+MECHANISMS = {"suspension": suspension}
+
+
+def cpu() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+
+
+def measured(data: dict[str, Any], folder: Path, name: str, **analysis: Any) -> tuple[Any, float]:
+    """Result and CPU seconds of a run."""
+    case = Case.from_dict({**data, "analysis": data["analysis"] | analysis}, folder=folder)
+    begun = cpu()
+    done = execute(case, folder / f"{name}.h5", overwrite=True)
+    return done, cpu() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(MECHANISMS))
+    parser.add_argument("--bands", nargs="*", default=["1 kHz"])
+    parser.add_argument("--t-end", type=float, default=None)
+    parser.add_argument("--folder", default=None)
+    args = parser.parse_args()
+    folder = Path(args.folder or tempfile.mkdtemp())
+    for name in args.names or MECHANISMS:
+        data = MECHANISMS[name](folder)
+        more = {} if args.t_end is None else {"t_end": args.t_end}
+        for band in args.bands:
+            done, seconds = measured(data, folder, f"{name}-{band.split()[0]}", band=band, **more)
+            print(f"{name}, band {band}: {seconds:.2f} CPU s\n{done.summary.text}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Modes above the band of interest follow their loads without vibrating, a little late (F14a)."""
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.case import Case
+from flexmbs.case.check import check, text
+from flexmbs.case.runner import execute
+from flexmbs.errors import InputError
+from flexmbs.model.band import LAG, bands
+
+METHODS = ["generalized-alpha", "dop853", "radau"]
+FORCE, LOAD = 40.0, 5.0  # Hz, N
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A clamped bar with modes from 17 Hz to some kHz."""
+    path = tmp_path_factory.mktemp("bar")
+    bar = {
+        "modes": 6, "material": "steel",
+        "mesh": {"shape": "beam", "length": 1.0, "divisions": 10, "section": {"rectangle": [0.02, 0.02]}},
+        "interfaces": {"root": {"set": "start"}, "tip": {"set": "end"}}, "frame": "tangent:root",
+    }  # fmt: skip
+    fm.reduce(bar).save(path / "bar.modal.h5")
+    return path
+
+
+def clamped(folder, band="all", force=None, **analysis):
+    """The bar under a force on its tip, by default one that begins at zero and swings slowly."""
+    omega = 2.0 * np.pi * FORCE
+    data = {
+        "bodies": {"bar": {"type": "flexible", "modal": "bar.modal.h5"}},
+        "joints": {"wall": {"type": "fixed", "from": "ground", "to": "bar.root"}},
+        "forces": {
+            "f": {"type": "point", "on": "bar.tip", "force": [0, force or f"={LOAD}*sin({omega}*t)", 0]}
+        },
+        "analysis": {"t_end": 0.1, "band": band, "rtol": 1e-7, "atol": 1e-11} | analysis,
+        "output": {"every": 0.0005},
+    }
+    return Case.from_dict(data, folder=folder)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_modes_above_the_band_are_damped_springs_without_vibrations(folder, method, tmp_path):
+    """q'' + LAG / w_band w^2 q' + w^2 q = load, the exact answer of each mode; the ones below swing on."""
+    case = clamped(folder, "200 Hz", method=method)
+    result = execute(case, tmp_path / "a.h5").result
+    body = case.system().model.bodies["bar"]
+    omega = 2.0 * np.pi * body.modal.frequency_hz
+    w, t, q = 2.0 * np.pi * FORCE, result.time, np.asarray(result["bodies/bar/q"])
+    load = LOAD * body.modal.interfaces["tip"].Phi[1]
+    high = body.modal.frequency_hz > 200.0
+    assert 0 < high.sum() < len(high)
+    beta = np.where(high, LAG / (2.0 * np.pi * 200.0), 0.0)
+    steady = load / (omega**2 - w**2 + 1j * w * beta * omega**2)
+    late = (steady * np.exp(1j * w * t[:, None])).imag
+    size = np.abs(steady)
+    settled = t > 0.05  # those above, which began with a kink
+    bends = high & (size > 1e-3 * size.max())
+    np.testing.assert_allclose(q[settled][:, bends], late[settled][:, bends], atol=2e-3 * size[bends].max())
+    # below the band nothing is damped: its own vibration from the kink stays, as in closed form
+    first = int(np.argmax(np.where(high, 0.0, size)))
+    free = size[first] * w / omega[first]
+    exact = size[first] * np.sign(steady[first].real) * (
+        np.sin(w * t) - w / omega[first] * np.sin(omega[first] * t)
+    )  # fmt: skip
+    assert free > 0.01 * size[first]
+    np.testing.assert_allclose(q[:, first], exact, atol=2e-3 * size[first])
+
+
+def test_steps_are_those_of_the_band_not_of_the_highest_mode(folder, tmp_path):
+    """A load that is suddenly there strikes all modes."""
+
+    def steps(band):
+        case = clamped(folder, band, force=LOAD, method="generalized-alpha", rtol=1e-5)
+        done = execute(case, tmp_path / f"{band[:3]}.h5")
+        return done.summary.statistics["steps"], np.asarray(done.result["bodies/bar/q"]) @ tip
+
+    tip = clamped(folder).system().model.bodies["bar"].modal.interfaces["tip"].Phi[1]
+    (few, bent), (many, whole) = steps("200 Hz"), steps("all")
+    assert few < 0.5 * many
+    assert np.abs(bent - whole).max() < 2e-2 * np.abs(whole).max()
+
+
+def test_what_the_band_leaves_out_is_said_with_its_error(folder, tmp_path):
+    """The error foretold is that of the tip under a force in the middle of the band."""
+    case = clamped(folder, "200 Hz")
+    (left,) = bands(case.system().model.bodies)
+    assert left.text in text(check(case)) and left.text in execute(case, tmp_path / "a.h5").summary.text
+    modal = case.system().model.bodies["bar"].modal
+    omega, Phi, w = 2.0 * np.pi * modal.frequency_hz, modal.interfaces["tip"].Phi, 2.0 * np.pi * 100.0
+    extra = np.where(modal.frequency_hz > 200.0, LAG / (2.0 * np.pi * 200.0) * omega**2, 0.0)
+    change = (Phi * (1.0 / (omega**2 - w**2 + 1j * w * extra) - 1.0 / (omega**2 - w**2))) @ Phi.T
+    wrong = np.linalg.norm(change, 2) / np.linalg.norm((Phi / omega**2) @ Phi.T, 2)
+    assert left.late == pytest.approx(wrong, rel=0.2) and 0.0 < left.late < 0.1
+    assert 'band = "measured"' in text(check(clamped(folder)))
+    assert bands(clamped(folder).system().model.bodies) == []
+
+
+def test_the_measured_band_is_that_of_the_certificate(folder):
+    body = clamped(folder, "measured").system().model.bodies["bar"]
+    assert body.band == body.modal.quality["reduction_band_hz"]
+
+
+@pytest.mark.parametrize("band", ["nearly all", -1.0])
+def test_a_band_is_a_frequency_or_a_word(folder, band):
+    with pytest.raises(InputError, match="band"):
+        clamped(folder, band)
+
+
+def test_a_band_belongs_to_dynamics(folder):
+    with pytest.raises(InputError, match='"band" belongs to an analysis of type "dynamics"'):
+        clamped(folder, "200 Hz", type="statics")
