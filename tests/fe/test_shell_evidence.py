@@ -1,0 +1,130 @@
+"""Shells against published frequencies, spinning strips, and CalculiX on the same mesh."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from flexmbs.fe.assembly import assemble
+from flexmbs.fe.elements import SHELLS
+from flexmbs.fe.materials import isotropic
+from flexmbs.fe.stress import geometric_stiffness
+from flexmbs.modal.unit_loads import body_loads, turning_stiffness
+from tests.fe.modes import smallest_modes
+from tests.fe.test_shells import dofs, end_load, grid, order, solved
+
+
+def frequencies(mesh, item, held, n):
+    model = assemble(mesh, item)
+    free = np.setdiff1d(np.arange(model.n_dof), held)
+    K, M = (A.tocsr()[free][:, free].tocsc() for A in (model.K_fe, model.M_fe))
+    return smallest_modes(K, M, n=n).frequency_hz
+
+
+@pytest.mark.parametrize("element", SHELLS)
+@pytest.mark.parametrize("name", ["FV12", "FV16"])
+def test_nafems_square_plates(element, name):
+    """10 x 10 x 0.05 m, free (FV12, after the rigid modes) and held along one edge (FV16)."""
+    mesh = grid(lambda s, v: (10 * s, 10 * v, 0.0), (16 // order(element),) * 2, element, 0.05)
+    item = isotropic("nafems", 200e9, 0.3, 8000.0)
+    if name == "FV12":
+        found = frequencies(mesh, item, np.zeros(0, dtype=int), 12)
+        assert found[:6].max() < 1e-3 * found[6]
+        known, found = [1.622, 2.360, 2.922, 4.233, 4.233, 7.416], found[6:]
+    else:
+        known = [0.421, 1.029, 2.582, 3.306, 3.753, 6.555]
+        found = frequencies(mesh, item, dofs(mesh, "s_min", "x y z rx ry rz"), 6)
+    np.testing.assert_allclose(found, known, rtol=0.025 if order(element) == 1 else 0.012)
+
+
+@pytest.mark.parametrize("element", SHELLS)
+def test_a_spinning_strip_flaps_as_a_spinning_beam_F17(element):
+    """Frequencies out of the plane of rotation, hub without radius (Wright and others): 3.5160 to 13.1702."""
+    L, b, t = 1.0, 0.02, 0.004
+    mesh = grid(lambda s, v: (L * s, b * (v - 0.5), 0.0), (24 // order(element), 1), element, t)
+    item = isotropic("strip", 70e9, 0.0, 2700.0)
+    model = assemble(mesh, item)
+    held = dofs(mesh, "s_min", "x y z rx ry rz")
+    free = np.setdiff1d(np.arange(model.n_dof), held)
+    K, M = (A.tocsr()[free][:, free].tocsc() for A in (model.K_fe, model.M_fe))
+    modes = smallest_modes(K, M, n=10)
+    Phi = np.zeros((model.n_dof, 10))
+    Phi[free] = modes.V
+    pull = -body_loads(model.mass_form, mesh.points, model.n_dof)[:, 11]  # w_z w_z acts with -1
+    U = solved(mesh, item, pull, held)
+    K_geo = geometric_stiffness(mesh, item, U[:, None], Phi)[0] - turning_stiffness(model.mass_form, Phi)[11]
+    unit = np.sqrt(item.E * t**2 / 12 / item.rho) / L**2
+    softer = Phi.T @ (model.M_fe @ in_plane(Phi))
+    for speed, known in ((0.0, 3.5160), (2.0, 4.1373), (4.0, 5.5850), (12.0, 13.1702)):
+        omega2 = (speed * unit) ** 2
+        found = np.linalg.eigvalsh(np.diag(modes.omega2) + omega2 * (K_geo - softer))
+        assert np.sqrt(found[0]) / unit == pytest.approx(known, rel=4e-3)
+
+
+def in_plane(Phi):
+    """The part of nodal fields that the centrifugal force follows: x and y."""
+    part = np.zeros_like(Phi)
+    part[0::6], part[1::6] = Phi[0::6], Phi[1::6]
+    return part
+
+
+CCX = shutil.which("ccx")
+NAMES = {"tri3": "S3", "tri6": "S6", "quad4": "S4", "quad8": "S8R"}
+
+
+def calculix(mesh, element, held, loads, folder, E, nu, t):
+    """Displacements (node, xyz) of CalculiX, whose shells are expanded into solids."""
+    lines = ["*NODE, NSET=NALL"]
+    lines += [f"{k + 1}, {x:.12e}, {y:.12e}, {z:.12e}" for k, (x, y, z) in enumerate(mesh.points)]
+    lines.append(f"*ELEMENT, TYPE={NAMES[element]}, ELSET=EALL")
+    lines += [
+        f"{k + 1}, " + ", ".join(str(node + 1) for node in row) for k, row in enumerate(mesh.cells[element])
+    ]
+    lines += [
+        "*MATERIAL, NAME=M",
+        "*ELASTIC",
+        f"{E:.8e}, {nu}",
+        "*SHELL SECTION, ELSET=EALL, MATERIAL=M",
+        f"{t}",
+    ]
+    lines += ["*BOUNDARY", *(f"{k + 1}, 1, 6" for k in held), "*STEP", "*STATIC", "*CLOAD"]
+    lines += [f"{k + 1}, {a + 1}, {loads[k, a]:.12e}" for k, a in zip(*np.nonzero(loads), strict=True)]
+    lines += ["*NODE PRINT, NSET=NALL", "U", "*END STEP", ""]
+    (folder / "job.inp").write_text("\n".join(lines))
+    subprocess.run([CCX, "job"], cwd=folder, check=True, capture_output=True, timeout=300)
+    rows = [line.split() for line in (folder / "job.dat").read_text().splitlines()]
+    found = np.zeros((mesh.n_nodes, 3))
+    for row in rows:
+        if len(row) == 4 and row[0].isdigit():
+            found[int(row[0]) - 1] = [float(x) for x in row[1:]]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.needs("ccx")
+@pytest.mark.parametrize("element", NAMES)
+def test_a_curved_cantilever_agrees_with_calculix(element, tmp_path):
+    """A quarter of a cylinder held along one straight edge, pushed at the other; thickness radius / 20.
+
+    CalculiX expands S3 and S4 into linear solids (S3 is very stiff, S4 without modes in bending of the surface),
+    S6 and S8R into quadratic ones. All differ by shear and by the metric over the thickness, t / R.
+    """
+    E, nu, t, n = 210e9, 0.3, 0.005, 16 // order(element)
+    mesh = grid(
+        lambda s, v: (0.1 * np.sin(np.pi / 2 * s), 0.1 * v, 0.1 * np.cos(np.pi / 2 * s)),
+        (n, n // 2),
+        element,
+        t,
+    )
+    F = end_load(mesh, "s_max", [0.0, 0.0, 0.0])
+    nodes = mesh.node_sets["s_max"]
+    F = F.reshape(-1, 6)
+    F[nodes, 0] = 100.0 / len(nodes)
+    u = solved(mesh, isotropic("steel", E, nu, 7850.0), F.ravel(), dofs(mesh, "s_min", "x y z rx ry rz"))
+    known = calculix(mesh, element, mesh.node_sets["s_min"], F[:, :3], tmp_path, E, nu, t)
+    ratio = u.reshape(-1, 6)[nodes, 0].mean() / known[nodes, 0].mean()
+    low, high = {"tri3": (1.0, 6.0), "tri6": (0.97, 1.03), "quad4": (0.97, 1.2), "quad8": (0.98, 1.02)}[
+        element
+    ]
+    assert low < ratio < high, f"{ratio:.4f}"
