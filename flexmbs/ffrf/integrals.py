@@ -243,6 +243,11 @@ def _point_masses(mass_form: MassForm, Phi: Array) -> tuple[Any, ...]:
 def _inertias(mass_form: MassForm, Phi: Array) -> tuple[Any, ...]:
     """The same moments of inertias that turn with rows of their own: by their Euler tensors (F7a)."""
     P, Psi, nf = euler_tensor(mass_form.inertias), mass_form.turns(Phi), Phi.shape[1]
-    I_kl = -np.einsum("lmn,jkm,jnb->klb", LEVI_CIVITA, P, Psi, optimize=True)
-    S_kl = np.einsum("kmn,lpr,jmp,jna,jrb->klab", LEVI_CIVITA, LEVI_CIVITA, P, Psi, Psi, optimize=True)
+    n = len(P)
+    # eps_kmn Psi_n as (k, 3 j + m, mode): products of tall matrices
+    turned = np.stack([np.einsum("mn,jna->jma", eps, Psi) for eps in LEVI_CIVITA]).reshape(3, 3 * n, nf)
+    carried = [(P @ part.reshape(n, 3, nf)).reshape(3 * n, nf) for part in turned]
+    rows = -P.transpose(1, 0, 2).reshape(3, 3 * n)
+    I_kl = np.stack([rows @ part for part in turned], axis=1)
+    S_kl = np.stack([np.stack([one.T @ part for part in carried]) for one in turned])
     return 0.0, np.zeros(3), np.zeros((3, nf)), P.sum(axis=0), I_kl, S_kl

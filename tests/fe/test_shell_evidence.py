@@ -107,8 +107,8 @@ def calculix(mesh, element, held, loads, folder, E, nu, t):
 def test_a_curved_cantilever_agrees_with_calculix(element, tmp_path):
     """A quarter of a cylinder held along one straight edge, pushed at the other; thickness radius / 20.
 
-    CalculiX expands S3 and S4 into linear solids (S3 is very stiff, S4 without modes in bending of the surface),
-    S6 and S8R into quadratic ones. All differ by shear and by the metric over the thickness, t / R.
+    CalculiX expands S3 and S4 into linear solids (S3, wedges, is half as stiff again), S6 and S8R into
+    quadratic ones. All differ by shear and by the metric over the thickness, t / R.
     """
     E, nu, t, n = 210e9, 0.3, 0.005, 16 // order(element)
     mesh = grid(
@@ -124,7 +124,7 @@ def test_a_curved_cantilever_agrees_with_calculix(element, tmp_path):
     u = solved(mesh, isotropic("steel", E, nu, 7850.0), F.ravel(), dofs(mesh, "s_min", "x y z rx ry rz"))
     known = calculix(mesh, element, mesh.node_sets["s_min"], F[:, :3], tmp_path, E, nu, t)
     ratio = u.reshape(-1, 6)[nodes, 0].mean() / known[nodes, 0].mean()
-    low, high = {"tri3": (1.0, 6.0), "tri6": (0.97, 1.03), "quad4": (0.97, 1.2), "quad8": (0.98, 1.02)}[
+    low, high = {"tri3": (1.4, 1.6), "tri6": (0.98, 1.03), "quad4": (0.99, 1.01), "quad8": (0.99, 1.02)}[
         element
     ]
     assert low < ratio < high, f"{ratio:.4f}"
