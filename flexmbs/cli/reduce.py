@@ -53,7 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-geometric-stiffness", action="store_true", help="leave out the stiffening by loads"
     )
     parser.add_argument(
-        "--from-matrices", nargs=3, metavar=("K", "M", "NODES"), help="Matrix Market K and M, table of nodes"
+        "--from-matrices",
+        nargs=3,
+        metavar=("K", "M", "NODES"),
+        help="Matrix Market, .sti/.mas, .mtx, DMIG, OP4, HBMAT; table of nodes or deck",
     )
     parser.add_argument(
         "--save-matrices", nargs=2, metavar=("K", "M"), help="write the full matrices (Matrix Market)"

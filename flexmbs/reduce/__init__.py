@@ -10,8 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
 from flexmbs.modaldata import ModalData
+from flexmbs.reduce.foreign import mesh_of, model_of_basis
 from flexmbs.reduce.reading import make_recipe, read_recipe
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.stage1 import run
@@ -20,21 +23,38 @@ __all__ = ["Recipe", "load_recipe", "reduce"]
 
 
 def reduce(
-    source: str | Path | Mapping[str, Any] | Mesh | Recipe,
+    source: Any = None,
     *,
+    basis: Any = None,
+    K: Any = None,
+    M: Any = None,
     progress: Callable[[float, str], None] | None = None,
     **options: Any,
 ) -> ModalData:
-    """Reduce a mesh file, a recipe (TOML file, dictionary or `Recipe`) or a `Mesh` to modal data.
+    """Reduce a mesh file, a recipe (TOML file, dictionary or `Recipe`) or a mesh to modal data.
 
+    A mesh is a `Mesh` of ours or of scikit-fem, a `meshio.Mesh`, or an unstructured grid of VTK or PyVista.
+    In its place, `basis`, `K` and `M`: a vector basis of scikit-fem and matrices assembled on it, in SI.
     `options` are the keys of a recipe (material, interfaces, method, modes, fmax, tol, frame, mass, stress,
     geometric_stiffness, ...) and override it; `interfaces` may be a list of names, `"bore:rbe3"`.
     """
     if isinstance(source, Recipe):
         return run(source, None, progress)
+    if basis is not None or K is not None or M is not None:
+        return run(make_recipe({}, options, has_mesh=True), _model(source, basis, K, M), progress)
+    if not isinstance(source, str | Path | Mapping | Mesh):
+        source = mesh_of(source)
     if isinstance(source, Mesh):
         return run(make_recipe({}, options, has_mesh=True), source, progress)
     return run(load_recipe(source, options), None, progress)
+
+
+def _model(source: Any, basis: Any, K: Any, M: Any) -> FeModel:
+    """Full model of a basis with its matrices; all three are needed, and nothing besides."""
+    if source is not None or basis is None or K is None or M is None:
+        what = "basis, K and M belong together, and take the place of a mesh"
+        raise InputError(Diagnostic("matrices.basis", "reduce", what, "fm.reduce(basis=..., K=..., M=...)"))
+    return model_of_basis(basis, K, M)
 
 
 def load_recipe(source: str | Path | Mapping[str, Any], options: Mapping[str, Any]) -> Recipe:

@@ -151,7 +151,9 @@ class UnitLoads:
 def unit_loads(recipe: Recipe, reduction: Reduction) -> UnitLoads | None:
     """Unit loads and their responses, or nothing where there are no stresses to speak of."""
     source = reduction.source
-    if not recipe.geometric_stiffness or not source.mesh.n_cells or not reduction.Phi.shape[1]:
+    if not (
+        recipe.geometric_stiffness and recipe.materials and source.mesh.n_cells and reduction.Phi.shape[1]
+    ):
         return None
     statics, support = reduction.statics, support_of(reduction.frame, reduction.model)
     if statics is None:
@@ -216,7 +218,7 @@ def given_support(reduction: Reduction) -> tuple[Statics, Any]:
 
 def stress_modes(recipe: Recipe, source: Source, Phi: Floats) -> tuple[Floats | None, str]:
     """Stress modes (mode, node or cell, 6), of beams the mean over the section (F53)."""
-    if recipe.stress == "none" or not source.mesh.n_cells or not Phi.shape[1]:
+    if recipe.stress == "none" or not (recipe.materials and source.mesh.n_cells and Phi.shape[1]):
         return None, "none"
     return stress.stress_modes(source.mesh, recipe.materials, Phi, at=recipe.stress), recipe.stress
 

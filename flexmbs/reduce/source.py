@@ -29,6 +29,7 @@ from flexmbs.modal.links import Links
 from flexmbs.modal.ties import marker_rows_of_nodes
 from flexmbs.reduce.attached import Attached, attached_to, link_interface
 from flexmbs.reduce.deck import body_of_deck, warn_of_effects, with_supports
+from flexmbs.reduce.matrices import check_rigid, read_matrices
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,7 @@ class Source:
     """The body before its reduction: full model, interfaces, held dofs, and what the checks had to say.
 
     materials : cell set -> Material, "" for the other cells;  notes : what the body was taken for
+    own_elements : the matrices were assembled here, from mesh and materials
     """
 
     fe: FeModel
@@ -57,6 +59,7 @@ class Source:
     element_quality: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     links: Links | None = None
+    own_elements: bool = True
     warnings: list[Diagnostic] = field(default_factory=list)
 
     @property
@@ -68,16 +71,16 @@ class Source:
         return self.fe.n_per_node == 6
 
 
-def read_source(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = None) -> Source:
+def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Progress = None) -> Source:
     """Everything that the reduction starts from; all errors of sets and interfaces together."""
     if recipe.matrices is not None:
-        from flexmbs.reduce.matrices import read_matrices
-
         fe = read_matrices(*recipe.matrices, units=recipe.units or SI)
         none = np.zeros(fe.mesh.n_nodes)
-        return _finish(
-            recipe, fe, with_picked_sets(fe.mesh, recipe.sets), none, {}, MeshCheck(fe.mesh), Attached()
-        )
+        mesh = with_picked_sets(fe.mesh, recipe.sets)
+        source = _finish(recipe, fe, mesh, none, {}, MeshCheck(fe.mesh), Attached())
+        return replace(source, own_elements=False)
+    if isinstance(mesh, FeModel):
+        return _of_model(recipe, mesh)
     mesh, masses = _mesh_of(recipe) if mesh is None else (mesh, [])
     materials, notes, found = recipe.materials, list[str](), Diagnostics()
     attached = Attached()
@@ -110,6 +113,19 @@ def read_source(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = N
     source = _finish(recipe, fe, mesh, nodal, materials, checked, attached)
     warnings = [*found.warnings, *source.warnings]
     return replace(source, notes=notes, warnings=warnings, links=attached.links)
+
+
+def _of_model(recipe: Recipe, fe: FeModel) -> Source:
+    """Matrices that somebody else assembled on a mesh; a material gives stresses only."""
+    check_rigid(fe.K_fe, fe.mesh.points, fe.n_per_node, fe.mesh.source)
+    checked = check_mesh(fe.mesh)
+    if checked.require() is not fe.mesh:
+        what = "its mesh has nodes without a cell, or cells that are turned round"
+        raise InputError(Diagnostic("matrices.basis", fe.mesh.source, what, "mend the mesh first"))
+    none = np.zeros(fe.mesh.n_nodes)
+    mesh = with_picked_sets(fe.mesh, recipe.sets)
+    source = _finish(recipe, fe, mesh, none, recipe.materials, checked, Attached())
+    return replace(source, own_elements=False)
 
 
 def _finish(

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from flexmbs import __version__
 from flexmbs.certificate import certify
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError
+from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.solve.solvers import factorise
 from flexmbs.ffrf.integrals import shape_integrals
@@ -61,13 +62,13 @@ class Reduction:
     warnings: list[Diagnostic] = field(default_factory=list)
 
 
-def run(recipe: Recipe, mesh: Mesh | None = None, progress: Progress = None) -> ModalData:
+def run(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Progress = None) -> ModalData:
     """Reduce a body as the recipe says, on one thread: spinning pools of threads cost more than they give."""
     with threadpool_limits(1):
         return _run(recipe, mesh, progress)
 
 
-def _run(recipe: Recipe, mesh: Mesh | None, progress: Progress) -> ModalData:
+def _run(recipe: Recipe, mesh: Mesh | FeModel | None, progress: Progress) -> ModalData:
     started = time.perf_counter()
     tell = progress or (lambda fraction, text: None)
     tell(0.0, "reading the mesh")
