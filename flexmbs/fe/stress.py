@@ -75,7 +75,7 @@ def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: 
     """Writes: total (rows, 6, m)."""
     C, mat = _elasticity(mesh, materials)
     elastic = elasticity(C)
-    fields = np.ascontiguousarray(U.reshape(mesh.n_nodes, -1, U.shape[1])[:, :3])
+    fields = np.ascontiguousarray(U.reshape(mesh.n_nodes, len(U) // mesh.n_nodes, U.shape[1])[:, :3])
     first = dict(zip(mesh.cells, np.cumsum([0] + [len(rows) for rows in mesh.cells.values()]), strict=False))
     for group in element_groups(solid_part(mesh)):
         kind, rule = group.kind, stress_rule(group.kind)
