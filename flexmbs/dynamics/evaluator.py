@@ -25,9 +25,8 @@ class Evaluator:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.tables = handle(system.tables)
+        self.tables, self.laws = system.constants
         self.ws = handle(system.workspace())
-        self.laws = handle(system.laws.tables)
         self.law_work = handle(law_workspace(system.laws.tables))
         self.acc = np.zeros(system.n_vel)
 

@@ -214,23 +214,25 @@ def motions_without_inertia(system: Mechanism) -> list[int]:
 def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:
     """Everything reported at a state, after `Evaluator.observe`."""
     system, ws, t = evaluator.system, evaluator.ws, evaluator.tables
-    bodies = {}
-    for i, name in enumerate(system.bodies):
-        if i:
-            q, k, n, o = int(t.body.o_q[i]), int(t.tree.o_qd[i]), int(t.body.nf[i]), int(t.body.o_f[i])
-            v, a = ws.body.v[i].copy(), ws.body.a[i].copy()
-            bodies[name] = BodyMotion(
-                ws.body.r[i].copy(), quat_from_matrix(ws.body.R[i]), v[:3], v[3:], a[:3], a[3:],
-                ws.body.f_app[o : o + 6 + n].copy(), state.pos[q : q + n].copy(), state.vel[k : k + n].copy(),
-                acc[k : k + n].copy(),
-            )  # fmt: skip
+    # whole arrays are copied once: their parts, one per body, are views of these
+    body, pos, vel, acc = ws.body, state.pos.copy(), state.vel.copy(), acc.copy()
+    r, v, a, applied = body.r.copy(), body.v.copy(), body.a.copy(), body.f_app.copy()
+    quaternions, reactions = quat_from_matrix(body.R), ws.joint.reaction.copy()
+    places = (t.body.o_q, t.tree.o_qd, t.body.nf, t.body.o_f)
+    numbers = zip(*(x[: len(system.bodies)].tolist() for x in places), strict=True)
+    bodies = {
+        name: BodyMotion(
+            r[i], quaternions[i], v[i, :3], v[i, 3:], a[i, :3], a[i, 3:], applied[o : o + 6 + n],
+            pos[q : q + n], vel[k : k + n], acc[k : k + n],
+        )
+        for i, (name, (q, k, n, o)) in enumerate(zip(system.bodies, numbers, strict=True))
+        if i
+    }  # fmt: skip
     joints = {}
     for j, (name, place) in enumerate(system.joints.items()):
         if name in system.model.joints:
-            x, v, a = joint_coordinates(evaluator, state, acc, place)
-            joints[name] = JointMotion(
-                x, v, a, ws.joint.reaction[j, :3].copy(), ws.joint.reaction[j, 3:].copy()
-            )
+            motion = joint_coordinates(ws, (pos, vel, acc), place)
+            joints[name] = JointMotion(*motion, reactions[j, :3], reactions[j, 3:])
     for name, added in loads_of_touches(evaluator):
         joints[name].reaction_force += added[:3]
         joints[name].reaction_moment += added[3:]
@@ -272,14 +274,16 @@ def loads_of_touches(evaluator: Evaluator) -> list[tuple[str, Array]]:
 
 
 def joint_coordinates(
-    evaluator: Evaluator, state: State, acc: Array, place: JointPlace
+    ws: Any, tree: tuple[Array, Array, Array], place: JointPlace
 ) -> tuple[Array, Array, Array]:
-    """Positions, speeds and their rates of a joint, in the order of the interface's table."""
-    joint, ws = place.joint, evaluator.ws
+    """Positions, speeds and their rates of a joint, in the order of the interface's table.
+
+    Of a joint of the tree they are parts of `tree`: positions, speeds and rates of the whole tree.
+    """
+    joint = place.joint
     if place.body:
-        pos = state.pos[place.pos : place.pos + joint.n_beta].copy()
-        speeds = slice(place.vel, place.vel + joint.n_eta)
-        return pos, state.vel[speeds].copy(), acc[speeds].copy()
+        pos, speeds = slice(place.pos, place.pos + joint.n_beta), slice(place.vel, place.vel + joint.n_eta)
+        return tree[0][pos], tree[1][speeds], tree[2][speeds]
     x: list[float] = []
     v: list[float] = []
     a: list[float] = []

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs._jit import handle
 from flexmbs.expressions import Expression, constant
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.model.attitudes import Attitude
@@ -78,6 +80,11 @@ class System:
     sensors: SensorPart
     drive_efforts: tuple[str, ...]
     free: dict[str, Expression]
+
+    @cached_property
+    def constants(self) -> tuple[Any, Any]:
+        """Handles of `tables` and of the tables of `laws`, made once."""
+        return handle(self.tables), handle(self.laws.tables)
 
     @property
     def n_pos(self) -> int:

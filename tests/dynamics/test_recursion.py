@@ -173,3 +173,15 @@ def test_rounding_beside_the_diagonal_does_not_make_an_elastic_block_dense_F24a(
     beside = np.ones((3, 3)) - np.eye(3)
     for factor, diagonal in ((5e-11, True), (1e-8, False)):
         assert _is_diagonal(np.diag(size) + factor * beside * np.sqrt(np.outer(size, size))) is diagonal
+
+
+def test_a_motion_keeps_its_numbers_when_another_is_asked_for():
+    """Parts of a motion are views of arrays of its own, not of those that the next evaluation fills."""
+    system = build(random_mechanism(3, n_loops=1))
+    (_, first), (_, second) = moving_state(system, 1), moving_state(system, 2)
+    motion = system.forward_dynamics(first)
+    before = {name: np.array(motion[name]) for name in motion.names()}
+    other = system.forward_dynamics(second)
+    first.pos[:] = second.pos
+    assert any(not np.array_equal(before[name], other[name]) for name in before)
+    assert all(np.array_equal(before[name], motion[name], equal_nan=True) for name in before)
