@@ -50,9 +50,17 @@ def measured_band(body: FlexibleBody) -> float:
 
 def above(body: FlexibleBody, band: float | None = None) -> Flags:
     """Which of the modes kept lie above the band, or another one; none where they do not vibrate."""
-    pick = np.arange(body.modal.nf) if body.modes is None else np.asarray(body.modes, dtype=np.int64)
-    found = np.asarray(body.modal.frequency_hz, dtype=float)[pick] > (body.band if band is None else band)
+    pick, end = _kept(body), body.band if band is None else band
+    if not end < np.inf:
+        return np.zeros(len(pick), dtype=bool)
+    found = np.asarray(body.modal.frequency_hz, dtype=float)[pick] > end
     return np.asarray(found & _orthogonal(body, pick))
+
+
+def _kept(body: FlexibleBody) -> NDArray[np.int64]:
+    """Numbers of the modes kept."""
+    count = body.modal.integrals.nf
+    return np.arange(count) if body.modes is None else np.asarray(body.modes, dtype=np.int64)
 
 
 def _orthogonal(body: FlexibleBody, pick: NDArray[np.int64]) -> bool:
@@ -94,7 +102,7 @@ def followed(name: str, body: FlexibleBody) -> Followed | None:
     high = above(body)
     if not high.any():
         return None
-    pick = np.arange(body.modal.nf) if body.modes is None else np.asarray(body.modes, dtype=np.int64)
+    pick = _kept(body)
     omega = 2.0 * np.pi * np.asarray(body.modal.frequency_hz, dtype=float)[pick]
     w, mass = np.pi * body.band, np.diag(body.modal.integrals.m_ff)[pick]
     free = omega[high] ** 2 - w**2
