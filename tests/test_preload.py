@@ -8,6 +8,7 @@ import flexmbs as fm
 from flexmbs.errors import InputError
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import isotropic, material
+from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.prestress import prestress_matrix
 from flexmbs.fe.shapes.parametric import box
 from flexmbs.fe.stress import geometric_stiffness
@@ -99,3 +100,30 @@ def test_wrong_preloads_are_refused():
     euler = np.pi**2 * 210e9 * np.pi * 0.3**4 / 64 / 100.0**2
     with pytest.raises(InputError, match="beyond buckling"):
         fm.reduce(taut(-1.1 * euler))
+
+
+def test_a_loss_factor_is_twice_the_ratio_of_every_mode():
+    modal = fm.reduce(
+        taut(0.0, material={"young": 210e9, "poisson": 0.3, "density": 7874.0, "loss_factor": 0.04})
+    )
+    omega = 2 * np.pi * modal.frequency_hz
+    np.testing.assert_allclose(modal.integrals.D_ff, np.diag(0.04 * omega), atol=1e-9 * omega.max())
+    assert not fm.reduce(taut(0.0)).integrals.D_ff.any()
+
+
+def test_modes_are_damped_as_much_as_they_strain_each_material():
+    """A stiff half and a soft, lossy one: the share of the strain energy decides."""
+    mesh = box((1.0, 0.1, 0.1), (8, 1, 1), corner=(0, 0, 0), element="hex8")
+    half = np.flatnonzero(mesh.points[mesh.cells["hex8"]].mean(axis=1)[:, 0] > 0.5)
+    mesh = Mesh(mesh.points, mesh.cells, cell_sets={"soft": {"hex8": half}}, node_sets=mesh.node_sets)
+    hard = {"young": 70e9, "poisson": 0.3, "density": 2700.0}
+    soft = {"young": 3e9, "poisson": 0.4, "density": 1100.0, "loss_factor": 0.1}
+    modal = fm.reduce(mesh, material=hard, materials={"soft": soft}, fix={"x_min": "x y z"}, modes=3, **LEAN)
+    ratio = np.diag(modal.integrals.D_ff) / (2 * np.pi * modal.frequency_hz)
+    part = Mesh(mesh.points, {"hex8": mesh.cells["hex8"][half]})
+    K = assemble(part, material(soft)).K_fe
+    for k in range(3):
+        u = modal.Phi[k].ravel()
+        omega2 = (2 * np.pi * modal.frequency_hz[k]) ** 2
+        assert ratio[k] == pytest.approx(0.1 * (u @ (K @ u)) / omega2, rel=1e-9)
+    assert 0.0 < ratio.min() < ratio.max() < 0.1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ STRESS_COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
 class Material:
     """rho [kg/m^3] and C_mat (6, 6) [Pa], rows and columns in the order of `STRESS_COMPONENTS`.
 
-    E and nu are set for isotropic materials only; beams need them.
+    E and nu are set for isotropic materials only; beams need them. loss_factor: energy lost in a cycle, over
+    2 pi times that stored.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Material:
     C_mat: Floats
     E: float | None = None
     nu: float | None = None
+    loss_factor: float = 0.0
 
     @property
     def G(self) -> float:
@@ -119,7 +121,7 @@ def tensor(C_mat: Floats) -> Floats:
 
 def material(spec: str | Material | Mapping[str, Any]) -> Material:
     """Material by name, or from a table with young, poisson, density (three young, three poisson and three
-    shear moduli when orthotropic; optional name, rotation).
+    shear moduli when orthotropic; optional name, rotation, loss_factor).
     """
     if isinstance(spec, Material):
         return spec
@@ -127,7 +129,7 @@ def material(spec: str | Material | Mapping[str, Any]) -> Material:
         if spec not in NAMED:
             raise _error(spec, "is not a known material", nearest(spec, list(NAMED)))
         return NAMED[spec]
-    keys = ("name", "young", "poisson", "density", "shear", "rotation")
+    keys = ("name", "young", "poisson", "density", "shear", "rotation", "loss_factor")
     name = str(spec.get("name", "material"))
     for key in spec:
         if key not in keys:
@@ -137,8 +139,12 @@ def material(spec: str | Material | Mapping[str, Any]) -> Material:
         raise _error(name, f"lacks {', '.join(missing)}", "give young [Pa], poisson and density [kg/m^3]")
     if "shear" in spec:
         args = (spec["young"], spec["poisson"], spec["shear"], spec["density"])
-        return orthotropic(name, *args, rotation=spec.get("rotation"))
-    return isotropic(name, spec["young"], spec["poisson"], spec["density"])
+        found = orthotropic(name, *args, rotation=spec.get("rotation"))
+    else:
+        found = isotropic(name, spec["young"], spec["poisson"], spec["density"])
+    loss = _number(name, "loss_factor", spec.get("loss_factor", 0.0))
+    _require(name, "loss_factor", loss, 0.0 <= loss <= 1.0, "a number from 0 to 1")
+    return replace(found, loss_factor=loss)
 
 
 def material_of_cells(

@@ -12,6 +12,7 @@ from scipy.linalg import eigh
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe import stress
+from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import Material
 from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
@@ -214,6 +215,27 @@ def given_support(reduction: Reduction) -> tuple[Statics, Any]:
     if model.rigid.shape[1] and len(nodes):  # a few nodes on a nodal line carry nothing
         model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, source.fixed, source.links)
     return Statics(model), None
+
+
+def material_damping(source: Source, Phi: Floats, omega: Floats) -> Floats:
+    """D_ff of the loss factors of the materials (F14): 1/sqrt(omega_a) (sum loss K)_ab 1/sqrt(omega_b).
+
+    At resonance a mode loses what its material does: of one material, ratios are half its loss factor.
+    """
+    items = source.materials
+    D = np.zeros((Phi.shape[1], Phi.shape[1]))
+    for loss in {item.loss_factor for item in items.values()} - {0.0}:
+        doubled = {
+            name: replace(item, C_mat=2 * item.C_mat, E=item.E and 2 * item.E)
+            if item.loss_factor == loss
+            else item
+            for name, item in items.items()
+        }
+        part = assemble(source.mesh, doubled).K_fe - assemble(source.mesh, items).K_fe
+        D += loss * np.asarray(Phi.T @ (part @ Phi))
+    moving = omega > 0.0
+    scale = np.where(moving, 1.0 / np.sqrt(np.where(moving, omega, 1.0)), 0.0)
+    return 0.5 * (D + D.T) * np.outer(scale, scale)
 
 
 def stress_modes(recipe: Recipe, source: Source, Phi: Floats) -> tuple[Floats | None, str]:

@@ -195,7 +195,15 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
         integrals = given_integrals(recipe, recipe.given, source, Phi, K_geo, loads)
         frequency_hz = parts.frequencies(integrals)
     else:
-        integrals = shape_integrals(fe.mass_form, source.mesh.points, Phi, fe.K_fe, K_geo=K_geo, loads=loads)
+        integrals = shape_integrals(
+            fe.mass_form,
+            source.mesh.points,
+            Phi,
+            fe.K_fe,
+            K_geo=K_geo,
+            loads=loads,
+            D_ff=parts.material_damping(source, Phi, 2.0 * np.pi * reduction.basis.frequency_hz),
+        )
         frequency_hz = reduction.basis.frequency_hz
     stress, stress_at = parts.stress_modes(recipe, source, Phi)
     return ModalData(

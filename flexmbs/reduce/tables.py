@@ -150,6 +150,7 @@ class MaterialTable(Table):
     poisson: one_or(vector(Number), Number) | None = None
     shear: vector(number(units.PRESSURE)) | None = None
     density: number(units.DENSITY) | None = None
+    loss_factor: Annotated[Number, Field(ge=0.0, le=1.0)] | None = None
     rotation: (
         Annotated[
             Rotation,
