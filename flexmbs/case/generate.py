@@ -71,3 +71,37 @@ def chain(n: int, *, angle: float = 0.1) -> dict[str, Any]:
         "joints": joints,
         "analysis": {"t_end": 1.0},
     }
+
+
+def scissor_lift(n: int, *, angle: float = 0.5) -> dict[str, Any]:
+    """Scissor lift of n stages: 2 n bars of 1 m and 1 kg that cross at half length, n - 1 loops in a row.
+
+    The first bar is held at its left end, everything turns about z, gravity along -y, start at rest.
+    """
+    bar = {
+        "type": "rigid",
+        "mass": 1.0,
+        "inertia": {"ixx": 0.001, "iyy": 1.0 / 12.0, "izz": 1.0 / 12.0},
+        "frames": {"left": {"pos": [-0.5, 0, 0]}, "right": {"pos": [0.5, 0, 0]}},
+    }
+    bodies: dict[str, Any] = {}
+    joints: dict[str, Any] = {}
+
+    def joint(name: str, a: str, b: str, turn: float | None = None) -> None:
+        start = {} if turn is None else {"initial": {"position": turn, "velocity": 0.0}}
+        joints[name] = {"type": "revolute", "from": a, "to": b, **start}
+
+    joint("base", "ground", "a0.left", angle)
+    for k in range(n):
+        bodies |= {f"a{k}": bar, f"b{k}": bar}
+        joint(f"centre{k}", f"a{k}", f"b{k}", -2.0 * angle)
+        if k + 1 < n:
+            joint(f"left{k}", f"b{k}.left", f"a{k + 1}.left", 2.0 * angle)
+            joint(f"right{k}", f"a{k}.right", f"b{k + 1}.right")
+    return {
+        "title": f"scissor lift of {n} stages",
+        "gravity": [0.0, -9.81, 0.0],
+        "bodies": bodies,
+        "joints": joints,
+        "analysis": {"t_end": 0.2},
+    }

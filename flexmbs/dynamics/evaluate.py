@@ -5,14 +5,13 @@ Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier 
 """
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.loops.columns import add_multipliers, columns, response
-from flexmbs.dynamics.loops.loop_matrix import factorise, loop_matrix, solve_rows
+from flexmbs.dynamics.loops.fronts import ACCELERATION, POSITION, load_rows, plain_rows
+from flexmbs.dynamics.loops.passes import backward, forward
 from flexmbs.dynamics.loops.rows import coordinates, rows
 from flexmbs.dynamics.reactions.contact_shares import FREE
 from flexmbs.dynamics.reactions.share import share_forces
 from flexmbs.dynamics.reactions.wrenches import reactions, self_stress
 from flexmbs.dynamics.tree.kinematics import positions, velocities
-from flexmbs.dynamics.tree.recursion import backward, forward
 from flexmbs.dynamics.tree.residuals import masses, residuals
 from flexmbs.model.forces.applied import applied_forces
 from flexmbs.model.forces.channels import drives, friction_loads, state_rates
@@ -22,7 +21,6 @@ from flexmbs.model.relations import relations
 NOT_FINITE, NO_FRICTION = 3, 4
 #: Friction and reactions belong together when the loads change by no more than this part.
 FRICTION_TOLERANCE, FRICTION_ROUNDS = 1e-12, 60
-ACCELERATION, POSITION, VELOCITY = 0, 1, 2
 
 
 @kernel(lean=True, apart=True)
@@ -48,42 +46,29 @@ def forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
 
 
 @kernel(lean=True, apart=True)
-def eliminate(sys, ws, laws, lw, gh, bh):
-    """Backward pass of forces and columns, loop matrix and its factors (F22, F26). Needs forces."""
-    status, _body = backward(sys, ws, gh, bh)
-    if status != 0:
-        return status
-    if ws.row.g.shape[0] > 0:
-        stiff_rows(laws, lw, sys, ws, gh, bh)
-        columns(sys, ws, False)
-        loop_matrix(sys, ws)
-        return factorise(sys, ws)
-    return 0
+def eliminate(sys, ws, laws, lw, gh, bh, level):
+    """Backward pass of forces and rows, loops closed on the way (F22, F54). Needs forces.
+
+    `level`: what is asked of the rows (see load_rows). Returns a status.
+    """
+    stiff_rows(laws, lw, sys, ws, gh, bh)
+    load_rows(sys, ws, level, bh)
+    status, _body = backward(sys, ws, gh, bh, True)
+    return status
 
 
 @kernel(lean=True, apart=True)
-def change(sys, ws, level, bh):
+def change(sys, ws):
     """Change of the accelerations that fulfils the equations and the constraints (F26, F44).
 
-    level 0: constraints on acceleration level; 1: on position level, `g + bh G change = 0`; 2: of velocities,
-    `g_dot + G change = 0`. Needs eliminate. Writes: lam, delta, da. Returns a status.
+    Needs eliminate. Writes: lam, delta, da. Returns a status.
     """
-    n = ws.row.g.shape[0]
-    if n > 0:
-        response(sys, ws)
-        for r in range(n):
-            if sys.row.massless[r] >= 0:
-                continue
-            if level == ACCELERATION:
-                ws.loop.rhs[r] -= ws.row.g_ddot[r]
-            else:
-                ws.loop.rhs[r] -= ws.row.g[r] / bh if level == POSITION else ws.row.g_dot[r]
-        solve_rows(sys, ws)
-        add_multipliers(sys, ws)
     forward(sys, ws, ws.tree.delta)
     total = 0.0
     for k in range(ws.tree.delta.shape[0]):
         total += abs(ws.tree.delta[k])
+    for r in range(ws.row.lam.shape[0]):
+        total += abs(ws.row.lam[r])
     return 0 if total < 1e300 else NOT_FINITE
 
 
@@ -148,9 +133,9 @@ def plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Accelerations for the friction as it is. Writes: acc, lam. Returns a status."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    status = eliminate(sys, ws, laws, lw, 0.0, 0.0)
+    status = eliminate(sys, ws, laws, lw, 0.0, 0.0, ACCELERATION)
     if status == 0:
-        status = change(sys, ws, ACCELERATION, 1.0)
+        status = change(sys, ws)
     if status == 0:
         for k in range(acc.shape[0]):
             acc[k] += ws.tree.delta[k]
@@ -179,9 +164,9 @@ def plain_shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
     """A pass for the friction as it is. Writes: acc_new, lam. Returns a status."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    status = eliminate(sys, ws, laws, lw, gh, bh)
+    status = eliminate(sys, ws, laws, lw, gh, bh, POSITION)
     if status == 0:
-        status = change(sys, ws, POSITION, bh)
+        status = change(sys, ws)
     if status == 0:
         for k in range(acc.shape[0]):
             acc_new[k] = acc[k] + ws.tree.delta[k]
@@ -207,7 +192,7 @@ def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
 def jacobian(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """Rows of the constraints in the tree coordinates, in `loop.e` by paths (F27); g, g_dot. Writes: e."""
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    columns(sys, ws, True)
+    plain_rows(sys, ws)
 
 
 @kernel(lean=True, apart=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import handle
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.loops import passes
 from flexmbs.dynamics.tree import recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression
@@ -18,6 +20,7 @@ from flexmbs.model.state import State
 from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Evaluator:
@@ -47,17 +50,38 @@ class Evaluator:
         evaluate.jacobian(*self._args(state, self.acc))
         return self._dense_rows()
 
+    @cached_property
+    def pattern(self) -> tuple[Ints, Ints, Ints]:
+        """What of G may hold anything: where rows begin, columns, places in e, or behind it in e_f."""
+        t = self.tables
+        found = [np.zeros((3, 0), dtype=np.int64)]
+        for i in range(1, len(t.tree.parent)):
+            first, n, nf = int(t.front.row[i]), int(t.front.row[i + 1] - t.front.row[i]), int(t.body.nf[i])
+            rows, joint = t.slot.row[first : first + n], np.arange(t.tree.o_eta[i], t.tree.o_qd[i])
+            place = t.front.e[i] + np.arange(len(joint) * n).reshape(len(joint), n)
+            own = np.stack(np.broadcast_arrays(rows, joint[:, None], place))
+            found.append(own[:, :, int(t.front.closed[i]) :].reshape(3, -1))
+            place = t.front.e[-1] + t.front.m[i] + np.arange(n * nf).reshape(n, nf)
+            own = np.stack(np.broadcast_arrays(rows[:, None], t.tree.o_qd[i] + np.arange(nf), place))
+            found.append(own.reshape(3, -1))
+        rows, columns, places = np.concatenate(found, axis=1)
+        order = np.lexsort((columns, rows))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.system.n_rows))])
+        return starts, columns[order], places[order]
+
+    def values(self) -> Array:
+        """Values of G where it may hold anything (F27). Needs evaluate.jacobian."""
+        starts, _, places = self.pattern
+        out = np.concatenate([self.ws.loop.e, self.ws.loop.e_f])[places]
+        off = self.tables.row.massless >= 0  # no constraints: their unknown is not a speed
+        off[self.open_rows] = True
+        out[np.repeat(off, np.diff(starts))] = 0.0
+        return np.asarray(out)
+
     def _dense_rows(self) -> Array:
-        t, G = self.tables, np.zeros((self.system.n_rows, self.system.n_vel))
-        for g in range(len(t.group.start) - 1):
-            r0, r1 = t.group.start[g], t.group.start[g + 1]
-            for j in range(t.path.start[g], t.path.start[g + 1]):
-                i = t.path.body[j]
-                k0, k1 = t.tree.o_eta[i], t.tree.o_eta[i + 1]
-                piece = self.ws.loop.e[t.path.e[j] : t.path.e[j] + (k1 - k0) * (r1 - r0)]
-                G[r0:r1, k0:k1] = piece.reshape(k1 - k0, r1 - r0).T
-        G[t.row.massless >= 0] = 0.0  # no constraints: their unknown is not a speed
-        G[self.open_rows] = 0.0
+        G = np.zeros((self.system.n_rows, self.system.n_vel))
+        starts, columns, _ = self.pattern
+        G[np.repeat(np.arange(len(G)), np.diff(starts)), columns] = self.values()
         return G
 
     @property
@@ -86,7 +110,7 @@ class Evaluator:
         for array in (self.ws.body.f_app, self.ws.coord.tau, self.ws.coord.K, self.ws.coord.D):
             array[:] = 0.0  # laws need not be defined at an arbitrary place
         evaluate.residuals(self.tables, self.ws, state.pos, state.vel, self.acc)
-        status, _body = evaluate.backward(self.tables, self.ws, 0.0, 0.0)
+        status, _body = passes.backward(self.tables, self.ws, 0.0, 0.0, False)
         return [int(k) for k in np.flatnonzero(self.ws.tree.D == 0.0)] if status == 2 else []
 
     def tree_forces(self, state: State, acc: Array) -> Array:

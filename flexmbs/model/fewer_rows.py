@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from flexmbs.model.blocks import first_rows
 from flexmbs.model.forces.stiff import STIFF
 from flexmbs.model.forces.tables import Laws
+from flexmbs.model.fronts import front_tables
 from flexmbs.model.numbering import offsets
 from flexmbs.model.rows import counts_turns
-from flexmbs.model.tables import EnvelopeTables, PathTables, Tables
+from flexmbs.model.tables import Tables
 
 Flags = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -32,7 +33,7 @@ def with_rows(t: Tables, kept: Flags) -> Tables:
     kinds[needed] = t.relation.kind[needed]
     row = _some(t.row, kept, "group", "massless", "law", "expr", "const", "side")
     size = np.bincount(row.group, minlength=len(t.group.soft))
-    return t._replace(
+    fewer = t._replace(
         relation=t.relation._replace(kind=kinds),
         drive=t.drive._replace(row=renumbered(t.drive.row, kept)),
         joint=t.joint._replace(row=_before(kept)[t.joint.row]),
@@ -40,17 +41,17 @@ def with_rows(t: Tables, kept: Flags) -> Tables:
             shared=renumbered(t.row.shared[kept[t.row.shared]], kept),
             contact=renumbered(t.row.contact[kept[t.row.contact]], kept),
         ),
-        term=_some(t.term, terms, "relation", "coord", "coef", "p", "q")._replace(
+        term=_some(t.term, terms, "relation", "coord", "coef")._replace(
             start=offsets(np.diff(t.term.start)[kept])
         ),
-        speed=_some(t.speed, speeds, "coord", "expr", "coef", "place")._replace(
+        speed=_some(t.speed, speeds, "coord", "expr", "coef")._replace(
             start=offsets(np.diff(t.speed.start)[kept])
         ),
         group=t.group._replace(start=offsets(size)),
         block=t.block._replace(first=first_rows(t.block.of_group, size)),
-        path=_path(t, size),
-        envelope=_envelope(t, kept, offsets(size)),
     )
+    front, slot = front_tables(fewer)
+    return fewer._replace(front=front, slot=slot)
 
 
 def _some(part: Any, kept: Flags, *names: str) -> Any:
@@ -71,20 +72,3 @@ def renumbered(rows: Ints, kept: Flags) -> Ints:
 def _before(kept: Flags) -> Ints:
     """How many rows are kept before every row, and in all."""
     return offsets(kept)
-
-
-def _path(t: Tables, size: Ints) -> PathTables:
-    """Paths of groups that have `size` rows."""
-    g, old = t.path.group, np.diff(t.group.start)
-    speeds = (t.tree.o_eta[1:] - t.tree.o_eta[:-1])[t.path.body]
-    return t.path._replace(
-        e=offsets(speeds * size[g])[:-1].copy(),
-        col=t.path.col // old[g] * size[g],
-        mode=t.path.mode // old[g] * size[g],
-    )
-
-
-def _envelope(t: Tables, kept: Flags, start: Ints) -> EnvelopeTables:
-    """Envelope of the loop matrix of fewer rows."""
-    first = start[t.row.group[t.envelope.first[kept]]]
-    return EnvelopeTables(first=first, start=offsets(np.arange(len(first)) - first + 1))

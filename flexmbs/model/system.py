@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.model.attitudes import Attitude
 from flexmbs.model.blocks import block_tables
 from flexmbs.model.forces.build import LawPart, collect
+from flexmbs.model.fronts import front_tables
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.measure import SensorPart, collect_sensors
 from flexmbs.model.model import Model
@@ -35,7 +37,7 @@ from flexmbs.model.numbering import (
     tree_tables,
 )
 from flexmbs.model.places import JointPlace, find_coordinate, place_joints
-from flexmbs.model.row_tables import entries_of, joint_tables, order_groups, relation_tables, row_tables
+from flexmbs.model.row_tables import entries_of, joint_tables, relation_tables, row_tables
 from flexmbs.model.rows import Coordinate, Group, Row
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.time_laws import TimeLaw, TimeLaws
@@ -158,7 +160,7 @@ def build_system(
     joints, coordinates = place_joints(model, topology, numbers, markers)
     laws = TimeLaws(model, joints)
     finish_laws, stiff = collect(model, markers, joints, free or {})
-    groups = order_groups(_groups(model, topology, joints, numbers, laws, massless) + stiff, numbers)
+    groups = _groups(model, topology, joints, numbers, laws, massless) + stiff
     entries = entries_of(groups, coordinates)
     markers.end_loads()
     finish_sensors = collect_sensors(model, markers)
@@ -173,9 +175,9 @@ def build_system(
     driven, driven_pos = laws.driven(numbers.n_vel)
     prim, vel_of_pos = motion_tables(numbers)
     marker, travel = marker_tables(numbers, found)
-    rows = row_tables(groups, numbers, laws, coordinates)  # numbers the rows
+    rows = row_tables(groups, laws, coordinates)  # numbers the rows
     joint, drive, entry_joint = joint_tables(joints, groups, len(entries), laws.efforts)
-    tables = Tables(
+    parts = dict(
         grav=np.asarray(model.gravity, dtype=float),
         length=np.array([length]),
         body=body_tables(numbers, low_ranks(numbers, found, in_out["m_out"])),
@@ -198,6 +200,8 @@ def build_system(
         block=block_tables(groups, joints, numbers),
         **vars(rows),
     )
+    front, slot = front_tables(SimpleNamespace(**parts))
+    tables = Tables(**parts, front=front, slot=slot)
     numbered = Numbered(
         numbers, joints, tuple(groups), tuple(laws.items), travels, tables, tuple(laws.attitudes)
     )

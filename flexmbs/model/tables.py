@@ -179,8 +179,6 @@ class TermTables(NamedTuple):
     relation: Ints
     coord: Ints  # joint coordinate by which an expression sees the entry, or -1: coefficient constant
     coef: Floats
-    p: Ints  # places of the bodies of P and Q in path.body, -1 for ground
-    q: Ints
 
 
 class SpeedTables(NamedTuple):
@@ -190,28 +188,32 @@ class SpeedTables(NamedTuple):
     coord: Ints
     expr: Ints  # 1 where the coefficient is a derivative of the row's expression
     coef: Floats
-    place: Ints  # place of the coordinate's body in path.body
 
 
-class PathTables(NamedTuple):
-    """Paths of the groups: bodies from the cut to the root, falling."""
+class FrontTables(NamedTuple):
+    """Fronts of rows (F54): body i has front i; those of loops between branches of a body come behind."""
 
-    start: Ints
+    row: Ints  # slots of front f, one per row: row[f] ... row[f + 1]
+    closed: Ints  # its first rows, which close in it; the others stay open
+    up: Ints  # front that takes the open ones
+    L: Ints  # offset of its compliances in loop.L_open
+    e: Ints  # offset of (speeds of the joint) x (rows) numbers in loop.e
+    m: Ints  # offset of (rows) x (modes) numbers in loop.e_f
     body: Ints
-    parent: Ints  # place of the parent in path.body, or -1 at the root
-    e: Ints  # offset of (speeds of the body) x (rows of the group) numbers in loop.e
-    col: Ints  # offset of the rows' sixes in loop.col, counted in sixes
-    mode: Ints  # offset of (modes of the body) x (rows) numbers in loop.col_f
-    group: Ints
-    of_body_start: Ints
-    of_body: Ints
+    branch: Ints  # fronts of branches of body i: branch[i] ... branch[i + 1]
+    last: Ints  # one behind the last body outboard of body i
+    of_row: Ints  # front in which a row closes
 
 
-class EnvelopeTables(NamedTuple):
-    """Envelope of the loop matrix: row r holds columns first[r] ... r from start[r]."""
+class SlotTables(NamedTuple):
+    """Slots of rows in fronts, and those that the terms of a row load."""
 
-    first: Ints
-    start: Ints
+    row: Ints  # row at a slot
+    up: Ints  # its slot in the next front, -1 where it closes
+    p: Ints  # slot of the row of a term at the bodies of P and Q, -1 for ground
+    q: Ints
+    speed: Ints  # place in loop.e of the row of a tree coordinate, at its speed
+    massless: Ints  # place in loop.e of a row without inertia at its speed, or -1 (F26a)
 
 
 class Tables(NamedTuple):
@@ -238,8 +240,8 @@ class Tables(NamedTuple):
     row: RowTables
     term: TermTables
     speed: SpeedTables
-    path: PathTables
-    envelope: EnvelopeTables
+    front: FrontTables
+    slot: SlotTables
 
 
 class BodyWork(NamedTuple):
@@ -268,6 +270,7 @@ class TreeWork(NamedTuple):
     D_tau: Floats
     U: Annotated[Floats, 6]  # (n_vel, 6)
     D: Floats  # (n_vel,)
+    D_inv: Floats
     u: Floats  # (n_vel,)
     delta: Floats  # (n_vel,) change of the accelerations
 
@@ -359,22 +362,20 @@ class RowWork(NamedTuple):
 
 
 class LoopWork(NamedTuple):
-    """Columns of the rows through the tree, the loop matrix and its factors (F25, F26)."""
+    """Columns of the rows through the tree, and what closes loops (F25, F54)."""
 
-    col: Annotated[Floats, 6]  # (..., 6)
-    col_f: Floats
-    e: Floats
-    e_f: Floats  # (max nf,) scratch: one column on the modes of a body
-    S: Floats  # envelope of G A (F26), then its factors
-    S_diag: Floats  # its diagonal before the factorisation
-    S_inv: Floats  # (n_rows,) reciprocals of the pivots
-    used: Ints  # places of the other rows, one after another
-    used_before: Ints  # (n_rows + 1,) how many of them come before the group of a place
-    order: Ints  # (n_rows,) row at every place of S: rows of a group may have changed places
-    swap: Floats  # (n_rows,) scratch by place
+    E: Annotated[Floats, 6]  # (n_slots, 6) columns at the origins of the bodies
+    e: Floats  # what they have on the speeds of joints
+    e_f: Floats  # and on modes
+    L_open: Floats  # compliances between the rows of a front, packed; then its factors
+    bias: Floats  # (n_rows,) what is asked of a row, less what happens without it
+    whole: Floats  # (n_rows,) its compliance before others are taken out
+    natural: Floats  # (n_rows,) what that would be if the row moved the whole model
+    pivot_inv: Floats  # (n_slots,) reciprocals of the pivots, 0 of redundant rows
+    order: Ints  # (n_slots,) row at every slot that closes: rows of a group may have changed places
+    swap: Floats  # (n_rows,) scratch
     cap: Ints  # (n_groups,) most independent rows that a group may have
     near: Floats  # (2,) least pivot over its natural size since it was set, and its group (F28)
-    rhs: Floats
 
 
 class JointWork(NamedTuple):

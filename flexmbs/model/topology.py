@@ -1,7 +1,8 @@
 """Bodies and joints -> spanning tree and cut joints (F28).
 
-The tree takes the joints with most constraints, so that cuts have few rows; driven and held joints go first
-among equals, because in the tree a prescribed coordinate costs nothing and is exact.
+The tree takes driven and held joints, because in it a prescribed coordinate costs nothing and is exact, then
+the joints with most constraints, so that cuts have few rows; another tree where the loops make much less work
+on it (`spanning.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from flexmbs.model.bodies import GROUND, Particle
 from flexmbs.model.joints.base import Joint, travel, turn
 from flexmbs.model.joints.free import Free
 from flexmbs.model.model import Model
+from flexmbs.model.spanning import Edge, Graph
 
 
 @dataclass(kw_only=True)
@@ -140,6 +142,7 @@ def _spanning_joints(model: Model) -> tuple[list[Joint], dict[str, str]]:
         else:
             group[root(a)] = root(b)
             chosen.append(joint)
+    chosen = _least_work(model, chosen, driven, reasons)
     # the user's order decides the numbering, not the preference
     order = {name: k for k, name in enumerate(model.joints)}
     chosen.sort(key=lambda item: order[item.name])
@@ -148,6 +151,28 @@ def _spanning_joints(model: Model) -> tuple[list[Joint], dict[str, str]]:
             group[root(name)] = root(GROUND)
             chosen.append(_base(model, name))
     return chosen, reasons
+
+
+def _least_work(model: Model, chosen: list[Joint], driven: set[str], reasons: dict[str, str]) -> list[Joint]:
+    """The same tree, or one on which loops make much less work (F54), with the reasons for its cuts."""
+    number = {name: k for k, name in enumerate((GROUND, *model.bodies))}
+    edges = []
+    for joint in model.joints.values():
+        a, b = body_of(joint.from_frame), body_of(joint.to_frame)
+        rows = 6 - joint.n_eta if joint.has_motion else len(joint.locked)
+        may = not _why_not(model, joint, a, b)
+        edges.append(Edge(number[a], number[b], rows, joint, may, bool(joint.name in driven or joint.hold)))
+    taken = {id(joint) for joint in chosen}
+    first = {k for k, edge in enumerate(edges) if id(edge.item) in taken}
+    best = Graph(len(number), edges).best(first)
+    if best == first:
+        return chosen
+    for k, edge in enumerate(edges):
+        if k in best:
+            reasons.pop(edge.item.name, None)
+        elif edge.may:
+            reasons[edge.item.name] = "closes a loop, and of all joints in it makes the least work here"
+    return [edges[k].item for k in best]
 
 
 def _preference(joint: Joint, driven: bool) -> tuple[int, int]:

@@ -38,8 +38,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
     n_prim, n_coord, n_ent, n_rows = len(t.prim.axis), len(t.coord.pos), len(t.relation.kind), len(t.row.law)
     modes = int(t.body.nf.sum())
     sizes = t.group.start[1:] - t.group.start[:-1]
-    path = np.repeat(sizes, t.path.start[1:] - t.path.start[:-1])
-    speeds = t.tree.o_eta[1:] - t.tree.o_eta[:-1]
+    n_slots = len(t.slot.row)
 
     def nan(*shape: int) -> Array:
         return np.full(shape, np.nan)
@@ -68,6 +67,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
             D_tau=nan(n_vel),
             U=nan(n_vel, 6),
             D=nan(n_vel),
+            D_inv=nan(n_vel),
             u=nan(n_vel),
             delta=nan(n_vel),
         ),
@@ -119,20 +119,18 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
             force=np.zeros(n_rows),
         ),
         loop=LoopWork(
-            col=nan(int(max([0, *(t.path.col + path)])), 6),
-            col_f=nan(int(max([0, *(t.path.mode + path * t.body.nf[t.path.body])]))),
-            e=nan(int((speeds[t.path.body] * path).sum())),
-            e_f=nan(int(t.body.nf.max())),
-            S=nan(int(t.envelope.start[-1])),
-            S_diag=nan(n_rows),
-            S_inv=nan(n_rows),
-            used=np.zeros(n_rows, dtype=np.int64),
-            used_before=np.zeros(n_rows + 1, dtype=np.int64),
-            order=np.arange(n_rows, dtype=np.int64),
+            E=nan(n_slots, 6),
+            e=nan(int(t.front.e[-1])),
+            e_f=nan(int(t.front.m[-1])),
+            L_open=nan(int(t.front.L[-1])),
+            bias=nan(n_rows),
+            whole=nan(n_rows),
+            natural=nan(n_rows),
+            pivot_inv=nan(n_slots),
+            order=np.zeros(n_slots, dtype=np.int64),
             swap=nan(n_rows),
             cap=sizes.astype(np.int64),
             near=np.full(2, np.inf),
-            rhs=nan(n_rows),
         ),
         joint=JointWork(reaction=nan(len(t.joint.body), 6), effort=nan(len(t.drive.coord))),
         null=null_work(t),

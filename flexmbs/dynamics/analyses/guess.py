@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.model.bodies import GROUND, FlexibleBody
+from flexmbs.model.fronts import passed
 from flexmbs.model.joints.base import Joint
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
@@ -99,12 +100,14 @@ def moved_by(evaluator: Evaluator, numbers: list[int]) -> NDArray[np.bool_]:
     system, t = evaluator.system, evaluator.tables
     group = {g.name: k for k, g in enumerate(system.groups) if g.kind == "joint"}
     moves = np.zeros((len(numbers), system.n_vel), dtype=bool)
+    groups, bodies = passed(t)
+    starts = np.searchsorted(groups, np.arange(len(system.groups) + 1))
     for row, number in enumerate(numbers):
         g = group.get(system.coordinates[number].joint)
         if g is None:
             moves[row] = True
             continue
-        for i in t.path.body[t.path.start[g] : t.path.start[g + 1]]:
+        for i in bodies[starts[g] : starts[g + 1]]:
             moves[row, t.tree.o_eta[i] : t.tree.o_eta[i + 1]] = True
     moves[:, t.tree.driven >= 0] = False
     return moves

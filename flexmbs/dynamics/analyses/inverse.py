@@ -335,7 +335,7 @@ class Follower:
         args = ev._args(state, acc)
         evaluate.kinematics(*args)
         evaluate.forces(*args)
-        if not len(lam) or evaluate.eliminate(*args[:4], 0.0, 0.0) != 0:
+        if not len(lam) or evaluate.eliminate(*args[:4], 0.0, 0.0, evaluate.ACCELERATION) != 0:
             ws.row.redundant[:] = 0
         shared = bool(ws.row.redundant.any())
         if len(self.system.laws.tables.press_law):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.model.fronts import passed
 from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
@@ -76,13 +77,15 @@ def _candidates(system: System) -> list[int]:
     late = any(row.constant_from_start for group in system.groups for row in group.rows)
     if late or len(system.laws.tables.press_law) or np.any(t.marker.travel >= 0):
         return []
+    groups, bodies = passed(t)
+    flexible = set(groups[t.body.nf[bodies] > 0].tolist())
     return [
         g
         for g, group in enumerate(system.groups)
         if group.kind == "joint"
         and len(group.rows) > 1
         and all(row.law is None and row.expression is None for row in group.rows)
-        and not np.any(t.body.nf[t.path.body[t.path.start[g] : t.path.start[g + 1]]])
+        and g not in flexible
     ]
 
 
@@ -121,9 +124,10 @@ def _rows_of(system: System, evaluator: Evaluator, g: int, per_speed: Array, len
     """Values and gradients of the rows of group g, (rows, 1 + speeds of its path), without units."""
     t, ws, group = system.tables, evaluator.ws, system.groups[g]
     r0, n = int(t.group.start[g]), len(group.rows)
-    bodies = t.path.body[t.path.start[g] : t.path.start[g + 1]]
-    scale = np.concatenate([per_speed[t.tree.o_eta[i] : t.tree.o_eta[i + 1]] for i in bodies])
-    first = int(t.path.e[t.path.start[g]])
-    G = ws.loop.e[first : first + len(scale) * n].reshape(len(scale), n).T
+    starts, columns, _ = evaluator.pattern
+    own = slice(starts[r0], starts[r0 + n])
+    # rows of a group have the same columns
+    G = evaluator.values()[own].reshape(n, -1)
+    scale = per_speed[columns[own].reshape(n, -1)[0]]
     sizes = np.array([1.0 if row.is_moment else length for row in group.rows])
     return np.column_stack([ws.row.g[r0 : r0 + n], G * scale]) / sizes[:, None]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.model.fronts import passed
 from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
@@ -99,8 +100,8 @@ def is_feasible(system: System) -> bool:
     if system.n_rows * max(system.n_vel, 6 * len(system.joints)) > ENTRIES:
         return False
     n_groups, n_bodies = len(t.group.start) - 1, len(t.tree.parent)
-    group = np.repeat(np.arange(n_groups), np.diff(t.path.start))
-    label = _components(group, n_groups + t.path.body, n_groups + n_bodies)
+    groups, bodies = passed(t)
+    label = _components(groups, n_groups + bodies, n_groups + n_bodies)
     rows = np.bincount(label[:n_groups], weights=np.diff(t.group.start), minlength=label.max() + 1)
     speeds = np.bincount(label[n_groups:], weights=np.diff(t.tree.o_eta), minlength=label.max() + 1)
     return bool(np.sum(rows**2 * speeds) <= WORK)

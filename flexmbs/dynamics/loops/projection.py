@@ -3,10 +3,10 @@
 import math
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.evaluate import VELOCITY, change, eliminate, forces, kinematics
-from flexmbs.dynamics.loops.columns import add_multipliers
-from flexmbs.dynamics.loops.loop_matrix import solve_rows
-from flexmbs.dynamics.tree.recursion import dot_six, forward, plus_six, put_six, six, upper, upper_times
+from flexmbs.dynamics.evaluate import change, eliminate, forces, kinematics
+from flexmbs.dynamics.loops.fronts import VELOCITY
+from flexmbs.dynamics.loops.passes import again, forward
+from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six, upper, upper_times
 from flexmbs.model.quaternions import product
 
 
@@ -83,7 +83,7 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, k
                 break
             if not ready or error > 0.1 * last:
                 forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
-                if eliminate(sys, ws, laws, lw, gh, bh) != 0:
+                if eliminate(sys, ws, laws, lw, gh, bh, VELOCITY) != 0:
                     return math.inf, math.inf, count
                 ready = True
             last = error
@@ -106,12 +106,9 @@ def respond(sys, ws, residual):
 
     Needs eliminate; u is lost. Writes: delta.
     """
-    for k in range(ws.tree.u.shape[0]):
-        ws.tree.u[k] = 0.0
     for r in range(residual.shape[0]):
-        ws.loop.rhs[r] = -residual[r]
-    solve_rows(sys, ws)
-    add_multipliers(sys, ws)
+        ws.loop.bias[r] = residual[r]
+    again(sys, ws)
     forward(sys, ws, ws.tree.delta)
 
 
@@ -127,9 +124,9 @@ def impact(sys, ws, laws, lw, t, pos, vel, aux, acc, twist, speed):
     kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
     forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
     missing_momentum(sys, ws, vel, twist, speed)
-    status = eliminate(sys, ws, laws, lw, 0.0, 0.0)
+    status = eliminate(sys, ws, laws, lw, 0.0, 0.0, VELOCITY)
     if status == 0:
-        status = change(sys, ws, VELOCITY, 1.0)
+        status = change(sys, ws)
     if status == 0:
         for k in range(vel.shape[0]):
             vel[k] += ws.tree.delta[k]

@@ -5,6 +5,7 @@ found, less the forces on them. So springs, drives and couplings are in it witho
 """
 
 from flexmbs._jit import kernel
+from flexmbs.dynamics.loops.fronts import packed, row_at
 
 
 @kernel(lean=True, apart=True)
@@ -174,14 +175,12 @@ def self_stress(sys, ws):
     """States of self-stress: null vectors of G^T and the joint wrenches that they make (F28).
 
     Blocks of loops share no joint: the first states of all of them stand in one vector, then the second ones.
-    Needs factorise and the position stage. Writes: null, null_n, null_w, row_force; f, swap.
+    Needs backward and the position stage. Writes: null, null_n, null_w, row_force; f.
     """
     most = count_stress(sys, ws)
     for a in range(most):
         for r in range(ws.row.redundant.shape[0]):
             ws.null.lam[a, r] = 0.0
-    for r in range(ws.row.redundant.shape[0]):
-        ws.loop.swap[r] = 0.0
     for b in range(ws.null.n.shape[0]):
         ws.null.n[b] = 0
     for r in range(ws.row.redundant.shape[0]):
@@ -237,26 +236,32 @@ def stress_wrenches(sys, ws, stress, out):
 def null_vector(sys, ws, r, out):
     """The combination of rows that vanishes, with redundant row r (F28). Writes: out in the block of r.
 
-    Needs swap, by places, to be zero, and leaves it so.
+    A unit of its multiplier asks for those that were eliminated before it in its front, and for those of
+    loops inside; nothing moves.
     """
-    S, start, low, order, x = ws.loop.S, sys.envelope.start, sys.envelope.first, ws.loop.order, ws.loop.swap
-    block = sys.block.of_group[sys.row.group[r]]
-    p = sys.group.start[sys.row.group[r]]
-    while order[p] != r:
-        p += 1
+    f = sys.front.of_row[r]
+    i, k = sys.front.body[f], 0
+    while ws.loop.order[sys.front.row[f] + k] != r:
+        k += 1
     out[r] = 1.0
-    least, row = low[p], start[p] - low[p]
-    for c in range(low[p], p):
-        if ws.row.redundant[order[c]] == 0:
-            x[c] = -S[row + c]
-    c = p - 1
-    while c >= least:
-        value, x[c] = x[c], 0.0
-        if value != 0.0:
-            least, row = min(least, low[c]), start[c] - low[c]
-            for n in range(low[c], c):
-                if ws.row.redundant[order[n]] == 0:
-                    x[n] -= S[row + n] * value
-            if sys.block.of_group[sys.row.group[order[c]]] == block:  # anything else is rounding
-                out[order[c]] = value
-        c -= 1
+    stress_inside(sys, ws, f, k, r, out)
+    last = f if f > i else sys.front.branch[i + 1]
+    for b in range(last - 1, sys.front.branch[i] - 1, -1):
+        stress_inside(sys, ws, b, sys.front.closed[b], r, out)
+    for j in range(i + 1, sys.front.last[i]):
+        stress_inside(sys, ws, j, sys.front.closed[j], r, out)
+        for b in range(sys.front.branch[j + 1] - 1, sys.front.branch[j] - 1, -1):
+            stress_inside(sys, ws, b, sys.front.closed[b], r, out)
+
+
+@kernel(lean=True)
+def stress_inside(sys, ws, f, closed, r, out):
+    """Multipliers of the first rows of a front under those of the others. Writes: out in the block of r."""
+    first, n = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f]
+    block = sys.block.of_group[sys.row.group[r]]
+    for k in range(closed - 1, -1, -1):
+        s, at = 0.0, sys.front.L[f] + packed(n, k)
+        for o in range(k + 1, n):
+            s += ws.loop.L_open[at + o] * out[row_at(sys, ws, first + o)]
+        if s != 0.0 and sys.block.of_group[sys.row.group[ws.loop.order[first + k]]] == block:  # else rounding
+            out[ws.loop.order[first + k]] = -s * ws.loop.pivot_inv[first + k]

@@ -8,6 +8,7 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.tree.low_rank import factor_low_rank
+from flexmbs.dynamics.tree.sixes import mirror
 
 
 @kernel(lean=True, apart=True)
@@ -108,14 +109,6 @@ def solve_transposed(sys, ws, i, x, first):
     S = N[n0 : n0 + nf]
     for a in range(nf):
         y[a] *= S[a]
-
-
-@kernel(inline=True)
-def mirror(M):
-    """Writes: M below its diagonal."""
-    for row in range(6):
-        for col in range(row):
-            M[row, col] = M[col, row]
 
 
 @kernel(lean=True, apart=True)

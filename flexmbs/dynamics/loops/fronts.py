@@ -1,0 +1,416 @@
+"""Loops: columns of the rows through the tree, multipliers eliminated where loops close (F25, F54).
+
+A row is open at the bodies between its ends and the body where these meet. There its column E, what it has on
+modes and joints (e), and the compliance L between open rows pass through the same eliminations as the
+inertia; the bias of a row gathers on the way. Where both ends have met, L says how the loop gives way to its
+multipliers, and they are eliminated: M += E L^-1 E^T. Redundant rows are those whose pivot vanishes: their
+multiplier is zero, the motion is the same; the split of the forces is a matter of outputs (F28).
+
+L of a front is packed, row by row from the diagonal on: (r, c) is at `packed(n, r) + c`.
+"""
+
+from flexmbs._jit import kernel
+from flexmbs.dynamics.tree.elastic import solve_factor
+from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six
+
+#: A pivot below this part of what its row had before others were taken out is zero: the square of a
+#: dependence of 1e-5.
+TOLERANCE = 1e-10
+#: Nor is one below this part of the largest row, over the natural sizes of both: rounding squared.
+ROUNDING = 1e-24
+SINGULAR_JOINT = 2
+ACCELERATION, POSITION, VELOCITY = 0, 1, 2
+
+
+@kernel(inline=True)
+def packed(n, r):
+    """Place of (r, 0) of n rows, if there were one."""
+    return r * (2 * n - r - 1) // 2
+
+
+@kernel(lean=True, apart=True)
+def clear(sys, ws):
+    """No columns yet. Writes: E, e, e_f."""
+    for k in range(ws.loop.E.shape[0]):
+        put_six(ws.loop.E, k, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for k in range(ws.loop.e.shape[0]):
+        ws.loop.e[k] = 0.0
+    for k in range(ws.loop.e_f.shape[0]):
+        ws.loop.e_f[k] = 0.0
+
+
+@kernel(lean=True, apart=True)
+def load_rows(sys, ws, level, bh):
+    """Columns, compliances and biases of all rows at their own bodies (F25, F45). Needs rows.
+
+    level 0: constraints on acceleration level; 1: on position level, `g + bh G change = 0`; 2: of velocities,
+    `g_dot + G change = 0`. A row that is off has no column: its multiplier comes out as zero.
+    Writes: E, e, e_f, L_open, bias, whole, natural.
+    """
+    clear(sys, ws)
+    for k in range(ws.loop.L_open.shape[0]):
+        ws.loop.L_open[k] = 0.0
+    mass = sys.tree.mass_scale[0]
+    by_mass = by_turning = 0.0
+    if mass > 0.0:
+        by_mass, by_turning = 1.0 / mass, 1.0 / sys.tree.mass_scale[1]
+    for f in range(sys.front.closed.shape[0]):
+        first, n = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f]
+        for k in range(sys.front.closed[f]):
+            r, at = sys.slot.row[first + k], sys.front.L[f] + packed(n, k) + k
+            v = sys.row.massless[r]
+            ws.loop.bias[r] = ws.loop.whole[r] = ws.loop.natural[r] = 0.0
+            if ws.row.soft[r] < 0.0:
+                ws.loop.L_open[at] = ws.loop.whole[r] = 1.0
+                continue
+            ws.loop.natural[r] = natural_size(sys, ws, r, by_mass, by_turning)
+            load_row(sys, ws, r)
+            ws.loop.L_open[at] = ws.loop.whole[r] = ws.row.soft[r]
+            if v >= 0:
+                ws.loop.L_open[at] = -sys.tree.massless[v]  # the unknown of (F26a) stands in its own row
+            elif level == ACCELERATION:
+                ws.loop.bias[r] = ws.row.g_ddot[r]
+            else:
+                ws.loop.bias[r] = ws.row.g[r] / bh if level == POSITION else ws.row.g_dot[r]
+
+
+@kernel(lean=True)
+def natural_size(sys, ws, r, by_mass, by_turning):
+    """What the pivot of row r would be if the row moved the whole model: all rows of a loop may vanish."""
+    size = 0.0
+    for k in range(sys.term.start[r], sys.term.start[r + 1]):
+        c, e = ws.row.c_term[k], sys.term.relation[k]
+        x, y, z, a, b, d = (
+            ws.relation.at[e, 3],
+            ws.relation.at[e, 4],
+            ws.relation.at[e, 5],
+            ws.relation.at[e, 6],
+            ws.relation.at[e, 7],
+            ws.relation.at[e, 8],
+        )
+        size += c * c * ((x * x + y * y + z * z) * by_mass + (a * a + b * b + d * d) * by_turning)
+    for k in range(sys.speed.start[r], sys.speed.start[r + 1]):
+        c, H = ws.row.c_speed[k], ws.tree.H[sys.coord.vel[sys.speed.coord[k]]]
+        turns = H[3] * H[3] + H[4] * H[4] + H[5] * H[5]
+        size += c * c * (turns * by_turning if turns > 0.0 else by_mass)
+    return size
+
+
+@kernel(lean=True, apart=True)
+def load_row(sys, ws, r):
+    """Forces of row r on bodies and coordinates (F26). Writes: E, e, e_f."""
+    for k in range(sys.term.start[r], sys.term.start[r + 1]):
+        e, c = sys.term.relation[k], ws.row.c_term[k]
+        p, q = sys.relation.p[e], sys.relation.q[e]
+        if sys.slot.q[k] >= 0:
+            load_marker(sys, ws, sys.slot.q[k], q, q, ws.relation.at[e], c)
+        if sys.slot.p[k] >= 0:
+            load_marker(sys, ws, sys.slot.p[k], p, q, ws.relation.at[e], -c)
+    if sys.row.massless[r] >= 0:
+        ws.loop.e[sys.slot.massless[r]] += sys.tree.massless[sys.row.massless[r]]
+    for k in range(sys.speed.start[r], sys.speed.start[r + 1]):
+        ws.loop.e[sys.slot.speed[k]] += ws.row.c_speed[k]
+
+
+@kernel(lean=True)
+def load_marker(sys, ws, slot, m, q, ent, c):
+    """Force of a relation, c times that on Q, acting at marker q's origin on the body of marker m."""
+    i = sys.marker.body[m]
+    fx, fy, fz = c * ent[3], c * ent[4], c * ent[5]
+    x, y, z = (
+        ws.marker.x[q, 0] - ws.body.r[i, 0],
+        ws.marker.x[q, 1] - ws.body.r[i, 1],
+        ws.marker.x[q, 2] - ws.body.r[i, 2],
+    )
+    E = ws.loop.E[slot]
+    E[0] += fx
+    E[1] += fy
+    E[2] += fz
+    E[3] += c * ent[6] + y * fz - z * fy
+    E[4] += c * ent[7] + z * fx - x * fz
+    E[5] += c * ent[8] + x * fy - y * fx
+    if sys.marker.row[m] < 0:
+        return
+    # the modes feel the wrench at the marker itself
+    x, y, z = (
+        ws.marker.x[q, 0] - ws.marker.x[m, 0],
+        ws.marker.x[q, 1] - ws.marker.x[m, 1],
+        ws.marker.x[q, 2] - ws.marker.x[m, 2],
+    )
+    mx, my, mz = c * ent[6] + y * fz - z * fy, c * ent[7] + z * fx - x * fz, c * ent[8] + x * fy - y * fx
+    o, to = sys.marker.L[m], sys.front.m[i] + (slot - sys.front.row[i]) * sys.body.nf[i]
+    for a in range(sys.body.nf[i]):
+        b = o + 6 * a
+        ws.loop.e_f[to + a] += (
+            ws.marker.L[b] * fx + ws.marker.L[b + 1] * fy + ws.marker.L[b + 2] * fz
+            + ws.marker.L[b + 3] * mx + ws.marker.L[b + 4] * my + ws.marker.L[b + 5] * mz
+        )  # fmt: skip
+
+
+@kernel(lean=True, apart=True)
+def close_branches(sys, ws, i):
+    """Close the loops of branches of body i in their own fronts. Writes: as close. Returns a status."""
+    for f in range(sys.front.branch[i], sys.front.branch[i + 1]):
+        if close(sys, ws, f) != 0:
+            return SINGULAR_JOINT
+        rows_to_front(sys, ws, f, 0)
+    return 0
+
+
+@kernel(lean=True, apart=True)
+def close(sys, ws, f):
+    """Eliminate the multipliers of the rows that close in front f; vanishing pivots mark redundant ones.
+
+    The rows of a group (one joint, say) take turns by the size of their pivots over their natural sizes. A
+    group takes no more independent rows than it has where constraints hold (loop.cap): off them, rows of an
+    overconstrained loop differ by the square of the distance, which is no constraint.
+    Writes: E, L_open, pivot_inv, order, bias, redundant; M, f of the body; near (lowered). Returns 2 when a
+    motion without inertia is not held by any row, else 0.
+    """
+    first, n, i = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f], sys.front.body[f]
+    L, largest, r0 = ws.loop.L_open[sys.front.L[f] : sys.front.L[f + 1]], 1.0, 0
+    for k in range(sys.front.closed[f]):
+        r = sys.slot.row[first + k]
+        ws.loop.order[first + k] = r
+        # the compliance of a soft row (F45) goes to infinity with shorter steps: no measure for the others
+        if (
+            ws.loop.natural[r] > 0.0
+            and ws.row.soft[r] == 0.0
+            and ws.loop.whole[r] > largest * ws.loop.natural[r]
+        ):
+            largest = ws.loop.whole[r] / ws.loop.natural[r]
+    while r0 < sys.front.closed[f]:
+        g, found = sys.row.group[sys.slot.row[first + r0]], 0
+        end = r0 + sys.group.start[g + 1] - sys.group.start[g]
+        for k in range(r0, end):
+            bring_largest(sys, ws, L, first, n, k, end)
+            r, d = ws.loop.order[first + k], L[packed(n, k) + k]
+            natural = largest * ws.loop.natural[r]
+            if sys.row.massless[r] >= 0:
+                # its pivot is what the other rows give it: negative
+                if not -d > TOLERANCE * ws.loop.whole[r]:
+                    return SINGULAR_JOINT
+            elif found >= ws.loop.cap[g] or not (d > TOLERANCE * ws.loop.whole[r] and d > ROUNDING * natural):
+                ws.row.redundant[r], ws.loop.pivot_inv[first + k] = 1, 0.0
+                continue
+            elif ws.row.soft[r] == 0.0 and d < ws.loop.near[0] * natural:
+                ws.loop.near[0], ws.loop.near[1] = d / natural, g
+            ws.row.redundant[r], ws.loop.pivot_inv[first + k] = 0, 1.0 / d
+            found += 1
+            take_out(sys, ws, L, first, n, k, i)
+        if found < ws.loop.cap[g] and sys.group.soft[g] == 0:
+            ws.loop.near[0], ws.loop.near[1] = 0.0, g
+        r0 = end
+    return 0
+
+
+@kernel(lean=True)
+def bring_largest(sys, ws, L, first, n, k, end):
+    """Exchange row k with the one behind it, before `end`, of the largest pivot. Writes: E, L_open, order."""
+    best, p = 0.0, k
+    for c in range(k, end):
+        size = ws.loop.natural[ws.loop.order[first + c]]
+        if size > 0.0 and L[packed(n, c) + c] > best * size:
+            best, p = L[packed(n, c) + c] / size, c
+    if p == k:
+        return
+    a = six(ws.loop.E, first + k)
+    put_six(ws.loop.E, first + k, six(ws.loop.E, first + p))
+    put_six(ws.loop.E, first + p, a)
+    ws.loop.order[first + k], ws.loop.order[first + p] = ws.loop.order[first + p], ws.loop.order[first + k]
+    row, other = packed(n, k), packed(n, p)
+    for c in range(k):
+        at = packed(n, c)
+        L[at + k], L[at + p] = L[at + p], L[at + k]
+    L[row + k], L[other + p] = L[other + p], L[row + k]
+    for c in range(k + 1, p):
+        at = packed(n, c)
+        L[row + c], L[at + p] = L[at + p], L[row + c]
+    for c in range(p + 1, n):
+        L[row + c], L[other + c] = L[other + c], L[row + c]
+
+
+@kernel(lean=True)
+def take_out(sys, ws, L, first, n, k, i):
+    """Eliminate row k of a front at body i (F54). Writes: E, L_open, bias of those behind; M (upper), f."""
+    row, s, e = packed(n, k), ws.loop.pivot_inv[first + k], six(ws.loop.E, first + k)
+    t, M = s * ws.loop.bias[ws.loop.order[first + k]], ws.body.M[i]
+    if i > 0:
+        put_six(ws.body.f, i, plus_six(six(ws.body.f, i), -t, e))
+        for a in range(6):
+            c = s * e[a]
+            for b in range(a, 6):
+                M[a, b] += c * e[b]
+    for o in range(k + 1, n):
+        c = L[row + o]
+        if c == 0.0:
+            continue
+        put_six(ws.loop.E, first + o, plus_six(six(ws.loop.E, first + o), -s * c, e))
+        ws.loop.bias[row_at(sys, ws, first + o)] -= t * c
+        at, c = packed(n, o), s * c
+        for q in range(o, n):
+            L[at + q] -= c * L[row + q]
+
+
+@kernel(inline=True)
+def row_at(sys, ws, slot):
+    """Row at a slot: those that close in its front may have changed places."""
+    return sys.slot.row[slot] if sys.slot.up[slot] >= 0 else ws.loop.order[slot]
+
+
+@kernel(lean=True, apart=True, reassociate=True)
+def rows_past_modes(sys, ws, i):
+    """Take all rows of the front of body i past its modes (F25). Writes: e_f; E, L_open, bias, whole."""
+    first, n = sys.front.row[i], sys.front.row[i + 1] - sys.front.row[i]
+    nf, k0, o, L0 = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i], sys.front.L[i]
+    moving = sys.marker.row[sys.tree.m_out[i]] >= 0  # else its rows of H are zero
+    u = ws.tree.u[k0 : k0 + nf]
+    for k in range(n):
+        E, r, at = ws.loop.E[first + k], sys.slot.row[first + k], sys.front.m[i] + k * nf
+        x = ws.loop.e_f[at : at + nf]
+        if moving:
+            for a in range(nf):
+                for row in range(6):
+                    x[a] += ws.tree.H[k0 + a, row] * E[row]
+        solve_factor(sys, ws, i, ws.loop.e_f, at)
+        for row in range(6):
+            s, g = 0.0, ws.elastic.G[o + nf * row : o + nf * (row + 1)]
+            for a in range(nf):
+                s += g[a] * x[a]
+            E[row] -= s
+        s = 0.0
+        for a in range(nf):
+            s += x[a] * u[a]
+        ws.loop.bias[r] += s
+        for c in range(k + 1):
+            s, y = 0.0, ws.loop.e_f[sys.front.m[i] + c * nf : sys.front.m[i] + (c + 1) * nf]
+            for a in range(nf):
+                s += x[a] * y[a]
+            ws.loop.L_open[L0 + packed(n, c) + k] += s
+        ws.loop.whole[r] += s
+
+
+@kernel(lean=True, apart=True)
+def rows_past_joint(sys, ws, i):
+    """Take the open rows of body i past its joint, to the front that takes them (F25, F54).
+
+    Writes: e; E, L_open of that front; e_f of its body; bias, whole.
+    """
+    first, n, p = sys.front.row[i], sys.front.row[i + 1] - sys.front.row[i], sys.tree.parent[i]
+    k0, e0, closed = sys.tree.o_eta[i], sys.front.e[i], sys.front.closed[i]
+    x, y, z = (
+        ws.body.r[i, 0] - ws.body.r[p, 0],
+        ws.body.r[i, 1] - ws.body.r[p, 1],
+        ws.body.r[i, 2] - ws.body.r[p, 2],
+    )
+    for o in range(closed, n):
+        E, r, b, w = six(ws.loop.E, first + o), sys.slot.row[first + o], 0.0, 0.0
+        for k in range(sys.tree.o_qd[i] - 1, k0 - 1, -1):
+            at = e0 + (k - k0) * n + o
+            if sys.tree.driven[k] >= 0:
+                ws.loop.e[at] = 0.0
+                continue
+            s = ws.loop.e[at] + dot_six(six(ws.tree.H, k), E)
+            ws.loop.e[at] = s
+            t = s * ws.tree.D_inv[k]
+            b, w, E = b + t * ws.tree.u[k], w + s * t, plus_six(E, -t, six(ws.tree.U, k))
+        ws.loop.bias[r] += b
+        ws.loop.whole[r] += w
+        to_parent(sys, ws, i, sys.slot.up[first + o], E, x, y, z)
+    for k in range(k0, sys.tree.o_qd[i]):
+        if sys.tree.driven[k] < 0:
+            e = ws.loop.e[e0 + (k - k0) * n : e0 + (k - k0 + 1) * n]
+            for o in range(closed, n):
+                at, s = sys.front.L[i] + packed(n, o), e[o] * ws.tree.D_inv[k]
+                for c in range(o, n):
+                    ws.loop.L_open[at + c] += s * e[c]
+    rows_to_front(sys, ws, i, 1)
+
+
+@kernel(inline=True)
+def to_parent(sys, ws, i, to, E, x, y, z):
+    """Add a column of body i, (x, y, z) behind its parent, to it, at its origin and on its modes (F25)."""
+    p, B = sys.tree.parent[i], ws.tree.B
+    m = E[3] + y * E[2] - z * E[1], E[4] + z * E[0] - x * E[2], E[5] + x * E[1] - y * E[0]
+    put_six(ws.loop.E, to, plus_six(six(ws.loop.E, to), 1.0, (E[0], E[1], E[2], m[0], m[1], m[2])))
+    nf = sys.body.nf[p]
+    at = sys.front.m[p] + (to - sys.front.row[p]) * nf
+    for a in range(nf):
+        b = sys.tree.o_B[i] + 6 * a
+        ws.loop.e_f[at + a] += dot_six((B[b], B[b + 1], B[b + 2], B[b + 3], B[b + 4], B[b + 5]), E)
+
+
+@kernel(lean=True)
+def rows_to_front(sys, ws, f, moved):
+    """Compliances of the open rows of front f, and their columns unless they moved, to the next front."""
+    first, n, up = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f], sys.front.up[f]
+    to, m = sys.front.row[up], sys.front.row[up + 1] - sys.front.row[up]
+    for o in range(sys.front.closed[f], n):
+        row, at, L0 = sys.slot.up[first + o] - to, sys.front.L[f] + packed(n, o), sys.front.L[up]
+        target = L0 + packed(m, row)
+        for c in range(o, n):
+            col = sys.slot.up[first + c] - to
+            ws.loop.L_open[target + col if col >= row else L0 + packed(m, col) + row] += ws.loop.L_open[
+                at + c
+            ]
+        if moved == 0:
+            put_six(ws.loop.E, to + row, plus_six(six(ws.loop.E, to + row), 1.0, six(ws.loop.E, first + o)))
+
+
+@kernel(lean=True)
+def multipliers(sys, ws, f, a):
+    """Multipliers of the rows that close in front f, from the acceleration of its body (F54). Writes: lam."""
+    first, n = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f]
+    for k in range(sys.front.closed[f] - 1, -1, -1):
+        r, at = ws.loop.order[first + k], sys.front.L[f] + packed(n, k)
+        s = ws.loop.bias[r] + dot_six(six(ws.loop.E, first + k), a)
+        for o in range(k + 1, n):
+            s += ws.loop.L_open[at + o] * ws.row.lam[row_at(sys, ws, first + o)]
+        ws.row.lam[r] = -s * ws.loop.pivot_inv[first + k]
+
+
+@kernel(lean=True, apart=True)
+def multipliers_of_branches(sys, ws, i, a):
+    """The same of loops between branches of body i, the last closed first. Writes: lam."""
+    for f in range(sys.front.branch[i + 1] - 1, sys.front.branch[i] - 1, -1):
+        multipliers(sys, ws, f, a)
+
+
+@kernel(lean=True, apart=True)
+def plain_rows(sys, ws):
+    """Rows in the tree coordinates: nothing is eliminated on the way and e is G (F27). Writes: e, e_f, E."""
+    clear(sys, ws)
+    for r in range(sys.row.law.shape[0]):
+        if ws.row.soft[r] >= 0.0 and sys.group.soft[sys.row.group[r]] == 0:
+            load_row(sys, ws, r)
+    for i in range(sys.tree.parent.shape[0] - 1, 0, -1):
+        for f in range(sys.front.branch[i], sys.front.branch[i + 1]):
+            columns_to_front(sys, ws, f)
+        first, n, p, nf = (
+            sys.front.row[i],
+            sys.front.row[i + 1] - sys.front.row[i],
+            sys.tree.parent[i],
+            sys.body.nf[i],
+        )
+        x, y, z = (
+            ws.body.r[i, 0] - ws.body.r[p, 0],
+            ws.body.r[i, 1] - ws.body.r[p, 1],
+            ws.body.r[i, 2] - ws.body.r[p, 2],
+        )
+        for o in range(n):
+            E = six(ws.loop.E, first + o)
+            for a in range(nf):
+                ws.loop.e_f[sys.front.m[i] + o * nf + a] += dot_six(six(ws.tree.H, sys.tree.o_qd[i] + a), E)
+            if o < sys.front.closed[i]:
+                continue
+            for k in range(sys.tree.o_eta[i], sys.tree.o_qd[i]):
+                ws.loop.e[sys.front.e[i] + (k - sys.tree.o_eta[i]) * n + o] += dot_six(six(ws.tree.H, k), E)
+            to_parent(sys, ws, i, sys.slot.up[first + o], E, x, y, z)
+
+
+@kernel(lean=True)
+def columns_to_front(sys, ws, f):
+    """Columns of the open rows of front f as they are to the next front. Writes: E."""
+    for k in range(sys.front.row[f] + sys.front.closed[f], sys.front.row[f + 1]):
+        to = sys.slot.up[k]
+        put_six(ws.loop.E, to, plus_six(six(ws.loop.E, to), 1.0, six(ws.loop.E, k)))

@@ -1,0 +1,265 @@
+"""Fronts: which rows are open at a body, and where each is eliminated (F54).
+
+A row is open at the bodies between its ends and the body at which these meet: there its multiplier is
+eliminated, inside the backward pass. The front of a body holds the rows that close there, then the open ones,
+the next to close first. Where many loops meet at ground or at a rigid body, they are closed one after another
+in fronts of their own, as soon as the branches that they connect have met: cost is that of the widest front,
+not that of all loops together.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.model.numbering import ints, offsets
+from flexmbs.model.tables import FrontTables, SlotTables
+
+Ints = NDArray[np.int64]
+
+#: a front of fewer rows is not taken apart
+SMALL = 12
+
+
+class Loops:
+    """Bodies that groups of rows pass, and those at which they close, by the numbers of the tree.
+
+    `ends`: for every group the bodies of its markers, and those whose joint coordinates it sees.
+    """
+
+    def __init__(self, parent: Any, ends: list[tuple[set[int], set[int]]], massless: list[bool]) -> None:
+        self.parent, self.massless = [int(p) for p in parent], massless
+        self.depth = [0] * len(self.parent)
+        for i in range(1, len(self.parent)):
+            self.depth[i] = self.depth[self.parent[i]] + 1
+        self.close = [self._meet(*item) for item in ends]
+        self.path = [self._way(one | two, c) for (one, two), c in zip(ends, self.close, strict=True)]
+        self.mates: dict[int, set[int]] = {}
+        if any(massless):
+            self._wait(ends)
+
+    def _meet(self, ends: set[int], moved: set[int]) -> int:
+        """The body nearest to all ends that is outboard of none of the joints that are moved."""
+        bodies = ends | {self.parent[j] for j in moved}
+        found = bodies.pop() if bodies else 0
+        for body in bodies:
+            while found != body:
+                if self.depth[found] >= self.depth[body]:
+                    found = self.parent[found]
+                else:
+                    body = self.parent[body]
+        return found
+
+    def _way(self, bodies: set[int], close: int) -> set[int]:
+        found: set[int] = set()
+        for body in bodies:
+            while body != close and body not in found:
+                found.add(body)
+                body = self.parent[body]
+        return found
+
+    def _wait(self, ends: list[tuple[set[int], set[int]]]) -> None:
+        """A motion without inertia has its pivot from the rows that hold it: it closes after them (F26a)."""
+        for g, alone in enumerate(self.massless):
+            if alone:
+                (body,) = ends[g][1]
+                mates = [h for h, path in enumerate(self.path) if body in path and not self.massless[h]]
+                last = min([self.close[g], *(self.close[h] for h in mates)], key=lambda i: self.depth[i])
+                self.close[g], self.path[g] = last, self._way({body}, last)
+                self.mates[g] = {h for h in mates if self.close[h] == last}
+
+    def order(self, groups: set[int]) -> list[int]:
+        """Groups in the order in which they close."""
+        return sorted(groups, key=lambda g: (-self.depth[self.close[g]], self.massless[g], g))
+
+
+def ends_of(t: Any) -> list[tuple[set[int], set[int]]]:
+    """Bodies of the markers, and bodies whose joint coordinates they see, of every group of rows."""
+    body_of_speed = np.searchsorted(t.tree.o_eta, np.arange(len(t.tree.driven)), side="right") - 1
+    found: list[tuple[set[int], set[int]]] = [(set(), set()) for _ in t.group.start[1:]]
+    for r, g in enumerate(t.row.group):
+        e = t.term.relation[t.term.start[r] : t.term.start[r + 1]]
+        found[g][0].update(t.marker.body[t.relation.p[e]].tolist(), t.marker.body[t.relation.q[e]].tolist())
+        speeds = t.coord.vel[t.speed.coord[t.speed.start[r] : t.speed.start[r + 1]]]
+        found[g][1].update(body_of_speed[speeds].tolist())
+        if t.row.massless[r] >= 0:
+            found[g][1].add(int(body_of_speed[t.row.massless[r]]))
+    return found
+
+
+def passed(t: Any) -> tuple[Ints, Ints]:
+    """Groups and bodies on whose joints or modes they depend, in pairs, sorted."""
+    n = len(t.tree.parent)
+    body = np.repeat(t.front.body, np.diff(t.front.row))
+    front = np.repeat(np.arange(len(t.front.body)), np.diff(t.front.row))
+    on = (front < n) & ((t.slot.up >= 0) | (t.body.nf[body] > 0))
+    pairs = np.unique(np.stack([t.row.group[t.slot.row[on]], body[on]]), axis=1)
+    return pairs[0], pairs[1]
+
+
+def front_tables(t: Any) -> tuple[FrontTables, SlotTables]:
+    """Fronts and slots for the other parts of the tables."""
+    loops = Loops(t.tree.parent, ends_of(t), (t.row.massless[t.group.start[:-1]] >= 0).tolist())
+    fronts = _Fronts(loops, t)
+    return fronts.tables(t)
+
+
+class _Fronts:
+    """Groups of every front in their order, how many of them close in it, and the front that takes the rest.
+
+    The front of a body has its number; those of its branches come behind all bodies.
+    """
+
+    def __init__(self, loops: Loops, t: Any) -> None:
+        self.loops, n = loops, len(loops.parent)
+        self.size = np.diff(t.group.start)
+        self.children: list[list[int]] = [[] for _ in range(n)]
+        for i in range(1, n):
+            self.children[loops.parent[i]].append(i)
+        self.open: list[set[int]] = [set() for _ in range(n)]
+        closing: list[set[int]] = [set() for _ in range(n)]
+        for g, path in enumerate(loops.path):
+            closing[loops.close[g]].add(g)
+            for body in path:
+                self.open[body].add(g)
+        self.groups: list[list[int]] = [[] for _ in range(n)]
+        self.closed = [0] * n
+        self.up = [max(p, 0) for p in loops.parent]
+        self.of_body: list[list[int]] = [[] for _ in range(n)]
+        self.where: dict[int, int] = {}
+        for i in range(n):
+            if (i == 0 or not t.body.nf[i]) and self._rows(self.open[i] | closing[i]) > SMALL:
+                closing[i] = self._apart(i, closing[i])
+            self._fill(i, closing[i], self.open[i])
+
+    def _rows(self, groups: set[int]) -> int:
+        return int(sum(self.size[g] for g in groups))
+
+    def _fill(self, front: int, closing: set[int], rest: set[int]) -> None:
+        self.groups[front] = self.loops.order(closing) + self.loops.order(rest - closing)
+        self.closed[front] = self._rows(closing)
+        for g in closing:
+            self.where[g] = front
+
+    def _apart(self, i: int, closing: set[int]) -> set[int]:
+        """Close loops at body i in fronts of their branches, the smallest first. Returns what is left."""
+        branches = {c: set(self.open[c]) for c in self.children[i] if self.open[c]}
+        near: dict[int, set[int]] = {}
+        for c, groups in branches.items():
+            for g in groups:
+                near.setdefault(g, set()).add(c)
+        left, waiting = set(closing), set(closing) & set(self.loops.mates)
+
+        def ready(g: int) -> bool:
+            return not self.loops.mates.get(g, set()) & left
+
+        def cost(g: int) -> int:
+            return self._rows(set().union(*(branches[c] for c in near[g])))
+
+        heap = [(cost(g), g) for g in closing - waiting if g in near]
+        heapify(heap)
+        while heap:
+            known, g = heappop(heap)
+            if g not in left or known != cost(g):
+                continue
+            taken = sorted(near[g])
+            union = set().union(*(branches.pop(c) for c in taken))
+            if not branches and union >= left:
+                break  # the front of the body itself
+            front = len(self.groups)
+            done = {h for h in union & left if near[h] <= set(taken) and h not in waiting}
+            left -= done
+            done |= {h for h in union & left & waiting if near[h] <= set(taken) and ready(h)}
+            left -= done
+            self._new(i, front, taken, done, union)
+            if union - done:
+                branches[front] = union - done
+            for h in union - done:
+                near[h] = (near[h] - set(taken)) | {front}
+                if h in left and (h not in waiting or ready(h)):
+                    heappush(heap, (cost(h), h))
+        return left
+
+    def _new(self, i: int, front: int, taken: list[int], done: set[int], union: set[int]) -> None:
+        self.groups.append([])
+        self.closed.append(0)
+        self.up.append(i)
+        self.of_body[i].append(front)
+        for c in taken:
+            self.up[c] = front
+        self._fill(front, done, union - done)
+
+    def tables(self, t: Any) -> tuple[FrontTables, SlotTables]:
+        n, parent = len(self.loops.parent), self.loops.parent
+        # fronts of a body's branches stand together, in the order in which they close
+        new = list(range(n)) + [f for fronts in self.of_body for f in fronts]
+        number = {old: k for k, old in enumerate(new)}
+        rows_of = [np.arange(t.group.start[g], t.group.start[g + 1]) for g in range(len(self.size))]
+        slot: list[dict[int, int]] = []
+        row0: list[int] = [0]
+        slot_row: list[int] = []
+        for f in new:
+            slot.append({})
+            for g in self.groups[f]:
+                slot[-1][g] = len(slot_row)
+                slot_row += rows_of[g].tolist()
+            row0.append(len(slot_row))
+        up = [number[self.up[f]] for f in new]
+        closed = [self.closed[f] for f in new]
+        slot_up = np.full(len(slot_row), -1, dtype=np.int64)
+        for f, places in enumerate(slot):
+            for g, first in places.items():
+                if first >= row0[f] + closed[f]:
+                    slot_up[first : first + self.size[g]] = np.arange(self.size[g]) + slot[up[f]][g]
+        self.row0, self.width = row0, np.diff(row0)
+        width = self.width
+        n_eta = np.array(t.tree.o_qd) - np.array(t.tree.o_eta)[:-1]
+        last = list(range(1, n + 1))
+        for i in range(n - 1, 0, -1):
+            last[parent[i]] = max(last[parent[i]], last[i])
+        front_e = offsets(n_eta * width[:n])
+        home = [number[self.where[g]] for g in range(len(self.size))]
+        front = FrontTables(
+            row=ints(row0),
+            closed=ints(closed),
+            up=ints(up),
+            L=offsets(width * (width + 1) // 2),
+            e=front_e,
+            m=offsets(np.array(t.body.nf) * width[:n]),
+            body=ints([*range(n), *(i for i, fronts in enumerate(self.of_body) for _ in fronts)]),
+            branch=n + offsets(len(fronts) for fronts in self.of_body),
+            last=ints(last),
+            of_row=ints(home)[t.row.group],
+        )
+        return front, SlotTables(ints(slot_row), slot_up, **self._places(t, slot, front_e, home))
+
+    def _places(self, t: Any, slot: list[dict[int, int]], front_e: Ints, home: list[int]) -> dict[str, Any]:
+        """Where rows find their slots at the bodies of their markers and of their joint coordinates."""
+        body_of_speed = np.searchsorted(t.tree.o_eta, np.arange(len(t.tree.driven)), side="right") - 1
+        alone = np.full(len(t.row.group), -1, dtype=np.int64)
+        places: list[list[int]] = [[], []]
+        dof: list[int] = []
+        for r, g in enumerate(t.row.group):
+            part = r - int(t.group.start[g])
+
+            def at(body: int, g: int = g, part: int = part) -> int:
+                if body == 0:
+                    return -1
+                return slot[home[g] if body == self.loops.close[g] else body][g] + part
+
+            def effort(speed: int, at: Any = at) -> int:
+                i = int(body_of_speed[speed])
+                place = at(i) - self.row0[i]
+                return int(front_e[i]) + (speed - int(t.tree.o_eta[i])) * int(self.width[i]) + place
+
+            for e in t.term.relation[t.term.start[r] : t.term.start[r + 1]]:
+                for m, found in zip((t.relation.p[e], t.relation.q[e]), places, strict=True):
+                    found.append(at(int(t.marker.body[m])))
+            for c in t.speed.coord[t.speed.start[r] : t.speed.start[r + 1]]:
+                dof.append(effort(int(t.coord.vel[c])))
+            if t.row.massless[r] >= 0:
+                alone[r] = effort(int(t.row.massless[r]))
+        return {"p": ints(places[0]), "q": ints(places[1]), "speed": ints(dof), "massless": alone}
