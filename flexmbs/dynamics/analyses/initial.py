@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.guess import Guess, first_guess
 from flexmbs.dynamics.evaluator import Evaluator, no_value
+from flexmbs.dynamics.loops.frontal import Frontal
 from flexmbs.dynamics.loops.null_spaces import blocks
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.errors import Diagnostic, SolverError
@@ -62,7 +63,7 @@ class _Problem:
         """Change that meets the hard rows; what they leave free goes to the soft rows of highest priority.
 
         Priorities instead of large weights: a given value then stays to rounding where it can. Loops that
-        share no speed are solved apart, as the cost grows with the third power of their size. `relax`: the
+        share no speed are solved apart. `relax`: the
         part of the way to the soft rows that is taken.
         """
         n, change = len(self.g), np.zeros(self.G.shape[1])
@@ -86,7 +87,7 @@ class _Problem:
                 break
             rows = self.level == level
             AZ = self.A[rows] @ Z
-            U, s, Vt = np.linalg.svd(AZ, full_matrices=True)
+            U, s, Vt = np.linalg.svd(AZ, full_matrices=len(AZ) < AZ.shape[1])
             rank = int(np.sum(s > 1e-9 * max(1.0, float(s[0])))) if len(s) else 0
             missing = self.b[rows] - self.A[rows] @ change
             change = change + relax * (Z @ (Vt[:rank].T @ ((U[:, :rank].T @ missing) / s[:rank])))
@@ -95,16 +96,9 @@ class _Problem:
 
 
 def _meet(G: Array, value: Array, longest: float) -> tuple[Array, Array]:
-    """Least-norm x with G x = value, and the null space: G^T P = Q R, whose first columns span the rows."""
-    if not len(value):
-        return np.zeros(G.shape[1]), np.eye(G.shape[1])
-    from scipy.linalg import qr, solve_triangular
-
-    Q, R, order = qr(G.T, pivoting=True)
-    size = np.abs(np.diag(R))
-    rank = int(np.sum(size > 1e-9 * longest))
-    y = solve_triangular(R[:rank, :rank].T, value[order[:rank]], lower=True) if rank else np.zeros(0)
-    return Q[:, :rank] @ y, Q[:, rank:]
+    """Least-norm x with G x = value, and the null space."""
+    factors = Frontal(G, 1e-9 * longest)
+    return factors.least(value), factors.null()
 
 
 def _without_rounding(evaluator: Evaluator, G: Array) -> Array:

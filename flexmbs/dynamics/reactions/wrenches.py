@@ -183,11 +183,14 @@ def self_stress(sys, ws):
             ws.null.lam[a, r] = 0.0
     for b in range(ws.null.n.shape[0]):
         ws.null.n[b] = 0
-    for r in range(ws.row.redundant.shape[0]):
-        b = sys.block.of_group[sys.row.group[r]]
-        if ws.row.redundant[r] != 0 and ws.null.n[b] < most:
-            null_vector(sys, ws, r, ws.null.lam[ws.null.n[b]])
-            ws.null.n[b] += 1
+    # in the order of the fronts: states that share joints are neighbours
+    for f in range(sys.front.closed.shape[0]):
+        for k in range(sys.front.row[f], sys.front.row[f] + sys.front.closed[f]):
+            r = ws.loop.order[k]
+            b = sys.block.of_group[sys.row.group[r]]
+            if ws.row.redundant[r] != 0 and ws.null.n[b] < most:
+                null_vector(sys, ws, r, ws.null.lam[ws.null.n[b]])
+                ws.null.n[b] += 1
     wrenches_of_stress(sys, ws)
 
 

@@ -1,0 +1,194 @@
+"""Orthogonal factors of G^T front by front: rank, null spaces and least changes of loops that share joints.
+
+Speeds that see the same rows make a piece. A row is taken out where all pieces that see it have been put
+together, and an orthogonal transformation of these few speeds leaves its pivot, what the rows still open
+need, and speeds that no row sees any more: those are the motions left. A loop touches its own speeds only, so
+in a row of loops the cost is linear in their number; dense where everything meets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: rows up to which everything is one front
+SMALL = 60
+
+
+@dataclass
+class _Front:
+    """Q^T [pieces] = [R, R_dep, R_open; 0, 0, upper]: rows that are taken out, and those left open.
+
+    `pieces` are fronts whose rest stands here, one after another, behind the `speeds` of its own.
+    """
+
+    speeds: Ints
+    pieces: list[int]
+    Q: Array
+    kept: Ints
+    dependent: Ints
+    open: Ints
+    R: Array
+    R_dep: Array
+    R_open: Array
+    n_up: int
+
+    @property
+    def rank(self) -> int:
+        return len(self.kept)
+
+
+class Frontal:
+    """Factors of G (rows, speeds); pivots below `zero` vanish: their rows depend on others."""
+
+    def __init__(self, G: Array, zero: float) -> None:
+        self.n_rows, self.n_speeds = G.shape
+        self.fronts: list[_Front] = []
+        self._rest: dict[int, Array] = {}  # what fronts leave open, until it is taken
+        self.loose = np.flatnonzero(~G.any(axis=0))
+        self.empty = np.flatnonzero(~G.any(axis=1))  # rows of nothing
+        for rows, speeds, pieces, closed in _plan(G):
+            self._add(G, zero, rows, speeds, pieces, closed)
+        self.kept = np.concatenate([np.zeros(0, dtype=np.int64), *(f.kept for f in self.fronts)])
+        pivots = np.concatenate([np.zeros(0), *(np.abs(np.diag(f.R)) for f in self.fronts)])
+        self.ends = (float(pivots.min(initial=np.inf)), float(pivots.max(initial=0.0)))
+
+    def _add(self, G: Array, zero: float, rows: Ints, speeds: Ints, pieces: list[int], closed: Ints) -> None:
+        from scipy.linalg import qr
+
+        place = {int(r): k for k, r in enumerate(rows)}
+        parts = [G[np.ix_(rows, speeds)].T]
+        for k in pieces:
+            piece = self.fronts[k]
+            wide = np.zeros((piece.n_up, len(rows)))
+            wide[:, [place[int(r)] for r in piece.open]] = self._rest.pop(k)
+            parts.append(wide)
+        X = np.vstack(parts)
+        inside = np.isin(rows, closed)
+        Q, R, order = qr(X[:, inside], pivoting=True)
+        size = np.abs(np.diag(R))
+        rank = int(np.sum(size > zero))
+        rest = Q.T @ X[:, ~inside]
+        n_up = min(len(X) - rank, int((~inside).sum()))
+        if n_up < len(X) - rank:
+            Q2, upper = qr(rest[rank:])
+            Q[:, rank:] = Q[:, rank:] @ Q2
+            rest[rank:] = upper
+        own = rows[inside][order]
+        front = _Front(
+            speeds, pieces, Q, own[:rank], own[rank:], rows[~inside],
+            R[:rank, :rank], R[:rank, rank:], rest[:rank], n_up,
+        )  # fmt: skip
+        self._rest[len(self.fronts)] = rest[rank : rank + n_up]
+        self.fronts.append(front)
+
+    def least(self, value: Array) -> Array:
+        """The smallest x (speeds,) with G x = value on the independent rows."""
+        from scipy.linalg import solve_triangular
+
+        missing, parts = value.astype(float).copy(), []
+        for f in self.fronts:
+            y = solve_triangular(f.R, missing[f.kept], trans="T") if f.rank else np.zeros(0)
+            missing[f.open] -= f.R_open.T @ y
+            parts.append(y[:, None])
+        return self._turned(parts, 1)[:, 0]
+
+    def null(self) -> Array:
+        """Orthonormal basis (speeds, motions) of what G takes to zero."""
+        counts = [len(f.Q) - f.rank - f.n_up for f in self.fronts]
+        n = sum(counts) + len(self.loose)
+        return self._turned([np.zeros((f.rank, n)) for f in self.fronts], n, counts)
+
+    def _turned(self, parts: list[Array], n: int, counts: list[int] | None = None) -> Array:
+        """Q times what stands at the pivots, and units at the motions left if `counts` says how many."""
+        out = np.zeros((self.n_speeds, n))
+        above: dict[int, Array] = {}
+        column = 0
+        if counts is not None:
+            out[self.loose, np.arange(len(self.loose))] = 1.0
+            column = len(self.loose)
+        for k in range(len(self.fronts) - 1, -1, -1):
+            f = self.fronts[k]
+            x = np.zeros((len(f.Q), n))
+            x[: f.rank] = parts[k]
+            x[f.rank : f.rank + f.n_up] = above.pop(k, 0.0)
+            if counts is not None:
+                x[f.rank + f.n_up :, column : column + counts[k]] = np.eye(counts[k])
+                column += counts[k]
+            x = f.Q @ x
+            out[f.speeds] = x[: len(f.speeds)]
+            first = len(f.speeds)
+            for piece in f.pieces:
+                above[piece] = x[first : first + self.fronts[piece].n_up]
+                first += self.fronts[piece].n_up
+        return out
+
+    def left_null(self) -> Array:
+        """Vanishing combinations (rows, dependent rows): of one dependent row each with kept ones."""
+        from scipy.linalg import solve_triangular
+
+        dependent = np.concatenate([self.empty, *(f.dependent for f in self.fronts)]).astype(np.int64)
+        out = np.zeros((self.n_rows, len(dependent)))
+        out[dependent, np.arange(len(dependent))] = 1.0
+        for f in reversed(self.fronts):
+            if f.rank and len(dependent):
+                load = f.R_dep @ out[f.dependent] + f.R_open @ out[f.open]
+                out[f.kept] = -solve_triangular(f.R, load)
+        return out
+
+
+def _plan(G: Array) -> list[tuple[Ints, Ints, list[int], Ints]]:
+    """Rows, own speeds, fronts put together, rows taken out, of every front."""
+    rows, speeds = np.nonzero(G)
+    if not len(rows):
+        return []
+    if len(G) <= SMALL:
+        return [(np.unique(rows), np.unique(speeds), [], np.unique(rows))]
+    seen: dict[int, list[int]] = {}
+    for r, k in zip(rows.tolist(), speeds.tolist(), strict=True):
+        seen.setdefault(k, []).append(r)
+    like: dict[tuple[int, ...], list[int]] = {}
+    for k, own in seen.items():
+        like.setdefault(tuple(own), []).append(k)
+    # pieces: speeds that see the same rows, negative; fronts that left something open, from 0
+    see: dict[int, set[int]] = {-1 - n: set(own) for n, own in enumerate(like)}
+    own_speeds = {-1 - n: found for n, found in enumerate(like.values())}
+    near: dict[int, set[int]] = {}
+    for piece, own in see.items():
+        for r in own:
+            near.setdefault(r, set()).add(piece)
+
+    def cost(r: int) -> int:
+        return len(set().union(*(see[piece] for piece in near[r])))
+
+    heap, plan, left = [(cost(r), r) for r in near], [], set(near)
+    heapify(heap)
+    while left:
+        known, r = heappop(heap)
+        if r not in left or known != cost(r):
+            continue
+        taken = sorted(near[r])
+        union = set().union(*(see.pop(piece) for piece in taken))
+        closed = {h for h in union if near[h] <= set(taken)}
+        left -= closed
+        front = len(plan)
+        speeds_here = sorted(k for piece in taken if piece < 0 for k in own_speeds[piece])
+        pieces = [piece for piece in taken if piece >= 0]
+        plan.append((_ints(union), _ints(speeds_here), pieces, _ints(closed)))
+        for h in union - closed:
+            near[h] = (near[h] - set(taken)) | {front}
+        if union - closed:
+            see[front] = union - closed
+            for h in union - closed:
+                heappush(heap, (cost(h), h))
+    return plan
+
+
+def _ints(values: set[int] | list[int]) -> Ints:
+    return np.array(sorted(values), dtype=np.int64)

@@ -1,0 +1,177 @@
+"""Loops that share joints: ladders, masts, platforms, rings, against dense solutions (F54)."""
+
+import random
+
+import numpy as np
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.case.generate import four_bars, scissor_lift
+from flexmbs.dynamics.mechanism import build
+from flexmbs.model.bodies import GROUND
+from flexmbs.model.fronts import SMALL
+from flexmbs.model.model import Model
+from flexmbs.model.spanning import Edge, Graph
+from tests import reference
+from tests.dynamics.mechanisms import add_body, add_joint, body_accelerations, moving_state
+from tests.dynamics.test_descriptor import assert_same
+
+
+def body(rng, model, name, flexible):
+    add_body(rng, model, name, "flexible" if rng.random() < flexible else "rigid", still=True)
+
+
+def ladder(rng, model, n, flexible):
+    """Two chains of bodies with rungs between them: loops in a row."""
+    for k in range(n):
+        for side in "ab":
+            body(rng, model, f"{side}{k}", flexible)
+            other = f"{side}{k - 1}" if k else GROUND
+            add_joint(rng, model, f"{side}{k}", "spherical", other, f"{side}{k}")
+        add_joint(rng, model, f"rung{k}", str(rng.choice(["in_line", "distance"])), f"a{k}", f"b{k}")
+
+
+def mast(rng, model, n, flexible):
+    """Plates on three struts each: loops of a cell share two struts, cells share plates."""
+    below = GROUND
+    for k in range(n):
+        body(rng, model, f"plate{k}", flexible)
+        for s in range(3):
+            body(rng, model, f"strut{k}{s}", flexible)
+            add_joint(rng, model, f"foot{k}{s}", "spherical", below, f"strut{k}{s}")
+            add_joint(rng, model, f"head{k}{s}", "spherical", f"strut{k}{s}", f"plate{k}")
+        below = f"plate{k}"
+
+
+def platform(rng, model, n, flexible):
+    """One plate on legs: all loops meet at it and at ground."""
+    body(rng, model, "plate", flexible)
+    for k in range(n):
+        for part in "uv":
+            body(rng, model, f"{part}{k}", flexible)
+        add_joint(rng, model, f"foot{k}", "spherical", GROUND, f"u{k}")
+        add_joint(rng, model, f"leg{k}", "cylindrical", f"u{k}", f"v{k}")
+        add_joint(rng, model, f"head{k}", "universal", f"v{k}", "plate")
+
+
+def ring(rng, model, n, flexible, hub="hub"):
+    """Arms about a rigid hub, or ground, each tied to the next one: loops between branches of one body."""
+    if hub != GROUND:
+        body(rng, model, hub, 0.0)
+        add_joint(rng, model, hub, "spherical", GROUND, hub)
+    for k in range(n):
+        body(rng, model, f"arm{k}", flexible)
+        add_joint(rng, model, f"arm{k}", "spherical", hub, f"arm{k}")
+    for k in range(n):
+        add_joint(rng, model, f"tie{k}", "in_line", f"arm{k}", f"arm{(k + 1) % n}", cut=True)
+
+
+def compare(system, state, evaluator, atol=1e-10):
+    """Motion, and where rows are independent reactions, against the dense solution; the truth."""
+    acc = evaluator.observe(state)
+    truth = reference.solve(system, evaluator, state)
+    found = body_accelerations(system, evaluator, acc)
+    scale = max(1.0, *(np.abs(a).max() for a in truth.a_hat.values()))
+    for name, a in truth.a_hat.items():
+        np.testing.assert_allclose(found[name], a, rtol=0, atol=atol * scale, err_msg=name)
+    if truth.rank == truth.n_rows:
+        for j, name in enumerate(system.joints):
+            wrench = truth.wrench.get(name, evaluator.ws.joint.reaction[j])
+            np.testing.assert_allclose(
+                evaluator.ws.joint.reaction[j], wrench, rtol=0, atol=10 * atol * scale, err_msg=name
+            )
+    return truth
+
+
+def drawn(seed, make, n, flexible, repeat=()):
+    """A mechanism of a kind; `repeat`: joints that stand in it twice, whose rows are redundant."""
+    rng, model = np.random.default_rng(seed), Model(gravity=np.array([1.0, -3.0, -9.0]))
+    make(rng, model, n, flexible)
+    for name in repeat:
+        joint = model.joints[name]
+        keys = {"length": joint.length} if hasattr(joint, "length") else {}
+        again = type(joint)(
+            name=f"{name}_again", from_frame=joint.from_frame, to_frame=joint.to_frame, **keys
+        )
+        model.add(again)
+    return build(model)
+
+
+KINDS = {
+    "ladder": (ladder, 4), "mast": (mast, 2), "platform": (platform, 6), "ring": (ring, 8),
+    "ring on ground": (lambda rng, model, n, flexible: ring(rng, model, n, flexible, GROUND), 8),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("flexible", [0.0, 0.5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_loops_that_share_joints_agree_with_the_dense_solution_F54(kind, flexible):
+    system = drawn(len(kind), *KINDS[kind], flexible)
+    evaluator, state = moving_state(system, 1)
+    truth = compare(system, state, evaluator)
+    assert truth.n_rows == truth.rank
+    assert evaluator.ws.row.redundant.sum() == 0
+    if kind.startswith("ring"):  # taken apart
+        assert len(system.tables.front.body) > len(system.bodies) > SMALL // 2
+
+
+@pytest.mark.parametrize(("kind", "repeat"), [("ladder", ("rung1", "rung2")), ("ring", ("tie2", "arm3"))])
+def test_redundant_rows_of_shared_loops_are_found_where_they_close_F54(kind, repeat):
+    system = drawn(5, *KINDS[kind], 0.0, repeat)
+    evaluator, state = moving_state(system, 1)
+    truth = compare(system, state, evaluator)
+    missing = truth.n_rows - truth.rank
+    assert missing >= len(repeat)
+    assert evaluator.ws.row.redundant.sum() == missing
+
+
+@pytest.mark.parametrize("n", [3, 9])
+def test_a_row_of_flat_four_bars_moves_as_the_dense_solution_says(n):
+    """Every loop is singular at once; at rest the acceleration is unique."""
+    system = Case.from_dict(four_bars(n, angle=0.0, speed=0.0)).system()
+    evaluator, state = system.evaluator(), system.initial_state()
+    evaluator.kinematics(state.copy())
+    truth = compare(system, state, evaluator, atol=1e-9)
+    assert truth.rank < truth.n_rows
+
+
+def test_a_scissor_lift_agrees_with_dependent_coordinates_F54():
+    model = Case.from_dict(scissor_lift(12)).model()
+    tree, other = build(model), build(model, formulation="descriptor")
+    _, state = moving_state(tree, 0)
+    motion = tree.forward_dynamics(state.copy())
+    assert_same(motion, other.forward_dynamics(other.state_like(tree, state)), 1e-8)
+
+
+def work(data):
+    """Widest front, and the sum of the squares of all."""
+    size = np.diff(Case.from_dict(data).system().tables.front.row)
+    return int(size.max()), int((size**2).sum())
+
+
+def shuffled(data, seed):
+    rng = random.Random(seed)
+    for part in ("bodies", "joints"):
+        items = list(data[part].items())
+        rng.shuffle(items)
+        data[part] = dict(items)
+    return data
+
+
+@pytest.mark.parametrize("make", [scissor_lift, four_bars])
+def test_work_is_linear_in_any_order_of_the_file_F54(make):
+    width, small = work(make(10))
+    for data in (make(40), shuffled(make(40), 0), shuffled(make(40), 1)):
+        wide, large = work(data)
+        assert wide <= width
+        assert large <= 4.5 * small
+
+
+def test_a_tree_keeps_what_must_stand_in_it_and_leaves_out_what_may_not():
+    edges = [Edge(k, k + 1, 5, k) for k in range(6)]
+    edges += [Edge(k, k + 2, 5, k, may=k != 1, must=k == 3) for k in range(5)]
+    graph = Graph(7, edges)
+    for tree in (graph.best(set(range(6))), *graph._candidates()):
+        assert len(tree) == 6
+        assert 7 not in tree
+    assert all(9 in tree for tree in graph._candidates())
