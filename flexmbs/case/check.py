@@ -17,9 +17,13 @@ from flexmbs.dynamics.mechanism import Mechanism
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.model.band import above, bands, measured_band
 from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.fronts import width
 from flexmbs.model.state import State
 from flexmbs.simulate.analyses import bends
 from flexmbs.simulate.motion.jumps import check_jumps
+
+#: loops open at once up to which their cost is that of their number
+FEW = 8
 
 
 @dataclass
@@ -83,7 +87,16 @@ class Assembled:
         topology = _topology(self.system)
         tree = [f"tree        {item}" for item in topology["tree"][:20]]
         cuts = [f"cut         {item}" for item in topology["cuts"][:20]]
-        return [*self.counts.lines(), *tree, *cuts]
+        return [*self.counts.lines(), *tree, *cuts, *_width(topology["loops_open"], self.system)]
+
+
+def _width(most: int, system: Mechanism) -> list[str]:
+    """What loops cost that share joints (F54)."""
+    loops = len(system.groups)
+    if loops < 2:
+        return []
+    cost = "linear in their number" if most <= FEW else "that of the cube of those open together"
+    return [f"width       at most {most} of {loops} loops open at once: cost {cost}"]
 
 
 def assembled(case: Case) -> Assembled:
@@ -154,6 +167,7 @@ def _topology(system: Mechanism) -> dict[str, Any]:
         "velocities": system.n_vel,
         "tree": tree,
         "cuts": cuts,
+        "loops_open": width(system.tables),
     }
 
 

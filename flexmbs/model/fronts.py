@@ -100,6 +100,13 @@ def passed(t: Any) -> tuple[Ints, Ints]:
     return pairs[0], pairs[1]
 
 
+def width(t: Any) -> int:
+    """Most groups of rows that stand together in one front: loops that are open at once."""
+    front = np.repeat(np.arange(len(t.front.body)), np.diff(t.front.row))
+    pairs = np.unique(np.stack([front, t.row.group[t.slot.row]]), axis=1)
+    return int(np.bincount(pairs[0]).max(initial=0))
+
+
 def front_tables(t: Any) -> tuple[FrontTables, SlotTables]:
     """Fronts and slots for the other parts of the tables."""
     loops = Loops(t.tree.parent, ends_of(t), (t.row.massless[t.group.start[:-1]] >= 0).tolist())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from flexmbs.case import Case
+from flexmbs.case.check import assembled
 from flexmbs.case.generate import four_bars, scissor_lift
 from flexmbs.dynamics.mechanism import build
 from flexmbs.model.bodies import GROUND
@@ -156,6 +157,23 @@ def shuffled(data, seed):
         rng.shuffle(items)
         data[part] = dict(items)
     return data
+
+
+def test_check_tells_how_many_loops_are_open_at_once():
+    def said(data):
+        case = Case.from_dict(data)
+        return [line for line in assembled(case).lines() if line.startswith("width")]
+
+    assert said(scissor_lift(1)) == []
+    text = "width       at most 2 of 19 loops open at once: cost linear in their number"
+    assert said(scissor_lift(20)) == [text]
+    # ground at every stage: these loops all pass through the first bar
+    data = scissor_lift(12)
+    for k in range(1, 12):
+        data["joints"][f"foot{k}"] = {"type": "in_plane", "from": "ground", "to": f"a{k}"}
+    assert said(data) == [
+        "width       at most 13 of 22 loops open at once: cost that of the cube of those open together"
+    ]
 
 
 @pytest.mark.parametrize("make", [scissor_lift, four_bars])

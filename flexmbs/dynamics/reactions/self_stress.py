@@ -111,6 +111,8 @@ def _straining(evaluator: Evaluator, states: States, length: float) -> Array:
     One is that of a unit of force in the softest joint, which need not be loaded.
     """
     t, ws = evaluator.tables, evaluator.ws
+    if not np.any(t.joint.soft):
+        return np.zeros((0, states.loads.shape[1]))
     root = np.sqrt(t.joint.soft) * np.repeat([1.0, length], 3)
     R = np.repeat(ws.marker.R[t.joint.p], 2, axis=0)
     own = np.einsum("nji,njk->nik", R, states.loads.reshape(len(R), 3, -1)).reshape(states.loads.shape)
@@ -180,9 +182,7 @@ def stress_of_joints(evaluator: Evaluator, rows: list[int], stress: Array) -> Ar
     """Wrenches (6 n_joints, states of self-stress) at the origins of Q; `stress` by the given rows."""
     multipliers = np.zeros((evaluator.system.n_rows, stress.shape[1]))
     multipliers[rows] = stress
-    loads = np.zeros((6 * len(evaluator.system.joints), stress.shape[1]))
-    for k in range(stress.shape[1]):
-        out = np.zeros(len(loads))
+    loads = np.zeros((stress.shape[1], 6 * len(evaluator.system.joints)))
+    for k, out in enumerate(loads):
         stress_wrenches(evaluator.tables, evaluator.ws, multipliers[:, k].copy(), out)
-        loads[:, k] = out
-    return loads
+    return loads.T
