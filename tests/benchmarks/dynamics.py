@@ -120,7 +120,7 @@ def all_rows_flexmbs(n: str) -> dict[str, Any]:
     return per_evaluation(four_bars(int(n)), 1e-5, all_rows=True)
 
 
-def pinocchio_loops(n: int) -> tuple[Any, Any, Any, Any, Any]:
+def pinocchio_loops(n: int) -> tuple[Any, Any, Any, Any, Any, Any]:
     """Model, constraints and a call for the accelerations of n four-bars, all with point contacts."""
     import pinocchio as pin
 
@@ -161,13 +161,75 @@ def pinocchio_loops(n: int) -> tuple[Any, Any, Any, Any, Any]:
     def accelerations(q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.array(pin.constraintDynamics(model, data, q, v, tau, cuts, cut_data, settings))
 
-    return model, accelerations, pin.neutral(model), v0, model.joints[cranks[0]].idx_q
+    return model, accelerations, pin.neutral(model), v0, model.joints[cranks[0]].idx_q, cuts
 
 
 @measurement
 def loops_pinocchio(n: str) -> dict[str, Any]:
-    _, accelerations, q0, v0, _ = pinocchio_loops(int(n))
-    return {"seconds": smallest(lambda: accelerations(q0, v0))}
+    """The faster of its two algorithms."""
+    model, accelerations, q0, v0, _, cuts = pinocchio_loops(int(n))
+    dense = smallest(lambda: accelerations(q0, v0))
+    linear = smallest(lcaba(model, cuts, q0, v0))
+    return {"seconds": min(dense, linear), "algorithm": "lcaba" if linear < dense else "constraintDynamics"}
+
+
+def lcaba(model: Any, contacts: Any, q: np.ndarray, v: np.ndarray) -> Any:
+    """A call of Pinocchio's algorithm for loops, linear where a good order is found."""
+    import pinocchio as pin
+
+    data, found = model.createData(), pin.StdVec_RigidConstraintData()
+    for contact in contacts:
+        found.append(contact.createData())
+    settings, tau = pin.ProximalSettings(1e-12, 1e-8, 10), np.zeros(model.nv)
+    pin.computeJointMinimalOrdering(model, data, contacts)
+    return lambda: pin.lcaba(model, data, q, v, tau, contacts, found, settings)
+
+
+@measurement
+def scissor_flexmbs(n: str) -> dict[str, Any]:
+    from flexmbs.case.generate import scissor_lift
+
+    return per_evaluation(scissor_lift(int(n)), 1e-6)
+
+
+@measurement
+def scissor_pinocchio(n: str, algorithm: str = "lcaba") -> dict[str, Any]:
+    """The same lift, on the tree that it is best on."""
+    import pinocchio as pin
+
+    model, half = pin.Model(), 0.5
+    model.gravity.linear = np.array([0, -GRAVITY, 0])
+    bar = pin.Inertia(1.0, np.zeros(3), np.diag([1e-3, 1 / 12, 1 / 12]))
+
+    def at(x: float) -> Any:
+        return pin.SE3(np.eye(3), np.array([x, 0.0, 0.0]))
+
+    parent, place, ends = 0, 0.0, []
+    q = []
+    for k in range(int(n)):
+        a = model.addJoint(parent, pin.JointModelRZ(), at(place), f"a{k}")
+        model.appendBodyToJoint(a, bar, at(half))
+        b = model.addJoint(a, pin.JointModelRZ(), at(half), f"b{k}")
+        model.appendBodyToJoint(b, bar, pin.SE3.Identity())
+        ends.append((a, b))
+        q += [1.0 if k else 0.5, -1.0]
+        parent, place = b, -half
+    contacts = pin.StdVec_RigidConstraintModel()
+    for (a, _), (_, b) in zip(ends, ends[1:], strict=False):
+        contacts.append(pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, a, at(1.0), b, at(half)))
+    q0, v0 = np.array(q), np.zeros(model.nv)
+    if algorithm == "lcaba":
+        return {"seconds": smallest(lcaba(model, contacts, q0, v0))}
+    data, found = model.createData(), pin.StdVec_RigidConstraintData()
+    for contact in contacts:
+        found.append(contact.createData())
+    pin.initConstraintDynamics(model, data, contacts, found)
+    settings, tau = pin.ProximalSettings(1e-10, 1e-8, 10), np.zeros(model.nv)
+    return {
+        "seconds": smallest(
+            lambda: pin.constraintDynamics(model, data, q0, v0, tau, contacts, found, settings)
+        )
+    }
 
 
 def exact_angle(n: int, t_end: float) -> float:
@@ -209,7 +271,7 @@ def equal_error_flexmbs(n: str, t_end: str) -> dict[str, Any]:
 @measurement
 def equal_error_pinocchio(n: str, t_end: str) -> dict[str, Any]:
     """Evaluations of a fixed-step RK4 run times the cost of one: no Python in the figure."""
-    _, f, q0, v0, index = pinocchio_loops(int(n))
+    _, f, q0, v0, index, _ = pinocchio_loops(int(n))
     exact, answer = exact_angle(int(n), float(t_end)), {}
     per_call = smallest(lambda: f(q0, v0))
     for h in (2e-2, 1e-2, 5e-3, 2e-3, 1e-3):

@@ -10,8 +10,7 @@ from tests.benchmarks.runner import best_of, row, run_alone, shown
 PROJECTED = "the projection of every step included"
 #: measured by samples of the processor's place in the code, of 40 loops
 SHARES = (
-    "half of it are the bodies, as in a chain, a quarter relations and columns up to the root, a quarter the "
-    "loop matrix"
+    "half of it are the bodies, as in a chain, a quarter relations and columns, a quarter what closes loops"
 )
 #: rows of a loop of four-bars -> measurement, targets [s] by number of loops, note, cause of a miss
 LOOPS = {
@@ -83,6 +82,15 @@ def loop_rows() -> list[dict[str, str]]:
                 target=f"{1e6 * limit:.3g} us", note=f"{note}, {PROJECTED}",
             )  # fmt: skip
             table.append(aimed(line, best["ours"], limit, cause + fixed))
+    for n in (10, 40, 160):
+        calls = {"ours": ("scissor_flexmbs", n), "peer": ("scissor_pinocchio", n)}
+        best = best_of(3, calls)
+        limit, note = 0.5e-6 * n, f"two rows a loop, {PROJECTED}; lcaba errs by 1e-7"
+        line = row(
+            f"scissor lift of {n} stages, one evaluation", best["ours"], best["peer"], "Pinocchio lcaba",
+            target=f"{1e6 * limit:.3g} us", note=note,
+        )  # fmt: skip
+        table.append(aimed(line, best["ours"], limit, SHARES))
     for n, by_pinocchio in ((1, 2.0), (40, 10.0)):
         calls = {
             "ours": ("equal_error_flexmbs", n, 5),
