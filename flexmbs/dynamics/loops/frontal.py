@@ -160,14 +160,15 @@ def _plan(G: Array) -> list[tuple[Ints, Ints, list[int], Ints]]:
     see: dict[int, set[int]] = {-1 - n: set(own) for n, own in enumerate(like)}
     own_speeds = {-1 - n: found for n, found in enumerate(like.values())}
     near: dict[int, set[int]] = {}
-    for piece, own in see.items():
-        for r in own:
+    for piece, touched in see.items():
+        for r in touched:
             near.setdefault(r, set()).add(piece)
 
     def cost(r: int) -> int:
         return len(set().union(*(see[piece] for piece in near[r])))
 
-    heap, plan, left = [(cost(r), r) for r in near], [], set(near)
+    plan: list[tuple[Ints, Ints, list[int], Ints]] = []
+    heap, left = [(cost(r), r) for r in near], set(near)
     heapify(heap)
     while left:
         known, r = heappop(heap)
