@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
@@ -104,4 +105,49 @@ def scissor_lift(n: int, *, angle: float = 0.5) -> dict[str, Any]:
         "bodies": bodies,
         "joints": joints,
         "analysis": {"t_end": 0.2},
+    }
+
+
+def hexapod_legs(k: int) -> list[tuple[list[float], list[float]]]:
+    """Feet and heads of the six legs of storey k of stacked platforms, 1 m high, at home."""
+
+    def corner(radius: float, angle: float, height: float) -> list[float]:
+        return [radius * math.cos(angle), radius * math.sin(angle), height]
+
+    legs = []
+    for j in range(6):
+        middle, side = math.pi / 3 * (j + j % 2), 0.15 * (-1) ** j
+        feet, heads = middle + math.pi / 3 * (k % 2) + side, middle + math.pi / 3 * (k % 2) + 4 * side
+        legs.append((corner(0.6, feet, float(k)), corner(0.5, heads, k + 1.0)))
+    return legs
+
+
+def stacked_platforms(n: int) -> dict[str, Any]:
+    """N plates on each other, each on six legs (universal foot, slide, ball): five loops a storey.
+
+    Plates of 2 kg, parts of the legs of 0.2 kg; start at rest.
+    """
+    plate = {"type": "rigid", "mass": 2.0, "inertia": {"ixx": 0.1, "iyy": 0.1, "izz": 0.2}}
+    part = {"type": "rigid", "mass": 0.2, "inertia": {"ixx": 0.01, "iyy": 0.01, "izz": 0.002}}
+    bodies: dict[str, Any] = {}
+    joints: dict[str, Any] = {}
+    for k in range(n):
+        below = f"plate{k - 1}" if k else "ground"
+        bodies[f"plate{k}"] = plate | {"pose": {"pos": [0, 0, k + 1.0]}}
+        for j, (foot, head) in enumerate(hexapod_legs(k)):
+            along = [b - a for a, b in zip(foot, head, strict=True)]
+            for name, place in (("low", foot), ("up", head)):
+                bodies[f"{name}{k}{j}"] = part | {"pose": {"pos": place}}
+            for name, kind, a, b, point in (
+                ("foot", "universal", below, f"low{k}{j}", foot),
+                ("slide", "prismatic", f"low{k}{j}", f"up{k}{j}", foot),
+                ("head", "spherical", f"up{k}{j}", f"plate{k}", head),
+            ):
+                joints[f"{name}{k}{j}"] = {"type": kind, "from": a, "to": b, "point": point, "axis": along}
+    return {
+        "title": f"{n} platforms on each other",
+        "gravity": [0.0, 0.0, -9.81],
+        "bodies": bodies,
+        "joints": joints,
+        "analysis": {"t_end": 0.05},
     }

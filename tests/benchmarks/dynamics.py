@@ -193,6 +193,51 @@ def scissor_flexmbs(n: str) -> dict[str, Any]:
 
 
 @measurement
+def platforms_flexmbs(n: str) -> dict[str, Any]:
+    from flexmbs.case.generate import stacked_platforms
+
+    return per_evaluation(stacked_platforms(int(n)), 1e-6)
+
+
+@measurement
+def platforms_pinocchio(n: str) -> dict[str, Any]:
+    """The same platforms: every plate stands on its first leg, the heads of the others are cut."""
+    import pinocchio as pin
+
+    from flexmbs.case.generate import hexapod_legs
+    from flexmbs.spatial import shortest_rotation
+
+    def inertia(mass: float, x: float, z: float) -> Any:
+        return pin.Inertia(mass, np.zeros(3), np.diag([x, x, z]))
+
+    model, contacts = pin.Model(), pin.StdVec_RigidConstraintModel()
+    model.gravity.linear = np.array([0, 0, -GRAVITY])
+    plate, base = 0, np.zeros(3)
+    for k in range(int(n)):
+        heads, start = [], plate
+        for foot, head in hexapod_legs(k):
+            R = shortest_rotation((np.array(head) - foot) / np.linalg.norm(np.array(head) - foot))
+            j = model.addJoint(start, pin.JointModelRX(), pin.SE3(R, foot - base), f"x{model.njoints}")
+            j = model.addJoint(j, pin.JointModelRY(), pin.SE3.Identity(), f"y{model.njoints}")
+            model.appendBodyToJoint(j, inertia(0.2, 0.01, 0.002), pin.SE3.Identity())
+            length = pin.SE3(np.eye(3), np.array([0, 0, np.linalg.norm(np.array(head) - foot)]))
+            j = model.addJoint(j, pin.JointModelPZ(), length, f"z{model.njoints}")
+            model.appendBodyToJoint(j, inertia(0.2, 0.01, 0.002), pin.SE3.Identity())
+            if not heads:
+                plate = model.addJoint(j, pin.JointModelSpherical(), pin.SE3(R.T, np.zeros(3)), f"s{k}")
+                own = pin.SE3(np.eye(3), np.array([0, 0, k + 1.0]) - head)
+                model.appendBodyToJoint(plate, inertia(2.0, 0.1, 0.2), own)
+                base = np.array(head)
+            heads.append((j, np.array(head)))
+        for j, head in heads[1:]:
+            at = pin.SE3(np.eye(3), head - base)
+            kind = pin.ContactType.CONTACT_3D
+            contacts.append(pin.RigidConstraintModel(kind, model, j, pin.SE3.Identity(), plate, at))
+    q0, v0 = pin.neutral(model), np.zeros(model.nv)
+    return {"seconds": smallest(lcaba(model, contacts, q0, v0))}
+
+
+@measurement
 def scissor_pinocchio(n: str, algorithm: str = "lcaba") -> dict[str, Any]:
     """The same lift, on the tree that it is best on."""
     import pinocchio as pin

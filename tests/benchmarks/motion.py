@@ -91,6 +91,14 @@ def loop_rows() -> list[dict[str, str]]:
             target=f"{1e6 * limit:.3g} us", note=note,
         )  # fmt: skip
         table.append(aimed(line, best["ours"], limit, SHARES))
+    for n in (1, 10, 40):
+        best = best_of(3, {"ours": ("platforms_flexmbs", n), "peer": ("platforms_pinocchio", n)})
+        line = row(
+            f"{n} platforms on six legs each, on each other, one evaluation", best["ours"], best["peer"],
+            "Pinocchio lcaba", target=1.0, note=f"five loops a storey, {PROJECTED}",
+            cause="a plate and its first leg carry fifteen open rows",
+        )  # fmt: skip
+        table.append(line)
     for n, by_pinocchio in ((1, 2.0), (40, 10.0)):
         calls = {
             "ours": ("equal_error_flexmbs", n, 5),

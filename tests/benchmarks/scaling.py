@@ -21,6 +21,9 @@ CURVES: dict[str, tuple[str, str, Any, tuple[int, ...], tuple[int, int]]] = {
     "scissor lift, one evaluation": (
         "stages", "scissor_flexmbs", lambda n: (n,), (10, 20, 40, 80, 160, 320, 640), (20, 640),
     ),
+    "platforms on each other, one evaluation": (
+        "storeys", "platforms_flexmbs", lambda n: (n,), (1, 2, 5, 10, 20, 40, 80), (5, 80),
+    ),
     "flexible rods of 16 modes, one implicit step": (
         "bodies", "rods_flexmbs", lambda n: (n, 16, 1e-4), (1, 4, 16, 64, 256), (4, 256),
     ),
@@ -31,7 +34,14 @@ CURVES: dict[str, tuple[str, str, Any, tuple[int, ...], tuple[int, int]]] = {
         "DOF", "reduction_flexmbs", lambda n: (n,), (12000, 49000, 100000, 200000), (12000, 200000),
     ),
 }  # fmt: skip
-ONE = {"bodies": "body", "loops": "loop", "stages": "stage", "modes": "mode", "DOF": "DOF"}
+ONE = {
+    "bodies": "body",
+    "loops": "loop",
+    "stages": "stage",
+    "storeys": "storey",
+    "modes": "mode",
+    "DOF": "DOF",
+}
 
 
 def curves() -> list[dict[str, Any]]:

@@ -63,8 +63,7 @@ def load_rows(sys, ws, level, bh):
             if ws.row.soft[r] < 0.0:
                 ws.loop.L_open[at] = ws.loop.whole[r] = 1.0
                 continue
-            ws.loop.natural[r] = natural_size(sys, ws, r, by_mass, by_turning)
-            load_row(sys, ws, r)
+            ws.loop.natural[r] = load_row(sys, ws, r, by_mass, by_turning)
             ws.loop.L_open[at] = ws.loop.whole[r] = ws.row.soft[r]
             if v >= 0:
                 ws.loop.L_open[at] = -sys.tree.massless[v]  # the unknown of (F26a) stands in its own row
@@ -74,42 +73,30 @@ def load_rows(sys, ws, level, bh):
                 ws.loop.bias[r] = ws.row.g[r] / bh if level == POSITION else ws.row.g_dot[r]
 
 
-@kernel(lean=True)
-def natural_size(sys, ws, r, by_mass, by_turning):
-    """What the pivot of row r would be if the row moved the whole model: all rows of a loop may vanish."""
+@kernel(lean=True, apart=True)
+def load_row(sys, ws, r, by_mass, by_turning):
+    """Forces of row r on bodies and coordinates (F26). Writes: E, e, e_f.
+
+    Returns what the pivot would be if the row moved the whole model: all rows of a loop may vanish.
+    """
     size = 0.0
     for k in range(sys.term.start[r], sys.term.start[r + 1]):
-        c, e = ws.row.c_term[k], sys.term.relation[k]
-        x, y, z, a, b, d = (
-            ws.relation.at[e, 3],
-            ws.relation.at[e, 4],
-            ws.relation.at[e, 5],
-            ws.relation.at[e, 6],
-            ws.relation.at[e, 7],
-            ws.relation.at[e, 8],
-        )
-        size += c * c * ((x * x + y * y + z * z) * by_mass + (a * a + b * b + d * d) * by_turning)
-    for k in range(sys.speed.start[r], sys.speed.start[r + 1]):
-        c, H = ws.row.c_speed[k], ws.tree.H[sys.coord.vel[sys.speed.coord[k]]]
-        turns = H[3] * H[3] + H[4] * H[4] + H[5] * H[5]
-        size += c * c * (turns * by_turning if turns > 0.0 else by_mass)
-    return size
-
-
-@kernel(lean=True, apart=True)
-def load_row(sys, ws, r):
-    """Forces of row r on bodies and coordinates (F26). Writes: E, e, e_f."""
-    for k in range(sys.term.start[r], sys.term.start[r + 1]):
         e, c = sys.term.relation[k], ws.row.c_term[k]
-        p, q = sys.relation.p[e], sys.relation.q[e]
+        p, q, at = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e]
         if sys.slot.q[k] >= 0:
-            load_marker(sys, ws, sys.slot.q[k], q, q, ws.relation.at[e], c)
+            load_marker(sys, ws, sys.slot.q[k], q, q, at, c)
         if sys.slot.p[k] >= 0:
-            load_marker(sys, ws, sys.slot.p[k], p, q, ws.relation.at[e], -c)
+            load_marker(sys, ws, sys.slot.p[k], p, q, at, -c)
+        force = at[3] * at[3] + at[4] * at[4] + at[5] * at[5]
+        size += c * c * (force * by_mass + (at[6] * at[6] + at[7] * at[7] + at[8] * at[8]) * by_turning)
     if sys.row.massless[r] >= 0:
         ws.loop.e[sys.slot.massless[r]] += sys.tree.massless[sys.row.massless[r]]
     for k in range(sys.speed.start[r], sys.speed.start[r + 1]):
-        ws.loop.e[sys.slot.speed[k]] += ws.row.c_speed[k]
+        c, H = ws.row.c_speed[k], ws.tree.H[sys.coord.vel[sys.speed.coord[k]]]
+        ws.loop.e[sys.slot.speed[k]] += c
+        turns = H[3] * H[3] + H[4] * H[4] + H[5] * H[5]
+        size += c * c * (turns * by_turning if turns > 0.0 else by_mass)
+    return size
 
 
 @kernel(lean=True)
@@ -316,7 +303,8 @@ def rows_past_joint(sys, ws, i):
             b, w, E = b + t * ws.tree.u[k], w + s * t, plus_six(E, -t, six(ws.tree.U, k))
         ws.loop.bias[r] += b
         ws.loop.whole[r] += w
-        to_parent(sys, ws, i, sys.slot.up[first + o], E, x, y, z)
+        if p > 0:  # ground does not move
+            to_parent(sys, ws, i, sys.slot.up[first + o], E, x, y, z)
     for k in range(k0, sys.tree.o_qd[i]):
         if sys.tree.driven[k] < 0:
             e = ws.loop.e[e0 + (k - k0) * n : e0 + (k - k0 + 1) * n]
@@ -382,7 +370,7 @@ def plain_rows(sys, ws):
     clear(sys, ws)
     for r in range(sys.row.law.shape[0]):
         if ws.row.soft[r] >= 0.0 and sys.group.soft[sys.row.group[r]] == 0:
-            load_row(sys, ws, r)
+            load_row(sys, ws, r, 0.0, 0.0)
     for i in range(sys.tree.parent.shape[0] - 1, 0, -1):
         for f in range(sys.front.branch[i], sys.front.branch[i + 1]):
             columns_to_front(sys, ws, f)

@@ -35,7 +35,8 @@ def backward(sys, ws, gh, bh, closed):
         if sys.body.nf[i] > 0 and sys.body.low_rank[i] < 0:
             dense_block(sys, ws, i, gh, bh)
     for i in range(sys.tree.parent.shape[0] - 1, 0, -1):
-        if closed and close_branches(sys, ws, i) != 0:
+        branches = sys.front.branch[i + 1] > sys.front.branch[i]
+        if closed and branches and close_branches(sys, ws, i) != 0:
             return SINGULAR_JOINT, i
         if sys.body.nf[i] > 0:
             if not eliminate_modes(sys, ws, i, gh, bh):
@@ -161,11 +162,13 @@ def forward(sys, ws, delta):
                 a = plus_six(a, d, six(ws.tree.H, k))
             at += n
         put_six(ws.body.da, i, a)
-        multipliers(sys, ws, i, a)
+        if sys.front.closed[i] > 0:
+            multipliers(sys, ws, i, a)
         if sys.body.nf[i] > 0:
             rows_on_modes(sys, ws, i)
             modes_forward(sys, ws, i, ws.body.da[i], delta)
-        multipliers_of_branches(sys, ws, i, a)
+        if sys.front.branch[i + 1] > sys.front.branch[i]:
+            multipliers_of_branches(sys, ws, i, a)
 
 
 @kernel(lean=True, apart=True, reassociate=True)
