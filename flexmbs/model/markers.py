@@ -26,7 +26,7 @@ def integrals_of(body: Body) -> ShapeIntegrals:
         whole = body.modal.integrals
         kept = whole if body.modes is None else whole.select(body.modes)
         own = kept if body.D_ff is None else kept.with_damping(body.D_ff)
-        if not above(body).any():
+        if np.isinf(body.band) or not above(body).any():
             return own
         return own.with_damping(own.D_ff + damping_of_band(body, own.K_ff))
     if isinstance(body, RigidBody):
