@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -103,6 +104,7 @@ class Deck:
     """Content of a deck beside nodes, cells and sets, in its own units.
 
     sections : parts (element numbers, or ranges) and the material of these elements
+    axes : section -> axes (n, 3, 3) of its material at places (n, 3), columns in the axes of the deck
     material_of : cell type -> index into `materials` of each cell, -1 for none; made out of `sections`
     no_effect : card -> number of those that do not change the body
     not_understood : card -> number of those that do, or may
@@ -113,6 +115,7 @@ class Deck:
     program: str
     materials: list[DeckMaterial] = field(default_factory=list)
     sections: list[tuple[list[Any], int]] = field(default_factory=list)
+    axes: dict[int, Callable[[Floats], Floats]] = field(default_factory=dict)
     material_of: dict[str, Ints] = field(default_factory=dict)
     no_effect: dict[str, int] = field(default_factory=dict)
     not_understood: dict[str, int] = field(default_factory=dict)

@@ -108,6 +108,8 @@ def rotated(C_mat: Floats, rotation: ArrayLike) -> Floats:
     return np.array([[C[i, j, k, ell] for k, ell in PAIRS] for i, j in PAIRS])
 
 
+#: axes that differ by less are the same
+SAME_AXES = 1e-12
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 
 
@@ -176,7 +178,26 @@ def material_of_cells(
         raise InputError(Diagnostic("material", "materials", what, "give one for the cells outside the sets"))
     for rows in index.values():
         rows[rows < 0] = names.index("") if "" in materials else 0
-    return list(materials.values()), index
+    return turned(list(materials.values()), index, mesh)
+
+
+def turned(
+    used: list[Material], index: dict[str, NDArray[np.int64]], mesh: Mesh
+) -> tuple[list[Material], dict[str, NDArray[np.int64]]]:
+    """Materials in the axes of their cells: one for each pair of both, isotropic ones as they are."""
+    result, places = list(used), dict[tuple[int, bytes], int]()
+    for kind, axes in mesh.axes.items():
+        for cell in np.flatnonzero([used[k].E is None for k in index[kind]]).tolist():
+            R, number = axes[cell], int(index[kind][cell])
+            if np.abs(R - np.eye(3)).max() < SAME_AXES:
+                continue
+            key = (number, np.round(R, 12).tobytes())
+            if key not in places:
+                places[key] = len(result)
+                item = used[number]
+                result.append(Material(item.name, item.rho, rotated(item.C_mat, R)))
+            index[kind][cell] = places[key]
+    return result, index
 
 
 def _numbers(name: str, key: str, value: Any) -> Floats:

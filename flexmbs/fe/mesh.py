@@ -36,6 +36,7 @@ class Mesh:
     cell_sets : name -> cell type -> cell indices
     notes : warnings of the reader, reported with the checks
     deck : what a deck of another program says besides, in its own units
+    axes : cell type -> (n, 3, 3) axes of the material of each cell (columns); none: those of the mesh
     stated_length : unit of length [m] that the file states; coordinates are not scaled by it yet
     """
 
@@ -52,6 +53,7 @@ class Mesh:
     notes: tuple[Diagnostic, ...] = ()
     deck: Deck | None = None
     stated_length: float | None = None
+    axes: dict[str, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:

@@ -270,7 +270,9 @@ def bonded(groups: list[Ints]) -> list[Ints]:
 
 def _check_hanging(mesh: Mesh, where: str, found: Diagnostics) -> None:
     remedy = "the body is cracked there: remesh so that neighbours share whole faces"
-    mids = connectivity.hanging_mid_nodes(mesh)
+    linked = np.zeros(0, dtype=np.int64) if mesh.deck is None else mesh.deck.node_numbers()
+    linked = np.flatnonzero(np.isin(mesh.node_number, linked))  # connections hold what hangs there
+    mids = np.setdiff1d(connectivity.hanging_mid_nodes(mesh), linked)
     if len(mids):
         what = f"{len(mids)} mid-nodes hang: neighbours use their edge without them"
         what += f" (node {listed(mesh.node_number[mids])})"
@@ -279,7 +281,7 @@ def _check_hanging(mesh: Mesh, where: str, found: Diagnostics) -> None:
     if count:
         what = f"{count} quadrilateral faces meet triangles of neighbours"
         found.error("mesh.hanging_nodes", where, what, remedy)
-    nodes = np.setdiff1d(connectivity.hanging_nodes(mesh, COINCIDENT * size_of(mesh)), mids)
+    nodes = np.setdiff1d(connectivity.hanging_nodes(mesh, COINCIDENT * size_of(mesh)), [*mids, *linked])
     if len(nodes):
         what = f"{len(nodes)} nodes hang on edges or faces of neighbours"
         what += f" (node {listed(mesh.node_number[nodes])})"

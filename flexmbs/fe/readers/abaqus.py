@@ -206,6 +206,9 @@ class _Model:
         else:
             raise Damaged(f'surface "{name}" of a kind that is not supported', card.line, "use TYPE=ELEMENT")
 
+    def _orientation(self, card: Card) -> None:
+        self.scope.axes[card.need("NAME").upper()] = card
+
     def placed(self) -> list[Instance]:
         """Instances with numbers that do not collide; without an assembly parts stand where they are."""
         instances = self.instances or [Instance(scope.name, scope) for scope in self.parts.values()]
@@ -229,6 +232,7 @@ ADDERS = {
     "_nset": _Model._nset,
     "_elset": _Model._elset,
     "_surface": _Model._surface,
+    "_orientation": _Model._orientation,
 }
 
 

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.errors import Diagnostic
 from flexmbs.fe.deck import Deck, DeckMass, DeckSpring, Equation, Mean, Rigid, Support, count
 from flexmbs.fe.readers.abaqus_cards import Card, data_lines, flat_numbers, real
 from flexmbs.fe.readers.raw import Numbering
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, one_int
+from flexmbs.fe.readers.tie import tied
 
 #: element types that are no cells: number of nodes
 ENDS = {"MASS": 1, "ROTARYI": 1, "SPRING1": 1, "SPRING2": 2, "SPRINGA": 2, "DCOUP3D": 1}
 CARDS = {
     "MASS", "ROTARY INERTIA", "SPRING", "RIGID BODY", "COUPLING", "KINEMATIC", "DISTRIBUTING",
-    "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "EQUATION", "MPC", "BOUNDARY", "TRANSFORM",
+    "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "EQUATION", "MPC", "BOUNDARY", "TRANSFORM", "TIE",
 }  # fmt: skip
 NAMED = {
     "ENCASTRE": (1, 2, 3, 4, 5, 6), "PINNED": (1, 2, 3), "XSYMM": (1, 5, 6), "YSYMM": (2, 4, 6),
@@ -35,9 +37,11 @@ class LinkReader:
     nodes: Lookup
     cells: Lookup
     surface: Callable[[str], tuple[list[int], list[float]]]
+    rows: Callable[[str], list[Ints]]
     ends: dict[int, tuple[str, list[int]]]
     points: Places
     axes: dict[int, Floats] = field(default_factory=dict)
+    notes: list[Diagnostic] = field(default_factory=list)
     on_axis: set[int] = field(default_factory=set)
     coupling: Card | None = None
 
@@ -254,6 +258,32 @@ class LinkReader:
                     unit = np.eye(6)[c]
                     self.deck.links.append(Equation(((node, unit), (other, -unit)), f"*MPC {kind}"))
 
+    def _tie(self, card: Card) -> None:
+        """Nodes of the first surface follow the faces of the second; they are moved onto them."""
+        if any(name in card.options for name in ("CYCLIC SYMMETRY", "MULTISTAGE", "NO ROTATION")):
+            count(self.deck.not_understood, "*TIE of cyclic symmetry")
+            return
+        text = card.options.get("POSITION TOLERANCE")
+        tolerance = real(text, card.line) if text else None
+        for line in data_lines(card):
+            if len(line) < 2:
+                raise Damaged("*TIE needs two surfaces", card.line)
+            slaves, _ = self.surface(line[0])
+            faces = [(row, self.points.of(row)) for rows in self.rows(line[1]) for row in rows]
+            own = np.setdiff1d(slaves, np.concatenate([row for row, _ in faces]))
+            done, largest = 0, 0.0
+            for node, others, N, foot, gap in tied(own, self.points.of(own), faces, tolerance):
+                done, largest = done + 1, max(largest, gap)
+                self.points.move(node, foot)
+                for c in range(3):
+                    unit = np.eye(6)[c]
+                    terms = [(int(other), -value * unit) for other, value in zip(others, N, strict=True)]
+                    self.deck.links.append(Equation(((node, unit), *terms), f"*TIE {line[0]}"))
+            what = f"*TIE: {done} of {len(own)} nodes of {line[0]} are tied to {line[1]}"
+            remedy = f"moved onto it by up to {largest:.3g}, the others are free"
+            if done < len(own) or largest > 0:
+                self.notes.append(Diagnostic("deck.tie", f"{card.path}:{card.line}", what, remedy, "warn"))
+
     def _boundary(self, card: Card) -> None:
         for line in data_lines(card):
             words = [word for word in line if word]
@@ -297,6 +327,7 @@ READERS: dict[str, Callable[[LinkReader, Card], None]] = {
     "EQUATION": LinkReader._equation,
     "MPC": LinkReader._mpc,
     "BOUNDARY": LinkReader._boundary,
+    "TIE": LinkReader._tie,
 }
 
 
@@ -311,6 +342,17 @@ class Places:
         if len(unknown):
             raise Damaged(f"node {number} is used and not defined")
         return np.asarray(self.points[index[0]])
+
+    def of(self, numbers: Any) -> Floats:
+        """Positions (n, 3)."""
+        index, unknown = self.numbering.index(np.asarray(numbers, dtype=np.int64))
+        if len(unknown):
+            raise Damaged(f"node {unknown[0]} is used and not defined")
+        return np.asarray(self.points[index])
+
+    def move(self, number: int, place: Floats) -> None:
+        """Writes: points of the mesh."""
+        self.points[self.numbering.index(np.array([number]))[0][0]] = place
 
 
 def dof_range(words: list[str], card: Card) -> tuple[int, ...]:

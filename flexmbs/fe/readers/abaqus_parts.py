@@ -14,6 +14,7 @@ from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.readers.abaqus_cards import Card, words_to_entries
 from flexmbs.fe.readers.abaqus_deck import Content
 from flexmbs.fe.readers.abaqus_links import LinkReader, Places, area_weights
+from flexmbs.fe.readers.orientation import Axes, orientation
 from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh, in_range
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
@@ -71,6 +72,7 @@ class Scope:
     left_out: list[Ints] = field(default_factory=list)
     ends: list[tuple[str, Ints, Ints]] = field(default_factory=list)  # type, numbers, nodes of no cells
     links: list[Card] = field(default_factory=list)
+    axes: dict[str, Card] = field(default_factory=dict)
 
     def extended(self, more: Scope) -> Scope:
         """This part with the content of an instance of its own (independent instances carry their mesh)."""
@@ -87,6 +89,7 @@ class Scope:
             self.left_out + more.left_out,
             self.ends + more.ends,
             self.links + more.links,
+            self.axes | more.axes,
         )
 
     def largest(self) -> tuple[int, int]:
@@ -176,9 +179,15 @@ class _Resolver:
         for elset, material, axes, line in place.scope.materials:
             parts = self._parts(place, [elset], "cell", 0)
             index = self.content.material(material, line)
-            self.content.deck.sections.append((parts, index))
-            if axes and self.content.deck.materials[index].C_mat is not None:
-                count(self.content.deck.not_understood, "*ORIENTATION")
+            deck = self.content.deck
+            deck.sections.append((parts, index))
+            if axes and deck.materials[index].C_mat is not None:
+                found = place.scope.axes.get(axes.upper()) or self.top.scope.axes.get(axes.upper())
+                make = None if found is None else orientation(found)
+                if make is None:
+                    count(deck.not_understood, "*ORIENTATION")
+                else:
+                    deck.axes[len(deck.sections) - 1] = placed_axes(place, make)
 
     def _links(self, place: Instance, raw: RawMesh) -> None:
         """Masses, springs and connections of one scope."""
@@ -206,7 +215,13 @@ class _Resolver:
             for kind, rows, ends in at.scope.ends
             for number, nodes in zip(rows.tolist(), ends.tolist(), strict=True)
         }
-        LinkReader(self.content.deck, numbers, numbers, surface, ends, points).read(place.scope.links)
+
+        def rows(name: str) -> list[Ints]:
+            return self._surface_rows(place, name, raw)
+
+        reader = LinkReader(self.content.deck, numbers, numbers, surface, rows, ends, points)
+        reader.read(place.scope.links)
+        raw.notes.extend(reader.notes)
 
     def _gone(self) -> list[Ints]:
         return [item + at.cell_offset for at in [self.top, *self.instances] for item in at.scope.left_out]
@@ -331,6 +346,16 @@ class _Resolver:
             if place.node_offset:
                 what = f'nodes of instance "{place.name}" have their number plus {place.node_offset}'
                 yield Diagnostic("mesh.renumbered", self.where, what, severity="warn")
+
+
+def placed_axes(place: Instance, make: Axes) -> Axes:
+    """Axes of a part where an instance has put it."""
+
+    def axes(X: Floats) -> Floats:
+        local = (X - place.pivot) @ place.rotation + place.pivot - place.translation
+        return np.asarray(place.rotation @ make(local))
+
+    return axes
 
 
 def without_repeats(parts: list[Any]) -> list[Any]:

@@ -66,7 +66,7 @@ class _Model:
         self.deck = deck
         self.ignore = ignore
         self.systems = Systems()
-        self.content = Content(deck.path)
+        self.content = Content(deck.path, systems=self.systems)
         self.links = LinkReader(self.content.deck, self.systems, lambda: self.content.wtmass)
         self.default_out = 0
         self.rows: dict[str, tuple[list[int], list[int], list[list[int]]]] = {}

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from flexmbs.fe.deck import Deck, DeckMaterial, count
+from flexmbs.fe.readers.nastran_axes import Systems
 from flexmbs.fe.readers.nastran_cards import Entry
+from flexmbs.fe.readers.source import Damaged, Floats
 
 #: loads, results, solution control, optimisation, aeroelasticity, heat; and properties, which act where used
 NO_EFFECT = re.compile(
@@ -28,12 +33,37 @@ NO_EFFECT = re.compile(
 MATERIALS = re.compile(r"MAT(1|3|9|11)$")
 
 
+def mat9(entry: Entry) -> Floats:
+    """Upper triangle of the elasticity matrix by rows; stresses stand in our order."""
+    C = np.zeros((6, 6))
+    C[np.triu_indices(6)] = [entry.real(k) for k in range(1, 22)]
+    return np.asarray(C + np.triu(C, 1).T)
+
+
+def mat11(entry: Entry) -> Floats:
+    """E1 E2 E3 nu12 nu13 nu23 G12 G13 G23."""
+    values = np.array([entry.real(k) for k in range(1, 10)])
+    E, nu, G = values[:3], values[3:6], values[6:]
+    if min(*E, *G) <= 0.0:
+        raise Damaged(f"MAT11 {entry.text(0)}: moduli must be positive", entry.line)
+    S = np.diag([*(1.0 / E), 1.0 / G[0], 1.0 / G[2], 1.0 / G[1]])
+    for (i, j), ratio in zip(((0, 1), (0, 2), (1, 2)), nu, strict=True):
+        S[i, j] = S[j, i] = -ratio / E[i]
+    return np.asarray(np.linalg.inv(S))
+
+
+def axes_of(systems: Systems, system: int, X: Floats) -> Floats:
+    """Axes (n, 3, 3) of a coordinate system at places."""
+    return np.array([systems.axes_at_point(system, x) for x in X])
+
+
 @dataclass
 class Content:
     """What entries beside the mesh say; `ignore` are names of entries that are left out on purpose."""
 
     path: Path
     ignore: frozenset[str] = frozenset()
+    systems: Systems = field(default_factory=Systems)
     deck: Deck = field(default_factory=lambda: Deck("Nastran"))
     materials: dict[int, Entry] = field(default_factory=dict)
     solids: dict[int, Entry] = field(default_factory=dict)
@@ -70,6 +100,12 @@ class Content:
                 index[mid] = len(self.deck.materials)
                 self.deck.materials.append(self._material(mid, prop))
             self.deck.sections.append((members, index[mid]))
+            system = prop.whole(2, 0)
+            if self.deck.materials[index[mid]].C_mat is not None and system:
+                if system < 0:
+                    count(self.deck.not_understood, "PSOLID with axes of the element")
+                else:
+                    self.deck.axes[len(self.deck.sections) - 1] = partial(axes_of, self.systems, system)
         return self.deck
 
     def _material(self, mid: int, prop: Entry) -> DeckMaterial:
@@ -78,6 +114,12 @@ class Content:
         entry = self.materials[mid]
         where = f"{self.path}:{entry.line}"
         rho = entry.number(4)
+        if entry.name in ("MAT9", "MAT11"):
+            C_mat = mat9(entry) if entry.name == "MAT9" else mat11(entry)
+            rho = entry.number(22 if entry.name == "MAT9" else 10)
+            return DeckMaterial(
+                f"mat_{mid}", where, rho=None if rho is None else rho * self.wtmass, C_mat=C_mat
+            )
         if entry.name != "MAT1":
             count(self.deck.not_understood, entry.name)
             return DeckMaterial(f"{entry.name.lower()}_{mid}", where)

@@ -63,6 +63,7 @@ class _Resolver:
             cell_sets=cell_sets,
             deck=self._deck(mesh),
             stated_length=self.raw.length,
+            axes=self._axes(mesh),
             notes=tuple(self.found.warnings),
         )
 
@@ -78,6 +79,23 @@ class _Resolver:
         pairs = zip(self.kinds, self.kind_start, self.kind_start[1:], strict=False)
         deck.material_of = {kind: of_all[first:last] for kind, first, last in pairs}
         return deck
+
+    def _axes(self, mesh: Mesh) -> dict[str, Any]:
+        """Axes of materials that are not isotropic, at the middle of each cell."""
+        deck, result = self.raw.deck, dict[str, Any]()
+        if deck is None:
+            return result
+        for section, make in deck.axes.items():
+            parts, material = deck.sections[section]
+            if deck.materials[material].C_mat is None:
+                continue
+            index, _ = self.cell_numbering.of_parts(parts)
+            for kind, first, last in zip(self.kinds, self.kind_start, self.kind_start[1:], strict=False):
+                cells = index[(index >= first) & (index < last)] - first
+                if len(cells):
+                    table = result.setdefault(kind, np.tile(np.eye(3), (last - first, 1, 1)))
+                    table[cells] = make(mesh.points[mesh.cells[kind][cells]].mean(axis=1))
+        return result
 
     def _check_nodes(self) -> None:
         raw = self.raw
