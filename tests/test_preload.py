@@ -10,8 +10,11 @@ from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import isotropic, material
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.prestress import prestress_matrix
-from flexmbs.fe.shapes.parametric import box
+from flexmbs.fe.shapes.parametric import box, build_shape, cylinder
 from flexmbs.fe.stress import geometric_stiffness
+from flexmbs.fe.thermal import thermal_loads, warmed
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import tie
 from tests.fe.reference import block, distorted
 from tests.fe.test_shells import grid
 
@@ -127,3 +130,60 @@ def test_modes_are_damped_as_much_as_they_strain_each_material():
         omega2 = (2 * np.pi * modal.frequency_hz[k]) ** 2
         assert ratio[k] == pytest.approx(0.1 * (u @ (K @ u)) / omega2, rel=1e-9)
     assert 0.0 < ratio.min() < ratio.max() < 0.1
+
+
+WARM = {"young": 210e9, "poisson": 0.3, "density": 7850.0, "expansion": 12e-6}
+
+
+@pytest.mark.parametrize("kind", ["hex8", "tet10", "wedge6", "quad4", "tri6", "beam"])
+def test_a_free_body_expands_without_stress(kind):
+    """Its loads give u = expansion change x, and no stress is left to stiffen it."""
+    item = material(WARM)
+    if kind == "beam":
+        mesh = build_shape(taut(0.0)["mesh"])[0]
+    elif kind in ("quad4", "tri6"):
+        mesh = grid(lambda s, v: (s, 0.5 * v, 0.2 * s), (3, 2), kind, 0.02)
+    else:
+        mesh = distorted(block(kind, (2, 2, 1)))
+    model, change = assemble(mesh, item), warmed(mesh, 50.0)
+    F = thermal_loads(mesh, {"": item}, change, model.n_per_node)
+    u = np.zeros((mesh.n_nodes, model.n_per_node))
+    u[:, :3] = 12e-6 * 50.0 * mesh.points
+    np.testing.assert_allclose(model.K_fe @ u.ravel(), F, atol=1e-8 * np.abs(F).max())
+    held = prestress_matrix(mesh, {"": item}, 0 * u.ravel(), change)
+    free = prestress_matrix(mesh, {"": item}, u.ravel(), change)
+    assert abs(held).max() > 0 and abs(free).max() < 1e-8 * abs(held).max()
+
+
+def test_a_beam_cooled_between_walls_is_taut():
+    """E A expansion change is the same as a force that pulls."""
+    cooled = taut(0.0, fix={"start": "x y z rx", "end": "x y z"}, preload={"cold": {"temperature": -100.0}})
+    cooled["material"] = {**cooled["material"], "expansion": 12e-6}
+    pulled = taut(210e9 * np.pi * 0.3**2 / 4 * 12e-6 * 100.0)
+    np.testing.assert_allclose(
+        fm.reduce(cooled).frequency_hz[:4], fm.reduce(pulled).frequency_hz[:4], rtol=1e-9
+    )
+
+
+def test_a_shrunk_ring_presses_as_lame_says():
+    """A ring of 0.1 to 0.15 m shrunk by 100 K onto one of 0.05 to 0.1 m: p = E eps (..) of two thick
+    rings."""
+    a, b, c, E, eps = 0.05, 0.1, 0.15, 210e9, 12e-6 * 100.0
+    mesh = cylinder(c, 0.02, (8, 48, 1), inner_radius=a, element="hex20")
+    item = material({**WARM, "poisson": 0.0})
+    centre = mesh.points[mesh.cells["hex20"]].mean(axis=1)
+    outside = np.flatnonzero(np.hypot(centre[:, 0], centre[:, 1]) > b)
+    mesh = Mesh(mesh.points, mesh.cells, cell_sets={"ring": {"hex20": outside}}, node_sets=mesh.node_sets)
+    change = warmed(mesh, -100.0, "ring")
+    F = thermal_loads(mesh, {"": item}, change, 3)
+    model = assemble(mesh, item)
+    tied = tie(model.K_fe, model.M_fe, mesh.points, 3)
+    u = np.asarray(tied.G @ Statics(tied).holding().respond(np.asarray(tied.G.T @ F)[:, None])).reshape(-1, 3)
+    p = E * eps / ((b**2 + a**2) / (b**2 - a**2) + (c**2 + b**2) / (c**2 - b**2))
+    radius = np.hypot(mesh.points[:, 0], mesh.points[:, 1])
+    outward = np.einsum("nk,nk->n", u[:, :2], mesh.points[:, :2]) / radius
+    # radial displacement of the bore of a ring under outer pressure, and of the rim of the one around it
+    bore = -2 * p * a * b**2 / (E * (b**2 - a**2))
+    rim = 2 * p * c * b**2 / (E * (c**2 - b**2)) - eps * c
+    assert outward[np.isclose(radius, a)].mean() == pytest.approx(bore, rel=5e-3)
+    assert outward[np.isclose(radius, c)].mean() == pytest.approx(rim, rel=5e-3)

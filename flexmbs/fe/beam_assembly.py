@@ -193,12 +193,18 @@ def beam_geometric_stiffness(
     return K_geo
 
 
-def beam_prestress(mesh: Mesh, materials: Mapping[str, Material], U: Floats) -> Any:
-    """K_sigma (n_dof, n_dof) of the section forces of the displacements U (n_dof,) (F17)."""
+def beam_prestress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, change: Floats) -> Any:
+    """K_sigma (n_dof, n_dof) of the section forces of the displacements U (n_dof,) (F17).
+
+    change (n_cells,): of temperature [K]; free expansion has no force.
+    """
     forces = section_forces(mesh, materials, U[:, None])[0]
     parts = []
     for group in beam_groups(mesh, materials):
         far = forces[group.which, 1]
+        far[:, 0] -= (
+            group.elasticity[0] * group.data.section.A * group.material.expansion * change[group.which]
+        )
         blocks = beams.geometric_blocks(group.data, far, group.length, group.phi_y, group.phi_z)
         parts.append((group.dofs, _symmetric(group.to_global(blocks))))
     return _sum(6 * mesh.n_nodes, parts, "csc")

@@ -23,7 +23,7 @@ class Material:
     """rho [kg/m^3] and C_mat (6, 6) [Pa], rows and columns in the order of `STRESS_COMPONENTS`.
 
     E and nu are set for isotropic materials only; beams need them. loss_factor: energy lost in a cycle, over
-    2 pi times that stored.
+    2 pi times that stored; expansion [1/K], the same in all directions.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Material:
     E: float | None = None
     nu: float | None = None
     loss_factor: float = 0.0
+    expansion: float = 0.0
 
     @property
     def G(self) -> float:
@@ -123,7 +124,8 @@ def tensor(C_mat: Floats) -> Floats:
 
 def material(spec: str | Material | Mapping[str, Any]) -> Material:
     """Material by name, or from a table with young, poisson, density (three young, three poisson and three
-    shear moduli when orthotropic; optional name, rotation, loss_factor).
+    shear moduli when orthotropic; optional name, rotation, loss_factor,
+    expansion).
     """
     if isinstance(spec, Material):
         return spec
@@ -131,7 +133,7 @@ def material(spec: str | Material | Mapping[str, Any]) -> Material:
         if spec not in NAMED:
             raise _error(spec, "is not a known material", nearest(spec, list(NAMED)))
         return NAMED[spec]
-    keys = ("name", "young", "poisson", "density", "shear", "rotation", "loss_factor")
+    keys = ("name", "young", "poisson", "density", "shear", "rotation", "loss_factor", "expansion")
     name = str(spec.get("name", "material"))
     for key in spec:
         if key not in keys:
@@ -146,7 +148,9 @@ def material(spec: str | Material | Mapping[str, Any]) -> Material:
         found = isotropic(name, spec["young"], spec["poisson"], spec["density"])
     loss = _number(name, "loss_factor", spec.get("loss_factor", 0.0))
     _require(name, "loss_factor", loss, 0.0 <= loss <= 1.0, "a number from 0 to 1")
-    return replace(found, loss_factor=loss)
+    expansion = _number(name, "expansion", spec.get("expansion", 0.0))
+    _require(name, "expansion", expansion, abs(expansion) < 1e-2, "a number below 0.01 [1/K]")
+    return replace(found, loss_factor=loss, expansion=expansion)
 
 
 def material_of_cells(

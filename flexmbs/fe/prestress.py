@@ -18,26 +18,33 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import stiffness_rule
 from flexmbs.fe.shells.assembly import shell_kinds, shell_prestress
 from flexmbs.fe.stress_loops import prestress_loop
+from flexmbs.fe.thermal import Change, initial_stress, none_of
 from flexmbs.fe.turning_assembly import six, solid_part
 
 Floats = NDArray[np.float64]
 
 
-def prestress_matrix(mesh: Mesh, materials: Mapping[str, Material], U: Floats) -> Any:
-    """K_sigma (n_dof, n_dof), csc, of the stress of the static displacements U (n_dof,), tension positive."""
+def prestress_matrix(
+    mesh: Mesh, materials: Mapping[str, Material], U: Floats, change: Change | None = None
+) -> Any:
+    """K_sigma (n_dof, n_dof), csc, of the stress of the static displacements U (n_dof,), tension positive.
+
+    change : of temperature [K], of every cell
+    """
+    change = none_of(mesh) if change is None else change
     per_node = len(U) // mesh.n_nodes
     total = sp.csc_array((len(U), len(U)))
     if any(not ELEMENTS[kind].turns and len(rows) for kind, rows in mesh.cells.items()):
-        solids = _of_solids(solid_part(mesh), materials, U.reshape(mesh.n_nodes, per_node)[:, :3])
+        solids = _of_solids(solid_part(mesh), materials, change, U.reshape(mesh.n_nodes, per_node)[:, :3])
         total = total + (solids if per_node == 3 else six(solids))
     if len(mesh.cells.get("beam2", ())):
-        total = total + beam_prestress(mesh, materials, U)
+        total = total + beam_prestress(mesh, materials, U, change["beam2"])
     if shell_kinds(mesh):
-        total = total + shell_prestress(mesh, materials, U)
+        total = total + shell_prestress(mesh, materials, U, change)
     return sp.csc_array(total)
 
 
-def _of_solids(mesh: Mesh, materials: Mapping[str, Material], u: Floats) -> Any:
+def _of_solids(mesh: Mesh, materials: Mapping[str, Material], change: Change, u: Floats) -> Any:
     """int sigma_ij d_i N_a d_j N_b, the same in x, y and z; inner functions carry stress, and move nothing
     here."""
     used, mat = material_of_cells(mesh, materials)
@@ -51,6 +58,7 @@ def _of_solids(mesh: Mesh, materials: Mapping[str, Material], u: Floats) -> Any:
         values = np.empty((ELEMENTS[kind].n_nodes + len(ELEMENTS[kind].inner), 3, 1))
         prestress_loop(
             mesh.cells[kind], group.which, mesh.points, stiffness_table(kind, rule), rule.weights, mat[kind],
-            elastic, field, graph.loc[kind], room, values, np.empty((6, 1)), np.empty((6, 1)), upper,
+            elastic, initial_stress(mesh, materials, change, kind), field, graph.loc[kind], room, values,
+            np.empty((6, 1)), np.empty((6, 1)), upper,
         )  # fmt: skip
     return expand_diagonal(graph, upper)

@@ -159,8 +159,12 @@ def geometric_loop(
 
 
 @kernel(reassociate=True)
-def prestress_loop(cells, which, points, dN, weights, mat, elastic, U, loc, room, Ue, eps, sig, upper):
+def prestress_loop(
+    cells, which, points, dN, weights, mat, elastic, initial, U, loc, room, Ue, eps, sig, upper
+):
     """Add int sigma_ij d_i N_a d_j N_b of the stress of one field U to the pairs of the pattern (F17).
+
+    initial (n_cells, 6): stress that expansion takes away.
 
     Writes: upper (n_pairs,), scratch.
     """
@@ -173,6 +177,8 @@ def prestress_loop(cells, which, points, dN, weights, mat, elastic, U, loc, room
             w = weights[p] * room.detJ[p if len(room.detJ) > 1 else 0]
             g = room.grad[p]
             _point_stress(g, elastic.C[mat[e]], Ue, eps, sig)
+            for r in range(6):
+                sig[r, 0] -= initial[e, r]
             xx, yy, zz, xy, yz, zx = sig[0, 0], sig[1, 0], sig[2, 0], sig[3, 0], sig[4, 0], sig[5, 0]
             pair = 0
             for a in range(n):
@@ -181,3 +187,19 @@ def prestress_loop(cells, which, points, dN, weights, mat, elastic, U, loc, room
                 for b in range(a, n):
                     upper[loc[e, pair]] += w * (tx * g[3 * b] + ty * g[3 * b + 1] + tz * g[3 * b + 2])
                     pair += 1
+
+
+@kernel(reassociate=True)
+def initial_loop(cells, which, points, dN, weights, initial, room, F):
+    """Add int B^T sigma of a constant stress (n_cells, 6) in every cell. Writes: F (n_nodes, 3), room."""
+    for e in which:
+        gradients(cells[e], points, dN, len(weights), room.J, room.Jinv, room.detJ, room.grad)
+        s = initial[e]
+        for p in range(len(weights)):
+            w = weights[p] * room.detJ[p if len(room.detJ) > 1 else 0]
+            for a in range(cells.shape[1]):
+                x, y, z = room.grad[p, 3 * a], room.grad[p, 3 * a + 1], room.grad[p, 3 * a + 2]
+                f = F[cells[e, a]]
+                f[0] += w * (s[0] * x + s[3] * y + s[5] * z)
+                f[1] += w * (s[3] * x + s[1] * y + s[4] * z)
+                f[2] += w * (s[5] * x + s[4] * y + s[2] * z)

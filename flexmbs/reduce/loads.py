@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.prestress import prestress_matrix
 from flexmbs.fe.solve.solvers import factorise
+from flexmbs.fe.thermal import none_of, thermal_loads, warmed
 from flexmbs.modal.areas import nodal_areas, set_faces
 from flexmbs.modal.basis import Columns
 from flexmbs.modal.statics import Statics
@@ -57,7 +58,12 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
         remedy = "hold the body with [fix], or add the loads that balance it"
         raise InputError(Diagnostic("recipe.preload", recipe.name, what, remedy))
     U = np.asarray(model.G @ held.respond(relieved)).ravel()
-    K_pre = prestress_matrix(source.mesh, source.materials, U)
+    change = none_of(source.mesh)
+    for load in recipe.preload:
+        if load.temperature is not None:
+            more = warmed(source.mesh, load.temperature, load.set)
+            change = {kind: values + more[kind] for kind, values in change.items()}
+    K_pre = prestress_matrix(source.mesh, source.materials, U, change)
     return replace(source, fe=replace(fe, K_fe=sp.csc_array(fe.K_fe + K_pre), K_pre=K_pre))
 
 
@@ -65,6 +71,9 @@ def _nodal_load(load: LoadSpec, source: Source) -> Floats:
     """Nodal forces (n_dof,) of a load: of an acceleration field, or a resultant spread over a set by area."""
     fe, mesh = source.fe, source.mesh
     F = np.zeros((mesh.n_nodes, fe.n_per_node))
+    if load.temperature is not None:
+        change = warmed(mesh, load.temperature, load.set)
+        return thermal_loads(mesh, source.materials, change, fe.n_per_node)
     if load.force is None:
         return np.asarray(fe.M_fe @ _acceleration(load, mesh.points, F).ravel())
     if load.node is not None:

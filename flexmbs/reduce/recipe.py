@@ -45,6 +45,7 @@ class LoadSpec:
     """A load whose static response joins the basis: the resultant of forces on a set, or those of inertia.
 
     acceleration, angular_acceleration, angular_velocity : (3,) of the body, the latter two about its origin
+    temperature : its change [K], of the cells of `set` or of all
     """
 
     name: str
@@ -54,6 +55,7 @@ class LoadSpec:
     acceleration: Floats | None = None
     angular_acceleration: Floats | None = None
     angular_velocity: Floats | None = None
+    temperature: float | None = None
 
 
 @dataclass(frozen=True)

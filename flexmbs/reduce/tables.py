@@ -151,6 +151,7 @@ class MaterialTable(Table):
     shear: vector(number(units.PRESSURE)) | None = None
     density: number(units.DENSITY) | None = None
     loss_factor: Annotated[Number, Field(ge=0.0, le=1.0)] | None = None
+    expansion: Number | None = None
     rotation: (
         Annotated[
             Rotation,
@@ -303,11 +304,12 @@ class InterfaceTable(Places):
 
 
 #: what a load of a recipe may be
-LOADS = ("force", "acceleration", "angular_acceleration", "angular_velocity")
+LOADS = ("force", "acceleration", "angular_acceleration", "angular_velocity", "temperature")
 
 
 class LoadTable(Table):
-    """A load whose static response joins the basis: a force on a set or node, or an acceleration."""
+    """A static load: a force on a set or node, an acceleration, or a change of temperature [K] of a cell
+    set."""
 
     set: str | None = None
     node: whole(0) | None = None
@@ -315,6 +317,7 @@ class LoadTable(Table):
     acceleration: vector(number(units.ACCELERATION)) | None = None
     angular_acceleration: vector(number(units.ANGULAR_ACCELERATION)) | None = None
     angular_velocity: vector(number(units.ANGULAR_VELOCITY)) | None = None
+    temperature: Number | None = None
 
     @model_validator(mode="after")
     def _check(self) -> LoadTable:

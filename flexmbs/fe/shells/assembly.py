@@ -309,14 +309,32 @@ def shell_geometric_stiffness(
     return K_geo
 
 
-def shell_prestress(mesh: Mesh, materials: Mapping[str, Material], U: Floats) -> sp.csc_array:
-    """K_sigma (n_dof, n_dof) of the stress of the displacements U (n_dof,), as
-    `shell_geometric_stiffness`."""
+def thermal_forces(chunk: ShellChunk) -> Floats:
+    """Forces and moments (cells, points, 6) that hold free expansion back, per degree."""
+    section, found = chunk.section, np.zeros((*chunk.S.shape[:2], 6))
+    layers = layer_stiffness(section, chunk.material, chunk.points.axes)
+    items = [layer.material for layer in section.layers] or [chunk.material]
+    for (bottom, top, Q, _), item in zip(layers, items, strict=True):
+        held = item.expansion * Q[..., :, :2].sum(axis=-1)
+        found[..., :3] += held * (top - bottom)
+        found[..., 3:] += held * 0.5 * (top**2 - bottom**2)
+    return found
+
+
+def shell_prestress(
+    mesh: Mesh, materials: Mapping[str, Material], U: Floats, change: Mapping[str, Floats]
+) -> sp.csc_array:
+    """K_sigma (n_dof, n_dof) of the stress of the displacements U (n_dof,), as `shell_geometric_stiffness`.
+
+    change: of temperature [K], of every cell.
+    """
     graph = node_graph(mesh.n_nodes, {kind: mesh.cells[kind] for kind in shell_kinds(mesh)})
     upper = np.zeros((graph.n_pairs, 36))
     for chunk in shell_chunks(mesh, materials):
         part = _strains(chunk, U[:, None])[..., 0]
-        f = np.einsum("epij,epj->epi", chunk.S[..., :8, :8], part[:, :, :8]) * chunk.points.area[..., None]
+        f = np.einsum("epij,epj->epi", chunk.S[..., :8, :8], part[:, :, :8])
+        f[..., :6] -= thermal_forces(chunk) * change[chunk.kind][chunk.which][:, None, None]
+        f *= chunk.points.area[..., None]
         slopes, N = chunk.points.slopes, chunk.points.N
         tensors = [f[..., k : k + 3][..., [0, 2, 2, 1]].reshape(*f.shape[:2], 2, 2) for k in (0, 3)]
         force, moment = (
