@@ -1,5 +1,7 @@
 """Modes above the band of interest follow their loads without vibrating, a little late (F14a)."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from flexmbs.case.check import check, text
 from flexmbs.case.runner import execute
 from flexmbs.errors import InputError
 from flexmbs.model.band import LAG, bands
+from flexmbs.simulate import cost
 
 METHODS = ["generalized-alpha", "dop853", "radau"]
 FORCE, LOAD = 40.0, 5.0  # Hz, N
@@ -113,3 +116,24 @@ def test_a_band_is_a_frequency_or_a_word(folder, band):
 def test_a_band_belongs_to_dynamics(folder):
     with pytest.raises(InputError, match='"band" belongs to an analysis of type "dynamics"'):
         clamped(folder, "200 Hz", type="statics")
+
+
+@pytest.mark.parametrize("method", ["dop853", "generalized-alpha"])
+def test_a_long_run_says_how_long_and_what_limits_it(folder, method, tmp_path, monkeypatch):
+    """The highest mode, which lies above the band of its basis, holds the steps of an explicit method."""
+    monkeypatch.setattr(cost, "PATIENCE", 0.0)
+    monkeypatch.setattr(cost, "WORTH", 0.0)
+    said = []
+    case = clamped(folder, force=LOAD, method=method, rtol=1e-5, atol=1e-9, t_end=1.0)
+    execute(case, tmp_path / "a.h5", say=said.append)
+    (text,) = [line for line in said if " to go; steps of " in line]
+    named = re.search(r"bodies\.bar\.q\[(\d+)\] \(([\d.e+]+) Hz\) limits them", text)
+    assert named, text
+    modal = case.system().model.bodies["bar"].modal
+    assert float(named[2]) == pytest.approx(modal.frequency_hz[int(named[1])], rel=1e-3)
+    assert "band = " in text
+
+
+def test_durations_are_for_people():
+    assert cost.duration(50.0) == "about 50 s" and cost.duration(600.0) == "about 10 min"
+    assert cost.duration(9000.0) == "about 2.5 h" and cost.duration(np.inf) == "no end"

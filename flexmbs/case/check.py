@@ -212,9 +212,12 @@ def _frequencies(case: Case, system: Mechanism) -> dict[str, Any]:
     if not highest:
         return {"step_advice": "no elastic coordinates: the accuracy alone sets the step"}
     explicit = 2.0 / (2.0 * np.pi * highest)
+    analysis = case.spec.analysis
+    t_end = (analysis.t_end or 0.0) if analysis is not None else 0.0
+    count = f" ({t_end / explicit:.1e} of them)" if t_end > 100.0 * explicit else ""
     text = (
-        f"highest mode {highest:.4g} Hz ({where}): an explicit method needs steps below {explicit:.2g} s, "
-        "the implicit one follows the motion"
+        f"highest mode {highest:.4g} Hz ({where}): an explicit method needs steps below {explicit:.2g} s"
+        f"{count}, the implicit one follows the motion"
     )
     beyond = {
         name: measured_band(body)

@@ -17,6 +17,7 @@ from flexmbs.model.band import bands
 from flexmbs.results import Item, Result, ResultWriter
 from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_followed, start_state
 from flexmbs.simulate.choose import Choice, choose
+from flexmbs.simulate.cost import Cost
 from flexmbs.simulate.diagnose import explained
 from flexmbs.simulate.motion.branch import watch as watch_branch
 from flexmbs.simulate.motion.contact import check_contacts, open_contacts
@@ -97,7 +98,8 @@ def simulate(
         if writer.resumed is not None:
             _go_on(writer, motion, history, watch, say)
         with _kept(writer, system, motion):
-            record(motion, Recorder(system, writer, history, watch), settings, progress)
+            cost = Cost(system, settings, say, motion.t)
+            record(motion, Recorder(system, writer, history, watch), settings, progress, cost)
         summary = _summary(choice, motion, watch, settings, counts)
         summary.warnings[:0] = notes
         for line in summary.text.splitlines():

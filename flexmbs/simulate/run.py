@@ -16,6 +16,7 @@ from flexmbs.integrate.events.change import FIRST_CHANGE
 from flexmbs.model.forces.tables import COORD_STOP, RELATION
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
+from flexmbs.simulate.cost import Cost
 from flexmbs.simulate.failure import located, without_value
 from flexmbs.simulate.interrupts import deferred
 from flexmbs.simulate.motion.contact import EVENTS as CONTACT_EVENTS
@@ -144,7 +145,10 @@ def event_text(system: System, index: int, direction: float) -> tuple[str, str]:
     return kind, f"{owner} {'rises through' if direction > 0 else 'falls through'} a switch"
 
 
-def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progress | None = None) -> None:
+def record(
+    run: Any, recorder: Recorder, settings: RunSettings, progress: Progress | None = None,
+    cost: Cost | None = None,
+) -> None:  # fmt: skip
     """Integrate to the end, committing on the way; raises `Interrupted` or `SolverError`."""
     every = settings.checkpoint_every or np.inf
     with deferred() as stop:
@@ -158,6 +162,8 @@ def record(run: Any, recorder: Recorder, settings: RunSettings, progress: Progre
                 raise located(error, recorder.system, run) from None
             if progress is not None and settings.t_end > 0.0:
                 progress(min(run.t / settings.t_end, 1.0), f"t = {run.t:.4g} s")
+            if cost is not None and not run.finished:
+                cost.look(run)
             if chunk.fails:  # what ended it is said, not what its last state lacks
                 continue
             if run.between_steps and (_due(run, recorder, target) or stop.asked):

@@ -1,0 +1,136 @@
+"""What a run costs, said in its first seconds: the time to go, what limits the step, and the remedy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.dynamics.analyses.linearize import speed_paths
+from flexmbs.integrate.memory import H_LAST, HISTORY
+from flexmbs.model.band import above, measured_band
+from flexmbs.model.bodies import FlexibleBody
+from flexmbs.model.system import System
+from flexmbs.simulate.settings import RunSettings
+
+Floats = NDArray[np.float64]
+#: wall time after which the cost is told, and the least that must be to go then [s]
+PATIENCE, WORTH = 3.0, 15.0
+#: step times the highest angular frequency from which on an explicit method is held by it
+STABLE = 0.5
+
+
+@dataclass
+class Cost:
+    """Tells once, when a run has gone on for a while, how long it will take and why."""
+
+    system: System
+    settings: RunSettings
+    say: Callable[[str], None]
+    t_start: float
+    begun: float = field(default_factory=time.monotonic)
+    told: bool = False
+
+    def look(self, run: Any) -> None:
+        """Called between slices of a run."""
+        spent = time.monotonic() - self.begun
+        if self.told or spent < PATIENCE:
+            return
+        self.told = True
+        done, left = run.t - self.t_start, self.settings.t_end - run.t
+        to_go = spent * left / done if done > 0.0 else np.inf
+        if to_go < WORTH:
+            return
+        words = f"t = {run.t:.3g} of {self.settings.t_end:g} s after {spent:.0f} s: {duration(to_go)} to go"
+        self.say("; ".join([words, *self._why(run)]))
+
+    def _why(self, run: Any) -> list[str]:
+        """What limits the step and what helps, where the run knows."""
+        memory = getattr(run, "memory", None)
+        if self.settings.step > 0.0:
+            return [f'the step is fixed at {self.settings.step:g} s: step = "auto" chooses it']
+        if memory is None or not memory.real[H_LAST] > 0.0:
+            return []
+        speed = self._fastest(float(memory.real[H_LAST])) if run.options.explicit == 1 else None
+        speed = limiting_speed(run) if speed is None else speed
+        words = [f"steps of {memory.real[H_LAST]:.2g} s"]
+        return words if speed is None else [*words, self._named(speed)]
+
+    def _fastest(self, step: float) -> int | None:
+        """The speed of the highest mode, where an explicit method can take no longer steps because of it."""
+        t, found, highest = self.system.tables, None, STABLE / (2.0 * np.pi * step)
+        for i, name in enumerate(self.system.bodies):
+            body = self.system.model.bodies.get(name)
+            if isinstance(body, FlexibleBody) and t.body.nf[i]:
+                frequency = np.asarray(body.modal.frequency_hz, dtype=float)
+                frequency = np.nan_to_num(frequency if body.modes is None else frequency[list(body.modes)])
+                if frequency.max() > highest:
+                    highest = float(frequency.max())
+                    found = int(t.tree.o_qd[i]) + int(np.argmax(frequency))
+        return found
+
+    def _named(self, speed: int) -> str:
+        """The coordinate of a speed that limits the step, with a remedy."""
+        t = self.system.tables
+        name = speed_paths(self.system, np.array([speed]))[0]
+        for i, part in enumerate(self.system.bodies):
+            body, mode = self.system.model.bodies.get(part), speed - int(t.tree.o_qd[i])
+            if isinstance(body, FlexibleBody) and 0 <= mode < int(t.body.nf[i]):
+                return self._mode(name, body, mode)
+        return (
+            f"{name} limits them: look for stiff springs, bushings, stops or fast loads there, or raise rtol"
+        )
+
+    def _mode(self, name: str, body: FlexibleBody, mode: int) -> str:
+        pick = np.arange(body.modal.nf) if body.modes is None else np.asarray(body.modes)
+        frequency = float(np.asarray(body.modal.frequency_hz)[pick][mode])
+        band = measured_band(body)
+        remedy = f'band = "{round_down(0.5 * frequency):g} Hz" lets it follow without vibrating'
+        if np.isinf(body.band) and above(body, band)[mode]:
+            remedy = (
+                f"it lies above the band of its basis ({band:.4g} Hz): "
+                'band = "measured" or a lower one lets it follow without vibrating'
+            )
+        others = "or damp it, start in equilibrium, raise rtol"
+        return f"{name} ({frequency:.4g} Hz) limits them: {remedy}; {others}"
+
+
+def limiting_speed(run: Any) -> int | None:
+    """The speed whose coordinate has the largest error in the last step; None where it is none of these."""
+    problem, memory, scratch = run.problem, run.memory, run.scratch
+    n_pos, n_vel = problem.n_pos, problem.n_vel
+    atol, rtol = run.settings.atol, run.settings.rtol
+    if run.options.explicit == 0:
+        if memory.count[HISTORY] < 2:
+            return None
+        twin = problem.twins
+        scale = np.where(twin >= 0, np.nan_to_num(scratch.scale)[problem.groups[twin]], 1.0)
+        error = np.abs(memory.a - memory.a_prev) * memory.real[H_LAST] ** 2
+        return int(np.argmax(np.nan_to_num(error / (atol + rtol * scale))))
+    count = run.options.n_control
+    size = np.nan_to_num(scratch.scale)[problem.groups]
+    worst = int(np.argmax(np.nan_to_num(np.abs(scratch.err[:count]) / (atol + rtol * size[:count]))))
+    if worst >= n_pos + n_vel:
+        return None
+    if worst >= n_pos:
+        return worst - n_pos
+    found = np.flatnonzero(problem.twins == worst)
+    return int(found[0]) if len(found) else None
+
+
+def round_down(value: float) -> float:
+    """To two digits."""
+    digits = 10.0 ** (np.floor(np.log10(value)) - 1.0)
+    return float(np.floor(value / digits) * digits)
+
+
+def duration(seconds: float) -> str:
+    """For people."""
+    for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 2.0 * size:
+            return f"about {seconds / size:.2g} {unit}" if np.isfinite(seconds) else "no end"
+    return f"about {seconds:.2g} s"
