@@ -232,3 +232,19 @@ def test_a_case_runs_without_private_parts_of_numba(tmp_path):
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
     assert done.returncode == 0 and "in its own ways" in done.stderr, done.stderr
     assert {path.name[-6:] for path in (tmp_path / "cache").iterdir()} == {"-plain"}
+
+
+def test_kernels_kept_for_tuples_of_another_name_are_compiled_again(tmp_path):
+    """Types of arguments stand in the index of the cache; a module of theirs may be none of the kernel's."""
+    package, cache = package_with_jit(tmp_path), tmp_path / "cache"
+    kernel = "from flexmbs._jit import kernel\n\n\n@kernel(lean=True)\ndef first(t):\n    return t.x[0]\n"
+    (package / "zz_kernel.py").write_text(kernel)
+    code = (
+        "import numpy as np; from flexmbs.zz_types import {0}; from flexmbs._jit import handle; "
+        "from flexmbs.zz_kernel import first; print(first({0}(np.ones(2))))"
+    )
+    for name in ("Old", "New"):
+        head = "from typing import NamedTuple\nimport numpy as np\n"
+        text = f"{head}class {name}(NamedTuple):\n    x: np.ndarray\n"
+        (package / "zz_types.py").write_text(text)
+        assert run_with(tmp_path, cache, code.format(name)) == "1.0"
