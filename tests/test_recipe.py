@@ -13,8 +13,10 @@ from flexmbs.errors import InputError
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shapes.parametric import box
 from flexmbs.modaldata import ModalData
-from flexmbs.reduce.reading import interface_table, make_recipe, read_recipe
+from flexmbs.reduce.options import interface_table
+from flexmbs.reduce.reading import make_recipe, read_recipe
 from flexmbs.reduce.stage1 import source_hash
+from flexmbs.resources import resource
 
 BAR = """
 modes = 2
@@ -84,6 +86,35 @@ def test_interface_options():
     table = interface_table(["bore", "pin:RBE3", "a:b"])
     assert table["bore"] == {"set": "bore", "tie": "rbe2"} and table["pin"]["tie"] == "rbe3"
     assert "a:b" in table
+
+
+def test_interface_options_take_the_keys_of_a_recipe():
+    table = interface_table(
+        ["bore:rbe3:pos=0.1,0,-2e-3", "pin:dofs=x y", "a:b:set=c", 'hub:cylinder={axis="z",radius=0.01}']
+    )
+    assert table["bore"] == {"set": "bore", "tie": "rbe3", "pos": [0.1, 0.0, -2e-3]}
+    assert table["pin"] == {"set": "pin", "tie": "rbe2", "dofs": "x y"}
+    assert table["a:b"] == {"set": "c", "tie": "rbe2"}
+    assert table["hub"] == {"tie": "rbe2", "cylinder": {"axis": "z", "radius": 0.01}}
+
+
+def test_options_become_a_recipe_that_does_the_same(tmp_path):
+    (tmp_path / "parts").mkdir()
+    mesh = tmp_path / "parts" / "rod.msh"
+    mesh.write_bytes(resource("meshes", "rod.msh").read_bytes())
+    options = ["--interface", "bore_big:rbe3:pos=0,0,1e-3", "--interface", "bore_small", "--modes", "2"]
+    options += ["--material", "aluminium", "--stress", "none", "--no-geometric-stiffness"]
+    recipe = tmp_path / "rod.reduce.toml"
+    assert main(["reduce", str(mesh), *options, "--write-recipe", str(recipe)]) == 0
+    assert 'mesh = "parts/rod.msh"' in recipe.read_text() and not list(tmp_path.glob("**/*.h5"))
+    assert main(["reduce", str(mesh), *options, "--write-recipe", str(recipe)]) == 3  # exists
+    assert main(["reduce", str(mesh), *options, "-o", str(tmp_path / "a.modal.h5")]) == 0
+    assert main(["reduce", str(recipe), "-o", str(tmp_path / "b.modal.h5")]) == 0
+    a, b = (fm.ModalData.load(tmp_path / f"{name}.modal.h5") for name in "ab")
+    np.testing.assert_array_equal(a.integrals.K_ff, b.integrals.K_ff)
+    np.testing.assert_allclose(a.interfaces["bore_big"].position, [0, 0, 1e-3], atol=1e-15)
+    assert b.interfaces["bore_big"].type == "rbe3"
+    assert main(["reduce", str(mesh), "--interface", "bore_big:size=3", "--write-recipe", str(recipe)]) == 3
 
 
 BAD = [

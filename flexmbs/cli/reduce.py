@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from flexmbs.cli.output import Output, Progress, add_overwrite
@@ -40,9 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="X.modal.h5", help="default: beside the source")
     parser.add_argument(
         "--interface",
-        metavar="NAME[:TIE]",
+        metavar="NAME[:TIE][:KEY=VALUE]",
         action="append",
-        help="set tied to a marker by rbe2 (default) or rbe3; repeatable",
+        help="set tied to a marker by rbe2 (default) or rbe3, with keys as in a recipe, "
+        "bore:rbe3:pos=0.1,0,0; repeatable",
     )
     for name, metavar, text in OPTIONS:
         parser.add_argument(name, metavar=metavar, help=text)
@@ -61,12 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save-matrices", nargs=2, metavar=("K", "M"), help="write the full matrices (Matrix Market)"
     )
+    parser.add_argument(
+        "--write-recipe",
+        metavar="X.reduce.toml",
+        help="write the recipe that stands for this command, and end",
+    )
     add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.certificate.summary import modal_data, modal_text
-    from flexmbs.reduce.command import output_path, reduce_files
+    from flexmbs.reduce.command import output_path, reduce_files, write_recipe
 
     options: dict[str, Any] = {name[2:].replace("-", "_"): None for name, _, _ in OPTIONS}
     options = {name: getattr(args, name) for name in options}
@@ -74,6 +81,9 @@ def run(args: argparse.Namespace) -> Output:
     options["ignore"] = args.ignore
     options["geometric_stiffness"] = False if args.no_geometric_stiffness else None
     options["matrices"] = args.from_matrices
+    if args.write_recipe:
+        written = write_recipe(args.source, options, Path(args.write_recipe), overwrite=args.overwrite)
+        return Output(f"written      {written}", {"file": str(written)})
     target = output_path(args.source, args.output, args.from_matrices, overwrite=args.overwrite)
     progress = Progress("reduce", quiet=args.quiet)
     modal = reduce_files(args.source, options, target, args.save_matrices, progress, overwrite=args.overwrite)

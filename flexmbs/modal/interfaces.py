@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.fe.mesh import Mesh
 from flexmbs.modal.areas import centroid, nodal_areas, set_faces
+from flexmbs.modal.bores import bore_centre
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,7 +86,8 @@ def make_interface(
     dofs: tuple[int, ...] | None = None,
     turns: bool = False,
 ) -> Interface:
-    """Interface of a node set: area weights where it has faces, frame at the area centroid and in body axes.
+    """Interface of a node set: area weights where it has faces, frame at the area centroid, or
+    on the axis of a bore, and in body axes.
 
     `turns`: the nodes have rotations. Directions that the nodes cannot carry are no coordinates; asking for
     one is an error.
@@ -95,7 +97,11 @@ def make_interface(
     weights = nodal_areas(mesh, faces)[nodes] if faces else np.ones(len(nodes))
     weights = weights if weights.sum() > 0 else np.ones(len(nodes))
     if position is None:
-        position = centroid(mesh, faces) if faces else mesh.points[nodes].mean(axis=0)
+        position = (
+            bore_centre(mesh.points[nodes], centroid(mesh, faces))
+            if faces
+            else mesh.points[nodes].mean(axis=0)
+        )
     item = Interface(
         name,
         nodes,

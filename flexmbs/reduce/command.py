@@ -13,9 +13,11 @@ from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.modaldata import ModalData
 from flexmbs.modaldata.store import FORMAT
 from flexmbs.reduce.matrices import save_matrices
-from flexmbs.reduce.reading import make_recipe, read_recipe
+from flexmbs.reduce.options import recipe_text
+from flexmbs.reduce.reading import make_recipe, merge, read_recipe
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.stage1 import run
+from flexmbs.toml_file import read_toml
 
 
 def output_path(
@@ -68,6 +70,30 @@ def reduce_files(
     modal = run(recipe, None, progress)
     modal.save(target, overwrite=overwrite)
     return modal
+
+
+def write_recipe(
+    source: str | None, options: Mapping[str, Any], target: Path, *, overwrite: bool = False
+) -> Path:
+    """The recipe that stands for a mesh, or a recipe, and options; it is checked, and not carried out.
+
+    Files are named as seen from its folder.
+    """
+    disk.check_target(target, overwrite)
+    if source is not None and Path(source).suffix.lower() == ".toml":
+        data, folder = read_toml(Path(source)).data, Path(source).parent
+        read_recipe(Path(source), _beside(options, folder))
+        if target.resolve().parent != folder.resolve():
+            what = "files of a recipe are named as seen from its folder"
+            raise UsageError(Diagnostic("usage.recipe", str(target), what, f"write it to {folder}"))
+        merged = merge(data, _beside(options, folder))
+    else:
+        mesh = {} if source is None else {"mesh": os.path.relpath(source, target.parent)}
+        _recipe_of_options({"mesh": source} if source else {}, options)
+        merged = merge(mesh, _beside(options, target.parent))
+    with disk.atomic_file(target, overwrite) as file:
+        file.write(recipe_text(merged).encode())
+    return target
 
 
 def _beside(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:

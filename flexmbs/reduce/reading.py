@@ -17,7 +17,7 @@ from flexmbs.input.problems import dotted, read_tables
 from flexmbs.input.rotations import Rotation
 from flexmbs.input.source import Path_, Source
 from flexmbs.input.values import Context, as_given
-from flexmbs.modal.interfaces import TIES
+from flexmbs.reduce.options import interface_table
 from flexmbs.reduce.recipe import Given, InterfaceSpec, LoadSpec, PointMassSpec, Recipe
 from flexmbs.reduce.tables import (
     GivenTable,
@@ -339,20 +339,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
-
-
-def interface_table(items: Sequence[Any]) -> dict[str, Any]:
-    """`["bore", "pin:rbe3"]` -> the table of a recipe."""
-    table: dict[str, Any] = {}
-    for item in items:
-        if isinstance(item, Mapping):
-            table[str(item.get("name", item.get("set", "")))] = {k: v for k, v in item.items() if k != "name"}
-        else:
-            name, _, tie = str(item).rpartition(":")
-            if not name or tie.lower() not in TIES:
-                name, tie = str(item), "rbe2"
-            if name in table:
-                what = "is given twice"
-                raise InputError(Diagnostic("recipe.interface", f"interfaces.{name}", what, "name it once"))
-            table[name] = {"set": name, "tie": tie.lower()}
-    return table
