@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.dynamics.analyses.closure import cause, closure_limits, keep_apart, model_size
 from flexmbs.dynamics.analyses.guess import Guess, first_guess
 from flexmbs.dynamics.evaluator import Evaluator, no_value
 from flexmbs.dynamics.loops.frontal import Frontal
@@ -42,7 +43,9 @@ def assemble(system: System, evaluator: Evaluator | None = None) -> State:
     # what couplings take from the start
     system.tables.row.const[late] += evaluator.ws.row.g[late]
     evaluator.kinematics(state)
-    _check_closure(system, evaluator, state)
+    _check_closure(system, evaluator)
+    keep_apart(system, evaluator)
+    evaluator.kinematics(state)
     _check_orientation(system, evaluator)
     _velocities(system, evaluator, guess)
     state.turns[:] = evaluator.ws.relation.angle[:, 0]
@@ -126,17 +129,18 @@ def _positions(system: System, evaluator: Evaluator, guess: Guess, active: NDArr
     """Newton iteration on the positions, nearest to the guess."""
     state, free = guess.state, _movable(system, guess)
     start = state.copy()
-    size = _size(system)
+    size = model_size(system)
     evaluator.kinematics(state)
     if not np.any(active) and not guess.cut_targets:
         return
-    best, relax, last = np.inf, 1.0, np.zeros(len(free))
+    best, relax, last, limits = np.inf, 1.0, np.zeros(len(free)), closure_limits(system)[active]
     for k in range(ITERATIONS + CLOSING):
         G = _without_rounding(evaluator, evaluator.jacobian(state))[np.ix_(active, free)]
         g = evaluator.ws.row.g[active].copy()
         best = float(np.abs(g).max(initial=0.0))
         change = _Problem(*guess.soft_rows(evaluator, start, free), G, g).solve(relax)
-        if best <= TOLERANCE * size and (k > 0 or not guess.cut_targets) and _small(change):
+        closed = best <= TOLERANCE * size or bool(np.all(np.abs(g) <= limits))
+        if closed and (k > 0 or not guess.cut_targets) and _small(change):
             return
         _damped_step(evaluator, state, free, change, active, best)
         if k + 1 >= ITERATIONS:
@@ -187,7 +191,7 @@ def _velocities(system: System, evaluator: Evaluator, guess: Guess) -> None:
     worst = np.abs(evaluator.ws.row.g_dot)
     scale = float(np.abs(state.vel).max(initial=0.0)) * max(float(np.abs(G).max(initial=0.0)), 1.0)
     if worst.max(initial=0.0) > 1e-8 * max(scale, 1.0):
-        _fail(system, worst, 1e-8 * max(scale, 1.0), "velocities", "/s")
+        _fail(system, worst, np.full(len(worst), 1e-8 * max(scale, 1.0)), "velocities", "/s")
 
 
 def elsewhere(system: System, evaluator: Evaluator, state: State, rest: set[str]) -> State | None:
@@ -199,7 +203,7 @@ def elsewhere(system: System, evaluator: Evaluator, state: State, rest: set[str]
     tree = [p for name, p in system.joints.items() if p.body and name not in rest]
     speeds = [k for p in tree for k in range(p.vel, p.vel + p.joint.n_eta) if t.tree.driven[k] < 0]
     free = np.array(speeds, dtype=np.int64)
-    step[free] = np.random.default_rng(0).uniform(-0.1, 0.1, len(free)) * min(1.0, _size(system))
+    step[free] = np.random.default_rng(0).uniform(-0.1, 0.1, len(free)) * min(1.0, model_size(system))
     for _ in range(20):
         G = _without_rounding(evaluator, evaluator.jacobian(moved))[:, free]
         g = evaluator.ws.row.g + G @ step[free]
@@ -209,21 +213,15 @@ def elsewhere(system: System, evaluator: Evaluator, state: State, rest: set[str]
         add_increment(evaluator.tables, moved.pos.copy(), step, moved.pos)
         step[:] = 0.0
         evaluator.kinematics(moved)
-        if float(np.abs(evaluator.ws.row.g).max(initial=0.0)) <= TOLERANCE * _size(system):
+        if float(np.abs(evaluator.ws.row.g).max(initial=0.0)) <= TOLERANCE * model_size(system):
             return moved
     return None
 
 
-def _size(system: System) -> float:
-    """A length of the model: its largest marker distance, at least a millimetre."""
-    return max(float(np.abs(system.tables.marker.u0).max(initial=0.0)), 1e-3)
-
-
-def _check_closure(system: System, evaluator: Evaluator, state: State) -> None:
-    worst = np.abs(evaluator.ws.row.g)
-    limit = 1e-9 * max(_size(system), 1.0)
-    if not worst.max(initial=0.0) <= limit:
-        _fail(system, worst, limit, "positions")
+def _check_closure(system: System, evaluator: Evaluator) -> None:
+    left, limits = np.abs(evaluator.ws.row.g), closure_limits(system)
+    if not np.all(left <= limits):
+        _fail(system, left, limits, "positions")
 
 
 def row_names(system: System) -> list[str]:
@@ -240,29 +238,23 @@ def _unit(name: str, rate: str) -> str:
     return next((unit + rate for kind, unit in kinds.items() if kind in name), "")
 
 
-def _fail(system: System, worst: Array, limit: float, what: str, rate: str = "") -> None:
+def _fail(system: System, worst: Array, limits: Array, what: str, rate: str = "") -> None:
     names = row_names(system)
-    order = np.argsort(-np.nan_to_num(worst, nan=np.inf))
+    order = np.argsort(-np.nan_to_num(worst / limits, nan=np.inf))
     items = [
-        f"{names[r]} |g| = {worst[r]:.3g}{_unit(names[r], rate)}" for r in order[:3] if not worst[r] <= limit
+        f"{names[r]} |g| = {worst[r]:.3g}{_unit(names[r], rate)}"
+        for r in order[:3]
+        if not worst[r] <= limits[r]
     ]
     where = names[order[0]].partition(" ")[0]
     raise SolverError(
         Diagnostic(
             "assembly.open",
             where,
-            f"{what} cannot be assembled, left open: {'; '.join(items)} (tolerance {limit:.1e})",
-            _cause(system),
+            f"{what} cannot be assembled, left open: {'; '.join(items)} (tolerance {limits[order[0]]:.1e})",
+            cause(system, where, float(worst[order[0]])),
         )
     )
-
-
-def _cause(system: System) -> str:
-    """What to look at: what is driven or held does not give way."""
-    fixed = [f"drives.{name}" for name in system.model.drives]
-    fixed += [f"joints.{name} (hold)" for name, joint in system.model.joints.items() if joint.hold]
-    kept = f", and whether {', '.join(fixed[:6])} leave it room" if fixed else ""
-    return f"check lengths, poses and initial values{kept}"
 
 
 def _check_orientation(system: System, evaluator: Evaluator) -> None:
