@@ -184,3 +184,27 @@ def test_second_holder_of_a_lock_is_told_who_has_it(tmp_path):
     assert f"is being written by process {os.getpid()}" in told.stdout
     with disk.lock(tmp_path / "r.h5"):
         pass
+
+
+def with_users(path, n):
+    """A file in which n datasets share their scales."""
+
+    def fill(root):
+        scales = [hdf5.scale(root, "time", np.arange(5.0), "s"), hdf5.scale(root, "xyz", np.arange(3))]
+        for k in range(n):
+            hdf5.dataset(root.require_group(f"b{k:04d}"), "x", np.zeros((5, 3)), scales=scales)
+
+    hdf5.build_file(path, fill, format="flexmbs-test", version=1)
+    return path.stat().st_size
+
+
+def test_many_datasets_on_one_scale_cost_the_same_each(tmp_path):
+    """The list of its users was written anew for each: 240 bodies with 3.6 MB of data filled 71 MB."""
+    few, many = with_users(tmp_path / "few.h5", 200), with_users(tmp_path / "many.h5", 1600)
+    assert many < 8.2 * few
+    with h5py.File(tmp_path / "few.h5") as file:
+        node = file["b0007/x"]
+        assert [dim[0].name for dim in node.dims] == ["/time", "/xyz"]
+        users = file["xyz"].attrs["REFERENCE_LIST"]
+        assert sorted(file[ref].name for ref, _ in users) == [f"/b{k:04d}/x" for k in range(200)]
+        assert {int(axis) for _, axis in users} == {1}

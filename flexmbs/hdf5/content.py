@@ -76,12 +76,36 @@ def dataset(
             filters |= {"compression": "gzip", "compression_opts": 1, "shuffle": True}
     node = group.create_dataset(name, data=array, dtype=array.dtype, track_times=False, **filters)
     attributes(node, units=units or "1", **({"equation": equation} if equation else {}), **extra)
-    for axis, scale in enumerate(scales):
-        if scale is not None:
-            node.dims[axis].attach_scale(scale)
     if any(scale is not None for scale in scales):
-        attributes(node, dimensions=[str(scale.name) if scale is not None else "" for scale in scales])
+        attach(node, scales)
     return node
+
+
+def attach(node: Dataset, scales: Sequence[Dataset | None]) -> None:
+    """Name the scales of a dataset's dimensions; in the end `name_users` tells the scales of it.
+
+    HDF5 would add every dataset to a list in the scale, and write the list anew each time: of thousands of
+    datasets most of the file would be old lists.
+    """
+    found = np.empty(node.ndim, dtype=object)
+    for axis in range(node.ndim):
+        scale = scales[axis] if axis < len(scales) else None
+        found[axis] = np.array([scale.ref] if scale is not None else [], dtype=h5py.ref_dtype)
+    node.attrs.create("DIMENSION_LIST", found, dtype=h5py.vlen_dtype(h5py.ref_dtype))
+    attributes(node, dimensions=[str(scale.name) if scale is not None else "" for scale in scales])
+
+
+def name_users(root: Group) -> None:
+    """Write into every scale which datasets use it, and for which dimension: the other half of `attach`."""
+    users: dict[str, list[Any]] = {}
+    for _, node in walk(root):
+        if isinstance(node, h5py.Dataset) and "dimensions" in node.attrs:
+            for axis, path in enumerate(texts(node.attrs["dimensions"])):
+                if path:
+                    users.setdefault(path, []).append((node.ref, axis))
+    for path, found in users.items():
+        kind = [("dataset", h5py.ref_dtype), ("dimension", "<u4")]
+        root[path].attrs.create("REFERENCE_LIST", np.array(found, dtype=kind))
 
 
 def dimensions(node: Dataset) -> tuple[str, ...]:

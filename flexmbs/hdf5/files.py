@@ -11,7 +11,7 @@ import h5py
 from h5py import Group
 
 from flexmbs import disk
-from flexmbs.hdf5.content import attributes, content_hash
+from flexmbs.hdf5.content import attributes, content_hash, name_users
 from flexmbs.hdf5.reading import file_format
 
 #: a file up to this size is built in memory and written at once
@@ -102,6 +102,7 @@ def build_file(
         try:
             with h5py.File(quiet, "w", libver=("v110", "v110")) as file:
                 fill(file)
+                name_users(file)
                 attributes(file, format=format, format_version=version, content_sha256=content_hash(file))
             quiet.to_disk()
         finally:
