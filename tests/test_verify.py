@@ -12,13 +12,13 @@ from flexmbs.errors import UsageError
 from flexmbs.resources import resource
 from flexmbs.verify import PROBLEMS, verify
 from flexmbs.verify import reference as reference_module
+from flexmbs.verify.items import Modes
 from flexmbs.verify.mechanisms import begin, choices
 from flexmbs.verify.numbers import TABLES
 from flexmbs.verify.omitted import NOT_COMPARED
 from flexmbs.verify.reference import names, read
 from flexmbs.verify.report import Line, Report, compare, not_below
 from flexmbs.verify.settings import BEGIN, OWN, shortened
-from flexmbs.verify.tables import Modes
 from tests.validation_page import PAGE, page
 
 

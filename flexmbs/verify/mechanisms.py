@@ -18,11 +18,12 @@ from flexmbs.case import Case
 from flexmbs.case.runner import CaseRun, execute
 from flexmbs.case.schema.analysis import Analysis
 from flexmbs.errors import MissingComponentError, SolverError, UsageError
+from flexmbs.verify.items import Counts, Table
 from flexmbs.verify.numbers import TABLES
 from flexmbs.verify.reference import Reference
 from flexmbs.verify.report import Line
 from flexmbs.verify.settings import begin_of, settings
-from flexmbs.verify.tables import Counts, Table, count_lines, mode_lines, table_lines, with_times
+from flexmbs.verify.tables import count_lines, mode_lines, table_lines, with_times
 
 
 def choices(key: str) -> list[str]:

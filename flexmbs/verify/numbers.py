@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flexmbs.verify.items import Item
 from flexmbs.verify.numbers_flexible import FLEXIBLE
 from flexmbs.verify.numbers_linkages import LINKAGES
 from flexmbs.verify.numbers_rigid import RIGID
-from flexmbs.verify.tables import Item
 
 #: by problem
 TABLES: Mapping[str, tuple[Item, ...]] = {**RIGID, **LINKAGES, **FLEXIBLE}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flexmbs.verify.tables import Item, Modes, Table
+from flexmbs.verify.items import Item, Modes, Table
 
 XYZ = "xyz"
 STIFFENED = {g: f"with_geometric_stiffening/{g}" for g in (0, 1, 2, 3, 4, 6, 8, 10, 12)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flexmbs.verify.tables import Counts, Item, Table
+from flexmbs.verify.items import Counts, Item, Table
 
 XYZ = "xyz"
 COUNTS = {"equations": "n_constraints", "rank": "rank", "redundant": "redundant", "mobility": "dof"}
