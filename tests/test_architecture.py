@@ -20,6 +20,11 @@ ROOMS = [
     "post", "verify", "demo", "cli",
 ]  # fmt: skip
 
+#: budgets: a change that needs more first makes room
+LONGEST_CHAIN = 20
+KERNEL_LINES = 5300
+MOST_ARGUMENTS, KERNELS_WITH_MORE = 8, 62
+
 ONLY_IMPORTER = {
     "numba": {"_dispatch", "_handles", "_jit", "_simd"},
     "h5py": {"hdf5"},
@@ -101,3 +106,79 @@ def test_a_typing_error_is_found_by_few_modules(tmp_path):
     assert 'did you mean "title"' in done.stderr and 'did you mean "revolute"' in done.stderr
     found = done.stdout.split()
     assert len(found) < 60 and {name.split(".")[0] for name in found} == {"flexmbs"}, found
+
+
+def imports_at_start():
+    """Module -> modules of flexmbs that are loaded with it: imports outside functions and TYPE_CHECKING."""
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in modules()}
+    files = {name.removesuffix(".__init__"): path for name, path in files.items()}
+
+    def statements(body):
+        for node in body:
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                continue
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
+            elif isinstance(node, ast.If | ast.Try):
+                yield from statements([*node.body, *node.orelse])
+
+    found = {name: set(statements(ast.parse(path.read_text()).body)) for name, path in files.items()}
+    return {name: (wanted & set(files)) - {name} for name, wanted in found.items()}
+
+
+def longest_chain(graph):
+    """Longest path of imports; modules that import each other count once."""
+    depth, path, low, number, stack = {}, {}, {}, {}, []
+
+    def visit(name):
+        low[name] = number[name] = len(number)
+        stack.append(name)
+        for other in graph[name]:
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[name] = min(low[name], low[other])
+        if low[name] == number[name]:
+            group = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            below = max(
+                {other for member in group for other in graph[member]} - set(group), key=depth.get, default=""
+            )
+            for member in group:
+                depth[member] = 1 + depth.get(below, 0)
+                path[member] = [name, *path.get(below, [])]
+
+    for name in graph:
+        if name not in number:
+            visit(name)
+    return path[max(depth, key=depth.get)]
+
+
+def test_no_chain_of_imports_is_long():
+    chain = longest_chain(imports_at_start())
+    assert len(chain) <= LONGEST_CHAIN, " -> ".join(chain)
+
+
+def test_the_longest_chain_is_found():
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"b", "e"}, "d": {"e"}, "e": set()}
+    assert longest_chain(graph) == ["a", "b", "d", "e"]
+
+
+def kernels():
+    """Room, name, number of lines and of arguments of every compiled function."""
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                if any(ast.unparse(item).partition("(")[0] == "kernel" for item in node.decorator_list):
+                    yield room(path), node.name, node.end_lineno - node.lineno + 1, len(node.args.args)
+
+
+def test_kernels_stay_within_their_budget():
+    """Every line costs a first start 5 ms; the numbers go down, never up."""
+    found = list(kernels())
+    lines = sum(size for here, _, size, _ in found if here in ("model", "dynamics", "integrate", "simulate"))
+    assert lines <= KERNEL_LINES, "kernel lines of stage 2; 5000 are wanted"
+    many = sorted(f"{name} ({n})" for _, name, _, n in found if n > MOST_ARGUMENTS)
+    assert len(many) <= KERNELS_WITH_MORE, f"none is wanted: {', '.join(many)}"

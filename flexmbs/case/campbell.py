@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.case.case import Case, Progress
 from flexmbs.dynamics.analyses.linearize import Linear, linearize
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.simulate.record.linear import axis, body_motions, item, parts
 from flexmbs.simulate.record.whirl import whirl
+
+if TYPE_CHECKING:
+    from flexmbs.case.case import Case, Progress
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]

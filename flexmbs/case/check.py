@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexmbs.case.body_warnings import warn_bodies
-from flexmbs.case.case import Case, Progress
 from flexmbs.case.outcome import check_channels, result_paths
 from flexmbs.case.start import warn_start
 from flexmbs.dynamics.analyses.mobility import Mobility, mobility
 from flexmbs.dynamics.loops.change_point import choose_branch
-from flexmbs.dynamics.mechanism import Mechanism
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.model.band import above, bands, measured_band
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.fronts import width
-from flexmbs.model.state import State
 from flexmbs.simulate.analyses import bends
 from flexmbs.simulate.motion.jumps import check_jumps
+
+if TYPE_CHECKING:
+    from flexmbs.case.case import Case, Progress
+    from flexmbs.dynamics.mechanism import Mechanism
+    from flexmbs.model.state import State
 
 #: loops open at once up to which their cost is that of their number
 FEW = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from flexmbs.dynamics.tree import recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression
 from flexmbs.model.forces.tables import workspace as law_workspace
-from flexmbs.model.state import State
-from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

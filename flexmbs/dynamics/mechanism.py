@@ -7,7 +7,7 @@ motion.bodies["rod"].acceleration;  motion["joints.main.reaction_force"]
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +22,19 @@ from flexmbs.dynamics.loops.contradiction import check_rows
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.dynamics.minimal.forces import observe
 from flexmbs.errors import SolverError
-from flexmbs.expressions import Expression
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
 from flexmbs.model.bodies import FlexibleBody, RigidBody
 from flexmbs.model.couplings.ends import load_of
-from flexmbs.model.model import Model
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System, build_system
 from flexmbs.model.topology import Plane
 from flexmbs.spatial import quat_from_matrix, shortest_rotation
+
+if TYPE_CHECKING:
+    from flexmbs.expressions import Expression
+    from flexmbs.model.model import Model
 
 Array = NDArray[np.float64]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.integrate.methods.tableaus import Tableau
-from flexmbs.integrate.problem import Problem
+if TYPE_CHECKING:
+    from flexmbs.integrate.methods.tableaus import Tableau
+    from flexmbs.integrate.problem import Problem
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

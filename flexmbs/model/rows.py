@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from flexmbs.expressions import Expression, ExpressionError
 from flexmbs.model.bodies import Particle
 from flexmbs.model.joints.base import DISTANCE, OFFSET, SLIDE, Joint, Relation
-from flexmbs.model.markers import Marker
+
+if TYPE_CHECKING:
+    from flexmbs.model.markers import Marker
 
 #: Further kinds of relations, for the coordinates of cut joints: travel is OFFSET.
 ANGLE, ANGLE_FIRST, ANGLE_SECOND = 5, 6, 7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from flexmbs.model.state import State
 from flexmbs.results import Result
 from flexmbs.simulate.motion.powers import N_QUAD
 from flexmbs.simulate.record.items import coordinate_texts, own_texts, tree_texts
-from flexmbs.simulate.settings import RunSettings
+
+if TYPE_CHECKING:
+    from flexmbs.simulate.settings import RunSettings
 
 #: analyses that `simulate` offers
 TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "linearize")

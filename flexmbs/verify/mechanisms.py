@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from flexmbs.case import Case
 from flexmbs.case.runner import CaseRun, execute
@@ -20,10 +20,12 @@ from flexmbs.case.schema.analysis import Analysis
 from flexmbs.errors import MissingComponentError, SolverError, UsageError
 from flexmbs.verify.items import Counts, Table
 from flexmbs.verify.numbers import TABLES
-from flexmbs.verify.reference import Reference
 from flexmbs.verify.report import Line
 from flexmbs.verify.settings import begin_of, settings
 from flexmbs.verify.tables import count_lines, mode_lines, table_lines, with_times
+
+if TYPE_CHECKING:
+    from flexmbs.verify.reference import Reference
 
 
 def choices(key: str) -> list[str]:

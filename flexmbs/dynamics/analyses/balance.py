@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.linearize import speed_paths, unit_displacements
-from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.model.forces.tables import FORCE, MOMENT, VALUE
-from flexmbs.model.state import State
+
+if TYPE_CHECKING:
+    from flexmbs.dynamics.evaluator import Evaluator
+    from flexmbs.model.state import State
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

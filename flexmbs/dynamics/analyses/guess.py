@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.model.bodies import GROUND, FlexibleBody
 from flexmbs.model.fronts import passed
-from flexmbs.model.joints.base import Joint
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
-from flexmbs.model.system import JointPlace, System
 from flexmbs.spatial import log_so3, quat_from_matrix, quat_to_matrix
+
+if TYPE_CHECKING:
+    from flexmbs.dynamics.evaluator import Evaluator
+    from flexmbs.model.joints.base import Joint
+    from flexmbs.model.system import JointPlace, System
 
 Array = NDArray[np.float64]
 

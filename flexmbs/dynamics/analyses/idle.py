@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.initial import elsewhere
-from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.tree.screws import coordinate_wrenches, locked_wrenches
 from flexmbs.model.bodies import GROUND, Particle
 from flexmbs.model.forces.tables import POINT_TORQUE, SPAN, SPAN_LAW
 from flexmbs.model.joints.base import DISTANCE, EQUAL_TURN, ROTATION, SQUARE
-from flexmbs.model.model import Model
-from flexmbs.model.places import JointPlace
-from flexmbs.model.state import State
-from flexmbs.model.system import System
 from flexmbs.model.topology import body_of, floating
 from flexmbs.spatial import skew
+
+if TYPE_CHECKING:
+    from flexmbs.dynamics.evaluator import Evaluator
+    from flexmbs.model.model import Model
+    from flexmbs.model.places import JointPlace
+    from flexmbs.model.state import State
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 

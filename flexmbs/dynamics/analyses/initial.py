@@ -8,6 +8,7 @@ counts cut joints like those of the tree: so the result does not depend on the c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ from flexmbs.dynamics.loops.null_spaces import blocks
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.joints.base import EQUAL_TURN, SQUARE
-from flexmbs.model.state import State
-from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.idle import hidden_freedoms
-from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.null_spaces import left_null_space
 from flexmbs.dynamics.reactions.self_stress import open_reactions
 from flexmbs.dynamics.tree.screws import free_twists
 from flexmbs.model.bodies import GROUND, Particle
-from flexmbs.model.model import Model
 from flexmbs.model.rows import Row, cut_group
-from flexmbs.model.state import State
-from flexmbs.model.system import System
 from flexmbs.model.topology import body_of, floating
 from flexmbs.spatial import skew
+
+if TYPE_CHECKING:
+    from flexmbs.dynamics.evaluator import Evaluator
+    from flexmbs.model.model import Model
+    from flexmbs.model.state import State
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 

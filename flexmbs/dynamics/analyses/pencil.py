@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.slopes import Slopes, slopes
-from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.errors import SolverError
-from flexmbs.model.state import State
 
 if TYPE_CHECKING:
     from flexmbs.dynamics.analyses.linearize import Rates
+    from flexmbs.dynamics.minimal.coordinates import Minimal
+    from flexmbs.model.state import State
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,10 @@ from flexmbs.dynamics.analyses.balance import LITTLE_MASS, NOISE, RANK, Balance
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.model.state import State
-from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,9 @@ from flexmbs.dynamics.analyses.guess import motion_values
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
-from flexmbs.model.system import JointPlace, System
+
+if TYPE_CHECKING:
+    from flexmbs.model.system import JointPlace, System
 
 Array = NDArray[np.float64]
 

@@ -27,10 +27,11 @@ from flexmbs.dynamics.reactions.friction import FRICTION_ROUNDS, FRICTION_TOLERA
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
-from flexmbs.model.system import System
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
+
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 

@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.descriptor.kernels import gradients, rigid_inertia
-from flexmbs.dynamics.descriptor.rows import Found, RowSums
 from flexmbs.dynamics.descriptor.saddle import Pattern
 from flexmbs.ffrf.mass import evaluate as body_inertia
 from flexmbs.ffrf.table import SYM
-from flexmbs.model.system import System
-from flexmbs.model.tables import Workspace
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
+
+    from flexmbs.dynamics.descriptor.rows import Found, RowSums
+    from flexmbs.model.system import System
+    from flexmbs.model.tables import Workspace
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.descriptor.matrices import Matrices
 from flexmbs.dynamics.descriptor.rows import Found, RowSums, cross
-from flexmbs.model.system import System
-from flexmbs.model.tables import Workspace
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
+
+    from flexmbs.model.system import System
+    from flexmbs.model.tables import Workspace
 
 Array = NDArray[np.float64]
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.model.state import State
-from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
+    from flexmbs.model.system import System
 
 #: what may be left of the constraints on acceleration level, over the size of their terms
 CONTRADICTION = 1e-6

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.loops.frontal import Frontal
-from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

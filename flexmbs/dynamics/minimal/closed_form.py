@@ -12,14 +12,17 @@ with a). Of two solutions the nearer one is taken: the branch on which the loop 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.model.state import State
-from flexmbs.model.system import JointPlace, System
+
+if TYPE_CHECKING:
+    from flexmbs.dynamics.evaluator import Evaluator
+    from flexmbs.model.state import State
+    from flexmbs.model.system import JointPlace, System
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

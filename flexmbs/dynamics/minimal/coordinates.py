@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.initial import row_names
-from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.minimal.closed_form import closed_forms
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions.switching import switching_functions
-from flexmbs.model.state import State
-from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from flexmbs.dynamics.evaluator import Evaluator
+    from flexmbs.model.state import State
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.reactions.wrenches import stress_wrenches
 from flexmbs.model.couplings.ends import load_of
-from flexmbs.model.rows import Row
-from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from flexmbs.dynamics.evaluator import Evaluator
+    from flexmbs.model.rows import Row
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,14 @@ from flexmbs.dynamics.descriptor.equations import Descriptor
 from flexmbs.dynamics.descriptor.matrices import rate_matrices
 from flexmbs.dynamics.descriptor.stiffness import jacobian as stiffness
 from flexmbs.integrate import Settings
-from flexmbs.model.state import State
 from flexmbs.simulate.choose import Choice
 from flexmbs.simulate.motion.formulation import FormulationRun
 from flexmbs.simulate.motion.half_explicit import HalfExplicit
-from flexmbs.simulate.record.sampling import Sampler
-from flexmbs.simulate.settings import RunSettings
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
+    from flexmbs.simulate.record.sampling import Sampler
+    from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
 #: step times highest angular frequency that explicit methods stand, and steps beyond which they are too slow

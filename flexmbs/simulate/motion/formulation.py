@@ -7,14 +7,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.integrate import Settings
 from flexmbs.integrate.events.crossings import Crossings
 from flexmbs.integrate.methods.radau import Radau
 from flexmbs.model.state import State
@@ -23,7 +22,10 @@ from flexmbs.simulate.motion.equations import problem, state_vector
 from flexmbs.simulate.motion.lifting import Lifting
 from flexmbs.simulate.motion.passage import Passage
 from flexmbs.simulate.motion.powers import given_rates_of_aux
-from flexmbs.simulate.record.sampling import Sampler
+
+if TYPE_CHECKING:
+    from flexmbs.integrate import Settings
+    from flexmbs.simulate.record.sampling import Sampler
 
 Floats = NDArray[np.float64]
 #: closure, over a length of the model, that needs no projection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,14 @@ from flexmbs.dynamics.loops.projection import position_rates
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.dynamics.minimal.forces import accelerations, observe
 from flexmbs.errors import Diagnostic, UsageError
-from flexmbs.model.state import State
 from flexmbs.simulate.motion.equations import problem
 from flexmbs.simulate.motion.formulation import FormulationRun
 from flexmbs.simulate.motion.passage import Passage
 from flexmbs.simulate.motion.rheonomic import follows_time
-from flexmbs.simulate.settings import RunSettings
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
+    from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
 #: coordinates are chosen anew where G_d has lost this part of its condition, and the new ones gain that much

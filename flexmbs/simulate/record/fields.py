@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from flexmbs.ffrf.mass import LEDGER_TERMS, ledger
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.forces.tables import FORCE, LENGTH, MOMENT, N_OUT, POTENTIAL, RATE, VALUE
-from flexmbs.model.system import JointPlace, System
 from flexmbs.results import Axis, Field, Layout
 from flexmbs.results.layout import COMMON_AXES
 from flexmbs.simulate.record.sampling import BALL, BODY, Sampler
 from flexmbs.spatial import quat_to_matrix
+
+if TYPE_CHECKING:
+    from flexmbs.model.system import JointPlace, System
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.model.system import System
-from flexmbs.results import Layout
 from flexmbs.simulate.record.couplings import coupling_fields
 from flexmbs.simulate.record.fields import (
     Fields,
@@ -20,6 +18,10 @@ from flexmbs.simulate.record.fields import (
 )
 from flexmbs.simulate.record.sampling import Sampler
 from flexmbs.simulate.record.sensors import frame_markers, sensor_fields
+
+if TYPE_CHECKING:
+    from flexmbs.model.system import System
+    from flexmbs.results import Layout
 
 Floats = NDArray[np.float64]
 SOLVER = ("step_size", "iterations", "rejected", "constraint_position", "constraint_velocity")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,9 +10,11 @@ from flexmbs.dynamics.analyses.linearize import speed_names
 from flexmbs.dynamics.analyses.mobility import Mobility, mobility
 from flexmbs.dynamics.loops.null_spaces import is_feasible
 from flexmbs.dynamics.mechanism import build
-from flexmbs.model.state import State
 from flexmbs.model.workspace import largest_block
 from flexmbs.results import Item
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
 
 #: numbers of /topology by the field of `Mobility` that holds them
 COUNTS = {

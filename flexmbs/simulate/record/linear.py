@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.linearize import Linear, linearize
-from flexmbs.model.state import State
 from flexmbs.results import Item
 from flexmbs.simulate.record.ports import Channels, response, with_ports
 from flexmbs.simulate.record.whirl import whirl
-from flexmbs.simulate.settings import RunSettings
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
+    from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
 

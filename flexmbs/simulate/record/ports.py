@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,13 @@ from flexmbs.dynamics.analyses.slopes import slopes
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.model.forces.base import FORCES
-from flexmbs.model.state import State
 from flexmbs.results.channels import find
-from flexmbs.results.layout import Field, Layout
 from flexmbs.simulate.motion.equations import equations, state_vector
 from flexmbs.simulate.record.history import SOLVER, History
+
+if TYPE_CHECKING:
+    from flexmbs.model.state import State
+    from flexmbs.results.layout import Field, Layout
 
 Floats = NDArray[np.float64]
 #: forces that are inputs: those that bring no coordinates of their own

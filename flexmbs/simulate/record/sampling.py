@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,11 @@ from flexmbs.model.forces.channels import (
 from flexmbs.model.forces.tables import N_OUT, REL_W
 from flexmbs.model.measure import SensorTables, measure
 from flexmbs.model.quaternions import relative_quaternion
-from flexmbs.model.system import System
 from flexmbs.simulate.motion.branch import NEAR, WEIGHTS, beside, time_to_reach
 from flexmbs.simulate.motion.powers import take_held
+
+if TYPE_CHECKING:
+    from flexmbs.model.system import System
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.model.measure import UNITS, stress_rows
-from flexmbs.model.system import System
 from flexmbs.simulate.record.fields import Fields, balls_of, joint_columns, units_of
 from flexmbs.simulate.record.sampling import BODY, Sampler
+
+if TYPE_CHECKING:
+    from flexmbs.model.system import System
 
 STRESS = ("xx", "yy", "zz", "xy", "yz", "zx")
 WRENCH = ("x", "y", "z", "mx", "my", "mz")
