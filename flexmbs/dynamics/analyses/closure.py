@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.model.bodies import Body, FlexibleBody
-from flexmbs.model.system import System
+
+if TYPE_CHECKING:
+    from flexmbs.dynamics.evaluator import Evaluator
+    from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
 
