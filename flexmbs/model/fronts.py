@@ -114,6 +114,10 @@ def front_tables(t: Any) -> tuple[FrontTables, SlotTables]:
     return fronts.tables(t)
 
 
+def _is_run(places: Ints) -> bool:
+    return bool(np.all(np.diff(places) == 1))
+
+
 class _Fronts:
     """Groups of every front in their order, how many of them close in it, and the front that takes the rest.
 
@@ -233,6 +237,7 @@ class _Fronts:
             row=ints(row0),
             closed=ints(closed),
             up=ints(up),
+            run=ints(_is_run(slot_up[row0[k] + closed[k] : row0[k + 1]]) for k in range(len(new))),
             L=offsets(width * (width + 1) // 2),
             e=front_e,
             m=offsets(np.array(t.body.nf) * width[:n]),

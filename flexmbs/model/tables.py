@@ -196,6 +196,7 @@ class FrontTables(NamedTuple):
     row: Ints  # slots of front f, one per row: row[f] ... row[f + 1]
     closed: Ints  # its first rows, which close in it; the others stay open
     up: Ints  # front that takes the open ones
+    run: Ints  # 1 where they stand side by side in it, in the same order
     L: Ints  # offset of its compliances in loop.L_open
     e: Ints  # offset of (speeds of the joint) x (rows) numbers in loop.e
     m: Ints  # offset of (rows) x (modes) numbers in loop.e_f

@@ -232,7 +232,8 @@ def take_out(sys, ws, L, first, n, k, i):
         c = L[row + o]
         if c == 0.0:
             continue
-        put_six(ws.loop.E, first + o, plus_six(six(ws.loop.E, first + o), -s * c, e))
+        if i > 0:
+            put_six(ws.loop.E, first + o, plus_six(six(ws.loop.E, first + o), -s * c, e))
         ws.loop.bias[row_at(sys, ws, first + o)] -= t * c
         at, c = packed(n, o), s * c
         for q in range(o, n):
@@ -300,10 +301,12 @@ def rows_past_joint(sys, ws, i):
             s = ws.loop.e[at] + dot_six(six(ws.tree.H, k), E)
             ws.loop.e[at] = s
             t = s * ws.tree.D_inv[k]
-            b, w, E = b + t * ws.tree.u[k], w + s * t, plus_six(E, -t, six(ws.tree.U, k))
+            b, w = b + t * ws.tree.u[k], w + s * t
+            if p > 0 or k > k0:  # ground does not move
+                E = plus_six(E, -t, six(ws.tree.U, k))
         ws.loop.bias[r] += b
         ws.loop.whole[r] += w
-        if p > 0:  # ground does not move
+        if p > 0:
             to_parent(sys, ws, i, sys.slot.up[first + o], E, x, y, z)
     for k in range(k0, sys.tree.o_qd[i]):
         if sys.tree.driven[k] < 0:
@@ -332,16 +335,23 @@ def to_parent(sys, ws, i, to, E, x, y, z):
 def rows_to_front(sys, ws, f, moved):
     """Compliances of the open rows of front f, and their columns unless they moved, to the next front."""
     first, n, up = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f], sys.front.up[f]
-    to, m = sys.front.row[up], sys.front.row[up + 1] - sys.front.row[up]
+    to, m, L, L0 = (
+        sys.front.row[up],
+        sys.front.row[up + 1] - sys.front.row[up],
+        ws.loop.L_open,
+        sys.front.L[up],
+    )
     for o in range(sys.front.closed[f], n):
-        row, at, L0 = sys.slot.up[first + o] - to, sys.front.L[f] + packed(n, o), sys.front.L[up]
+        row, at = sys.slot.up[first + o] - to, sys.front.L[f] + packed(n, o)
         target = L0 + packed(m, row)
-        for c in range(o, n):
-            col = sys.slot.up[first + c] - to
-            ws.loop.L_open[target + col if col >= row else L0 + packed(m, col) + row] += ws.loop.L_open[
-                at + c
-            ]
-        if moved == 0:
+        if sys.front.run[f] == 1:  # they stand together there too
+            for c in range(o, n):
+                L[target + row + c - o] += L[at + c]
+        else:
+            for c in range(o, n):
+                col = sys.slot.up[first + c] - to
+                L[target + col if col >= row else L0 + packed(m, col) + row] += L[at + c]
+        if moved == 0 and sys.front.body[f] > 0:
             put_six(ws.loop.E, to + row, plus_six(six(ws.loop.E, to + row), 1.0, six(ws.loop.E, first + o)))
 
 
