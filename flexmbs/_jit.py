@@ -37,7 +37,7 @@ from flexmbs._trial import outcome
 
 __all__ = [
     "DISABLED", "Handle", "blas_address", "cache_root", "call_fortran", "declare", "handle", "is_cached",
-    "kernel", "lapack_address", "prepare",
+    "kernel", "lapack_address", "prepare", "sources_hash",
 ]  # fmt: skip
 
 PACKAGE_DIR = Path(__file__).resolve().parent
@@ -85,7 +85,7 @@ def _imports(path: Path) -> tuple[Path, ...]:
 
 
 @cache
-def _sources_hash(path: Path) -> str:
+def sources_hash(path: Path) -> str:
     """Hash of a module and of everything below it in the import graph, and of the compiler's versions."""
     seen: set[Path] = set()
     stack = [path, PACKAGE_DIR / "_dispatch.py"]
@@ -134,7 +134,7 @@ def _own_dispatcher() -> Any:
     chosen = os.environ.get("FLEXMBS_COMPILER", "")
     reason = "FLEXMBS_COMPILER=plain" if chosen == "plain" else ""
     if not chosen:
-        reason = outcome(cache_root() / _sources_hash(PACKAGE_DIR / "_trial_kernels.py") / "trial")
+        reason = outcome(cache_root() / sources_hash(PACKAGE_DIR / "_trial_kernels.py") / "trial")
     if not reason:
         return importlib.import_module("flexmbs._dispatch")
     if CHECKED:
@@ -146,7 +146,7 @@ def _own_dispatcher() -> Any:
 
 def _folder(function: Callable[..., Any]) -> Path:
     """Where a kernel is kept: what our own compiler has stored is of no use to numba's, and the other way."""
-    sources = _sources_hash(Path(function.__code__.co_filename))
+    sources = sources_hash(Path(function.__code__.co_filename))
     return cache_root() / (sources if _own_dispatcher() else f"{sources}-plain")
 
 

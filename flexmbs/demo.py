@@ -15,7 +15,7 @@ from flexmbs.resources import resource
 Progress = Callable[[float, str], None]
 
 #: Shipped files of the tour; the case finds the recipe as it does in the project's own tree.
-FILES = ("meshes/rod.msh", "meshes/rod.reduce.toml", "cases/slider_crank.toml")
+FILES = (".flexmbs-root", "meshes/rod.msh", "meshes/rod.reduce.toml", "cases/slider_crank.toml")
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("shipped")
     for name in ("cases", "meshes"):
         shutil.copytree(resource(name), root / name, ignore=shutil.ignore_patterns("*.h5", "reference"))
+    shutil.copy(resource(".flexmbs-root"), root)
     return root / "cases"
 
 

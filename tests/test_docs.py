@@ -88,6 +88,7 @@ def write_files(folder: Path, page: str) -> None:
     """The files that a page may use: the shipped ones, and those that it shows."""
     for name in ("meshes", "cases"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.modal.h5", "reference"))
+    shutil.copy(ROOT / ".flexmbs-root", folder)
     for block in blocks_of(page):
         if block.name:
             (folder / block.name).write_text(block.text, "utf-8")

@@ -37,12 +37,16 @@ class Case:
     _model: Model | None = field(default=None, repr=False)
 
     @staticmethod
-    def load(path: str | Path, *, allow_python: bool = False, **overrides: Any) -> Case:
+    def load(
+        path: str | Path, *, root: str | Path | None = None, allow_python: bool = False, **overrides: Any
+    ) -> Case:
         """Read a case file. `overrides` replace parameters by name, or values by dotted key.
 
         `Case.load("a.toml", speed="2000 rpm", **{"analysis.t_end": 2})`. All errors come in one `InputError`.
+        What the case names lies in `root`: by default the nearest folder upwards that is marked as one, else
+        that of the case.
         """
-        return _checked(read_source(path), overrides, allow_python)
+        return _checked(read_source(path, root), overrides, allow_python)
 
     @staticmethod
     def from_dict(
@@ -63,7 +67,14 @@ class Case:
 
     def _copy(self) -> Source:
         source = self.source
-        return Source(source.name, source.folder, _copied(source.data), dict(source.owners), source.files)
+        return Source(
+            source.name,
+            source.folder,
+            _copied(source.data),
+            dict(source.owners),
+            source.files,
+            root=source.root,
+        )
 
     @property
     def name(self) -> str:
@@ -117,5 +128,5 @@ def _checked(source: Source, overrides: Mapping[str, Any], allow_python: bool) -
     data = dict(source.data)
     if "parameters" in data:
         data["parameters"] = values if isinstance(data["parameters"], dict) else data["parameters"]
-    context = Context(values, source.folder, allow_python)
+    context = Context(values, source.folder, source.root, allow_python=allow_python)
     return Case(read_tables(CaseFile, data, source, context, problems), source, values, allow_python)

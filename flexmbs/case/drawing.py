@@ -67,7 +67,9 @@ def _files(case: Case, name: str, body: Body, folder: Path) -> dict[str, Any]:
         text = getattr(table, key, None)
         if text:
             path = (case.source.folder_of(("bodies", name, key)) / text).resolve()
-            path = path.with_suffix(".modal.h5") if key == "reduce" else path
+            if key == "reduce" and isinstance(body, FlexibleBody):  # beside it, or in the cache
+                kept = Path(body.modal.source)
+                path = kept.resolve() if kept.is_file() else path.with_suffix(".modal.h5")
             found["modal"] = os.path.relpath(path, folder)
     if isinstance(
         body, FlexibleBody

@@ -123,7 +123,7 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
     if analysis is not None and analysis.type == "inverse_dynamics" and analysis.motion is not None:
         from flexmbs.simulate.motion.measured import measured_drives
 
-        path = case.source.folder_of(("analysis", "motion")) / analysis.motion
+        path = case.source.file(("analysis", "motion"), analysis.motion)
         model.drives |= {drive.name: drive for drive in measured_drives(build(model), path, _end(case))}
     analysis = case.spec.analysis
     formulation = analysis.formulation if analysis is not None else "recursive"
@@ -156,7 +156,7 @@ def settings(case: Case) -> RunSettings:
         return RunSettings(type="assembly")
     start = analysis.start
     if start.endswith(".h5"):
-        start = str(case.source.folder_of(("analysis", "start")) / start)
+        start = str(case.source.file(("analysis", "start"), start))
     return RunSettings(
         type=analysis.type,
         t_end=_end(case),
@@ -187,7 +187,7 @@ def _end(case: Case) -> float:
     if analysis.t_end is None and analysis.type == "inverse_dynamics" and analysis.motion is not None:
         from flexmbs.simulate.motion.measured import end_of_motion
 
-        return end_of_motion(case.source.folder_of(("analysis", "motion")) / analysis.motion)
+        return end_of_motion(case.source.file(("analysis", "motion"), analysis.motion))
     return float(analysis.t_end or 0.0)
 
 
@@ -196,7 +196,7 @@ def result_path(case: Case) -> Path:
     file = case.spec.output.file
     if file is None:
         return Path(case.name + ".h5")
-    return case.source.folder_of(("output", "file")) / file
+    return case.source.file(("output", "file"), file)
 
 
 def case_hash(case: Case) -> str:

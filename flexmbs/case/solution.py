@@ -176,7 +176,7 @@ def _reduced_again(case: Case, name: str, recipe: str, folder: Path) -> Path | N
     from flexmbs.reduce import load_recipe
     from flexmbs.reduce.stage1 import run
 
-    file = case.source.folder_of(("bodies", name, "reduce")) / recipe
+    file = case.source.file(("bodies", name, "reduce"), recipe)
     given = load_recipe(file, {})
     more: dict[str, Any] = {}
     if given.modes is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from flexmbs.case.build.reduction import is_reduced
 from flexmbs.case.case import Case
 from flexmbs.case.check import assembled, counted
 from flexmbs.errors import FlexmbsError
@@ -45,9 +46,7 @@ def _mechanism(case: Case) -> tuple[list[str], dict[str, Any]]:
         name
         for name, body in case.spec.bodies.items()
         if (recipe := getattr(body, "reduce", None)) is not None
-        and not (case.source.folder_of(("bodies", name, "reduce")) / recipe)
-        .with_suffix(".modal.h5")
-        .is_file()
+        and not is_reduced(case.source.file(("bodies", name, "reduce"), recipe), case.source.root)
     ]
     if waiting:
         text = f"not counted: bodies.{', bodies.'.join(waiting)} must be reduced first; flexmbs check does"

@@ -30,6 +30,12 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_root(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--root", metavar="DIR", help="folder of all files that the input names (default: that of the input)"
+    )
+
+
 def colours_wanted(stream: Any) -> bool:
     return "NO_COLOR" not in os.environ and stream.isatty()
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from flexmbs.cli.output import Output, Progress, add_overwrite
+from flexmbs.cli.output import Output, Progress, add_overwrite, add_root
 
 OPTIONS: tuple[tuple[str, str, str], ...] = (
     (
@@ -69,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the recipe that stands for this command, and end",
     )
     add_overwrite(parser)
+    add_root(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
@@ -86,5 +87,7 @@ def run(args: argparse.Namespace) -> Output:
         return Output(f"written      {written}", {"file": str(written)})
     target = output_path(args.source, args.output, args.from_matrices, overwrite=args.overwrite)
     progress = Progress("reduce", quiet=args.quiet)
-    modal = reduce_files(args.source, options, target, args.save_matrices, progress, overwrite=args.overwrite)
+    modal = reduce_files(
+        args.source, options, target, args.save_matrices, progress, overwrite=args.overwrite, root=args.root
+    )
     return Output(f"{modal_text(modal)}\nwritten      {target}", {"file": str(target), **modal_data(modal)})

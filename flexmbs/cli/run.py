@@ -11,13 +11,14 @@ import sys
 from contextlib import nullcontext
 from typing import Any
 
-from flexmbs.cli.output import Output, Progress, add_overwrite
+from flexmbs.cli.output import Output, Progress, add_overwrite, add_root
 from flexmbs.errors import Diagnostic, ExitCode, UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("case", metavar="CASE.toml")
     parser.add_argument("-o", "--output", metavar="RESULT.h5", help="default: output.file of the case")
+    add_root(parser)
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
     parser.add_argument("--resume", action="store_true", help="go on with an unfinished result")
     add_overwrite(parser)
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> Output:
     from flexmbs.case.runner import execute
     from flexmbs.input.source import parse_settings
 
-    case = Case.load(args.case, allow_python=args.allow_python, **parse_settings(args.set))
+    case = Case.load(args.case, root=args.root, allow_python=args.allow_python, **parse_settings(args.set))
     other = _second(case, args) if args.verify else None
     with _live_page(case, args) if args.live else nullcontext():
         done = execute(

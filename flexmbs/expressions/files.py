@@ -7,30 +7,26 @@ from pathlib import Path
 
 import numpy as np
 
+from flexmbs.disk import OutsideError, inside
 from flexmbs.expressions.tree import ExpressionError, Spline, spline_through
 
 MAX_BYTES = 50_000_000
 
 
-def confined(folder: Path, file: str) -> Path:
-    """Path of a file inside `folder` or below; raises `ExpressionError` for anything else."""
-    root = folder.resolve()
+def confined(folder: Path, file: str, root: Path | None = None) -> Path:
+    """Path of a file seen from `folder`, inside `root` (default: the folder) or below."""
     try:
-        path = (root / file).resolve()
-        inside = path == root or root in path.parents
-        exists = path.is_file()
-    except (OSError, ValueError):
-        raise ExpressionError(f'"{file[:80]}" is no file name') from None
-    if not inside:
-        raise ExpressionError(f'"{file}" lies outside the folder of the case')
-    if not exists:
-        raise ExpressionError(f'there is no file "{file}" beside the case')
+        path = inside(root or folder, folder, file).resolve()
+    except OutsideError as error:
+        raise ExpressionError(str(error)) from None
+    if not path.is_file():
+        raise ExpressionError(f'there is no file "{file[:80]}" beside the case')
     return path
 
 
-def table_loader(folder: Path) -> Callable[[str], Spline]:
+def table_loader(folder: Path, root: Path | None = None) -> Callable[[str], Spline]:
     """Reads tables of `folder` for `parse`."""
-    return lambda file: read_table(confined(folder, file))
+    return lambda file: read_table(confined(folder, file, root))
 
 
 def read_table(path: Path) -> Spline:

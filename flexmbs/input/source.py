@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from flexmbs.disk import OutsideError, inside, root_of
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.expressions import ExpressionError, confined
 from flexmbs.toml_file import TomlFile, parse_value, read_toml
@@ -17,7 +18,7 @@ MAX_INCLUDES = 100
 
 @dataclass
 class Source:
-    """Data of a case or recipe (`kind`), the file of every path; `folder` confines includes and tables."""
+    """Data of a case or recipe (`kind`), the file of every path; `root` confines all files that it names."""
 
     name: str
     folder: Path
@@ -25,6 +26,7 @@ class Source:
     owners: dict[Path_, TomlFile] = field(default_factory=dict)
     files: list[TomlFile] = field(default_factory=list)
     kind: str = "case"
+    root: Path | None = None
 
     def owner(self, path: Path_) -> TomlFile | None:
         path = tuple(path)
@@ -54,6 +56,16 @@ class Source:
         owner = self.owner(path)
         return owner.folder if owner is not None and owner.folder is not None else self.folder
 
+    def file(self, path: Path_, text: str) -> Path:
+        """A file that is named at `path`; one on the command line may lie anywhere, others in the root."""
+        owner = self.owner(path)
+        root = self.root if owner is not None and owner.text else None
+        try:
+            return inside(root, self.folder_of(path), text)
+        except OutsideError as error:
+            what = f"{'.'.join(map(str, path))}: {error}"
+            raise InputError(Diagnostic("file.outside", self.where(path), what)) from None
+
     def text(self) -> str:
         """All files of the case, one after the other, for the record."""
         return "\n".join(f"# file: {item.name}\n{item.text}" for item in self.files if item.text)
@@ -68,16 +80,16 @@ def _is_plain_string(owner: TomlFile, path: Path_) -> bool:
     return rest[:1] in ("'", '"') and rest[:3] not in ("'''", '"""')
 
 
-def read_source(path: str | Path) -> Source:
+def read_source(path: str | Path, root: str | Path | None = None) -> Source:
     """Read a case file with its includes; raises `InputError` with all that is wrong with them."""
     path = Path(path)
-    root = read_toml(path)
-    if {"mesh", "matrices"} & set(root.data) and not {"bodies", "joints"} & set(root.data):
+    file = read_toml(path)
+    if {"mesh", "matrices"} & set(file.data) and not {"bodies", "joints"} & set(file.data):
         remedy = "flexmbs reduce makes modal data of it, which a case names as reduce or modal"
         raise InputError(Diagnostic("case.recipe", str(path), "is the recipe of a body, no case", remedy))
-    source = Source(str(path), path.parent, {})
+    source = Source(str(path), path.parent, {}, root=Path(root) if root else root_of(path.parent))
     problems = Diagnostics()
-    _take(source, root, problems, (path.resolve(),))
+    _take(source, file, problems, (path.resolve(),))
     problems.raise_errors()
     return source
 
@@ -110,18 +122,12 @@ def _take(source: Source, file: TomlFile, problems: Diagnostics, chain: tuple[Pa
 def _include(
     source: Source, file: TomlFile, item: str, where: str, problems: Diagnostics, chain: tuple[Path, ...]
 ) -> None:
-    """An include lies inside the case's folder; its own file names are relative to itself."""
+    """An include lies inside the root; its own file names are relative to itself."""
     folder = file.folder or source.folder
     try:
-        relative = (folder / item).resolve().relative_to(source.folder.resolve())
-        target = confined(source.folder, str(relative))
-    except (ExpressionError, ValueError, OSError) as error:
-        what = (
-            str(error)
-            if isinstance(error, ExpressionError)
-            else f'"{item}" lies outside the folder of the case'
-        )
-        problems.error("case.include", where, f"include: {what}")
+        target = confined(folder, item, source.root or source.folder)
+    except ExpressionError as error:
+        problems.error("case.include", where, f"include: {error}")
         return
     if target in chain:
         problems.error("case.include", where, f'include: "{item}" includes itself')

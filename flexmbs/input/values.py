@@ -41,6 +41,7 @@ class Context:
 
     parameters: Mapping[str, float] = field(default_factory=dict)
     folder: Path | None = None
+    root: Path | None = None
     allow_python: bool = False
     length: float = 1.0
 
@@ -87,7 +88,7 @@ def context_of(info: ValidationInfo) -> Context:
 
 def read_expression(text: str, context: Context) -> Expression:
     """Parse `=...` and put the parameters in; one that stands alone gives its dimension."""
-    load_table = table_loader(context.folder) if context.folder is not None else None
+    load_table = table_loader(context.folder, context.root) if context.folder is not None else None
     try:
         parsed = parse(text, load_table=load_table)
         alone = context.parameters.get(parsed.tree.label) if parsed.tree.op == "name" else None

@@ -57,11 +57,13 @@ def _model(source: Any, basis: Any, K: Any, M: Any) -> FeModel:
     return model_of_basis(basis, K, M)
 
 
-def load_recipe(source: str | Path | Mapping[str, Any], options: Mapping[str, Any]) -> Recipe:
-    """Recipe of a TOML file, a dictionary, or a mesh file with options."""
+def load_recipe(
+    source: str | Path | Mapping[str, Any], options: Mapping[str, Any], root: Path | None = None
+) -> Recipe:
+    """Recipe of a TOML file, a dictionary, or a mesh file with options; `root` confines what a file names."""
     if isinstance(source, Mapping):
         return make_recipe(source, options)
     path = Path(source)
     if path.suffix.lower() == ".toml":
-        return read_recipe(path, options)
+        return read_recipe(path, options, root)
     return make_recipe({"mesh": str(path)}, options)

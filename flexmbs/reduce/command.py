@@ -51,13 +51,16 @@ def reduce_files(
     progress: Callable[[float, str], None] | None = None,
     *,
     overwrite: bool = False,
+    root: str | None = None,
 ) -> ModalData:
     """Reduce and write the modal data, and the full matrices where asked for.
 
     Files among the options are relative to the current folder, those of a recipe to the recipe.
     """
     if source is not None and Path(source).suffix.lower() == ".toml":
-        recipe = read_recipe(Path(source), _beside(options, Path(source).parent))
+        recipe = read_recipe(
+            Path(source), _beside(options, Path(source).parent), Path(root) if root else None
+        )
     else:
         recipe = _recipe_of_options({"mesh": source} if source else {}, options)
     for path in matrices_out or ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.disk import root_of
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.fe.materials import Material, material
 from flexmbs.fe.unit_systems import UNIT_NAMES, unit_system
@@ -31,16 +33,18 @@ from flexmbs.reduce.tables import (
 from flexmbs.toml_file import TomlFile, read_toml
 
 Floats = NDArray[np.float64]
+NOWHERE = Path(os.devnull)  # in place of a file that may not be read
 LOOSE = ("young", "poisson", "density")
 
 
-def read_recipe(path: Path, options: Mapping[str, Any] | None = None) -> Recipe:
-    """Recipe of a TOML file; `options` override its keys."""
+def read_recipe(path: Path, options: Mapping[str, Any] | None = None, root: Path | None = None) -> Recipe:
+    """Recipe of a TOML file; `options` override its keys. Files that it names lie in the root."""
     file = read_toml(path)
     if {"bodies", "joints"} & set(file.data) and not {"mesh", "matrices"} & set(file.data):
         what, remedy = "is a case, no recipe of a body", "flexmbs run, or the recipe that it names"
         raise InputError(Diagnostic("recipe.case", str(path), what, remedy))
     source = Source(file.name, Path(path).parent, merge(file.data, options or {}), kind="recipe")
+    source.root = root or root_of(source.folder)
     source.files.append(file)
     for place in file.places:
         source.owners[place] = file
@@ -173,14 +177,22 @@ class _Maker:
             return {}
         return {"": self.source.where((name,))} | {key: self.source.where((name, key)) for key in table}
 
+    def named(self, path: Path_, text: str) -> Path:
+        """A file that the recipe names; one outside of the root is an error, and read as nothing."""
+        try:
+            return self.source.file(path, text)
+        except InputError as error:
+            self.found.extend(error.diagnostics)
+            return NOWHERE
+
     def mesh(self) -> Path | dict[str, Any] | None:
         """A file, or the table of a shape in metres."""
         table = self.table.mesh
         if table is None or isinstance(table, str):
-            return self.source.folder / table if table is not None else None
+            return self.named(("mesh",), table) if table is not None else None
         result: dict[str, Any] = as_given(table)
         if isinstance(table, ShellFile):
-            result["file"] = self.source.folder / table.file
+            result["file"] = self.named(("mesh", "file"), table.file)
             self.files.append(result["file"])
             result["sections"] = {
                 name: self.section(("mesh", "sections", name), item) for name, item in table.sections.items()
@@ -205,8 +217,12 @@ class _Maker:
         return result
 
     def matrices(self) -> tuple[Path, Path, Path] | None:
-        table, folder = self.table.matrices, self.source.folder
-        return table and (folder / table.stiffness, folder / table.mass, folder / table.nodes)
+        table = self.table.matrices
+        if table is None:
+            return None
+        stiffness = self.named(("matrices", "stiffness"), table.stiffness)
+        mass = self.named(("matrices", "mass"), table.mass)
+        return stiffness, mass, self.named(("matrices", "nodes"), table.nodes)
 
     def materials(self) -> dict[str, Material]:
         """Materials by cell set; "" is that of all other cells."""
@@ -227,8 +243,11 @@ class _Maker:
             return value
         named = value if isinstance(value, str) else ""
         if named.endswith(".toml"):
-            self.files.append(self.source.folder / named)
-            file = read_toml(self.source.folder / named)
+            place = self.named(path, named)
+            if place == NOWHERE:
+                return None
+            self.files.append(place)
+            file = read_toml(place)
             own = Source(file.name, self.source.folder, file.data, files=[file], kind="recipe")
             own.owners.update(dict.fromkeys(file.places, file))
             value = read_tables(MaterialTable, file.data, own, Context(), Diagnostics())

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from flexmbs.case import Case
 from flexmbs.case.runner import CaseRun, execute
 from flexmbs.case.schema.analysis import Analysis
+from flexmbs.disk import MARKER
 from flexmbs.errors import MissingComponentError, SolverError, UsageError
 from flexmbs.verify.items import Counts, Table
 from flexmbs.verify.numbers import TABLES
@@ -155,7 +156,8 @@ def _lines(note: str, done: CaseRun, formulation: str, analysis: str, seconds: f
 
 
 def copied(target: Path, source: Any) -> Path:
-    """A copy of the shipped cases and meshes: bodies are reduced anew, the installation stays as it is."""
+    """A copy of the shipped cases and meshes, so that the installation stays as it is."""
+    shutil.copy(source(MARKER), target)
     for name in ("cases", "meshes"):
         shutil.copytree(source(name), target / name, ignore=shutil.ignore_patterns("*.h5", "reference"))
     return target / "cases"

@@ -1,11 +1,11 @@
 """From tables to the model: joint frames in every form, bodies from recipes, damping, outcome of a run."""
 
-import os
-
 import numpy as np
 import pytest
 
+import flexmbs as fm
 from flexmbs.case import Case
+from flexmbs.case.build import cache, reduction
 from flexmbs.case.outcome import comparisons, metrics
 from flexmbs.case.runner import execute, prepare, result_path
 from flexmbs.errors import InputError
@@ -165,25 +165,34 @@ def flexible(tmp_path, modes=3, damping='{ type = "none" }'):
     return Case.load(tmp_path / "c.toml").model().bodies["rod"]
 
 
-def test_recipes_are_reduced_when_missing_or_out_of_date(tmp_path):
+def test_recipes_are_reduced_when_missing_or_out_of_date(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLEXMBS_CACHE", str(tmp_path / "cache"))
     assert flexible(tmp_path, modes=3).modal.nf == 3
-    made = tmp_path / "rod.reduce.modal.h5"
-    stamp = made.stat().st_mtime_ns
-    assert flexible(tmp_path, modes=3).modal.nf == 3
-    assert made.stat().st_mtime_ns == stamp  # up to date: not made again
+    (made,) = cache.folder().iterdir()
+    stamp = made.read_bytes()
+    monkeypatch.setattr(reduction, "run", None)
+    assert flexible(tmp_path, modes=3).modal.nf == 3  # up to date: not made again
+    monkeypatch.undo()
+    monkeypatch.setenv("FLEXMBS_CACHE", str(tmp_path / "cache"))
     assert flexible(tmp_path, modes=4).modal.nf == 4
     made.write_bytes(b"damaged")
-    assert flexible(tmp_path, modes=4).modal.nf == 4
+    assert flexible(tmp_path, modes=3).modal.nf == 3
+    assert made.read_bytes() == stamp
+    assert not (tmp_path / "rod.reduce.modal.h5").exists()
 
 
-def test_recipes_in_folders_that_cannot_be_written_are_kept_in_memory(tmp_path):
-    flexible(tmp_path)
-    (tmp_path / "rod.reduce.modal.h5").unlink()
-    os.chmod(tmp_path, 0o500)
-    try:
-        assert Case.load(tmp_path / "c.toml").model().bodies["rod"].modal.nf == 3
-    finally:
-        os.chmod(tmp_path, 0o700)
+def test_what_reduce_has_written_beside_the_recipe_is_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLEXMBS_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "rod.reduce.toml").write_text(RECIPE.format(modes=3))
+    fm.reduce(tmp_path / "rod.reduce.toml").save(tmp_path / "rod.reduce.modal.h5")
+    monkeypatch.setattr(reduction, "run", None)
+    assert flexible(tmp_path).modal.nf == 3 and not cache.folder().exists()
+
+
+def test_without_a_cache_bodies_are_kept_in_memory(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FLEXMBS_CACHE", str(tmp_path / "file"))
+    assert flexible(tmp_path).modal.nf == 3
 
 
 def test_damping_is_that_of_the_kept_modes_F14(tmp_path):

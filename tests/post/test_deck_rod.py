@@ -55,7 +55,7 @@ def complete_basis(rod):
 def runs(tmp_path_factory):
     """Folder with results of the slider-crank: `default.h5` with the shipped recipe, `complete.h5`."""
     folder = tmp_path_factory.mktemp("rod")
-    for name in ("meshes/rod.msh", "meshes/rod.reduce.toml", "cases/slider_crank.toml"):
+    for name in (".flexmbs-root", "meshes/rod.msh", "meshes/rod.reduce.toml", "cases/slider_crank.toml"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(resource(*name.split("/")), folder / name)
     rods = {"default": fm.reduce(folder / "meshes" / "rod.reduce.toml")}

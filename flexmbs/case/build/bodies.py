@@ -52,10 +52,11 @@ def _visual(report: Report, name: str, visual: Any) -> dict[str, Any]:
     things = [(place, plain), *((((*place, "parts", k)), part) for k, part in enumerate(plain["parts"]))]
     for where, thing in things:
         if "file" in thing:
-            path = report.folder_of((*where, "file")) / thing["file"]
-            if not path.is_file():
-                report.fail((*where, "file"), f'there is no file "{thing["file"]}"')
-            thing["file"] = str(path)
+            with report.at((*where, "file")):
+                path = report.source.file((*where, "file"), thing["file"])
+                if not path.is_file():
+                    report.fail((*where, "file"), f'there is no file "{thing["file"]}"')
+                thing["file"] = str(path)
     return plain
 
 

@@ -145,7 +145,8 @@ class LawBuilder:
     def _coupling_fields(self, path: Path_, table: Any) -> dict[str, Any]:
         if table.type == "cam" and table.table is not None:
             with self.report.at((*path, "table")):
-                lift = self._lift_of(self.report.folder_of((*path, "table")), table.table)
+                folder, root = self.report.folder_of((*path, "table")), self.report.source.root
+                lift = self._lift_of(folder, table.table, root)
                 return self.fields(path, table.model_copy(update={"lift": lift, "table": None}), ("x",))
         if table.type == "cam" and table.profile is not None:
             fields = self.fields(path, table.model_copy(update={"profile": None}))
@@ -164,10 +165,10 @@ class LawBuilder:
         return fields
 
     @staticmethod
-    def _lift_of(folder: Path, file: str) -> Expression:
+    def _lift_of(folder: Path, file: str, root: Path | None) -> Expression:
         """Law of a cam by a table; one of a whole turn goes on from turn to turn."""
-        lift = lift_of_table(read_rows(confined(folder, file)), file)
-        return lift or parse(f"table({file!r}, x)", load_table=table_loader(folder))
+        lift = lift_of_table(read_rows(confined(folder, file, root)), file)
+        return lift or parse(f"table({file!r}, x)", load_table=table_loader(folder, root))
 
     def _profile(self, path: Path_, table: Any) -> dict[str, Any]:
         """Outline of a cam, under the name of its columns."""
@@ -175,7 +176,8 @@ class LawBuilder:
             if getattr(table, key) is not None:
                 return {key: getattr(table, key)}
         with self.report.at((*path, "file")):
-            rows = read_rows(confined(self.report.folder_of((*path, "file")), table.file))
+            folder, root = self.report.folder_of((*path, "file")), self.report.source.root
+            rows = read_rows(confined(folder, table.file, root))
             return {table.columns: rows.tolist()}
         return {"polar": []}
 

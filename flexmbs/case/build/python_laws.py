@@ -24,7 +24,7 @@ def load_function(report: Report, path: Path_, law: PythonLaw) -> Callable[..., 
         return None
     file, _, name = law.function.rpartition(":")
     with report.at((*path, "function")):
-        target = confined(report.source.folder, file)
+        target = confined(report.source.folder, file, report.source.root)
         spec = importlib.util.spec_from_file_location(f"flexmbs_law_{target.stem}", target)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
