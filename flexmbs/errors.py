@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -9,6 +10,29 @@ from enum import IntEnum
 
 #: as many choices as a message lists: all joints, couplings, forces, sensors
 MOST_CHOICES = 20
+
+
+#: as much as a message shows of a value that it found
+MOST_SHOWN = 80
+_LONG = re.compile(rf'\S{{{3 * MOST_SHOWN},}}|"[^"]{{{MOST_SHOWN + 1},}}"')
+#: control characters but line feeds and tabs, and marks that turn the direction of what follows
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """A text for the screen: what would move the cursor, ring or turn the line is shown as an escape."""
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
+def shortened(text: str) -> str:
+    """The finding without the rest of values that are too long to be read."""
+
+    def cut(found: re.Match[str]) -> str:
+        value, quote = found[0], found[0][:1] if found[0][:1] == '"' else ""
+        return f"{value[:MOST_SHOWN]}...{quote} ({len(value)} characters)"
+
+    text = _LONG.sub(cut, text)
+    return text if len(text) <= 15 * MOST_SHOWN else f"{text[: 15 * MOST_SHOWN]}..."
 
 
 class ExitCode(IntEnum):
@@ -38,8 +62,8 @@ class Diagnostic:
     severity: str = "error"
 
     def __str__(self) -> str:
-        text = f"{self.where}  {self.severity:<5}  {self.what}"
-        return f"{text}; {self.remedy}" if self.remedy else text
+        text = f"{self.where}  {self.severity:<5}  {shortened(self.what)}"
+        return visible(f"{text}; {self.remedy}" if self.remedy else text)
 
 
 class FlexmbsError(Exception):

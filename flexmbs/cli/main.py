@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import importlib
+import io
 import json
 import logging
+import os
 import pkgutil
 import re
 import signal
@@ -15,9 +18,9 @@ import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from flexmbs import __version__, cli
+from flexmbs import __version__, cli, disk
 from flexmbs.cli.output import Output
-from flexmbs.errors import ExitCode, FlexmbsError, nearest
+from flexmbs.errors import Diagnostic, ExitCode, FlexmbsError, InputError, nearest, visible
 
 SHOWN = 10  # errors on the screen; all of them with --json or --log
 NOT_COMMANDS = {"main", "output"}
@@ -126,7 +129,8 @@ def print_output(output: Output, as_json: bool) -> None:
     if as_json:
         print(json.dumps(output.data, indent=2, default=to_plain))
     elif output.text:
-        print(output.text)
+        print(visible(output.text))
+    sys.stdout.flush()
 
 
 def to_plain(value: Any) -> Any:
@@ -178,6 +182,9 @@ def interrupt(signum: int, frame: Any) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit code and never raises, except with --traceback."""
     signal.signal(signal.SIGTERM, interrupt)
+    for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show is shown as an escape
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(100_000, 50, 50)  # what is imported stays: looking for garbage in it takes 0.15 s
     args = None
     try:
@@ -199,6 +206,15 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return int(ExitCode.DONE)
+    except OSError as error:
+        if args is None or error.errno not in disk.FULL:
+            return report_bug(error)
+        with contextlib.suppress(OSError):  # what waits for the full disk is given up
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        what = Diagnostic(
+            "file.write", "standard output", "could not be written: the disk is full", "make room"
+        )
+        return report_error(InputError(what), args)
     except Exception as error:  # the last door: anything that arrives here is a bug of ours
         if args is not None and args.traceback:
             traceback.print_exc()

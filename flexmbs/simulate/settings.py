@@ -47,10 +47,11 @@ class RunSettings:
         if self.t_end <= t_start:
             return np.array([t_start])
         every = self.every or (self.t_end - t_start) / 1000.0
-        count = int(np.floor((self.t_end - t_start) / every * (1.0 + 1e-12)))
-        if count > MAX_SAMPLES:
-            what = f"{count} samples are asked for, more than {MAX_SAMPLES}"
+        wanted = (self.t_end - t_start) / every * (1.0 + 1e-12) if every > 0.0 else np.inf
+        if not wanted <= MAX_SAMPLES:
+            what = f"{wanted:.4g} samples are asked for, more than {MAX_SAMPLES}"
             raise UsageError(Diagnostic("output.samples", "output.every", what, "choose a longer interval"))
+        count = int(wanted)
         grid = t_start + every * np.arange(count + 1)
         grid[np.abs(grid - self.t_end) < 1e-9 * every] = self.t_end
         inside = [t for t in self.times if t_start <= t <= self.t_end]

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 
@@ -113,3 +114,45 @@ def test_log_replaces_logs_only(command, tmp_path):
     assert log.read_text().startswith("log of flexmbs\n")
     assert cli_main.main(["try", "--log", str(other)]) == ExitCode.INPUT
     assert other.read_text() == "precious"
+
+
+HOSTILE = "a\x1b[31mred\x07\u202e\x9b\rb"
+
+
+def test_control_characters_are_shown_and_not_obeyed(command, capsys):
+    def fail(args):
+        raise InputError(Diagnostic("x.y", HOSTILE, HOSTILE, HOSTILE))
+
+    command(fail)
+    assert cli_main.main(["try"]) == ExitCode.INPUT
+    command(lambda args: Output(HOSTILE))
+    assert cli_main.main(["try"]) == ExitCode.DONE
+    screen = capsys.readouterr()
+    for text in (screen.out, screen.err):
+        assert "a\\x1b[31mred\\x07\\u202e\\x9b\\rb" in text
+        assert not set(text) & set("\x1b\x07\u202e\x9b\r")
+
+
+def test_values_are_echoed_in_part_only():
+    text = str(Diagnostic("x.y", "a.toml:1:1", f'type "{"y" * 100_000}" and {"z" * 100_000}'))
+    assert "y" * 70 in text and "(100002 characters)" in text and len(text) < 400
+    assert len(str(Diagnostic("x.y", "a.toml:1:1", "word " * 100_000))) < 2000
+    assert str(Diagnostic("x.y", "a.toml:1:1", 'type "revolut"')).endswith('type "revolut"')
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["schema"], ["doctor", "--json"]])
+def test_a_full_disk_behind_the_screen_is_told(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "flexmbs.cli.main", *words], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, "standard output" in done.stderr) == (ExitCode.INPUT, True), done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_terminals_that_lack_characters_show_escapes(encoding):
+    code = "import sys; from flexmbs.cli import main; sys.exit(main.main(['new', '\u0394', '.']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env=os.environ | {"PYTHONIOENCODING": encoding}
+    )
+    assert done.returncode == ExitCode.USAGE and b"\\u0394" in done.stderr
