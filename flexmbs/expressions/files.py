@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flexmbs.disk import OutsideError, inside
+from flexmbs.disk.root import OutsideError, inside
 from flexmbs.expressions.tree import ExpressionError, Spline, spline_through
 
 MAX_BYTES = 50_000_000
