@@ -20,7 +20,9 @@ def test_linear_model_about_a_moving_state_F38(tmp_path):
     """A, B, C, D between efforts, unit loads and forces, and speeds, accelerations and reactions."""
     inputs = ["a", "d", "rod.h.force.x", "couple"]
     outputs = ["hook.x", "hook.y", "joints.c.reaction_force.x", "joints.a.reaction_force.y"]
-    data = own.case(type="linearize", inputs=inputs, outputs=outputs, frequencies=[0.3, 2.0])
+    data = own.case(
+        type="linearize", about="assembled", inputs=inputs, outputs=outputs, frequencies=[0.3, 2.0]
+    )
     data["sensors"] = {"hook": {"type": "acceleration", "on": "rod.h"}}
     found = fm.run(Case.from_dict(data), tmp_path / "a.h5")
     assert found.linear.states[0] == "b.angle"  # what the program takes as independent

@@ -185,6 +185,11 @@ def test_rounding_is_no_kink_F38():
     from flexmbs.resources import resource
 
     rod = Case.load(resource("cases", "rssr.toml")).system()
-    assert linearize(rod, rod.initial_state()).findings == []
+    assert kinks(linearize(rod, rod.initial_state())) == []
     chain = build(random_mechanism(48, n_loops=1))
-    assert linearize(chain, moving_state(chain, 48)[1]).findings == []
+    assert kinks(linearize(chain, moving_state(chain, 48)[1])) == []
+
+
+def kinks(linear):
+    """Findings on derivatives; frequencies near zero are not known to a thousandth, which is said apart."""
+    return [found for found in linear.findings if found.code != "linear.rounding"]

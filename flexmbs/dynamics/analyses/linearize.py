@@ -163,9 +163,10 @@ def linearize(system: System, state: State) -> Linear:
     rates = Rates(system, state)
     states, apart = rates.states, pencil(rates)
     if apart is not None:
-        found, natural = apart.found, apart.natural()
+        found = apart.found
         found.require(rates.accelerations, states)
         (A, error), findings = apart.matrix(), found.findings(rates.accelerations, states)
+        natural = apart.natural()
     else:
         found = slopes(rates.at, rates.units)
         found.require(rates.rates, states)
