@@ -219,10 +219,10 @@ def test_frequency_response_is_drawn(tmp_path, capsys):
     target = str(tmp_path / "r.svg")
     assert main(["plot", str(tmp_path / "r.h5"), "linear.response.b.position.x", "-o", target]) == 0
     assert "bodies.b.position.x / joints.a.travel" in capsys.readouterr().out
-    assert main(["plot", str(tmp_path / "r.h5"), "linear.response.nothing", "-o", target]) == 3
-    assert main(["plot", str(tmp_path / "r.h5"), "linear.campbell", "-o", target]) == 3
+    assert main(["plot", str(tmp_path / "r.h5"), "linear.response.nothing", "-o", target, "--overwrite"]) == 3
+    assert main(["plot", str(tmp_path / "r.h5"), "linear.campbell", "-o", target, "--overwrite"]) == 3
     assert "campbell in [analysis]" in capsys.readouterr().err
-    assert main(["plot", str(tmp_path / "r.h5"), "linear.response", "time", "-o", target]) == 2
+    assert main(["plot", str(tmp_path / "r.h5"), "linear.response", "time", "-o", target, "--overwrite"]) == 2
     assert main(["plot", str(tmp_path / "r.h5"), "linear.response", "-o", str(tmp_path / "r.txt")]) == 2
 
 
@@ -313,7 +313,7 @@ def test_where_nothing_moves_freely_there_are_no_modes_and_loads_go_through(tmp_
     np.testing.assert_allclose(result["linear/response/H"][:, 0, 0], [[-1.0, 0.0]] * 2, atol=1e-12)
     result.to_xarray()
     for channel in ("linear.response", "linear.campbell"):
-        assert main(["plot", str(path), channel, "-o", str(tmp_path / "r.svg")]) == 0
+        assert main(["plot", str(path), channel, "-o", str(tmp_path / f"{channel}.svg")]) == 0
     assert main(["animate", str(path), "-o", str(tmp_path / "r.glb")]) == 0
     assert "Traceback" not in capsys.readouterr().err
 
@@ -327,7 +327,7 @@ def test_the_campbell_diagram_shows_damping_too_and_knows_its_names(tmp_path, ca
     fm.run(Case.from_dict(data), tmp_path / "r.h5")
     target = str(tmp_path / "r.svg")
     expected = np.array([0.5, 2.0]) / (2 * np.sqrt(K1 * M1))
-    draw = ["plot", str(tmp_path / "r.h5"), "-o", target, "--json"]
+    draw = ["plot", str(tmp_path / "r.h5"), "-o", target, "--overwrite", "--json"]
     for name, low, high in [
         ("linear.campbell.damping_ratio", *expected),
         ("linear.campbell.frequency_hz", *[np.sqrt(K1 / M1) / (2 * np.pi)] * 2),
