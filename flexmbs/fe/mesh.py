@@ -67,7 +67,7 @@ class Mesh:
         if self.cell_number is None:
             put("cell_number", consecutive_numbers(self.cells))
         put("cell_number", {kind: as_ints(numbers) for kind, numbers in self.cell_number.items()})
-        put("node_sets", {name: np.unique(as_ints(nodes)) for name, nodes in self.node_sets.items()})
+        put("node_sets", {name: unique(as_ints(nodes)) for name, nodes in self.node_sets.items()})
         put("face_sets", {name: sorted_rows(rows) for name, rows in self.face_sets.items()})
         put("cell_sets", {name: sorted_rows(rows) for name, rows in self.cell_sets.items()})
 
@@ -206,8 +206,13 @@ def as_ints(values: Any) -> Ints:
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
+def unique(values: Ints) -> Ints:
+    """Sorted numbers without repeats; most sets are so already."""
+    return values if values.ndim == 1 and (values[1:] > values[:-1]).all() else np.unique(values)
+
+
 def unique_ints(parts: list[Ints]) -> Ints:
-    return np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+    return unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
 
 
 def consecutive_numbers(cells: Mapping[str, Ints]) -> dict[str, Ints]:
@@ -221,4 +226,5 @@ def consecutive_numbers(cells: Mapping[str, Ints]) -> dict[str, Ints]:
 
 def sorted_rows(rows: Mapping[str, Any]) -> dict[str, Ints]:
     """Unique sorted entries per cell type; types without an entry are left out."""
-    return {kind: np.unique(as_ints(part), axis=0) for kind, part in rows.items() if len(part)}
+    parts = {kind: as_ints(part) for kind, part in rows.items() if len(part)}
+    return {kind: unique(part) if part.ndim == 1 else np.unique(part, axis=0) for kind, part in parts.items()}

@@ -117,6 +117,8 @@ def match_faces(mesh: Mesh, corner_rows: list[Ints]) -> Ints:
     `corner_rows` are arrays of 3 or 4 columns. Matched by corners, so that quadratic faces cannot be lost.
     A face between two cells gives its first cell.
     """
+    if not any(len(rows) for rows in corner_rows):
+        return np.zeros((0, 3), dtype=np.int64)
     keys, where, _, _ = face_table(mesh)
     wanted = [np.full((len(rows), 4), -1, dtype=np.int64) for rows in corner_rows]
     for key, rows in zip(wanted, corner_rows, strict=True):

@@ -159,9 +159,11 @@ def test_abaqus_says_what_is_wrong(tmp_path, text, says):
 
 
 def test_abaqus_flat_cells_without_section_mark_faces(tmp_path):
-    mesh = read(tmp_path, "m.inp", BRICK + "*ELEMENT, TYPE=CPS4, ELSET=front\n2, 1,2,6,5\n*TIE\na, b\n")
+    mesh = read(
+        tmp_path, "m.inp", BRICK + "*ELEMENT, TYPE=CPS4, ELSET=front\n2, 1,2,6,5\n*CONTACT PAIR\na, b\n"
+    )
     assert mesh.set_kinds("front") == ["face"] and numbers(mesh, "front") == [1, 2, 5, 6]
-    assert mesh.deck.not_understood == {"*TIE": 1}
+    assert mesh.deck.not_understood == {"*CONTACT PAIR": 1}
 
 
 # ---- Nastran

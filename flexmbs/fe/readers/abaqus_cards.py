@@ -150,7 +150,12 @@ def data_lines(card: Card) -> list[list[str]]:
 def flat_numbers(card: Card) -> Floats:
     """All numbers of the data lines in order, across line ends."""
     text = card.text.replace(b"D", b"E").replace(b"d", b"e")
-    joined = re.sub(rb"[ \t,]*\n\s*", b",", text.strip()).rstrip(b",")
+    text = text.strip()
+    quick = text.replace(b",\n", b"\n").replace(b"\n", b",").rstrip(b", \t")
+    try:
+        return numbers(quick, ",")
+    except Damaged:  # blank lines, or blanks behind the last comma
+        joined = re.sub(rb"[ \t,]*\n\s*", b",", text).rstrip(b", \t")
     try:
         return numbers(joined, ",")
     except Damaged as damage:

@@ -11,6 +11,7 @@ import numpy as np
 from flexmbs.errors import Diagnostic, nearest
 from flexmbs.fe.deck import count
 from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.mesh import unique
 from flexmbs.fe.readers.abaqus_cards import Card, words_to_entries
 from flexmbs.fe.readers.abaqus_deck import Content
 from flexmbs.fe.readers.abaqus_links import LinkReader, Places, area_weights
@@ -362,7 +363,7 @@ def without_repeats(parts: list[Any]) -> list[Any]:
     """The same numbers: all arrays as one, ranges once each."""
     arrays = [part for part in parts if not isinstance(part, tuple)]
     ranges = sorted({part for part in parts if isinstance(part, tuple)})
-    return [*ranges, np.unique(np.concatenate(arrays))] if arrays else ranges
+    return [*ranges, unique(np.concatenate(arrays))] if arrays else ranges
 
 
 def members(number: Ints, parts: list[Any]) -> Any:
@@ -393,7 +394,7 @@ def face_number(kind: str, label: str, line: int) -> int:
 
 def same_nodes_once(number: Ints, points: Floats) -> tuple[Ints, Floats]:
     """A node that is given again at the same place counts once."""
-    if len(np.unique(number)) == len(number):
+    if len(unique(number)) == len(number):
         return number, points
     rows = np.column_stack([number, points])
     _, first = np.unique(rows, axis=0, return_index=True)

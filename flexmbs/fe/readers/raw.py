@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.deck import Deck
 from flexmbs.fe.elements import ELEMENTS, plain_name
-from flexmbs.fe.mesh import CELL_TYPES, Ints
+from flexmbs.fe.mesh import CELL_TYPES, Ints, unique
 from flexmbs.fe.readers.source import Floats
 
 SOLIDS = tuple(kind for kind in CELL_TYPES if ELEMENTS[kind].faces and kind == plain_name(kind))
@@ -73,10 +73,10 @@ class Numbering:
     def index(self, wanted: Ints) -> tuple[Ints, Ints]:
         """Indices of the numbers (-1 where unknown), and the unknown numbers."""
         if not len(self.sorted):
-            return np.full(wanted.shape, -1, dtype=np.int64), np.unique(wanted)
+            return np.full(wanted.shape, -1, dtype=np.int64), unique(wanted.ravel())
         place = np.minimum(np.searchsorted(self.sorted, wanted), len(self.sorted) - 1)
         known = self.sorted[place] == wanted
-        return np.where(known, self.order[place], -1), np.unique(wanted[~known])
+        return np.where(known, self.order[place], -1), unique(wanted[~known])
 
     def of_parts(self, parts: Iterable[Any]) -> tuple[Ints, Ints]:
         """Unique indices of arrays of numbers and of ranges, and the unknown numbers of the arrays."""
@@ -89,7 +89,7 @@ class Numbering:
                 index, missing = self.index(part)
                 found.append(index[index >= 0])
                 unknown.append(missing)
-        return np.unique(np.concatenate(found)), np.unique(np.concatenate(unknown))
+        return unique(np.concatenate(found)), unique(np.concatenate(unknown))
 
 
 def grouped(owner: Ints, number: Ints) -> list[tuple[int, Ints]]:
