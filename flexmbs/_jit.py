@@ -19,7 +19,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,7 @@ from flexmbs._trial import outcome
 
 __all__ = [
     "DISABLED", "Handle", "blas_address", "cache_root", "call_fortran", "declare", "handle", "is_cached",
-    "kernel", "lapack_address", "prepare", "sources_hash",
+    "kernel", "lapack_address", "prepare", "tuple_of", "sources_hash",
 ]  # fmt: skip
 
 PACKAGE_DIR = Path(__file__).resolve().parent
@@ -244,6 +244,11 @@ def declare(function: Callable[..., Any], *args: Any) -> Any:
     signature = numba.int64(*(numba.typeof(arg) for arg in args))
     function.compile(signature)  # type: ignore[attr-defined]
     return numba.types.FunctionType(signature)
+
+
+def tuple_of(owner: Any, types: Sequence[Any]) -> Any:
+    """Type of a named tuple whose items have these types, for `prepare`."""
+    return None if DISABLED else numba.types.NamedTuple(types, owner)
 
 
 def prepare(entry: Callable[..., Any], *args: Any) -> Callable[..., Any]:

@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.integrate import Settings, integrator
-from flexmbs.integrate.memory import OVER
 from flexmbs.simulate.motion.branch import watch
 from flexmbs.simulate.motion.equations import problem, state_vector
 from tests.dynamics.awkward import driven, four_bar, slider_crank, with_velocity
@@ -114,7 +113,7 @@ def test_implicit_steps_give_way_once_at_every_change_point(name, rtol):
     run, over, events = integrator(p, settings, 0.0, y0, np.zeros(0), t_end), [0], 0
     while not run.finished:
         events += np.count_nonzero(run.advance(n_steps=1).event_index <= -2)
-        over.append(run.memory.count[OVER])
+        over.append(run.memory.over[0])
     assert events == {"swing from 0.06": 7, "swing from -0.01": 0, "swing from -0.06": 0}.get(name, 1)
     assert np.count_nonzero(np.diff(over)) == 2 * events and np.sum(over) <= 6 * events
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.memory import ERR_OLD, H
 
 
 @kernel(inline=True)
@@ -79,17 +78,17 @@ def speed_norm(opt, scr, e, factor, floor):
 def next_step(mem, h, err, order, calm, after_reject):
     """Step after an accepted one: proportional-integral control (order 5), a dead band where `calm`.
 
-    Writes: mem.real[H], mem.real[ERR_OLD].
+    Writes: mem.h[0], mem.err_old[0].
     """
     beta = 0.04 if order == 5 else 0.0
     err = max(err, 1e-10)
     factor = 0.9 * err ** (-(1.0 / order - 0.75 * beta))
-    if mem.real[ERR_OLD] > 0.0:
-        factor *= mem.real[ERR_OLD] ** beta
+    if mem.err_old[0] > 0.0:
+        factor *= mem.err_old[0] ** beta
     factor = min(max(factor, 0.2), 5.0)
     if after_reject:
         factor = min(factor, 1.0)
     if calm and factor > 0.95 and factor < 1.25:
         factor = 1.0  # equal steps keep the auxiliary acceleration as it is
-    mem.real[ERR_OLD] = max(err, 1e-4)
-    mem.real[H] = h * factor
+    mem.err_old[0] = max(err, 1e-4)
+    mem.h[0] = h * factor

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import declare, handle, prepare
+from flexmbs._jit import declare, handle, prepare, tuple_of
 from flexmbs.errors import Diagnostic, SolverError, UsageError
 from flexmbs.integrate import memory as mem
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE
 from flexmbs.integrate.loop import run
-from flexmbs.integrate.memory import Memory, Options
+from flexmbs.integrate.memory import Options
 from flexmbs.integrate.methods import method
 from flexmbs.integrate.methods.tableaus import DOPRI5
 from flexmbs.integrate.problem import HOLD, Problem
@@ -140,21 +140,30 @@ class Integrator:
         self._steps = 16
         self._done, self._failed, self._sampled = False, 0, float(t_start)
         self._held: list[Chunk] = []
-        self._fixed = [handle(item) for item in (self.options, self.tab)]
-        self._scratch, self._out, self._events = (
-            handle(item) for item in (self.scratch, self.out, self.events)
-        )
-        self._memory = handle(self.memory)
+        self._bundle()
         self._run = loop or self._compiled()
 
     def beside(self, settings: Settings, t_start: float, y0: Floats, times: Floats) -> Integrator:
         """Another run of the same problem to the same end; the compiled loop need not be looked up again."""
         return Integrator(self.problem, settings, t_start, y0, times, self.options.t_end, self._run)
 
+    def _bundle(self) -> None:
+        """Everything behind one pointer, as the kernels take it."""
+        self._all = handle(
+            mem.Run(
+                self.problem.data, self.options, self.tab, self.memory, self.scratch, self.times, self.out,
+                self.events,
+            )
+        )  # fmt: skip
+        p = self.problem
+        self._calls = mem.Calls(
+            p.rates, p.shifted, p.increment, p.project, p.switches, p.nearness, p.turn
+        )  # fmt: skip
+
     def _compiled(self) -> Any:
         """The loop for the types of this problem: compiled once per installation, then loaded."""
         p, y, t = self.problem, self.memory.y, 0.0
-        functions = (
+        calls = (
             declare(p.rates, p.data, t, y, y),
             declare(p.shifted, p.data, t, y, y, t, t, y, y),
             declare(p.increment, p.data, y, y, y),
@@ -163,18 +172,12 @@ class Integrator:
             declare(p.nearness, p.data, y),
             declare(p.turn, p.data, t, y, 0, y, y),
         )
-        return prepare(run, *functions, *self._rest(0, 0.0))
-
-    def _rest(self, n_steps: int, t_pause: float) -> tuple[Any, ...]:
-        return (
-            self.problem.data, *self._fixed, self._memory, self._scratch, self.times, self._out,
-            self._events, n_steps, t_pause,
-        )  # fmt: skip
+        return prepare(run, tuple_of(mem.Calls, calls), self._all, 0, 0.0)
 
     @property
     def t(self) -> float:
         """Time that has been reached: the end of the last step."""
-        return min(float(self.memory.real[mem.T]), self.options.t_end)
+        return min(float(self.memory.t[0]), self.options.t_end)
 
     @property
     def done(self) -> bool:
@@ -193,7 +196,7 @@ class Integrator:
     @property
     def between_steps(self) -> bool:
         """True where a checkpoint may be taken: nothing of a step is waiting to be sampled or handed out."""
-        return self.memory.count[mem.PENDING] == 0 and not self._held
+        return self.memory.pending[0] == 0 and not self._held
 
     def begin(self, n_steps: int) -> int:
         """Take some steps now; `advance` hands out their samples first. Returns how many events they met."""
@@ -210,20 +213,10 @@ class Integrator:
     def _slice(self, t_pause: float, n_steps: int | None) -> Chunk:
         if self._failed:
             self._raise(self._failed)
-        p = self.problem
         self.out.count[0] = self.events.count[0] = 0
         begun = time.perf_counter()
         steps = self._steps if n_steps is None else n_steps
-        status = self._run(
-            p.rates,
-            p.shifted,
-            p.increment,
-            p.project,
-            p.switches,
-            p.nearness,
-            p.turn,
-            *self._rest(steps, float(t_pause)),
-        )
+        status = self._run(self._calls, self._all, steps, float(t_pause))
         spent = time.perf_counter() - begun
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
         self._done, self._failed = status == mem.DONE, min(status, 0)
@@ -237,14 +230,14 @@ class Integrator:
         t, y, info = self.out.t[:n].copy(), self.out.y[:n].copy(), self.out.info[:n].copy()
         at = self.out.at[:n].copy()
         self._sampled = float(t[-1]) if n else self._sampled
-        ended = self.memory.count[mem.ENDED] and not (n and self._sampled == self.t)  # by `until`
-        between = self.memory.count[mem.PENDING] == 0
+        ended = self.memory.ended[0] and not (n and self._sampled == self.t)  # by `until`
+        between = self.memory.pending[0] == 0
         broken = self._failed and len(self.times) and between and self._sampled < self.t
         closed, closure = self._closure() if ended or broken else (False, np.zeros(2))
         if ended or (broken and closed):  # the end is a sample, where it is a good state
-            last = np.array([self.memory.real[mem.H_STEP], 0, self.memory.count[mem.REJECTED], *closure])
+            last = np.array([self.memory.h_step[0], 0, self.memory.rejected[0], *closure])
             t, y = np.append(t, self.t), np.vstack([y, self.memory.y])
-            at = np.append(at, self.memory.real[mem.T])
+            at = np.append(at, self.memory.t[0])
             info = np.vstack([info, last])
         return Chunk(
             t,
@@ -264,7 +257,7 @@ class Integrator:
         return status == 0, found[:2]
 
     def _raise(self, status: int) -> None:
-        if status == mem.NOT_EVALUATED and self.memory.count[mem.FAILURE] == NO_CONVERGENCE:
+        if status == mem.NOT_EVALUATED and self.memory.failure[0] == NO_CONVERGENCE:
             status = NO_CONVERGENCE
         code, what, remedy = REASONS[status]
         if status == mem.TOO_SMALL and not self.options.explicit:
@@ -273,32 +266,32 @@ class Integrator:
 
     def statistics(self) -> dict[str, float]:
         """Totals so far: steps, rejected, passes (evaluations) of steps and of samples, largest closure."""
-        count, real = self.memory.count, self.memory.real
+        m = self.memory
         return {
-            "steps": int(count[mem.STEPS]),
-            "rejected": int(count[mem.REJECTED]),
-            "evaluations": int(count[mem.EVALUATIONS]),
-            "sampling": int(count[mem.SAMPLING]),
-            "largest_closure": float(real[mem.CLOSURE_POS]),
-            "largest_closure_velocity": float(real[mem.CLOSURE_VEL]),
-            "chattering": int(np.count_nonzero(self.memory.mute >= mem.CHATTER)),
+            "steps": int(m.steps[0]),
+            "rejected": int(m.rejected[0]),
+            "evaluations": int(m.evaluations[0]),
+            "sampling": int(m.sampling[0]),
+            "largest_closure": float(m.closure_pos[0]),
+            "largest_closure_velocity": float(m.closure_vel[0]),
+            "chattering": int(np.count_nonzero(m.mute >= mem.CHATTER)),
         }
 
     @property
     def corner(self) -> int:
         """Number of the switching function whose zero was to be passed last."""
-        return int(self.memory.count[mem.EVENT]) - 1
+        return int(self.memory.event[0]) - 1
 
     def checkpoint(self) -> dict[str, Any]:
         """Everything that the next step reads."""
         assert self.between_steps
-        return {name: np.array(value) for name, value in self.memory._asdict().items()}
+        return {name: np.array(getattr(self.memory, name)) for name in mem.SAVED}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint of the same problem and settings."""
-        olds = self.memory._asdict().items()
-        self.memory = Memory(*(_same(name, checkpoint.get(name), old) for name, old in olds))
-        self._memory = handle(self.memory)
+        saved = [_same(name, checkpoint.get(name), getattr(self.memory, name)) for name in mem.SAVED]
+        self.memory = mem.with_names(saved)
+        self._bundle()
         self._done, self._failed = False, 0
         self._held.clear()
 

@@ -6,15 +6,7 @@ import numpy as np
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.control import motion_norm, set_scales, speed_norm
-from flexmbs.integrate.memory import (
-    BLURRED,
-    EVALUATIONS,
-    H_LAST,
-    HISTORY,
-    MAX_PASSES,
-    NO_FILTER,
-    STEP_PASSES,
-)
+from flexmbs.integrate.memory import MAX_PASSES
 
 #: a method of order 2 takes many steps, over which local errors add up: a smaller local tolerance
 TIGHTER = 30.0
@@ -49,14 +41,15 @@ def metric(rho, h):
 
 
 @kernel(inline=True)
-def start_guess(opt, mem, scr, h, am, af, a1):
+def start_guess(run, h, am, af, a1):
     """First guess of the new accelerations, and the auxiliary ones of the last step moved to this step size.
 
     `acc` stands for the time (am - af) h_last after the last step; another step size moves it along the
     slope of a, or the order drops to one wherever the step changes. Writes: a1, scr.acc0.
     """
-    h_last = mem.real[H_LAST]
-    known = mem.count[HISTORY] > 0 and h_last > 0.0
+    opt, mem, scr = run.opt, run.mem, run.scr
+    h_last = mem.h_last[0]
+    known = mem.history[0] > 0 and h_last > 0.0
     for j in range(opt.n_vel):
         slope = 0.0
         if known:
@@ -68,8 +61,10 @@ def start_guess(opt, mem, scr, h, am, af, a1):
 
 
 @kernel(inline=True)
-def place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1):
+def place(call, run, h, a1, y1):
     """State of the accelerations a1 (section 8). Writes: y1, scr.acc1."""
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    am, af, gamma, beta, _bh, _gh = coefficients(opt.rho_inf, h)
     n_pos, n_aux0 = opt.n_pos, opt.n_pos + opt.n_vel
     for j in range(opt.n_vel):
         acc1 = ((1.0 - af) * a1[j] + af * mem.a[j] - am * scr.acc0[j]) / (1.0 - am)
@@ -81,7 +76,7 @@ def place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1):
         y1[n_aux0 + k] = mem.y[n_aux0 + k] + 0.5 * h * (mem.f[n_aux0 + k] + scr.aux_dot[k])
     for k in range(n_aux0 + opt.n_aux, mem.y.size):
         y1[k] = mem.y[k]
-    return increment(data, mem.y, scr.delta, y1)
+    return call.increment(data, mem.y, scr.delta, y1)
 
 
 @kernel(inline=True)
@@ -94,12 +89,13 @@ def change_norm(opt, scr, h, bh, gh):
 
 
 @kernel(lean=True, apart=True)
-def rounding_of_pass(shifted, increment, data, opt, mem, scr, t, h, bh, gh, y1, a1):
+def rounding_of_pass(call, run, t, h, bh, gh, y1, a1):
     """How far one pass can repeat itself: its answer to displacements of the size of rounding.
 
     Constraints on position level divide the rounding of g by bh, and close to a change point by a small
     pivot too: below that the changes of a do not fall. Needs scr.a_new of the pass. Writes: scr.delta, mem.
     """
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     for j in range(opt.n_vel):
         twin, bound = scr.twin[j], scr.bound[j]
         size = scr.scale[scr.group[twin]] if twin >= 0 else 1.0
@@ -107,39 +103,40 @@ def rounding_of_pass(shifted, increment, data, opt, mem, scr, t, h, bh, gh, y1, 
         scr.delta[j] = small * (2.0 * ((j + 1) * 0.6180339887498949 % 1.0) - 1.0)  # no direction of its own
     for i in range(mem.y.size):
         scr.y_try[i] = y1[i]
-    increment(data, y1, scr.delta, scr.y_try)
+    call.increment(data, y1, scr.delta, scr.y_try)
     moved = scr.y_half[: opt.n_vel]
-    status = shifted(data, t + h, scr.y_try, a1, bh, gh, moved, scr.err[: opt.n_aux])
-    mem.count[EVALUATIONS] += 1
-    mem.count[STEP_PASSES] += 1
+    status = call.shifted(data, t + h, scr.y_try, a1, bh, gh, moved, scr.err[: opt.n_aux])
+    mem.evaluations[0] += 1
+    mem.step_passes[0] += 1
     if status != 0:
         return 0.0
     for j in range(opt.n_vel):
         scr.delta[j] = moved[j] - scr.a_new[j]
-    mem.real[BLURRED] = REPEATS * motion_norm(opt, scr, scr.delta, bh)
+    mem.blurred[0] = REPEATS * motion_norm(opt, scr, scr.delta, bh)
     return REPEATS * change_norm(opt, scr, h, bh, gh)
 
 
 @kernel(lean=True, apart=True)
-def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
+def implicit_step(call, run, t, h, y1, a1):
     """Solve one step of size h from the memory (F43, F44). Writes: y1, a1, scr.acc0, scr.acc1, scr.aux_dot.
 
     Iterates until the changes of bh a and of own states are below 1/300 of the tolerance; with error control
     also that of gh a below a tenth of it, or iteration errors would add up in the speeds. Changes that do not
     fall are settled where they are rounding. Returns a status.
     """
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     am, af, gamma, beta, bh, gh = coefficients(opt.rho_inf, h)
-    start_guess(opt, mem, scr, h, am, af, a1)
+    start_guess(run, h, am, af, a1)
     for k in range(opt.n_aux):
         scr.aux_dot[k] = mem.f[opt.n_pos + opt.n_vel + k]
-    mem.count[STEP_PASSES], mem.real[BLURRED] = 0, 0.0
+    mem.step_passes[0], mem.blurred[0] = 0, 0.0
     last, rounding = np.inf, -1.0
     for iteration in range(MAX_PASSES):
-        status = place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1)
+        status = place(call, run, h, a1, y1)
         if status == 0:
-            status = shifted(data, t + h, y1, a1, bh, gh, scr.a_new, scr.aux_dot)
-        mem.count[EVALUATIONS] += 1
-        mem.count[STEP_PASSES] += 1
+            status = call.shifted(data, t + h, y1, a1, bh, gh, scr.a_new, scr.aux_dot)
+        mem.evaluations[0] += 1
+        mem.step_passes[0] += 1
         if status != 0:
             return status
         if iteration == 0:
@@ -147,21 +144,19 @@ def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
         for j in range(opt.n_vel):
             scr.delta[j] = scr.a_new[j] - a1[j]
         change = change_norm(opt, scr, h, bh, gh)
-        own = 300.0 * own_change(opt, mem, scr, h, y1)
+        own = 300.0 * own_change(run, h, y1)
         if not own <= change:
             change = own
         ratio = change / last if last > 0.0 else 0.0
         settled = change <= 1.0 or (iteration > 0 and ratio < 0.5 and change * ratio / (1.0 - ratio) <= 1.0)
         if not settled and iteration > 0 and ratio >= 0.5 and change < 1e300:
             if rounding < 0.0:
-                rounding = rounding_of_pass(
-                    shifted, increment, data, opt, mem, scr, t, h, bh, gh, y1, a1
-                )  # fmt: skip
+                rounding = rounding_of_pass(call, run, t, h, bh, gh, y1, a1)
             settled = change <= rounding
         for j in range(opt.n_vel):
             a1[j] = scr.a_new[j]
         if settled:
-            return place(increment, data, opt, mem, scr, h, am, af, gamma, beta, a1, y1)
+            return place(call, run, h, a1, y1)
         if not change < 1e300 or (iteration > 2 and ratio > 0.9):
             return NO_CONVERGENCE
         last = change
@@ -169,8 +164,9 @@ def implicit_step(shifted, increment, data, opt, mem, scr, t, h, y1, a1):
 
 
 @kernel(inline=True)
-def own_change(opt, mem, scr, h, y1):
+def own_change(run, h, y1):
     """Change of the own states of y1 by their new rates, as an error norm; rounding is none."""
+    opt, mem, scr = run.opt, run.mem, run.scr
     norm, first = 0.0, opt.n_pos + opt.n_vel
     for i in range(first, opt.n_control):
         scale = scr.scale[scr.group[i]]
@@ -182,16 +178,17 @@ def own_change(opt, mem, scr, h, y1):
 
 
 @kernel(inline=True)
-def own_error(opt, mem, scr, h):
+def own_error(run, h):
     """Error norm of own states: the trapezoidal rule leaves h^3/12 times the third derivative.
 
     That is taken from rates at three times; in a step that begins anew there are two, the next one sees it.
     Needs scr.f_end.
     """
-    norm, first, h_last = 0.0, opt.n_pos + opt.n_vel, mem.real[H_LAST]
+    opt, mem, scr = run.opt, run.mem, run.scr
+    norm, first, h_last = 0.0, opt.n_pos + opt.n_vel, mem.h_last[0]
     for i in range(first, opt.n_control):
         third = 0.0 * scr.f_end[i]
-        if mem.count[HISTORY] > 0:
+        if mem.history[0] > 0:
             third = (scr.f_end[i] - mem.f[i]) / h - (mem.f[i] - mem.aux_prev[i - first]) / h_last
             third /= 0.5 * (h + h_last)
         value = TIGHTER * h * h * h / 12.0 * abs(third) / (opt.atol + opt.rtol * scr.scale[scr.group[i]])
@@ -210,7 +207,7 @@ def bound_norm(opt, scr, factor):
 
 
 @kernel(lean=True, apart=True)
-def implicit_error(shifted, data, opt, mem, scr, t, h):
+def implicit_error(call, run, t, h):
     """Error norm of a step: the leading term of the local error of the positions.
 
     With acc(t) = a(t + d h), d = am - af, Taylor's series leaves e = h^3 a' (1/6 - d/2 - beta_N). Modes that
@@ -219,28 +216,29 @@ def implicit_error(shifted, data, opt, mem, scr, t, h):
     (F43) is linear in its argument a, that is e less the change of its solution by e. What is rounding in a
     is no error of the step. Writes: scr.delta.
     """
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     am, af, _, beta, bh, gh = coefficients(opt.rho_inf, h)
     part = TIGHTER * (1.0 / 6.0 - 0.5 * (am - af) - beta)
-    factor, rounding = h * h * part, 2.0 * abs(part) / beta * mem.real[BLURRED]
+    factor, rounding = h * h * part, 2.0 * abs(part) / beta * mem.blurred[0]
     for j in range(opt.n_vel):
         scr.delta[j] = scr.acc1[j] - scr.acc0[j]
     err = motion_norm(opt, scr, scr.delta, factor) - rounding
     if not err > 0.3:
         return err
     bound = bound_norm(opt, scr, factor / TIGHTER)
-    if mem.count[NO_FILTER] > 0 and err <= 1.0:
-        mem.count[NO_FILTER] -= 1
+    if mem.no_filter[0] > 0 and err <= 1.0:
+        mem.no_filter[0] -= 1
         return err
     for j in range(opt.n_vel):
         scr.acc0[j] = scr.a1[j] + scr.delta[j]
-    status = shifted(data, t + h, scr.y1, scr.acc0, bh, gh, scr.a_new, scr.aux_dot)
-    mem.count[EVALUATIONS] += 1
-    mem.count[STEP_PASSES] += 1
+    status = call.shifted(data, t + h, scr.y1, scr.acc0, bh, gh, scr.a_new, scr.aux_dot)
+    mem.evaluations[0] += 1
+    mem.step_passes[0] += 1
     if status != 0:
         return err
     for j in range(opt.n_vel):
         scr.delta[j] -= scr.a_new[j] - scr.a1[j]
     filtered = motion_norm(opt, scr, scr.delta, factor) - rounding
     if filtered > 0.5 * err:
-        mem.count[NO_FILTER] = 20  # nothing stiff: spare the pass for a while
+        mem.no_filter[0] = 20  # nothing stiff: spare the pass for a while
     return max(min(err, filtered), bound)

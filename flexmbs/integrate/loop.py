@@ -14,115 +14,81 @@ from flexmbs.integrate.events.passing import (
     thrown_back,
 )
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, metric
-from flexmbs.integrate.memory import (
-    AFTER_REJECT,
-    CANNOT_START,
-    CLOSURE_POS,
-    CLOSURE_VEL,
-    DENSE,
-    DONE,
-    ENDED,
-    EVALUATIONS,
-    EVENT,
-    FAILURE,
-    FULL,
-    GRID,
-    H_LAST,
-    H_STEP,
-    HISTORY,
-    LAST_NEARNESS,
-    NEARNESS,
-    NOT_EVALUATED,
-    OUT,
-    PAUSED,
-    PENDING,
-    REJECTED,
-    SAMPLING,
-    STARTED,
-    STEP_PASSES,
-    STEPS,
-    T_LAST,
-    T_STEP,
-    TOO_SMALL,
-    H,
-    T,
-)  # fmt: skip
+from flexmbs.integrate.memory import CANNOT_START, DONE, FULL, NOT_EVALUATED, PAUSED, TOO_SMALL
 from flexmbs.integrate.step import attempt, first_size, inside, restart
 
 
 @kernel(lean=True, apart=True)
-def run(
-    rates, shifted, increment, project, switches, nearness, turn,
-    data, opt, tab, mem, scr, times, out, events, n_steps, t_pause,
-):  # fmt: skip
+def run(call, run, n_steps, t_pause):
     """Integrate on from the memory until the end, `t_pause`, `n_steps` more steps, or a full buffer.
 
-    Pauses fall between steps and change no number. Writes: mem, out, events. Returns DONE, PAUSED, FULL or
-    a negative reason.
+    Pauses fall between steps and change no number. Writes: mem, samples, events. Returns DONE, PAUSED, FULL
+    or a negative reason.
     """
-    if mem.count[STARTED] == 0:
-        if start(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, events) != 0:
+    opt, mem, events = run.opt, run.mem, run.events
+    if mem.started[0] == 0:
+        if start(call, run) != 0:
             return CANNOT_START
     steps = 0
     while True:
-        status = flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, times, out)
+        status = flush(call, run)
         if status != 0:
             return status
-        if mem.count[PENDING] == 1:
-            status = move_on(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, events)
+        if mem.pending[0] == 1:
+            status = move_on(call, run)
             if status != 0:
                 return status
             continue  # outputs that fall on the end of the step
-        if mem.real[T] >= opt.t_end or mem.count[ENDED] == 1:
+        if mem.t[0] >= opt.t_end or mem.ended[0] == 1:
             return DONE
-        if steps >= n_steps or mem.real[T] >= t_pause or events.count[0] + 1 + mem.sign.size > events.t.size:
+        if steps >= n_steps or mem.t[0] >= t_pause or events.count[0] + 1 + mem.sign.size > events.t.size:
             return PAUSED
-        status = accepted_step(
-            rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr, events
-        )
+        status = accepted_step(call, run)
         if status != 0:
             return status
         steps += 1
 
 
 @kernel(lean=True, apart=True)
-def start(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, events):
+def start(call, run):
     """Consistent start, first step, sides of the switching functions. Writes: mem, events."""
-    status = restart(rates, project, data, opt, mem, scr, 0.0)
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    status = restart(call, run, 0.0)
     if status != 0:
         return status
-    nearness(data, scr.closure)
-    mem.real[NEARNESS] = scr.closure[0]
+    call.nearness(data, scr.closure)
+    mem.nearness[0] = scr.closure[0]
     if opt.n_switch > 0:
-        status = switches(data, mem.real[T], mem.y, scr.s1)
+        status = call.switches(data, mem.t[0], mem.y, scr.s1)
         if status == 0:
-            status = turn(data, mem.real[T], mem.y, -1, scr.s1, scr.turned)
+            status = call.turn(data, mem.t[0], mem.y, -1, scr.s1, scr.turned)
         if status != 0:
             return status
-        update_sides(opt, mem, scr)
-        turned = record_turned(mem, scr, events)
-        passed = begin_on_zeros(rates, project, switches, turn, data, opt, mem, scr, events)
+        update_sides(run)
+        turned = record_turned(run)
+        passed = begin_on_zeros(call, run)
         if passed < 0:
             return NOT_EVALUATED
         if turned + passed > 0:
-            status = restart(rates, project, data, opt, mem, scr, 0.0)
-            nearness(data, scr.closure)
-            mem.real[NEARNESS] = scr.closure[0]
-    mem.real[H] = opt.step
-    if opt.step == 0.0 and opt.t_end > mem.real[T]:
-        mem.real[H] = first_size(rates, data, opt, tab, mem, scr)
-    mem.count[STARTED] = 1
+            status = restart(call, run, 0.0)
+            call.nearness(data, scr.closure)
+            mem.nearness[0] = scr.closure[0]
+    mem.h[0] = opt.step
+    if opt.step == 0.0 and opt.t_end > mem.t[0]:
+        mem.h[0] = first_size(call, run)
+    mem.started[0] = 1
     return status
 
 
 @kernel(lean=True, apart=True)
-def proposed(opt, mem):
+def proposed(run):
     """Size of the next step and the time of its end; the end of the run and fixed grids are hit exactly."""
-    t, h = mem.real[T], mem.real[H]
+    opt, mem = run.opt, run.mem
+    t, h = mem.t[0], mem.h[0]
     if opt.step > 0.0:
-        target = opt.t_start + (mem.count[GRID] + 1) * opt.step
+        target = opt.t_start + (mem.grid[0] + 1) * opt.step
         if target - t < 1e-9 * opt.step:
-            mem.count[GRID] += 1
+            mem.grid[0] += 1
             target += opt.step
         if target > opt.t_end - 1e-9 * opt.step:
             target = opt.t_end
@@ -137,109 +103,104 @@ def proposed(opt, mem):
 
 
 @kernel(lean=True, apart=True)
-def accepted_step(
-    rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr, events
-):  # fmt: skip
+def accepted_step(call, run):
     """Try steps until one is accepted, and shorten it to the first event in it. Writes: mem, scr.y1 ..."""
+    data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     while True:
-        h, t_step = proposed(opt, mem)
-        if h < 1e-15 * abs(mem.real[T]) or h < 1e-16 * (opt.t_end - opt.t_start):
-            return NOT_EVALUATED if mem.count[FAILURE] != 0 else TOO_SMALL
-        status, err = attempt(
-            rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h
-        )  # fmt: skip
-        mem.count[FAILURE] = status
+        h, t_step = proposed(run)
+        if h < 1e-15 * abs(mem.t[0]) or h < 1e-16 * (opt.t_end - opt.t_start):
+            return NOT_EVALUATED if mem.failure[0] != 0 else TOO_SMALL
+        status, err = attempt(call, run, h)
+        mem.failure[0] = status
         if status == 0 and err <= 1.0:
-            back = thrown_back(switches, data, opt, mem, scr, h, 0.0)
+            back = thrown_back(call, run, h, 0.0)
             if back < 0:
                 break
             if h <= 1e-13 * (opt.t_end - opt.t_start):
-                stand_before(opt, mem, back, h)
+                stand_before(run, back, h)
                 return 0
             err = 1e300
-        reject(opt, tab, mem, h, status, err)
+        reject(run, h, status, err)
     if opt.step > 0.0:
-        mem.real[H] = opt.step
+        mem.h[0] = opt.step
     else:
         order = tab.error_order if opt.explicit == 1 else 3
-        next_step(mem, h, err, order, opt.explicit == 0, mem.count[AFTER_REJECT] == 1)
-    mem.count[AFTER_REJECT] = 0
-    mem.count[EVENT] = 0
-    mem.count[PENDING] = 1
-    mem.real[T_STEP], mem.real[H_STEP] = t_step, h
-    nearness(data, scr.closure)
+        next_step(mem, h, err, order, opt.explicit == 0, mem.after_reject[0] == 1)
+    mem.after_reject[0] = 0
+    mem.event[0] = 0
+    mem.pending[0] = 1
+    mem.t_step[0], mem.h_step[0] = t_step, h
+    call.nearness(data, scr.closure)
     near = scr.closure[0]
     status = 0
     if opt.n_switch > 0:
-        status = locate(
-            rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr
-        )  # fmt: skip
-    low = mem.real[H_STEP]
-    if status == 0 and mem.count[EVENT] > 0 and low > 0.0:
-        if thrown_back(switches, data, opt, mem, scr, low, 1e-3) >= 0:
+        status = locate(call, run)
+    low = mem.h_step[0]
+    if status == 0 and mem.event[0] > 0 and low > 0.0:
+        if thrown_back(call, run, low, 1e-3) >= 0:
             shorten(mem)
             return 0
     if status == 0:
-        find_change(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, events, near)
+        find_change(call, run, near)
     return status
 
 
 @kernel(lean=True, apart=True)
-def reject(opt, tab, mem, h, status, err):
+def reject(run, h, status, err):
     """Smaller step after a failure or too large an error. Writes: mem."""
+    opt, tab, mem = run.opt, run.tab, run.mem
     factor = 0.25
     if status == NO_CONVERGENCE or opt.step > 0.0:
         factor = 0.5
     elif status == 0 and err < 1e300:
         order = tab.error_order if opt.explicit == 1 else 3
         factor = max(0.2, 0.9 * err ** (-1.0 / order))
-    mem.real[H] = h * factor
-    mem.count[REJECTED] += 1
-    mem.count[AFTER_REJECT] = 1
+    mem.h[0] = h * factor
+    mem.rejected[0] += 1
+    mem.after_reject[0] = 1
 
 
 @kernel(lean=True, apart=True)
-def flush(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, times, out):
-    """Samples at the requested times that have been reached. Writes: out, mem. Returns a status."""
-    pending = mem.count[PENDING] == 1
-    passes, counted = mem.count[STEP_PASSES], mem.count[EVALUATIONS]
-    while mem.count[OUT] < times.size and mem.count[ENDED] == 0:
-        t_out = times[mem.count[OUT]]
+def flush(call, run):
+    """Samples at the requested times that have been reached. Writes: samples, mem. Returns a status."""
+    mem, scr, times, samples = run.mem, run.scr, run.times, run.samples
+    pending = mem.pending[0] == 1
+    passes, counted = mem.step_passes[0], mem.evaluations[0]
+    while mem.out[0] < times.size and mem.ended[0] == 0:
+        t_out = times[mem.out[0]]
         # so close before an event, rounding might put a sample behind it
-        margin = 1e-11 * mem.real[H_STEP] if mem.count[EVENT] > 0 else 0.0
-        if t_out > mem.real[T] and (not pending or t_out >= mem.real[T_STEP] - margin):
+        margin = 1e-11 * mem.h_step[0] if mem.event[0] > 0 else 0.0
+        if t_out > mem.t[0] and (not pending or t_out >= mem.t_step[0] - margin):
             break
-        n = out.count[0]
-        if n >= out.t.size:
+        n = samples.count[0]
+        if n >= samples.t.size:
             return FULL
         # a grid meets the ends of steps but for rounding, and so short a step would be nothing else
-        is_inside = pending and t_out - mem.real[T] > 1e-12 * mem.real[H_STEP]
+        is_inside = pending and t_out - mem.t[0] > 1e-12 * mem.h_step[0]
         if is_inside:
-            status = inside(
-                rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t_out
-            )  # fmt: skip
-            mem.count[SAMPLING] += mem.count[EVALUATIONS] - counted
-            mem.count[STEP_PASSES], mem.count[EVALUATIONS] = passes, counted
+            status = inside(call, run, t_out)
+            mem.sampling[0] += mem.evaluations[0] - counted
+            mem.step_passes[0], mem.evaluations[0] = passes, counted
         else:
-            status = standing(project, data, opt, mem, scr)
+            status = standing(call, run)
         if status != 0 and is_inside:
             shorten(mem)
             break
         if status != 0:
             return NOT_EVALUATED
-        out.t[n] = t_out
-        out.at[n] = t_out if is_inside else max(t_out, mem.real[T])
+        samples.t[n] = t_out
+        samples.at[n] = t_out if is_inside else max(t_out, mem.t[0])
         for i in range(mem.y.size):
-            out.y[n, i] = scr.y_out[i]
-        out.info[n, 0] = mem.real[H_STEP]
-        out.info[n, 1] = passes
-        out.info[n, 2] = mem.count[REJECTED]
-        out.info[n, 3] = scr.closure[0]
-        out.info[n, 4] = scr.closure[1]
-        mem.real[CLOSURE_POS] = max(mem.real[CLOSURE_POS], scr.closure[0])
-        mem.real[CLOSURE_VEL] = max(mem.real[CLOSURE_VEL], scr.closure[1])
-        mem.count[OUT] += 1
-        out.count[0] += 1
+            samples.y[n, i] = scr.y_out[i]
+        samples.info[n, 0] = mem.h_step[0]
+        samples.info[n, 1] = passes
+        samples.info[n, 2] = mem.rejected[0]
+        samples.info[n, 3] = scr.closure[0]
+        samples.info[n, 4] = scr.closure[1]
+        mem.closure_pos[0] = max(mem.closure_pos[0], scr.closure[0])
+        mem.closure_vel[0] = max(mem.closure_vel[0], scr.closure[1])
+        mem.out[0] += 1
+        samples.count[0] += 1
     return 0
 
 
@@ -249,30 +210,32 @@ def shorten(mem):
 
     Writes: mem.
     """
-    mem.real[H] = 0.5 * mem.real[H_STEP]
-    mem.count[PENDING] = mem.count[DENSE] = mem.count[EVENT] = 0
-    mem.count[REJECTED] += 1
-    mem.count[AFTER_REJECT] = 1
+    mem.h[0] = 0.5 * mem.h_step[0]
+    mem.pending[0] = mem.dense[0] = mem.event[0] = 0
+    mem.rejected[0] += 1
+    mem.after_reject[0] = 1
 
 
 @kernel(lean=True, apart=True)
-def standing(project, data, opt, mem, scr):
+def standing(call, run):
     """The state of the memory as it is reported: speeds projected (F44). Writes: scr.y_out, scr.closure."""
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     bh = gh = 0.0
-    if opt.explicit == 0 and mem.real[H_LAST] > 0.0:
-        bh, gh = metric(opt.rho_inf, mem.real[H_LAST])
+    if opt.explicit == 0 and mem.h_last[0] > 0.0:
+        bh, gh = metric(opt.rho_inf, mem.h_last[0])
     for i in range(mem.y.size):
         scr.y_out[i] = mem.y[i]
-    return project(data, mem.real[T], scr.y_out, bh, gh, scr.closure)
+    return call.project(data, mem.t[0], scr.y_out, bh, gh, scr.closure)
 
 
 @kernel(lean=True, apart=True)
-def move_on(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, events):
+def move_on(call, run):
     """The end of the accepted step becomes the state; an event there is passed. Writes: mem, events.
 
     Behind it steps are as at a start, not as short as those that found their way to a jump.
     """
-    if mem.real[H_STEP] > 0.0:
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    if mem.h_step[0] > 0.0:
         for k in range(opt.n_aux):
             mem.aux_prev[k] = mem.f[opt.n_pos + opt.n_vel + k]
         for i in range(mem.y.size):
@@ -282,24 +245,24 @@ def move_on(rates, project, switches, turn, nearness, data, opt, tab, mem, scr, 
             for j in range(opt.n_vel):
                 mem.a_prev[j], mem.a[j] = mem.a[j], scr.a_end[j]
                 mem.acc[j] = scr.acc_end[j]
-        mem.real[T] = mem.real[T_STEP]
-        mem.real[H_LAST] = mem.real[H_STEP]
-        mem.count[HISTORY] += 1
-        mem.count[STEPS] += 1
-    mem.count[PENDING] = 0
-    mem.count[DENSE] = 0
-    if mem.count[EVENT] == 0:
+        mem.t[0] = mem.t_step[0]
+        mem.h_last[0] = mem.h_step[0]
+        mem.history[0] += 1
+        mem.steps[0] += 1
+    mem.pending[0] = 0
+    mem.dense[0] = 0
+    if mem.event[0] == 0:
         if opt.n_switch > 0:
-            update_sides(opt, mem, scr)
+            update_sides(run)
         return 0
-    status = pass_event(rates, project, switches, turn, data, opt, mem, scr, events)
+    status = pass_event(call, run)
     if status == 0:
-        status = restart(rates, project, data, opt, mem, scr, mem.real[H_LAST])
-        if status == 0 and opt.step == 0.0 and opt.t_end > mem.real[T]:
-            mem.real[H] = max(mem.real[H], first_size(rates, data, opt, tab, mem, scr))
+        status = restart(call, run, mem.h_last[0])
+        if status == 0 and opt.step == 0.0 and opt.t_end > mem.t[0]:
+            mem.h[0] = max(mem.h[0], first_size(call, run))
     for k in range(scr.turned.size):
         if scr.turned[k] != 0.0:  # other constraints hold now: how near they are has no past
-            nearness(data, scr.closure)
-            mem.real[NEARNESS] = mem.real[LAST_NEARNESS] = scr.closure[0]
-            mem.real[T_LAST] = mem.real[T]
+            call.nearness(data, scr.closure)
+            mem.nearness[0] = mem.last_nearness[0] = scr.closure[0]
+            mem.t_last[0] = mem.t[0]
     return NOT_EVALUATED if status > 0 else status

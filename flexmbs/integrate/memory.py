@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flexmbs.integrate.methods.tableaus import Tableau
     from flexmbs.integrate.problem import Problem
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-# places in Memory.real
-T, H, H_LAST, ERR_OLD, T_STEP, H_STEP, CLOSURE_POS, CLOSURE_VEL, T_EVENT = range(9)
-NEARNESS, LAST_NEARNESS, T_LAST = range(9, 12)  # of constraints to a change point, at the last two steps
-BLURRED = 12  # rounding in the accelerations of the implicit step, in terms of its change, where it was met
-# places in Memory.count
-STARTED, PENDING, OUT, STEPS, REJECTED, EVALUATIONS, HISTORY, GRID, STEP_PASSES, AFTER_REJECT = range(10)
-ENDED, EVENT, DENSE, FAILURE, NO_FILTER, CHANGED, OVER, SAMPLING = range(10, 18)
 
 # what the loop returns
 DONE, PAUSED, FULL = 0, 1, 2
@@ -30,6 +24,18 @@ INFO = 5  # columns of Samples.info: step size, passes, rejected so far, closure
 MAX_PASSES = 12
 CHATTER = 50.0  # so many events in quick succession, and a switching function is located no more
 RESTS = 3.0  # so many, and a motion has come to rest in the corner of a relation
+
+
+class Calls(NamedTuple):
+    """Functions of a problem, as kernels call them (see integrate/problem.py)."""
+
+    rates: Any
+    shifted: Any
+    increment: Any
+    project: Any
+    switches: Any
+    nearness: Any
+    turn: Any
 
 
 class Options(NamedTuple):
@@ -54,7 +60,9 @@ class Options(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Everything the next step reads; saved with each segment, so that a run goes on to the same bits."""
+    """Everything the next step reads; the first fields are saved with each segment, so that a run goes on
+    to the same bits. The others name the numbers of `real` and `count`, one each.
+    """
 
     real: Floats
     count: Ints  # type: ignore[assignment]
@@ -67,6 +75,51 @@ class Memory(NamedTuple):
     sign: Floats  # side of every switching function
     mute: Floats  # events in quick succession; at CHATTER the function is no longer located
     last: Floats  # time of the last event of every function
+    # numbers of `real`
+    t: Floats
+    h: Floats  # size of the next step
+    h_last: Floats
+    err_old: Floats
+    t_step: Floats  # end of the accepted step that waits for output
+    h_step: Floats
+    closure_pos: Floats
+    closure_vel: Floats
+    t_event: Floats
+    nearness: Floats  # of constraints to a change point, at the last two steps
+    last_nearness: Floats
+    t_last: Floats
+    blurred: Floats  # rounding in the accelerations of the implicit step, in terms of its change, where met
+    # numbers of `count`
+    started: Ints
+    pending: Ints
+    out: Ints
+    steps: Ints
+    rejected: Ints
+    evaluations: Ints
+    history: Ints
+    grid: Ints
+    step_passes: Ints
+    after_reject: Ints
+    ended: Ints
+    event: Ints
+    dense: Ints
+    failure: Ints
+    no_filter: Ints
+    changed: Ints
+    over: Ints
+    sampling: Ints
+
+
+SAVED = Memory._fields[: Memory._fields.index("t")]
+REAL = Memory._fields[len(SAVED) : Memory._fields.index("started")]
+COUNT = Memory._fields[len(SAVED) + len(REAL) :]
+
+
+def with_names(saved: Sequence[Any]) -> Memory:
+    """Memory of the arrays that are saved."""
+    real, count = saved[:2]
+    names = [real[k : k + 1] for k in range(len(REAL))] + [count[k : k + 1] for k in range(len(COUNT))]
+    return Memory(*saved, *names)
 
 
 class Scratch(NamedTuple):
@@ -121,18 +174,33 @@ class Events(NamedTuple):
     count: Ints  # type: ignore[assignment]
 
 
+class Run(NamedTuple):
+    """All that the kernels of a run see: the problem's data, numbers that stay, memory, scratch, buffers."""
+
+    data: Any
+    opt: Any
+    tab: Any
+    mem: Any
+    scr: Any
+    times: Floats
+    samples: Any
+    events: Any
+
+
 def memory(problem: Problem, t: float, y: Floats) -> Memory:
     """Memory at the start of a run."""
     n_vel, n_switch = problem.n_vel, problem.n_switch
     sign = np.where(np.arange(n_switch) < n_switch - problem.n_sided, 0.0, 1.0)
-    real = np.zeros(16)
-    real[T] = real[T_LAST] = t
-    real[NEARNESS] = real[LAST_NEARNESS] = np.inf
-    return Memory(
-        real, np.zeros(24, dtype=np.int64), np.array(y, dtype=float), np.zeros(problem.size),
-        np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel), np.zeros(problem.n_aux),
-        sign, np.zeros(n_switch), np.full(n_switch, -np.inf),
+    found = with_names(
+        (
+            np.zeros(len(REAL)), np.zeros(len(COUNT), dtype=np.int64), np.array(y, dtype=float),
+            np.zeros(problem.size), np.zeros(n_vel), np.zeros(n_vel), np.zeros(n_vel),
+            np.zeros(problem.n_aux), sign, np.zeros(n_switch), np.full(n_switch, -np.inf),
+        )
     )  # fmt: skip
+    found.t[0] = found.t_last[0] = t
+    found.nearness[0] = found.last_nearness[0] = np.inf
+    return found
 
 
 def scratch(problem: Problem, tab: Tableau) -> Scratch:

@@ -6,16 +6,16 @@ import numpy as np
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.control import error_norm, nought, set_scales
-from flexmbs.integrate.memory import EVALUATIONS, STEP_PASSES
 
 
 @kernel(lean=True, apart=True)
-def stages(rates, nearness, data, tab, t, h, y, f, K, y_try, y1, out, near):
+def stages(call, run, t, h, y, f, y1, near):
     """All stages of one step from (y, f = rates there), and how near they are to a change point.
 
-    Writes: K, y_try, y1, out, near. Returns a status.
+    Writes: scr.K, y1, near. Returns a status.
     """
-    size = y.size
+    data, tab, K, y_try = run.data, run.tab, run.scr.K, run.scr.y_try
+    out, size = run.scr.closure, y.size
     for i in range(size):
         K[0, i] = f[i]
     for s in range(1, tab.n_stages):
@@ -28,10 +28,10 @@ def stages(rates, nearness, data, tab, t, h, y, f, K, y_try, y1, out, near):
                     y_try[i] += weight * K[j, i]
         for i in range(size):
             y_try[i] = y[i] + h * y_try[i]
-        status = rates(data, t + tab.C[s] * h, y_try, K[s])
+        status = call.rates(data, t + tab.C[s] * h, y_try, K[s])
         if status != 0:
             return status
-        nearness(data, out)
+        call.nearness(data, out)
         near[s] = out[0]
     for i in range(size):
         y1[i] = 0.0
@@ -53,25 +53,25 @@ def has_weights(tab):
 
 
 @kernel(lean=True, apart=True)
-def explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h):
+def explicit_step(call, run, t, h):
     """A step of size h from the memory, and its error norm. Writes: scr.K, scr.y1, scr.near.
 
     Returns (status, error); in fixed steps of an explicit method the error is 0.
     """
+    data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     y, f = mem.y, mem.f
     size = y.size
     n = tab.n_stages
     halves = opt.step == 0.0 and not has_weights(tab)
-    out, near = scr.closure, scr.near
-    status = stages(rates, nearness, data, tab, t, h, y, f, scr.K, scr.y_try, scr.y1, out, near)
-    mem.count[EVALUATIONS] += n
-    mem.count[STEP_PASSES] = n
+    status = stages(call, run, t, h, y, f, scr.y1, scr.near)
+    mem.evaluations[0] += n
+    mem.step_passes[0] = n
     if status != 0:
         return status, np.nan
     if halves:
-        return two_halves(rates, nearness, data, opt, tab, mem, scr, t, h)
+        return two_halves(call, run, t, h)
     if tab.end_rate == 1:
-        status = rates(data, t + h, scr.y1, scr.K[n])
+        status = call.rates(data, t + h, scr.y1, scr.K[n])
         if status != 0:
             return status, np.nan
     if opt.step > 0.0 and opt.explicit == 1:
@@ -92,36 +92,21 @@ def explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h):
 
 
 @kernel(lean=True, apart=True)
-def two_halves(rates, nearness, data, opt, tab, mem, scr, t, h):
+def two_halves(call, run, t, h):
     """Error of a step without error weights, from two half steps, which are kept. Writes: scr.y1, scr.K."""
+    data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     y, f = mem.y, mem.f
     for i in range(y.size):
         scr.err[i] = scr.y1[i]
-    out, n = scr.closure, tab.A.shape[0]
+    n = tab.A.shape[0]
     near, behind = scr.near[n:], scr.near[2 * n :]
-    status = stages(
-        rates, nearness, data, tab, t, 0.5 * h, y, f, scr.K, scr.y_try, scr.y_half, out, near
-    )  # fmt: skip
+    status = stages(call, run, t, 0.5 * h, y, f, scr.y_half, near)
     if status == 0:
-        status = rates(data, t + 0.5 * h, scr.y_half, scr.y_out)
+        status = call.rates(data, t + 0.5 * h, scr.y_half, scr.y_out)
     if status == 0:
-        status = stages(
-            rates,
-            nearness,
-            data,
-            tab,
-            t + 0.5 * h,
-            0.5 * h,
-            scr.y_half,
-            scr.y_out,
-            scr.K,
-            scr.y_try,
-            scr.y1,
-            out,
-            behind,
-        )
-    mem.count[EVALUATIONS] += 2 * tab.n_stages
-    mem.count[STEP_PASSES] = 3 * tab.n_stages
+        status = stages(call, run, t + 0.5 * h, 0.5 * h, scr.y_half, scr.y_out, scr.y1, behind)
+    mem.evaluations[0] += 2 * tab.n_stages
+    mem.step_passes[0] = 3 * tab.n_stages
     if status != 0:
         return status, np.nan
     for i in range(y.size):
@@ -131,11 +116,12 @@ def two_halves(rates, nearness, data, opt, tab, mem, scr, t, h):
 
 
 @kernel(lean=True, apart=True)
-def explicit_dense(rates, data, tab, mem, scr, t, h, f1):
+def explicit_dense(call, run, t, h, f1):
     """Coefficients of the dense output of an accepted step. Writes: scr.F, scr.K (further stages).
 
     f1 is the rate at the end of the step. Returns a status.
     """
+    data, tab, mem, scr = run.data, run.tab, run.mem, run.scr
     size = mem.y.size
     n = tab.n_stages
     if tab.end_rate == 0:
@@ -149,7 +135,7 @@ def explicit_dense(rates, data, tab, mem, scr, t, h, f1):
                 scr.y_try[i] += tab.A[s, j] * scr.K[j, i]
         for i in range(size):
             scr.y_try[i] = mem.y[i] + h * scr.y_try[i]
-        status = rates(data, t + tab.C[s] * h, scr.y_try, scr.K[s])
+        status = call.rates(data, t + tab.C[s] * h, scr.y_try, scr.K[s])
         if status != 0:
             return status
     for i in range(size):
@@ -168,8 +154,9 @@ def explicit_dense(rates, data, tab, mem, scr, t, h, f1):
 
 
 @kernel(inline=True)
-def explicit_at(tab, mem, scr, theta, y_out):
+def explicit_at(run, theta, y_out):
     """State at the fraction x of the step, y0 + x (f0 + (1-x) (f1 + x (f2 + ...))). Writes: y_out."""
+    tab, mem, scr = run.tab, run.mem, run.scr
     last = 2 + tab.D.shape[0]
     for i in range(mem.y.size):
         value = scr.F[last, i]

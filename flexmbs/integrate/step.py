@@ -13,19 +13,7 @@ from flexmbs.integrate.implicit_step import (
     metric,
     own_error,
 )
-from flexmbs.integrate.memory import (
-    DENSE,
-    ERR_OLD,
-    H_LAST,
-    H_STEP,
-    HISTORY,
-    LAST_NEARNESS,
-    NEARNESS,
-    NOT_EVALUATED,
-    OVER,
-    T_LAST,
-    T,
-)
+from flexmbs.integrate.memory import NOT_EVALUATED
 from flexmbs.integrate.problem import DISPLACED, HOLD, SEEN, TURN
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
@@ -46,31 +34,32 @@ def is_close(opt, nearness):
 @kernel(inline=True)
 def is_ahead(mem, h):
     """Whether nearness, on the line of the last step, goes to zero in a step of size h or soon after."""
-    t, t_last, now, old = mem.real[T], mem.real[T_LAST], mem.real[NEARNESS], mem.real[LAST_NEARNESS]
+    t, t_last, now, old = mem.t[0], mem.t_last[0], mem.nearness[0], mem.last_nearness[0]
     if not (t > t_last and now < 1e300 and old < 1e300):
         return False
     return 1.5 * (old - now) / (t - t_last) * h > now
 
 
 @kernel(lean=True, apart=True)
-def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h):
+def attempt(call, run, h):
     """A step of size h with its end made consistent. Writes: scr.y1, scr.f_end, scr.a_end, scr.acc_end.
 
     Returns (status, error norm).
     """
-    t = mem.real[T]
-    mem.count[DENSE] = mem.count[OVER] = 0
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    t = mem.t[0]
+    mem.dense[0] = mem.over[0] = 0
     if opt.explicit == 1:
-        status, err = explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h)
+        status, err = explicit_step(call, run, t, h)
         if status == 0 and err <= 1.0:
-            status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
+            status = explicit_end(call, run, t + h, h)
         return status, err
-    if is_close(opt, mem.real[NEARNESS]) or is_ahead(mem, h):
-        return over_change(rates, project, nearness, data, opt, tab, mem, scr, h)
-    status = implicit_step(shifted, increment, data, opt, mem, scr, t, h, scr.y1, scr.a1)
-    nearness(data, scr.closure)
+    if is_close(opt, mem.nearness[0]) or is_ahead(mem, h):
+        return over_change(call, run, h)
+    status = implicit_step(call, run, t, h, scr.y1, scr.a1)
+    call.nearness(data, scr.closure)
     if is_close(opt, scr.closure[0]):
-        return over_change(rates, project, nearness, data, opt, tab, mem, scr, h)
+        return over_change(call, run, h)
     if status != 0:
         return status, np.nan
     is_open = not scr.closure[2] <= 1.0
@@ -88,65 +77,68 @@ def attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, s
         scr.f_end[offset + k] = scr.aux_dot[k]
     err = nought(scr.y1)
     if opt.step == 0.0:
-        err = implicit_error(shifted, data, opt, mem, scr, t, h)
-        own = own_error(opt, mem, scr, h)
+        err = implicit_error(call, run, t, h)
+        own = own_error(run, h)
         if not own <= err:  # NaN goes through
             err = own
     if (opt.n_follow > 0 or is_open) and err <= 1.0:
-        status = refresh_followed(project, data, opt, scr, t + h)
+        status = refresh_followed(call, run, t + h)
     return status, err
 
 
 @kernel(lean=True, apart=True)
-def over_change(rates, project, nearness, data, opt, tab, mem, scr, h):
+def over_change(call, run, h):
     """A step that begins, ends or passes close to a change point, by the tableau: rates are smooth there.
 
     Begins anew and ends consistent. Always under error control: modes that it cannot follow must not grow.
     Writes: mem, scr.y1, f_end, a_end, acc_end. Returns (status, error norm).
     """
-    t = mem.real[T]
-    mem.count[OVER] = 1
+    opt, mem, scr = run.opt, run.mem, run.scr
+    t = mem.t[0]
+    mem.over[0] = 1
     for i in range(mem.y.size):
         scr.y_half[i] = mem.y[i]
-    status = restart(rates, project, data, opt, mem, scr, mem.real[H_LAST])
+    status = restart(call, run, mem.h_last[0])
     if status != 0:
         for i in range(mem.y.size):
             mem.y[i] = scr.y_half[i]
         return status, np.nan
-    status, err = explicit_step(rates, nearness, data, opt, tab, mem, scr, t, h)
+    status, err = explicit_step(call, run, t, h)
     if status == 0 and err <= 1.0:
-        status = explicit_end(rates, project, data, opt, tab, mem, scr, t + h, h)
+        status = explicit_end(call, run, t + h, h)
         for j in range(opt.n_vel):
             scr.a_end[j] = scr.acc_end[j] = scr.f_end[opt.n_pos + j]
     return status, err
 
 
 @kernel(lean=True, apart=True)
-def restart(rates, project, data, opt, mem, scr, h):
+def restart(call, run, h):
     """Begin anew at the state of the memory: projected (F44), a from the equations. Writes: mem."""
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     bh = gh = 0.0
     if opt.explicit == 0 and h > 0.0:
         bh, gh = metric(opt.rho_inf, h)
-    status = project(data, mem.real[T], mem.y, bh, gh, scr.closure)
+    status = call.project(data, mem.t[0], mem.y, bh, gh, scr.closure)
     if status != 0:
         return status
-    status = rates(data, mem.real[T], mem.y, mem.f)
+    status = call.rates(data, mem.t[0], mem.y, mem.f)
     for j in range(opt.n_vel):
         mem.a[j] = mem.f[opt.n_pos + j]
         mem.acc[j] = mem.a[j]
-    mem.count[HISTORY] = 0
-    mem.real[ERR_OLD] = 0.0
+    mem.history[0] = 0
+    mem.err_old[0] = 0.0
     if status == 0 and np.isnan(nought(mem.f)):
         status = NOT_EVALUATED
     return status
 
 
 @kernel(inline=True)
-def is_thrown(opt, tab, mem, scr, h):
+def is_thrown(run, h):
     """Whether the stages of a step disagree so much that without error control it is worth nothing.
 
     So it is where constraints are nearly dependent at a stage; the step is tried again with half its size.
     """
+    opt, tab, mem, scr = run.opt, run.tab, run.mem, run.scr
     change = size = 0.0
     for i in range(opt.n_pos, opt.n_pos + opt.n_vel):
         for s in range(1, tab.n_stages):
@@ -169,18 +161,19 @@ def is_displaced(opt, scr):
 
 
 @kernel(inline=True)
-def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
+def explicit_end(call, run, t, h):
     """End of an explicit step onto the constraints, and the rates there. Writes: scr.y1, scr.f_end."""
+    data, opt, tab, scr = run.data, run.opt, run.tab, run.scr
     if tab.end_rate == 1:
         scr.closure[2] = SEEN
     for i in range(scr.y1.size):
         scr.y_try[i] = scr.y1[i]
-    status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+    status = call.project(data, t, scr.y1, 0.0, 0.0, scr.closure)
     if status == 0 and scr.closure[2] > 0.0 and is_displaced(opt, scr):
         status = NO_CONVERGENCE
     if status == 0 and is_turned(opt, scr):
         status = NO_CONVERGENCE
-    if status == 0 and opt.step > 0.0 and scr.closure[2] > 0.0 and is_thrown(opt, tab, mem, scr, h):
+    if status == 0 and opt.step > 0.0 and scr.closure[2] > 0.0 and is_thrown(run, h):
         status = NO_CONVERGENCE
     if status != 0:
         return status
@@ -188,7 +181,7 @@ def explicit_end(rates, project, data, opt, tab, mem, scr, t, h):
         for i in range(scr.y1.size):
             scr.f_end[i] = scr.K[tab.n_stages, i]
         return 0
-    return rates(data, t, scr.y1, scr.f_end)
+    return call.rates(data, t, scr.y1, scr.f_end)
 
 
 @kernel(inline=True)
@@ -205,52 +198,55 @@ def is_turned(opt, scr):
 
 
 @kernel(inline=True)
-def refresh_followed(project, data, opt, scr, t):
+def refresh_followed(call, run, t):
     """Angles of the end of an implicit step, whose positions are to be closed. Writes: scr.y1, scr.y_try.
 
     They are not where all that would close them is prescribed: a status.
     """
+    data, opt, scr = run.data, run.opt, run.scr
     for i in range(scr.y1.size):
         scr.y_try[i] = scr.y1[i]
     scr.closure[2] = HOLD
-    status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+    status = call.project(data, t, scr.y1, 0.0, 0.0, scr.closure)
     return NO_CONVERGENCE if status == 0 and is_turned(opt, scr) else status
 
 
 @kernel(lean=True, apart=True)
-def inside(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t_out):
+def inside(call, run, t_out):
     """Consistent state at t_out inside the accepted step. Writes: scr.y_out, scr.closure.
 
     Explicit steps: dense output brought back onto the constraints. An implicit step is taken again, shorter,
     from the start of the accepted one, and nothing goes on from it: interpolating would kick the modes that
     the step does not resolve; close to a change point there is none. Neither depends on other output times.
     """
-    t, h = mem.real[T], mem.real[H_STEP]
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    t, h = mem.t[0], mem.h_step[0]
     bh = gh = 0.0
-    if opt.explicit == 1 or mem.count[OVER] == 1:
-        if mem.count[DENSE] == 0:
-            status = explicit_dense(rates, data, tab, mem, scr, t, h, scr.f_end)
+    if opt.explicit == 1 or mem.over[0] == 1:
+        if mem.dense[0] == 0:
+            status = explicit_dense(call, run, t, h, scr.f_end)
             if status != 0:
                 return status
-            mem.count[DENSE] = 1
-        explicit_at(tab, mem, scr, max(t_out - t, 0.0) / h, scr.y_out)
+            mem.dense[0] = 1
+        explicit_at(run, max(t_out - t, 0.0) / h, scr.y_out)
     else:
         part = max(t_out - t, 1e-12 * h)
-        status = implicit_step(shifted, increment, data, opt, mem, scr, t, part, scr.y_out, scr.a1)
-        nearness(data, scr.closure)
+        status = implicit_step(call, run, t, part, scr.y_out, scr.a1)
+        call.nearness(data, scr.closure)
         if status == 0 and is_close(opt, scr.closure[0]):
             status = NO_CONVERGENCE
         if status != 0:
             return status
         bh, gh = metric(opt.rho_inf, part)
-    return project(data, t_out, scr.y_out, bh, gh, scr.closure)
+    return call.project(data, t_out, scr.y_out, bh, gh, scr.closure)
 
 
 @kernel(lean=True, apart=True)
-def first_size(rates, data, opt, tab, mem, scr):
+def first_size(call, run):
     """First step from the tolerances (Hairer, Norsett and Wanner, II.4), by the largest component."""
+    data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     order = tab.order if opt.explicit == 1 else 2
-    span = opt.t_end - mem.real[T]
+    span = opt.t_end - mem.t[0]
     y, f = mem.y, mem.f
     set_scales(opt, scr, y, y, f, 0.0)
     d0, d1 = error_norm(opt, scr, y), error_norm(opt, scr, f)
@@ -259,7 +255,7 @@ def first_size(rates, data, opt, tab, mem, scr):
     for _ in range(20):
         for i in range(y.size):
             scr.y_try[i] = y[i] + h * f[i]
-        if rates(data, mem.real[T] + h, scr.y_try, scr.f_end) == 0:
+        if call.rates(data, mem.t[0] + h, scr.y_try, scr.f_end) == 0:
             break
         h *= 0.1
     for i in range(y.size):

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.linearize import speed_paths
-from flexmbs.integrate.memory import H_LAST, HISTORY
 from flexmbs.model.band import above, measured_band
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.system import System
@@ -53,11 +52,11 @@ class Cost:
         memory = getattr(run, "memory", None)
         if self.settings.step > 0.0:
             return [f'the step is fixed at {self.settings.step:g} s: step = "auto" chooses it']
-        if memory is None or not memory.real[H_LAST] > 0.0:
+        if memory is None or not memory.h_last[0] > 0.0:
             return []
-        speed = self._fastest(float(memory.real[H_LAST])) if run.options.explicit == 1 else None
+        speed = self._fastest(float(memory.h_last[0])) if run.options.explicit == 1 else None
         speed = limiting_speed(run) if speed is None else speed
-        words = [f"steps of {memory.real[H_LAST]:.2g} s"]
+        words = [f"steps of {memory.h_last[0]:.2g} s"]
         return words if speed is None else [*words, self._named(speed)]
 
     def _fastest(self, step: float) -> int | None:
@@ -105,11 +104,11 @@ def limiting_speed(run: Any) -> int | None:
     n_pos, n_vel = problem.n_pos, problem.n_vel
     atol, rtol = run.settings.atol, run.settings.rtol
     if run.options.explicit == 0:
-        if memory.count[HISTORY] < 2:
+        if memory.history[0] < 2:
             return None
         twin = problem.twins
         scale = np.where(twin >= 0, np.nan_to_num(scratch.scale)[problem.groups[twin]], 1.0)
-        error = np.abs(memory.a - memory.a_prev) * memory.real[H_LAST] ** 2
+        error = np.abs(memory.a - memory.a_prev) * memory.h_last[0] ** 2
         return int(np.argmax(np.nan_to_num(error / (atol + rtol * scale))))
     count = run.options.n_control
     size = np.nan_to_num(scratch.scale)[problem.groups]

@@ -7,7 +7,6 @@ vertex of the parabola through the three lowest, show that.
 from __future__ import annotations
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.memory import EVALUATIONS, H_STEP, STEP_PASSES, T
 from flexmbs.integrate.step import inside
 
 #: places inside an explicit step, inside an implicit one, which is shorter and dearer to look into
@@ -17,21 +16,20 @@ LOW = 0.2
 
 
 @kernel(lean=True, apart=True)
-def first_dip(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr):
+def first_dip(call, run):
     """Part of the pending step at which a one-sided function is negative, 0 where none is.
 
     Needs scr.s0, scr.s1 at its ends, both positive. Writes: scr.dip, scr.s2, scr.y_out, scr.closure.
     """
+    opt, mem, scr = run.opt, run.mem, run.scr
     n = PLACES if opt.explicit == 1 else FEW
-    passes, counted = mem.count[STEP_PASSES], mem.count[EVALUATIONS]
+    passes, counted = mem.step_passes[0], mem.evaluations[0]
     found, rows = 0.0, opt.n_switch
     for k in range(rows):
         scr.dip[k], scr.dip[(n + 1) * rows + k] = scr.s0[k], scr.s1[k]
     for p in range(1, n + 1):
         part = p / (n + 1.0)
-        if found == 0.0 and negative_at(
-            rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr, part
-        ):  # fmt: skip
+        if found == 0.0 and negative_at(call, run, part):  # fmt: skip
             found = part
         for k in range(rows):
             scr.dip[p * rows + k] = scr.s2[k]
@@ -43,21 +41,21 @@ def first_dip(rates, shifted, increment, project, switches, nearness, data, opt,
                 continue
             place = 0.5 * (a - c) / bend
             if b - 0.25 * (a - c) * place < LOW * max(a, c) and negative_at(
-                rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr,
-                (p + place) / (n + 1.0),
-            ):  # fmt: skip
+                call, run, (p + place) / (n + 1.0)
+            ):
                 found = (p + place) / (n + 1.0)
-    mem.count[STEP_PASSES], mem.count[EVALUATIONS] = passes, counted
+    mem.step_passes[0], mem.evaluations[0] = passes, counted
     return found
 
 
 @kernel(lean=True, apart=True)
-def negative_at(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr, part):
+def negative_at(call, run, part):
     """Whether a one-sided function is negative at a part of the pending step. Writes: scr.s2, scr.y_out."""
-    t = mem.real[T] + part * mem.real[H_STEP]
-    status = inside(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, t)
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    t = mem.t[0] + part * mem.h_step[0]
+    status = inside(call, run, t)
     if status == 0:
-        status = switches(data, t, scr.y_out, scr.s2)
+        status = call.switches(data, t, scr.y_out, scr.s2)
     if status != 0:
         for k in range(opt.n_switch):
             scr.s2[k] = 0.0

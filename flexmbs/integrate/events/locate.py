@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.events.dip import first_dip
-from flexmbs.integrate.memory import (
-    CHATTER,
-    EVENT,
-    H_STEP,
-    NOT_EVALUATED,
-    T_EVENT,
-    T_STEP,
-    T,
-)
+from flexmbs.integrate.memory import CHATTER, NOT_EVALUATED
 from flexmbs.integrate.step import attempt
 
 
 @kernel(inline=True)
-def crossing(opt, mem, scr, s_low, s):
+def crossing(run, s_low, s):
     """Number of the switching function that changed its side first (by the secant), or -1.
 
     Where speeds jump, zero is no place to be: which slope the law has there is a matter of its words.
     """
+    opt, mem = run.opt, run.mem
     found, first = -1, 2.0
     for k in range(opt.n_switch):
         wanted = mem.mute[k] < CHATTER and not (k == opt.until and mem.sign[k] > 0.0)
-        if wanted and (mem.sign[k] * s[k] < 0.0 or is_on(mem, scr, k, s[k])):
+        if wanted and (mem.sign[k] * s[k] < 0.0 or is_on(run, k, s[k])):
             place = s_low[k] / (s_low[k] - s[k]) if s_low[k] * mem.sign[k] > 0.0 else 0.0
             if place < first:
                 found, first = k, place
@@ -33,14 +26,16 @@ def crossing(opt, mem, scr, s_low, s):
 
 
 @kernel(inline=True)
-def is_on(mem, scr, k, value):
+def is_on(run, k, value):
     """Whether a function at whose zero speeds jump has come to be exactly zero."""
+    mem, scr = run.mem, run.scr
     return value == 0.0 and mem.sign[k] != 0.0 and scr.jumps[k] != 0.0
 
 
 @kernel(inline=True)
-def update_sides(opt, mem, scr):
+def update_sides(run):
     """Sides of the switching functions after a step; zero keeps the side it came from. Writes: mem.sign."""
+    opt, mem, scr = run.opt, run.mem, run.scr
     for k in range(mem.sign.size - opt.n_sided):
         if scr.s1[k] > 0.0:
             mem.sign[k] = 1.0
@@ -49,43 +44,43 @@ def update_sides(opt, mem, scr):
 
 
 @kernel(lean=True, apart=True)
-def look_inside(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr):
+def look_inside(call, run):
     """Shorten the accepted step to where a one-sided function is negative inside it; else leave it as it is.
 
     Returns the number of the function, or -1, and the size of the step. Writes: scr.y1 ..., scr.s1.
     """
-    whole = mem.real[H_STEP]
-    part = first_dip(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr)
+    data, mem, scr = run.data, run.mem, run.scr
+    whole = mem.h_step[0]
+    part = first_dip(call, run)
     if part == 0.0:
         return -1, whole
     h, k = part * whole, -1
-    status, _ = attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h)
+    status, _ = attempt(call, run, h)
     if status == 0:
-        status = switches(data, mem.real[T] + h, scr.y1, scr.s1)
+        status = call.switches(data, mem.t[0] + h, scr.y1, scr.s1)
     if status == 0:
-        k = crossing(opt, mem, scr, scr.s0, scr.s1)
+        k = crossing(run, scr.s0, scr.s1)
     if k < 0:
-        attempt(rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, whole)
+        attempt(call, run, whole)
         h = whole
     return k, h
 
 
 @kernel(lean=True, apart=True)
-def locate(rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr):
+def locate(call, run):
     """Shorten the accepted step to just before the first zero in it. Writes: mem, scr.y1 and its companions.
 
     Every trial is a true step, so that the state before the zero has the accuracy of the method and no stage
     of the step has seen the other side. Illinois iteration between the last sizes before and behind.
     """
-    t = mem.real[T]
-    low, high = 0.0, mem.real[H_STEP]
-    if switches(data, mem.real[T_STEP], scr.y1, scr.s1) != 0 or switches(data, t, mem.y, scr.s0) != 0:
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    t = mem.t[0]
+    low, high = 0.0, mem.h_step[0]
+    if call.switches(data, mem.t_step[0], scr.y1, scr.s1) != 0 or call.switches(data, t, mem.y, scr.s0) != 0:
         return NOT_EVALUATED
-    k = crossing(opt, mem, scr, scr.s0, scr.s1)
+    k = crossing(run, scr.s0, scr.s1)
     if k < 0 and opt.n_sided > 0:
-        k, high = look_inside(
-            rates, shifted, increment, project, switches, nearness, data, opt, tab, mem, scr
-        )  # fmt: skip
+        k, high = look_inside(call, run)
     if k < 0:
         return 0
     tolerance = max(4e-16 * abs(t + high), 1e-13 * high)
@@ -99,12 +94,10 @@ def locate(rates, shifted, increment, project, switches, nearness, data, opt, ta
         elif f_high == 0.0:
             h = high - 1e-3 * (high - low)
         h = min(max(h, low + 0.4 * tolerance), high - 0.4 * tolerance)
-        status, _ = attempt(
-            rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, h
-        )  # fmt: skip
+        status, _ = attempt(call, run, h)
         if status == 0:
-            status = switches(data, t + h, scr.y1, scr.s2)
-        found = crossing(opt, mem, scr, scr.s0, scr.s2) if status == 0 else k
+            status = call.switches(data, t + h, scr.y1, scr.s2)
+        found = crossing(run, scr.s0, scr.s2) if status == 0 else k
         if found < 0:
             low, f_low = h, scr.s2[k]
             f_high *= 0.5 if side == -1 else 1.0
@@ -115,12 +108,10 @@ def locate(rates, shifted, increment, project, switches, nearness, data, opt, ta
             f_high = scr.s2[k] if status == 0 else -f_low
             f_low *= 0.5 if side == 1 else 1.0
             side = 1
-    mem.count[EVENT] = k + 1
-    mem.real[T_EVENT] = t + high + (tolerance if is_on(mem, scr, k, f_high) else 0.0)
-    mem.real[T_STEP], mem.real[H_STEP] = t + low, low
+    mem.event[0] = k + 1
+    mem.t_event[0] = t + high + (tolerance if is_on(run, k, f_high) else 0.0)
+    mem.t_step[0], mem.h_step[0] = t + low, low
     if low > 0.0:
-        status, _ = attempt(
-            rates, shifted, increment, project, nearness, data, opt, tab, mem, scr, low
-        )  # fmt: skip
+        status, _ = attempt(call, run, low)
         return NOT_EVALUATED if status != 0 else 0
     return 0

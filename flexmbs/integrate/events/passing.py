@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.events.locate import is_on
-from flexmbs.integrate.memory import (
-    AFTER_REJECT,
-    CHATTER,
-    CORNERED,
-    DENSE,
-    ENDED,
-    EVENT,
-    H_STEP,
-    PENDING,
-    RESTING,
-    RESTS,
-    T_EVENT,
-    T_STEP,
-    H,
-    T,
-)  # fmt: skip
+from flexmbs.integrate.memory import CHATTER, CORNERED, RESTING, RESTS
 from flexmbs.integrate.problem import BEFORE
 
 #: part of the way behind a zero, of that to which the speeds before it lead, below which a step is held back
@@ -31,21 +16,22 @@ BEHIND = 1e-14
 
 
 @kernel(lean=True, apart=True)
-def thrown_back(switches, data, opt, mem, scr, h, part):
+def thrown_back(call, run, h, part):
     """Number of a function before whose zero closing the loops holds a step whose speeds lead over it, or -1.
 
     So it is where the speeds behind corners lead back, or nowhere. `part`: how far, of the value at its start
     (scr.s0), its speeds lead over the zero at least. Writes: scr.s1, scr.s2, scr.y_try.
     """
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     asked = False
     for k in range(opt.n_switch - opt.n_sided):
         asked = asked or (scr.jumps[k] != 0.0 and mem.sign[k] != 0.0 and mem.mute[k] < CHATTER)
     if not asked:
         return -1
-    t = mem.real[T] + h
+    t = mem.t[0] + h
     for i in range(mem.y.size):
         scr.y_try[i] = mem.y[i] + h * mem.f[i]
-    if switches(data, t, scr.y1, scr.s1) != 0 or switches(data, t, scr.y_try, scr.s2) != 0:
+    if call.switches(data, t, scr.y1, scr.s1) != 0 or call.switches(data, t, scr.y_try, scr.s2) != 0:
         return -1
     for k in range(opt.n_switch - opt.n_sided):
         if scr.jumps[k] != 0.0 and mem.mute[k] < CHATTER:
@@ -57,54 +43,57 @@ def thrown_back(switches, data, opt, mem, scr, h, part):
 
 
 @kernel(inline=True)
-def stand_before(opt, mem, k, h):
+def stand_before(run, k, h):
     """No step, but the event of function k, within h from here. Writes: mem."""
-    mem.real[H] = max(h, opt.step)
-    mem.count[AFTER_REJECT] = mem.count[DENSE] = 0
-    mem.count[EVENT], mem.count[PENDING] = k + 1, 1
-    mem.real[T_STEP], mem.real[H_STEP], mem.real[T_EVENT] = mem.real[T], 0.0, mem.real[T] + h
+    opt, mem = run.opt, run.mem
+    mem.h[0] = max(h, opt.step)
+    mem.after_reject[0] = mem.dense[0] = 0
+    mem.event[0], mem.pending[0] = k + 1, 1
+    mem.t_step[0], mem.h_step[0], mem.t_event[0] = mem.t[0], 0.0, mem.t[0] + h
 
 
 @kernel(lean=True, apart=True)
-def pace(rates, switches, data, opt, mem, scr, k):
+def pace(call, run, k):
     """Change of function k along the speeds of the state, over a short time; 0 where none jumps at its zero.
 
     Writes: scr.y_try, scr.s2, mem.f.
     """
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     if scr.jumps[k] == 0.0 or mem.sign[k] == 0.0:
         return 0.0
     tau = 1e-6 * (opt.t_end - opt.t_start)
-    if switches(data, mem.real[T], mem.y, scr.s2) != 0 or rates(data, mem.real[T], mem.y, mem.f) != 0:
+    if call.switches(data, mem.t[0], mem.y, scr.s2) != 0 or call.rates(data, mem.t[0], mem.y, mem.f) != 0:
         return 0.0
     here = scr.s2[k]
     for i in range(mem.y.size):
         scr.y_try[i] = mem.y[i] + tau * mem.f[i]
-    if switches(data, mem.real[T] + tau, scr.y_try, scr.s2) != 0:
+    if call.switches(data, mem.t[0] + tau, scr.y_try, scr.s2) != 0:
         return 0.0
     return scr.s2[k] - here
 
 
 @kernel(lean=True, apart=True)
-def cross(rates, project, switches, data, opt, mem, scr):
+def cross(call, run):
     """A state behind the located zero by an explicit step. Writes: mem, scr.s1.
 
     Where speeds jump it is as short as it can be: further off, closing the loops moves the state, and where
     the speeds behind lead back, it moves it back. If that is so at every distance, CORNERED.
     """
-    chosen = mem.count[EVENT] - 1
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    chosen = mem.event[0] - 1
     side = mem.sign[chosen] if chosen < mem.sign.size - opt.n_sided else 0.0
-    gap, thrown, t = mem.real[T_EVENT] - mem.real[T], False, 0.0
+    gap, thrown, t = mem.t_event[0] - mem.t[0], False, 0.0
     if side != 0.0 and scr.jumps[chosen] != 0.0:
-        gap = max(gap / 16.0, 4e-16 * abs(mem.real[T])) + BEHIND * (opt.t_end - opt.t_start)
+        gap = max(gap / 16.0, 4e-16 * abs(mem.t[0])) + BEHIND * (opt.t_end - opt.t_start)
     for _ in range(14):  # to some times the width of the bracket
-        t = mem.real[T] + gap
+        t = mem.t[0] + gap
         for i in range(mem.y.size):
             scr.y1[i] = mem.y[i] + gap * mem.f[i]
-        status = switches(data, t, scr.y1, scr.s2) if scr.jumps[chosen] != 0.0 else 0
+        status = call.switches(data, t, scr.y1, scr.s2) if scr.jumps[chosen] != 0.0 else 0
         if status == 0:
-            status = project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+            status = call.project(data, t, scr.y1, 0.0, 0.0, scr.closure)
         if status == 0:
-            status = switches(data, t, scr.y1, scr.s1)
+            status = call.switches(data, t, scr.y1, scr.s1)
         if status != 0:
             return status
         if scr.jumps[chosen] == 0.0 or side == 0.0 or side * scr.s1[chosen] < 0.0:
@@ -116,80 +105,83 @@ def cross(rates, project, switches, data, opt, mem, scr):
         return CORNERED
     for i in range(mem.y.size):
         mem.y[i] = scr.y1[i]
-    mem.real[T] = t
+    mem.t[0] = t
     return 0
 
 
 @kernel(lean=True, apart=True)
-def pass_event(rates, project, switches, turn, data, opt, mem, scr, events):
+def pass_event(call, run):
     """Cross the located zero, and do what it changes. Writes: mem, events. Returns a status.
 
     A motion that crosses a corner again and again, in ever shorter times, comes to rest there: RESTING.
     """
-    chosen = mem.count[EVENT] - 1
-    status = rates(data, mem.real[T], mem.y, mem.f)
+    data, opt, mem, scr, events = run.data, run.opt, run.mem, run.scr, run.events
+    chosen = mem.event[0] - 1
+    status = call.rates(data, mem.t[0], mem.y, mem.f)
     if status == 0:
-        status = turn(data, mem.real[T], mem.y, BEFORE - chosen, scr.s1, scr.turned)
+        status = call.turn(data, mem.t[0], mem.y, BEFORE - chosen, scr.s1, scr.turned)
     before = 0.0
     if status == 0:
-        before = pace(rates, switches, data, opt, mem, scr, chosen)
-        status = cross(rates, project, switches, data, opt, mem, scr)
+        before = pace(call, run, chosen)
+        status = cross(call, run)
     if status == 0:
-        status = turn(data, mem.real[T], mem.y, chosen, scr.s1, scr.turned)
-    if status == 0 and before * pace(rates, switches, data, opt, mem, scr, chosen) < -BACK * before * before:
+        status = call.turn(data, mem.t[0], mem.y, chosen, scr.s1, scr.turned)
+    if status == 0 and before * pace(call, run, chosen) < -BACK * before * before:
         status = CORNERED
     if status != 0:
         return status
     quick = 1e-6 * (opt.t_end - opt.t_start)
-    record_turned(mem, scr, events)
+    record_turned(run)
     for k in range(opt.n_switch - opt.n_sided):
         old = mem.sign[k]
         if k == chosen and old != 0.0:
-            mem.sign[k] = 0.0 if is_on(mem, scr, k, scr.s1[k]) else -old
+            mem.sign[k] = 0.0 if is_on(run, k, scr.s1[k]) else -old
         elif scr.s1[k] != 0.0:
             mem.sign[k] = 1.0 if scr.s1[k] > 0.0 else -1.0
         if mem.sign[k] != old and old != 0.0:
             n = events.count[0]
-            events.t[n], events.index[n], events.direction[n] = mem.real[T], k, -old
+            events.t[n], events.index[n], events.direction[n] = mem.t[0], k, -old
             events.count[0] += 1
-            mem.mute[k] = mem.mute[k] + 1.0 if mem.real[T] - mem.last[k] < quick else 0.0
-            mem.last[k] = mem.real[T]
+            mem.mute[k] = mem.mute[k] + 1.0 if mem.t[0] - mem.last[k] < quick else 0.0
+            mem.last[k] = mem.t[0]
             if scr.jumps[k] == 2.0 and mem.mute[k] >= RESTS:
                 return RESTING
             if k == opt.until and mem.sign[k] > 0.0:
-                mem.count[ENDED] = 1
-    mem.count[EVENT] = 0
+                mem.ended[0] = 1
+    mem.event[0] = 0
     return 0
 
 
 @kernel(inline=True)
-def record_turned(mem, scr, events):
+def record_turned(run):
     """Events of the switching functions that changed the equations. Writes: events. Returns their number."""
+    mem, scr, events = run.mem, run.scr, run.events
     count = 0
     for k in range(scr.turned.size):
         if scr.turned[k] != 0.0:
             n = events.count[0]
-            events.t[n], events.index[n], events.direction[n] = mem.real[T], k, scr.turned[k]
+            events.t[n], events.index[n], events.direction[n] = mem.t[0], k, scr.turned[k]
             events.count[0] += 1
             count += 1
     return count
 
 
 @kernel(lean=True, apart=True)
-def begin_on_zeros(rates, project, switches, turn, data, opt, mem, scr, events):
+def begin_on_zeros(call, run):
     """A start on zeros where speeds jump: pass them to the side to which the motion leads.
 
     Needs scr.s1 at the start. Writes: mem, events. Returns how many were passed, or a negative number.
     """
+    opt, mem, scr, events = run.opt, run.mem, run.scr, run.events
     count = 0
     for k in range(opt.n_switch - opt.n_sided):
-        if scr.s1[k] != 0.0 or scr.jumps[k] == 0.0 or mem.real[T] >= opt.t_end:
+        if scr.s1[k] != 0.0 or scr.jumps[k] == 0.0 or mem.t[0] >= opt.t_end:
             continue
         for i in range(mem.y.size):
             scr.y_try[i] = mem.y[i]
-        mem.count[EVENT] = k + 1
-        mem.real[T_EVENT] = mem.real[T] + 1e-13 * (opt.t_end - opt.t_start)
-        if pass_event(rates, project, switches, turn, data, opt, mem, scr, events) != 0:
+        mem.event[0] = k + 1
+        mem.t_event[0] = mem.t[0] + 1e-13 * (opt.t_end - opt.t_start)
+        if pass_event(call, run) != 0:
             return -1
         jump = size = 0.0
         for i in range(opt.n_pos, opt.n_pos + opt.n_vel):
