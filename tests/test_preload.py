@@ -15,6 +15,8 @@ from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.fe.thermal import thermal_loads, warmed
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import tie
+from flexmbs.post.record import Record
+from flexmbs.post.recovery import recover
 from tests.fe.reference import block, distorted
 from tests.fe.test_shells import grid
 
@@ -187,3 +189,52 @@ def test_a_shrunk_ring_presses_as_lame_says():
     rim = 2 * p * c * b**2 / (E * (c**2 - b**2)) - eps * c
     assert outward[np.isclose(radius, a)].mean() == pytest.approx(bore, rel=5e-3)
     assert outward[np.isclose(radius, c)].mean() == pytest.approx(rim, rel=5e-3)
+
+
+BAR = """material = "steel"
+modes = 2
+[mesh]
+shape = "box"
+size = [1.0, 0.1, 0.1]
+divisions = [6, 1, 1]
+[fix]
+x_min = "x y z"
+[preload.pull]
+set = "x_max"
+force = [1e6, 0, 0]
+"""
+CASE = """format_version = 1
+[bodies.bar]
+type = "flexible"
+reduce = "bar.toml"
+[joints.wall]
+type = "fixed"
+from = "ground"
+to = "bar"
+[analysis]
+t_end = 0.01
+"""
+
+
+def test_stresses_of_a_run_contain_that_of_the_preload(tmp_path):
+    """A bar pulled in its recipe hangs at rest in a case: its stress is force over area."""
+    (tmp_path / "bar.toml").write_text(BAR)
+    (tmp_path / "case.toml").write_text(CASE)
+    fm.run(tmp_path / "case.toml", tmp_path / "case.h5")
+    found = recover(Record.load(tmp_path / "case.h5"), "bar")
+    far = np.flatnonzero(found.places[:, 0] > 0.3)
+    assert found.envelope.von_mises[far].mean() == pytest.approx(1e8, rel=1e-3)
+
+
+def test_a_free_body_that_is_warmed_keeps_no_stress():
+    recipe = {
+        "mesh": {"shape": "box", "size": [0.2, 0.1, 0.1], "divisions": [2, 1, 1]},
+        "material": WARM,
+        "preload": {"warm": {"temperature": 80.0}},
+        "modes": 1,
+    }
+    modal = fm.reduce(recipe)
+    assert np.abs(modal.preload_stress).max() < 1e-6 * 210e9 * 12e-6 * 80.0
+    assert modal.frequency_hz[0] == pytest.approx(
+        fm.reduce({**recipe, "preload": {}}).frequency_hz[0], rel=1e-9
+    )

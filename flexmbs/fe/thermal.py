@@ -80,3 +80,23 @@ def _of_solids(mesh: Mesh, materials: Mapping[str, Material], change: Change) ->
 def none_of(mesh: Mesh) -> dict[str, Floats]:
     """No change anywhere."""
     return {kind: np.zeros(len(rows)) for kind, rows in mesh.cells.items() if kind in ELEMENTS}
+
+
+def expansion_stress(mesh: Mesh, materials: Mapping[str, Material], change: Change, at: str) -> Floats:
+    """Stress (node or cell, 6) that free expansion takes away, of solids; at nodes the mean over the
+    cells."""
+    total, count, first = (
+        np.zeros((mesh.n_nodes if at == "nodes" else mesh.n_cells, 6)),
+        np.zeros(mesh.n_nodes),
+        0,
+    )
+    for kind, rows in mesh.cells.items():
+        np.add.at(count, rows.ravel(), 1.0)
+        if not ELEMENTS[kind].turns:
+            sigma = initial_stress(mesh, materials, change, kind)
+            if at == "nodes":
+                np.add.at(total, rows, sigma[:, None])
+            else:
+                total[first : first + len(rows)] = sigma
+        first += len(rows)
+    return total / np.maximum(count, 1.0)[:, None] if at == "nodes" else total

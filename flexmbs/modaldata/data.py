@@ -74,6 +74,7 @@ class ModalData:
     stress : (mode, node or cell, xx yy zz xy yz zx) or None; `stress_at` says which; cells in the order of
     `mesh.cells`
     static_stress : what the modes miss of the stresses of unit loads, or None
+    preload_stress : (node or cell, 6), there at all times, or None without a preload
     effective_mass : (mode, 6) of the three translations and the three rotations about the body origin
     """
 
@@ -87,6 +88,7 @@ class ModalData:
     stress: Floats | None = None
     stress_at: str = "none"
     static_stress: StaticStress | None = None
+    preload_stress: Floats | None = None
     effective_mass: Floats = field(default_factory=lambda: np.zeros((0, 6)))
     materials: dict[str, dict[str, float]] = field(default_factory=dict)
     method: str = "given"

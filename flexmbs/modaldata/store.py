@@ -120,6 +120,8 @@ def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
         )
     if modal.static_stress is not None:
         _write_static_stress(group, modal.static_stress)
+    if modal.preload_stress is not None:
+        hdf5.dataset(group, "preload_stress", modal.preload_stress, units="Pa", equation="F53")
 
 
 def _write_static_stress(group: hdf5.Group, static: StaticStress) -> None:
@@ -186,6 +188,9 @@ def _read(reader: Reader, source: str) -> ModalData:
         stress=reader.floats("modes/stress", (nf, None, 6)) if reader.has("modes/stress") else None,
         stress_at=reader.text_attribute("modes/stress", "at") if reader.has("modes/stress") else "none",
         static_stress=_read_static_stress(reader, nf, len(integrals.loads)),
+        preload_stress=(
+            reader.floats("modes/preload_stress", (None, 6)) if reader.has("modes/preload_stress") else None
+        ),
         frequency_hz=reader.floats("modes/frequency_hz", (nf,)),
         kind=tuple(reader.texts("modes/kind", nf)),
         effective_mass=reader.floats("modes/effective_mass", (nf, 6)),

@@ -229,6 +229,9 @@ def _check_shapes(modal: ModalData, require: Any) -> None:
         require(modal.stress.shape == (nf, count, 6), f"stress modes have the shape {modal.stress.shape}")
     if modal.static_stress is not None:
         _check_static(modal, modal.static_stress, require)
+    if modal.preload_stress is not None:
+        fits = modal.stress is not None and modal.preload_stress.shape == modal.stress.shape[1:]
+        require(fits, "preload_stress does not fit the modes")
     for name, item in modal.interfaces.items():
         require(item.Phi.shape == (3, nf) and item.Psi.shape == (3, nf), f"interface {name}: rows do not fit")
         turned = item.rotation @ item.rotation.T - np.eye(3)

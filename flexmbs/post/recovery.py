@@ -14,7 +14,7 @@ from flexmbs.modaldata import ModalData
 from flexmbs.post.modals import body_modal
 from flexmbs.post.record import Floats, Record
 from flexmbs.post.skin import skin_of
-from flexmbs.post.static_part import neighbours, static_amounts
+from flexmbs.post.static_part import neighbours, static_amounts, static_shapes
 from flexmbs.post.stress import (
     Envelope,
     Ints,
@@ -149,11 +149,14 @@ def _terms(
     modals = {body: data} | {name: body_modal(record, name, given, []) for name in neighbours(record, body)}
     q = np.ascontiguousarray(record.require(f"bodies/{body}/q")[inside])
     if own is not data.stress:  # of fibres, for which the data have no static part
+        if data.preload_stress is not None:
+            notes.append(f"{body}: stresses of beams and shells do not include those of the preload")
         return q, own
     static = static_amounts(record, body, modals, notes, inside)
-    if not static.shape[1] or data.static_stress is None:
+    shapes = static_shapes(data)
+    if not static.shape[1] or shapes is None:
         return q, own
-    return np.hstack([q, static]), np.concatenate([own, data.static_stress.stress])
+    return np.hstack([q, static]), np.concatenate([own, shapes[: static.shape[1]]])
 
 
 def points_of(data: ModalData, notes: list[str]) -> tuple[str, Floats, Floats, Ints]:

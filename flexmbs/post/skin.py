@@ -11,6 +11,7 @@ from flexmbs.fe.skin import skin_faces, triangles_of_faces
 from flexmbs.modaldata import ModalData
 from flexmbs.post.beam_skin import beam_surface, fibre_stress
 from flexmbs.post.shell_skin import RIM, face_stress, shell_surface
+from flexmbs.post.static_part import static_shapes
 from flexmbs.post.visuals import Floats, Ints, TriMesh, ellipsoid
 
 MAX_VERTICES = 20_000
@@ -85,8 +86,9 @@ def node_stress(modal: ModalData) -> Floats | None:
 
 
 def static_node_stress(modal: ModalData) -> Floats | None:
-    """Static stresses that the modes miss, at the nodes."""
-    return None if modal.static_stress is None else at_nodes(modal, modal.static_stress.stress)
+    """Stresses of the preload and static ones that the modes miss, at the nodes."""
+    shapes = static_shapes(modal)
+    return None if shapes is None else at_nodes(modal, shapes)
 
 
 def at_nodes(modal: ModalData, stress: Floats) -> Floats:

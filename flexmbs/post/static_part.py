@@ -26,12 +26,13 @@ def static_amounts(
     notes: list[str],
     chosen: Any = slice(None),
 ) -> Floats:
-    """Amounts (time, shape) of the shapes of `static_stress`; without columns where there is nothing to add.
+    """Amounts (time, shape) of `static_shapes`; without columns where there is nothing to add.
 
-    `modals` of the body and of its neighbours. What stays out is said in `notes`.
+    `modals` of the body and of its neighbours. What stays out is said in `notes`. A preload is there at all
+    times.
     """
     modal = modals[body]
-    none = np.zeros((len(record.time[chosen]), 0))
+    none = np.ones((len(record.time[chosen]), 0 if modal is None or modal.preload_stress is None else 1))
     if modal is None or modal.static_stress is None or not len(modal.static_stress.stress):
         return none
     lacking = [name for name in neighbours(record, body) if modals.get(name) is None]
@@ -44,7 +45,14 @@ def static_amounts(
     if elsewhere:
         what = f"{', '.join(elsewhere)} acts at no interface"
         notes.append(f"{body}: {what}; of that, stresses are those of the modes alone")
-    return factors @ modal.static_stress.share.T
+    return np.hstack([none, factors @ modal.static_stress.share.T])
+
+
+def static_shapes(modal: ModalData) -> Floats | None:
+    """Stresses (shape, node or cell, 6): of the preload, then of what the modes miss; None without either."""
+    parts = [] if modal.preload_stress is None else [modal.preload_stress[None]]
+    parts += [] if modal.static_stress is None else [modal.static_stress.stress]
+    return np.concatenate(parts) if parts else None
 
 
 def neighbours(record: Record, body: str) -> list[str]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.prestress import prestress_matrix
 from flexmbs.fe.solve.solvers import factorise
-from flexmbs.fe.thermal import none_of, thermal_loads, warmed
+from flexmbs.fe.stress import stress_modes
+from flexmbs.fe.thermal import expansion_stress, none_of, thermal_loads, warmed
 from flexmbs.modal.areas import nodal_areas, set_faces
 from flexmbs.modal.basis import Columns
 from flexmbs.modal.statics import Statics
@@ -64,7 +65,12 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
             more = warmed(source.mesh, load.temperature, load.set)
             change = {kind: values + more[kind] for kind, values in change.items()}
     K_pre = prestress_matrix(source.mesh, source.materials, U, change)
-    return replace(source, fe=replace(fe, K_fe=sp.csc_array(fe.K_fe + K_pre), K_pre=K_pre))
+    sigma = None
+    if recipe.stress != "none":
+        sigma = stress_modes(source.mesh, source.materials, U[:, None], at=recipe.stress)[0]
+        sigma = sigma - expansion_stress(source.mesh, source.materials, change, recipe.stress)
+    fe = replace(fe, K_fe=sp.csc_array(fe.K_fe + K_pre), K_pre=K_pre)
+    return replace(source, fe=fe, preload_stress=sigma)
 
 
 def _nodal_load(load: LoadSpec, source: Source) -> Floats:

@@ -49,6 +49,7 @@ class Source:
 
     materials : cell set -> Material, "" for the other cells;  notes : what the body was taken for
     own_elements : the matrices were assembled here, from mesh and materials
+    preload_stress : (node or cell, 6) of a static preload
     """
 
     fe: FeModel
@@ -61,6 +62,7 @@ class Source:
     links: Links | None = None
     own_elements: bool = True
     warnings: list[Diagnostic] = field(default_factory=list)
+    preload_stress: Floats | None = None
 
     @property
     def mesh(self) -> Mesh:

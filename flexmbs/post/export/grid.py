@@ -125,7 +125,7 @@ def _part(body: SceneBody) -> Part:
     stress = node_stress(body.modal)
     if stress is not None and body.static is not None and body.static.shape[1]:
         static = static_node_stress(body.modal)
-        stress = stress if static is None else np.concatenate([stress, static])
+        stress = stress if static is None else np.concatenate([stress, static[: body.static.shape[1]]])
     return Part(body, mesh.points, cells, mesh.node_number, body.modal.Phi, stress)
 
 
