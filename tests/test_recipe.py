@@ -390,7 +390,7 @@ def test_a_wrong_option_is_wrong_usage(tmp_path, capsys, monkeypatch):
         assert main(["reduce", "part.msh", *options]) == 2
         assert capsys.readouterr().err.startswith("reduce  error  ")
     assert main(["reduce", "--from-matrices", "K", "M", "nodes", "--modes", "1"]) == 3
-    assert "\nnodes  error  cannot be read: No such file or directory\n" in capsys.readouterr().err
+    assert "\nK  error  is no readable matrix file: No such file or directory" in capsys.readouterr().err
 
 
 def test_the_material_is_shown(tmp_path, recipe, capsys):

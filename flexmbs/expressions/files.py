@@ -17,9 +17,12 @@ def confined(folder: Path, file: str, root: Path | None = None) -> Path:
     """Path of a file seen from `folder`, inside `root` (default: the folder) or below."""
     try:
         path = inside(root or folder, folder, file).resolve()
+        found = path.is_file()
     except OutsideError as error:
         raise ExpressionError(str(error)) from None
-    if not path.is_file():
+    except (OSError, ValueError):  # a name that no file can have
+        found = False
+    if not found:
         raise ExpressionError(f'there is no file "{file[:80]}" beside the case')
     return path
 

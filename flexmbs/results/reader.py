@@ -50,7 +50,10 @@ class FileStore:
 
     def attributes_of(self, path: str) -> dict[str, Any]:
         with hdf5.readable(self._path):
-            return _plain(self._file[path].attrs)
+            found = _plain(self._file[path].attrs) if path in self._file else None
+        if found is None:
+            raise KeyError(path)
+        return found
 
     def dimensions(self, path: str) -> tuple[str, ...]:
         """Names of the dimensions, as paths of their scales."""

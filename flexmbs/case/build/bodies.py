@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.case.build.frames import flexible_frame, free_start, rigid_frame
-from flexmbs.case.build.reduction import modal_data
 from flexmbs.case.build.report import Report
 from flexmbs.case.schema.bodies import (
     FlexibleBodyTable,
@@ -78,6 +77,8 @@ def _particle(report: Report, path: Path_, table: ParticleTable, common: dict[st
 def _flexible(
     report: Report, path: Path_, table: FlexibleBodyTable, common: dict[str, Any]
 ) -> FlexibleBody | None:
+    from flexmbs.case.build.reduction import modal_data  # late: rigid models need no stage 1
+
     modal = modal_data(report, path, table)
     if modal is None:
         return None

@@ -57,6 +57,8 @@ def keep(recipe: Recipe, modal: ModalData) -> Path | None:
     path = place(recipe)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if disk.what_is(path) == "a file":  # it could not be read, and in this folder all is ours
+            disk.unlink(path)
         modal.save(path, overwrite=True)
         _prune(path)
     except (OSError, InputError):
