@@ -198,7 +198,7 @@ def read_until(child, word, count):
 def test_killed_run_resumes_to_the_same_bits(tmp_path, method):
     path = write_case(tmp_path, method=method, t_end=60.0)
     whole, cut = tmp_path / "whole.h5", tmp_path / "cut.h5"
-    child = command("run", path, "-o", cut)
+    child = command("run", path, "-o", cut, "--announce")
     lines = read_until(child, "committed", 3)
     child.send_signal(signal.SIGKILL)
     child.wait()
@@ -215,7 +215,7 @@ def test_killed_run_resumes_to_the_same_bits(tmp_path, method):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_keeps_what_was_computed(tmp_path, number):
     path, result = write_case(tmp_path, t_end=20000.0, every=100.0), tmp_path / "a.h5"
-    child = command("run", path, "-o", result)
+    child = command("run", path, "-o", result, "--announce")
     read_until(child, "committed", 1)
     child.send_signal(number)
     begun = time.monotonic()

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 Progress = Callable[[float, str], None]
 
 
-@dataclass
+#: as many names of a kind as the summary of a case lists
+MOST_NAMES = 8
+
+
+@dataclass(repr=False)
 class Case:
     """A case that has passed its schema. `spec` holds the tables in SI units; `source` knows their places.
 
@@ -75,6 +79,26 @@ class Case:
             source.files,
             root=source.root,
         )
+
+    def __repr__(self) -> str:
+        """What it consists of, in a few lines; `case.spec` holds the tables."""
+        spec = self.spec
+        lines = [f"case {self.name}" + (f": {spec.title}" if spec.title else "")]
+        for kind in ("bodies", "joints", "couplings", "drives", "forces", "states", "sensors"):
+            names = list(getattr(spec, kind))
+            if names:
+                more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+                lines.append(f"  {len(names)} {kind}: {', '.join(names[:MOST_NAMES])}{more}")
+        values = [f"{name} = {value:.6g}" for name, value in list(self.parameters.items())[:MOST_NAMES]]
+        if values:
+            more = (
+                f", and {len(self.parameters) - MOST_NAMES} more" if len(self.parameters) > MOST_NAMES else ""
+            )
+            lines.append(f"  parameters: {', '.join(values)}{more}")
+        if spec.analysis is not None:
+            until = f" to {spec.analysis.t_end:.6g} s" if spec.analysis.t_end else ""
+            lines.append(f"  analysis: {spec.analysis.type}{until}")
+        return "\n".join(lines)
 
     @property
     def name(self) -> str:

@@ -57,11 +57,13 @@ def result_info(path: Path) -> tuple[str, dict[str, Any]]:
     time = result["time"]
     facts, warnings = told(Record(result)) if len(time) else ({}, [])
     warnings = [*warnings, *later_run(path)]
+    metrics = {name: float(result["metrics"][name]) for name in parts.pop("metrics", ())}
     lines = [f"{key:<22} {value}" for key, value in head.items() if value != ""]
     lines += [f"{name:<22} {', '.join(items)}" for name, items in parts.items() if items]
     span = f", from {time[0]:g} to {time[-1]:g} s" if len(time) else ""
     lines.append(f"{'samples':<22} {len(time)}{span}")
     lines += [f"{name:<22} {value:.4g}" for name, value in facts.items()]
+    lines += [f"{name:<22} {value:.8g}" for name, value in metrics.items()]
     report = told_of(result, "report")
     tree, cuts = ([x for x in told_of(result, name) if x != "none"] for name in ("tree", "cuts"))
     own = set(parts.get("joints", ()))
@@ -74,7 +76,7 @@ def result_info(path: Path) -> tuple[str, dict[str, Any]]:
     ]
     lines += ["mechanism", *(f"  {line}" for line in report)] if report else []
     lines += [f"warning: {text}" for text in warnings]
-    data = {**head, **parts, "samples": len(time), "facts": facts, "warnings": warnings}
+    data = {**head, **parts, "samples": len(time), "facts": facts, "metrics": metrics, "warnings": warnings}
     data |= {"topology": report, "tree": tree, "cuts": cuts}
     return "\n".join(lines), data
 

@@ -40,6 +40,10 @@ def colours_wanted(stream: Any) -> bool:
     return "NO_COLOR" not in os.environ and stream.isatty()
 
 
+#: seconds without a line of progress, where there is no terminal
+SILENCE = 15.0
+
+
 @dataclass
 class Progress:
     """Progress of long work on standard error: a bar with ETA on a terminal, plain lines otherwise.
@@ -51,7 +55,7 @@ class Progress:
     quiet: bool = False
     interval: float = 0.1
     _started: float = field(default_factory=time.monotonic)
-    _last: float = 0.0
+    _last: float = field(default_factory=time.monotonic)
     _last_tenth: int = -1
 
     def __call__(self, fraction: float, text: str = "") -> None:
@@ -66,8 +70,8 @@ class Progress:
             if fraction >= 1.0:
                 sys.stderr.write("\n")
             sys.stderr.flush()
-        elif int(10 * fraction) > self._last_tenth:
-            self._last_tenth = int(10 * fraction)
+        elif int(10 * fraction) > self._last_tenth or now - self._last > SILENCE:
+            self._last_tenth, self._last = int(10 * fraction), now
             print(f"{self.title} {100 * fraction:3.0f} % {text}".rstrip(), file=sys.stderr, flush=True)
 
     def _bar(self, fraction: float, now: float) -> str:

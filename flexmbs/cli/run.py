@@ -25,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify", action="store_true", help="run the other formulation too; exit 6 when they differ"
     )
+    parser.add_argument(
+        "--announce", action="store_true", help="a line committed t=... on stderr for every part that is safe"
+    )
     parser.add_argument("--live", action="store_true", help="serve a page that follows the run")
     parser.add_argument(
         "--verify-solution", action="store_true", help="estimate errors by finer steps and more modes"
@@ -43,7 +46,7 @@ def run(args: argparse.Namespace) -> Output:
         done = execute(
             case, args.output, overwrite=args.overwrite, resume=args.resume,
             progress=Progress("run", quiet=args.quiet),
-            announce=lambda t: _tell(f"committed t={t!r}", args.quiet),
+            announce=(lambda t: _tell(f"committed t={t!r}", quiet=False)) if args.announce else None,
             say=lambda text: _tell(text, args.quiet),
         )  # fmt: skip
         opinions = _opinions(case, done, other, args) if other else []
@@ -89,6 +92,12 @@ def _live_page(case: Any, args: argparse.Namespace) -> Any:
     return server
 
 
+def measured(result: Any) -> dict[str, float]:
+    """Values of [metrics] in a result."""
+    paths = [path for path in result.paths if path.startswith("metrics/")]
+    return {path.removeprefix("metrics/"): float(result[path]) for path in paths}
+
+
 def _tell(text: str, quiet: bool) -> None:
     if not quiet:
         print(text, file=sys.stderr, flush=True)
@@ -97,7 +106,10 @@ def _tell(text: str, quiet: bool) -> None:
 def _output(done: Any, opinions: list[Any], errors: list[Any]) -> Output:
     """Closing summary, every line of [expected], the second opinion, and estimated errors."""
     checks = [*done.comparisons, *opinions]
-    lines = [str(done.result.path), done.summary.text, *(str(item) for item in checks)]
+    numbers = measured(done.result)
+    lines = [str(done.result.path), done.summary.text]
+    lines += [f"{name} = {value:.8g}" for name, value in numbers.items()]
+    lines += [str(item) for item in checks]
     if errors:
         from flexmbs.case.solution import HEADER
 
@@ -109,6 +121,7 @@ def _output(done: Any, opinions: list[Any], errors: list[Any]) -> Output:
         "reason": done.summary.reason,
         "statistics": done.summary.statistics,
         "warnings": done.summary.warnings,
+        "metrics": numbers,
         "expected": [vars(item) | {"passed": item.passed} for item in done.comparisons],
         "verified": [vars(item) | {"passed": item.passed} for item in opinions],
         "solution": [item.data() for item in errors],

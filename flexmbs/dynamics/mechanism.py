@@ -21,7 +21,7 @@ from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.contradiction import check_rows
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.dynamics.minimal.forces import observe
-from flexmbs.errors import SolverError
+from flexmbs.errors import Diagnostic, SolverError, UsageError, nearest
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
 from flexmbs.model.bodies import FlexibleBody, RigidBody
@@ -66,6 +66,10 @@ class JointMotion:
     reaction_moment: Array
 
 
+#: tables of a motion
+KINDS = ("bodies", "joints", "couplings", "drives")
+
+
 @dataclass
 class Motion:
     """A state with its accelerations and forces, under the names of results."""
@@ -79,9 +83,22 @@ class Motion:
 
     def __getitem__(self, path: str) -> Any:
         """`motion["joints.main.acceleration"]`; couplings end in `.force`, drives in `.effort`."""
-        kind, name, *rest = path.split(".")
-        item = getattr(self, kind)[name]
-        return getattr(item, rest[0]) if hasattr(item, rest[0] if rest else "") else item
+        kind, _, rest = path.partition(".")
+        name, _, quantity = rest.partition(".")
+        table = getattr(self, kind) if kind in KINDS else {}
+        if kind not in KINDS or name not in table:
+            raise self._unknown(path)
+        item = table[name]
+        if not quantity or quantity == {"couplings": "force", "drives": "effort"}.get(kind):
+            return item
+        if kind not in ("bodies", "joints") or quantity not in {f.name for f in fields(item)}:
+            raise self._unknown(path)
+        return getattr(item, quantity)
+
+    def _unknown(self, path: str) -> UsageError:
+        return UsageError(
+            Diagnostic("motion.name", path, "is not in this motion", nearest(path, self.names()))
+        )
 
     def names(self) -> list[str]:
         """All paths."""
@@ -135,6 +152,9 @@ class Mechanism(System):
         return motion_of(evaluator, state, acc)
 
     def _of_body(self, state: State, body: str) -> tuple[Any, dict[str, Any], int]:
+        if body not in self.model.bodies:
+            remedy = nearest(body, list(self.model.bodies))
+            raise UsageError(Diagnostic("model.body", body, "there is no such body", remedy))
         part, i = self.model.bodies[body], self.numbers.index[body]
         options: dict[str, Any] = {}
         if isinstance(part, FlexibleBody):

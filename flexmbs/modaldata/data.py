@@ -66,7 +66,7 @@ class StaticStress:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModalData:
     """Reduced body: integrals, interfaces, mode shapes on the mesh, stress modes, and its certificate.
 
@@ -121,6 +121,18 @@ class ModalData:
         from flexmbs.modaldata import store
 
         store.save(self, path, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        """Size, mass, frequencies and interfaces, in three lines."""
+        hertz = ", ".join(f"{value:.4g}" for value in self.frequency_hz[:6])
+        more = f", ... {self.frequency_hz[-1]:.4g}" if len(self.frequency_hz) > 6 else ""
+        lines = [
+            f"modal data {self.source}: {self.method}, frame {self.frame}, {self.mesh.n_nodes} nodes",
+            f"  mass {float(self.integrals.mass):.6g} kg, {self.nf} modes [Hz]: {hertz}{more}",
+        ]
+        if self.interfaces:
+            lines.append(f"  interfaces: {', '.join(self.interfaces)}")
+        return "\n".join(lines)
 
     def show(self) -> Any:
         """The modes as a moving picture: in a notebook in place, else in the browser."""

@@ -218,6 +218,13 @@ class Result(Branch):
             return cls(PartsStore(folder), path)
         return cls(FileStore(path), path)
 
+    def __repr__(self) -> str:
+        """Status, what there is, and the metrics."""
+        metrics = [f"{p.removeprefix('metrics/')} = {float(self[p]):.6g}" for p in self.paths
+                   if p.startswith("metrics/")]  # fmt: skip
+        end = f"; metrics: {', '.join(metrics)}" if metrics else ""
+        return f"<result {self._path.name}, {self.status}: {', '.join(self)}{end}>"
+
     @property
     def path(self) -> Path:
         return self._path

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +27,8 @@ Progress = Callable[[float, str], None]
 Done = tuple[list[Line], dict[str, str]]
 #: runs that compile the kernels of both stages, before several processes want them at once
 FIRST = ("fe-hex8-element", "force-point-on-flexible-node", "rigid-slider-crank")
+#: seconds after which it is said what is still running
+BEAT = 2.0
 #: longest first, so that processes end together
 LONG = (
     "flex-pendulum", "flex-spin-up-8m", "linkage-bennett", "rigid-double-pendulum",
@@ -48,10 +52,14 @@ def verify(
             raise UsageError(Diagnostic("usage.problem", "verify", what, nearest(name, list(PROBLEMS))))
     started = time.perf_counter()
     found: dict[str, Done] = {}
-    for name, done in _done(chosen, quick, jobs):
-        found[name] = done
+
+    def tell(text: str) -> None:
         if progress is not None:
-            progress(len(found) / len(chosen), name)
+            progress(len(found) / len(chosen), text)
+
+    for name, done in _done(chosen, quick, jobs, tell):
+        found[name] = done
+        tell(name)
     report = Report(seconds=time.perf_counter() - started, quick=quick)
     for name in chosen:
         lines, missing = found[name]
@@ -66,19 +74,53 @@ def verify(
     return report
 
 
-def _done(chosen: Sequence[str], quick: bool, jobs: int) -> Iterator[tuple[str, Done]]:
-    """Problems as they come to their end, long ones started early."""
+def _done(
+    chosen: Sequence[str], quick: bool, jobs: int, tell: Callable[[str], None]
+) -> Iterator[tuple[str, Done]]:
+    """Problems as they come to their end, long ones started early; `tell` hears what is going on."""
     if jobs < 2 or len(chosen) < 2:
-        yield from ((name, one(name, quick)) for name in chosen)
+        for name in chosen:
+            tell(f"{name} ...")
+            yield name, one(name, quick)
         return
     first = [name for name in FIRST if name in chosen]
-    yield from ((name, one(name, quick)) for name in first)
+    for name in first:
+        tell(f"{name} ...")
+        yield name, one(name, quick)
     rest = sorted(
         set(chosen) - set(first), key=lambda name: (LONG.index(name) if name in LONG else len(LONG), name)
     )
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with _processes(jobs) as pool:
         futures = {pool.submit(one, name, quick): name for name in rest}
-        yield from ((futures[future], future.result()) for future in as_completed(futures))
+        started, waiting = time.perf_counter(), set(futures)
+        while waiting:
+            ready, waiting = wait(waiting, timeout=BEAT, return_when=FIRST_COMPLETED)
+            yield from ((futures[future], future.result()) for future in ready)
+            if not ready:
+                names = ", ".join(futures[future] for future in waiting if future.running())
+                tell(f"{names}, {time.perf_counter() - started:.0f} s")
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that share the work; none is left behind when it is stopped."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_leave_interrupts
+    )
+    try:
+        yield pool
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - others:
+            process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C reaches all processes of a terminal; the one that was called ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def one(name: str, quick: bool) -> Done:

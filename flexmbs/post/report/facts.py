@@ -23,6 +23,8 @@ def key_facts(record: Record) -> dict[str, Any]:
     for name in ("mobility", "redundant"):
         if name in facts:
             found["degrees of freedom" if name == "mobility" else "redundant rows"] = int(facts[name])
+    found |= {path.removeprefix("metrics/"): float(record.get(path))
+              for path in record.paths if path.startswith("metrics/")}  # fmt: skip
     balance = energy_error(record)
     if balance is not None:
         found["relative energy error"] = balance
