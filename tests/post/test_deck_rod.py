@@ -93,7 +93,7 @@ def stress_errors(folder, name, rod):
 def test_loads_of_a_run_balance(runs):
     folder, _ = runs
     for time in (0.002, 0.0066, 0.01, TIME):
-        done = export(folder / "default.h5", folder / "a.inp", time=time)
+        done = export(folder / "default.h5", folder / "a.inp", time=time, overwrite=True)
         assert done["imbalance"] < 1e-8, time  # 2e-6 without the inertia of the shortening (F17a)
         assert 1e-6 < done["levers"] < 1e-4, time
 
@@ -102,7 +102,7 @@ def test_loads_of_a_run_balance(runs):
 def test_deck_as_written_balances_about_any_point(runs):
     """Forces of the text alone, with the rigid interface as a force and a moment at its reference node."""
     folder, rods = runs
-    export(folder / "default.h5", folder / "a.inp", time=0.0066)
+    export(folder / "default.h5", folder / "a.inp", time=0.0066, overwrite=True)
     text = (folder / "a.inp").read_text()
     nodes = text.split("NSET=NALL\n")[1].split("\n*")[0].splitlines()
     place = {int(row.split(",")[0]): np.array(row.split(",")[1:4], dtype=float) for row in nodes}
