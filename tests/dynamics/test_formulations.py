@@ -152,8 +152,20 @@ def check_draw(seed):
     model, state, again = drawn(seed)
     recursive, minimal, descriptor = motions(model, lambda tree: state)
     assert_same(recursive, minimal, rtol=1e-9)
-    assert_same(recursive, descriptor, rtol=1e-9)
+    assert_same(recursive, descriptor, rtol=max(1e-9, rounding_of_descriptor(model, state)))
     return again
+
+
+def rounding_of_descriptor(model, state):
+    """What the saddle equations may lose: rounding times the square of the condition of their rows.
+
+    Close to a singular position the recursion and the minimal form, in fewer coordinates, lose far less.
+    """
+    system = build(model, formulation="descriptor")
+    G = system.evaluator().jacobian(system.state_like(build(model), state))
+    size = np.linalg.svd(G, compute_uv=False)
+    kept = size[size > 1e-9 * size.max(initial=0.0)]
+    return np.finfo(float).eps * (kept[0] / kept[-1]) ** 2 if len(kept) else 0.0
 
 
 @pytest.mark.parametrize("seed", range(30))
