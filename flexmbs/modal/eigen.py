@@ -67,6 +67,8 @@ def lowest_modes(
         if basis.count**3 > 100 * size:  # a Ritz problem per block would cost more than the blocks
             check_at = basis.count + basis.count // 8
         mu, W, residual = basis.ritz()
+        if not len(mu):  # everything that has mass is held
+            return Modes(np.zeros(0), np.zeros((size, 0)))
         good = residual <= np.maximum(TOLERANCE * mu, FLOOR * mu[0])
         wanted = len(mu) if n is None else n
         leading = int(np.argmin(good)) if not good.all() else len(good)
