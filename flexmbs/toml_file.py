@@ -16,6 +16,10 @@ from flexmbs.errors import Diagnostic, InputError
 
 MAX_BYTES = 32_000_000
 MAX_DEPTH = 24
+#: keys, values, tables and comments in one file: enough for a generator, little enough for the parser
+MAX_ITEMS = 150_000
+#: characters of one text or comment
+MAX_TEXT = 1_000_000
 HDF5_SIGNATURE = b"\x89HDF\r\n"
 
 Path_ = tuple[str | int, ...]
@@ -91,33 +95,74 @@ def parse_toml(text: str, *, name: str = "<text>", max_bytes: int = MAX_BYTES) -
         raise InputError(_too_large(name, len(text), max_bytes))
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     try:
+        check_extent(text)
         data = tomllib.loads(text)
         _check_depth(data)
         places = _Places(text).scan()
     except tomllib.TOMLDecodeError as error:
         raise InputError(_syntax_error(name, text, str(error))) from None
-    except (ValueError, RecursionError, _TooDeep) as error:
-        what = (
-            f"nested deeper than {MAX_DEPTH} levels"
-            if not isinstance(error, ValueError)
-            else f"not a value that TOML allows: {error}"
-        )
-        raise InputError(Diagnostic("toml.limits", name, what)) from None
+    except _Beyond as error:
+        where = f"{name}:{text.count(chr(10), 0, error.at) + 1}" if error.at >= 0 else name
+        raise InputError(Diagnostic("toml.limits", where, str(error), error.remedy)) from None
+    except ValueError as error:
+        raise InputError(Diagnostic("toml.limits", name, f"not a value that TOML allows: {error}")) from None
     return TomlFile(name, text, data, places)
 
 
 def parse_value(text: str) -> Any:
     """A value as it would stand behind `=` in a TOML file; anything else is taken as a string."""
     try:
+        check_extent(text)
         data = tomllib.loads(f"value = {text}\n")
         _check_depth(data)
-    except (ValueError, RecursionError, _TooDeep):
+    except (ValueError, _Beyond):
         return text
     return data["value"] if set(data) == {"value"} else text
 
 
-class _TooDeep(Exception):
-    pass
+class _Beyond(Exception):
+    """Text beyond a limit, from the character `at` on."""
+
+    def __init__(self, what: str, remedy: str, at: int = -1) -> None:
+        super().__init__(what)
+        self.remedy, self.at = remedy, at
+
+
+def _too_deep(at: int = -1) -> _Beyond:
+    return _Beyond(f"nested deeper than {MAX_DEPTH} levels", "write flatter tables", at)
+
+
+#: comments and strings, also those without an end, and what structures a text; nothing is tried twice
+_TOKEN = re.compile(
+    r'#[^\n]*+|"""(?:[^"\\]++|\\.|"(?!""))*+"{0,5}+|'
+    r"'''(?:[^']++|'(?!''))*+'{0,5}+|"
+    r'"(?:[^"\\\n]++|\\.)*+"?+|'
+    r"'[^'\n]*+'?+|[\[\]{},=.]",
+    re.DOTALL,
+)
+
+
+def check_extent(text: str) -> None:
+    """Refuse text with too many items, or nested too deeply, by its punctuation alone, before it is parsed.
+
+    A parser takes a hundred times the memory of such text, and time that grows with the square of its depth.
+    """
+    items = depth = dots = 0
+    for found in _TOKEN.finditer(text):
+        first = found[0][0]
+        dots = dots + 1 if first == "." else 0
+        items += first not in "]}"
+        depth += (first in "[{") - (first in "]}")
+        if max(depth, dots) > MAX_DEPTH:
+            raise _too_deep(found.start())
+        if len(found[0]) > MAX_TEXT:
+            raise _Beyond(f"a text of more than {MAX_TEXT} characters", "shorten it", found.start())
+        if items > MAX_ITEMS:
+            what, remedy = (
+                f"more than {MAX_ITEMS} keys and values",
+                "long lists of numbers go into table files",
+            )
+            raise _Beyond(what, remedy, found.start())
 
 
 def _too_large(name: str, size: int, limit: int) -> Diagnostic:
@@ -136,7 +181,7 @@ def _check_depth(data: Any) -> None:
         ]
         if not level:
             return
-    raise _TooDeep
+    raise _too_deep()
 
 
 def _syntax_error(name: str, text: str, message: str) -> Diagnostic:

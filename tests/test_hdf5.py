@@ -127,7 +127,7 @@ def test_other_format_and_newer_version_are_named(good):
     with pytest.raises(InputError, match='is "test"; expected flexmbs-modal'):
         with hdf5.open_checked(good, format="flexmbs-modal", max_version=1):
             pass
-    with pytest.raises(InputError, match="format_version 1, this flexmbs reads up to 0"):
+    with pytest.raises(InputError, match="format_version 1, this flexmbs reads 1 to 0"):
         with hdf5.open_checked(good, format="test", max_version=0):
             pass
 
@@ -158,9 +158,28 @@ def add_huge(file):
     file.create_dataset("huge", (2**40,), dtype="f8", chunks=(1024,))
 
 
+def add_claim(file):
+    """Four GiB of zeros in a file of 100 kB: some pieces are there, the others count as zeros."""
+    node = file.create_dataset("claim", (2**29,), dtype="f8", chunks=(2**17,), compression="gzip")
+    node[: 2**17] = 1.0
+
+
+def add_large_piece(file):
+    file.create_dataset("piece", data=np.zeros(2**25), chunks=(2**25,), compression="gzip")
+
+
 @pytest.mark.parametrize(
     "add",
-    [add_soft_link, add_external_link, add_external_storage, add_virtual, add_variable_length, add_huge],
+    [
+        add_soft_link,
+        add_external_link,
+        add_external_storage,
+        add_virtual,
+        add_variable_length,
+        add_huge,
+        add_claim,
+        add_large_piece,
+    ],
 )
 def test_unsafe_content_is_refused_by_name(good, add, tmp_path):
     os.chdir(tmp_path)
@@ -170,6 +189,16 @@ def test_unsafe_content_is_refused_by_name(good, add, tmp_path):
         with hdf5.open_checked(good, format="test", max_version=1):
             pass
     assert caught.value.diagnostics[0].code == "file.unsafe"
+
+
+def test_claims_beyond_the_file_are_refused_before_anything_is_read(good, monkeypatch):
+    with h5py.File(good, "r+") as file:
+        add_claim(file)
+    assert good.stat().st_size < 200_000
+    monkeypatch.setattr(hdf5.reading, "content_hash", lambda root: pytest.fail("read"))
+    with pytest.raises(InputError, match="/claim claims 4096 MiB for a file of 0"):
+        with hdf5.open_checked(good, format="test", max_version=1):
+            pass
 
 
 def test_second_holder_of_a_lock_is_told_who_has_it(tmp_path):

@@ -94,6 +94,36 @@ def test_limits():
         parse_toml("a = 1" * 10, max_bytes=20)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".".join("q" * 20_000) + " = 1",
+        "a = [" + "0," * 4_000_000 + "]",
+        "\n".join(f"k{i} = 1" for i in range(800_000)),
+        "\n".join(f"[a.'b{i}']" for i in range(600_000)),
+        "a = " + "{ b = " * 1_000_000,
+        "'\n" * 4_000_000,
+        "#\n" * 4_000_000,
+        'a = """' + '\\"' * 4_000_000 + '"""',
+        'a = ["""x"""",' + "[" * 1_000_000,
+        "a." * 20 + "b = [" + "{ c.d.e.f.g.h = [" * 12,
+    ],
+    ids=["dots", "list", "keys", "tables", "braces", "quotes", "comments", "text", "behind a text", "mixed"],
+)
+def test_limits_hold_before_the_parser_begins(text, monkeypatch):
+    def parser(text):
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr(tomllib, "loads", parser)
+    with pytest.raises(InputError, match=r"<text>:\d+  error  (nested deeper|more than|a text of more)"):
+        parse_toml(text)
+
+
+def test_punctuation_in_texts_and_comments_counts_for_nothing():
+    text = "a = '''" + "[" * 400 + "''' # " + "{" * 400 + '\nb = "' + "." * 400 + '\\"[["\nc = 1.5\n'
+    assert parse_toml(text).data["c"] == 1.5
+
+
 def test_unreadable_files(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         read_toml(tmp_path / "missing.toml")

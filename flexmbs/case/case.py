@@ -149,6 +149,8 @@ def _checked(source: Source, overrides: Mapping[str, Any], allow_python: bool) -
         where = source.where(("parameters", name), offset=column or None)
         problems.error("case.parameter", where, f"parameters.{name}: {what}")
     check_references(source, problems)
+    if source.files and not source.data.get("bodies"):
+        problems.error("case.empty", source.name, "has no bodies", "flexmbs new writes a case to begin with")
     data = dict(source.data)
     if "parameters" in data:
         data["parameters"] = values if isinstance(data["parameters"], dict) else data["parameters"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from flexmbs.hdf5.content import content_hash, refused, text, walk
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MAX_DATASET_BYTES = 64 * 2**30
+#: what a file may claim beyond its own size: so much in all, and so many times its size; bytes of a piece
+MOST_CLAIMED, MOST_PACKED, MAX_CHUNK_BYTES = 2**27, 30, 144 * 2**20
 ALLOWED_FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 
 
@@ -31,8 +34,25 @@ def _check_dataset(root: Group, path: str, node: Dataset) -> None:
         and node.dtype.kind != "S"
     ):
         raise refused(root, path, f"has the type {node.dtype}")
-    if node.size and node.size * node.dtype.itemsize > MAX_DATASET_BYTES:
-        raise refused(root, path, f"claims {node.size * node.dtype.itemsize / 2**30:.0f} GiB")
+    if claimed(node) > MAX_DATASET_BYTES:
+        raise refused(root, path, f"claims {claimed(node) / 2**30:.0f} GiB")
+    if node.chunks and math.prod(node.chunks) * node.dtype.itemsize > MAX_CHUNK_BYTES:
+        raise refused(root, path, "is stored in pieces that are too large")
+
+
+def claimed(node: Dataset) -> int:
+    """Bytes of a dataset in memory, by what its header says."""
+    return int(node.size or 0) * int(node.dtype.itemsize)
+
+
+def _check_claims(root: Group, path: Path, nodes: Sequence[Dataset]) -> None:
+    """Sizes that the file cannot hold are refused before anything of that size is made."""
+    size, total = path.stat().st_size, sum(claimed(node) for node in nodes)
+    stored = sum(node.id.get_storage_size() for node in nodes)
+    if stored > size or total > MOST_CLAIMED + MOST_PACKED * size:
+        largest = max(nodes, key=claimed)
+        claim = f"claims {total / 2**20:.0f} MiB for a file of {size / 2**20:.2f}"
+        raise refused(root, str(largest.name), claim)
 
 
 def _unreadable(path: Path, said: str, formats: Sequence[str]) -> InputError:
@@ -83,12 +103,15 @@ def _check_file(file: h5py.File, path: Path, formats: list[str], max_version: in
             Diagnostic("file.format", path.name, f'is "{found}"', f"expected {' or '.join(formats)}")
         )
     version = int(file.attrs["format_version"])
-    if version > max_version:
-        what = f"has format_version {version}, this flexmbs reads up to {max_version}"
+    if not 1 <= version <= max_version:
+        what = f"has format_version {version}, this flexmbs reads 1 to {max_version}"
         raise InputError(Diagnostic("file.version", path.name, what, "use a newer flexmbs"))
+    nodes = []
     for name, node in walk(file):
         if isinstance(node, h5py.Dataset):
             _check_dataset(file, name, node)
+            nodes.append(node)
+    _check_claims(file, path, nodes)
     if verify and text(file.attrs["content_sha256"]) != content_hash(file):
         what = "is damaged: its content does not match its checksum"
         raise InputError(Diagnostic("file.damaged", path.name, what, "write it again"))

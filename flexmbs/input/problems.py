@@ -16,6 +16,8 @@ from flexmbs.input.values import Context, shown
 Path_ = tuple[str | int, ...]
 T = TypeVar("T", bound=BaseModel)
 
+#: as many findings as are put into words; a file with more is another kind of file
+MOST_TOLD = 1000
 #: keys that say which of several tables is meant
 TAGS = ("type", "shape")
 
@@ -45,7 +47,7 @@ def _place(item: Diagnostic) -> tuple[str, int, int]:
 def diagnostics_of(error: ValidationError, source: Source, model: type[BaseModel]) -> list[Diagnostic]:
     """One diagnostic per finding, in the order of the file."""
     found = []
-    for item in error.errors(include_url=False):
+    for item in error.errors(include_url=False)[:MOST_TOLD]:
         path = _in_data(item["loc"], source.data, item["type"] == "missing", model)
         found.append((_line(source, path), _diagnostic(item, path, source, model)))
     return [diagnostic for _, diagnostic in sorted(found, key=lambda pair: pair[0])]

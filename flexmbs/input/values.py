@@ -229,6 +229,13 @@ def text_or(table: Any) -> Any:
     ]
 
 
+def _read_version(value: Any) -> int:
+    if type(value) is not int or value != 1:
+        raise fail(f"expected 1, the only version so far, found {shown(value)}")
+    return value
+
+
+FormatVersion = Annotated[int, PlainValidator(_read_version), WithJsonSchema({"const": 1})]
 Number = number(None)
 Law = law(None)
 Length = number(units.LENGTH)

@@ -19,6 +19,7 @@ from flexmbs.input.arrays import array, one_or, whole
 from flexmbs.input.rotations import Rotation
 from flexmbs.input.values import (
     NAME,
+    FormatVersion,
     Number,
     Table,
     ValidationInfo,
@@ -365,7 +366,7 @@ class MatricesTable(Table):
 class RecipeFile(Table):
     """How a mesh becomes modal data. SI units and radians for bare numbers."""
 
-    format_version: Literal[1] = 1
+    format_version: FormatVersion = 1
     title: str = ""
     parameters: dict[Annotated[str, Field(pattern=NAME)], Number] = Field(default={})
     unit_system: Literal[UNIT_NAMES] | None = None

@@ -10,6 +10,7 @@ import pytest
 from flexmbs.case import Case
 from flexmbs.case.schema import CaseFile
 from flexmbs.errors import InputError, nearest
+from flexmbs.input.problems import MOST_TOLD
 from flexmbs.resources import resource
 
 GOOD = """\
@@ -148,7 +149,9 @@ CHANGES = [
     ('t_end = "80 ms"', "", 'analysis: an analysis of type "dynamics" needs "t_end"'),
     ('twice = "=2*r"', 'twice = "=2*twice"', "7:9  error  parameters.twice: refers to itself: twice -> twice"),
     ('twice = "=2*r"', 'twice = "=2*rr"', '7:13  error  parameters.twice: "rr" is no parameter; did you mean "r"'),
-    ("format_version = 1", "format_version = 2", "1:18  error  format_version 2"),
+    ("format_version = 1", "format_version = 2", "1:18  error  format_version: expected 1, the only"),
+    ("format_version = 1", "format_version = true", "1:18  error  format_version: expected 1, the only"),
+    ("format_version = 1", "format_version = -1", "1:18  error  format_version: expected 1, the only"),
     ("[bodies.slider]", "[body.slider]", '16:1  error  unknown key "body"; did you mean "bodies"?'),
     ("[bodies.slider]", "[[bodies.slider]]", "bodies.slider: expected a table"),
     ("gravity = [0.0, -9.81, 0.0]", "gravity = 9.81", "3:11  error  gravity: expected a list"),
@@ -384,3 +387,12 @@ def test_outputs_of_a_linear_model_are_checked_before_it_is_made():
         with pytest.raises(InputError) as error:
             check(Case.from_dict(data))
         assert f'analysis.outputs[2]: the result will have no channel "{name}"; {remedy}' in str(error.value)
+
+
+def test_a_case_without_bodies_is_told(tmp_path):
+    assert errors(tmp_path, "") == ["sc.toml  error  has no bodies; flexmbs new writes a case to begin with"]
+
+
+def test_a_flood_of_findings_is_told_in_part(tmp_path):
+    found = errors(tmp_path, "".join(f"k{n} = 1\n" for n in range(5000)))
+    assert len(found) == MOST_TOLD + 1 and found[3].startswith("sc.toml:3:1  error  unknown key")

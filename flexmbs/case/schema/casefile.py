@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from flexmbs.case.schema.forces import AnyForce
 from flexmbs.case.schema.frames import FrameTable
 from flexmbs.case.schema.joints import joint_union
 from flexmbs.case.schema.signals import Drive, Sensor, StateTable
-from flexmbs.input.values import NAME, Law, Number, Table, number, vector
+from flexmbs.input.values import NAME, FormatVersion, Law, Number, Table, number, vector
 
 Name = Annotated[str, Field(pattern=NAME)]
 Acceleration = number(units.ACCELERATION)
@@ -32,7 +32,7 @@ class Ground(Table):
 class CaseFile(Table):
     """A mechanism and what is asked of it. SI units and radians for bare numbers."""
 
-    format_version: Literal[1] = 1
+    format_version: FormatVersion = 1
     title: str = ""
     gravity: vector(Acceleration) = Field(default=[0.0, 0.0, 0.0])
     include: list[str] = Field(default=[])
