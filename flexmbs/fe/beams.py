@@ -18,12 +18,12 @@ from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.fe.quadrature import gauss
 from flexmbs.fe.sections import Section, section_from
 
-__all__ = ["BeamData", "Section", "geometric_blocks", "interpolation", "inertia_integrals", "local_stiffness"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 THEORIES = ("euler-bernoulli", "timoshenko")
+#: cells that carry force along their axis only; their nodes have no rotations of theirs
+ROD = "rod"
 #: Local dofs of an element: axial, bending in x-y (v, rz), bending in x-z (w, ry), torsion.
 AXIAL, IN_Y, IN_Z, TORSION = [0, 6], [1, 5, 7, 11], [2, 4, 8, 10], [3, 9]
 #: Turning about y lowers w where turning about z raises v.
@@ -31,13 +31,50 @@ SIGN_Z = np.array([1.0, -1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True)
-class BeamData:
-    """What beam2 cells need beside their nodes: section, axes (n_cells, 3, 3) with rows x, y, z, theory."""
+class Beam:
+    """What beam2 cells of one kind are: section, theory, and whether their sections resist turning."""
 
     section: Section
-    axes: Floats
     theory: str
     rotary_inertia: bool
+
+    def shear_flexibility(self, E: float, nu: float, length: Floats) -> tuple[Floats, Floats]:
+        """Phi_y, Phi_z (n_cells,): bending over shear stiffness of the elements; zero without shear."""
+        if self.theory != "timoshenko":
+            return np.zeros(len(length)), np.zeros(len(length))
+        G, (k_y, k_z) = E / (2.0 * (1.0 + nu)), self.section.shear_factors(nu)
+        stiff = 12.0 * E / (G * self.section.A * length**2)
+        return stiff * self.section.Iz / k_y, stiff * self.section.Iy / k_z
+
+    def inertia_per_length(self, rho: float) -> Floats:
+        """Principal inertias of the section (3,) [kg m]; about x always, or torsion would have no mass."""
+        s = self.section
+        if self.theory == ROD:
+            return np.zeros(3)
+        across = rho * np.array([s.Iy, s.Iz]) if self.rotary_inertia else np.zeros(2)
+        return np.array([rho * (s.Iy + s.Iz), *across])
+
+
+@dataclass(frozen=True)
+class BeamData:
+    """What beam2 cells need beside their nodes.
+
+    beams, index (n_cells,) : which of them each cell is;  axes (n_cells, 3, 3) : rows x, y, z
+    offset (n_cells, 2, 3) : from the nodes to the ends of the axis, rigid arms in axes of the mesh
+    released (n_cells, 12) : local directions of the ends in which nothing is carried
+    """
+
+    beams: tuple[Beam, ...]
+    index: Ints
+    axes: Floats
+    offset: Floats
+    released: NDArray[np.bool_]
+
+    @staticmethod
+    def of(axes: Floats, beams: tuple[Beam, ...], index: Ints) -> BeamData:
+        """Cells that run from node to node and carry everything."""
+        n = len(axes)
+        return BeamData(beams, index, axes, np.zeros((n, 2, 3)), np.zeros((n, 12), dtype=bool))
 
     @staticmethod
     def uniform(
@@ -53,21 +90,20 @@ class BeamData:
             raise _error("theory", f'"{theory}"', nearest(theory, THEORIES))
         rotary = theory == "timoshenko" if rotary_inertia is None else bool(rotary_inertia)
         axes = beam_axes(points[cells[:, 1]] - points[cells[:, 0]], y_axis)
-        return BeamData(section_from(section), axes, theory, rotary)
+        beam = Beam(section_from(section), theory, rotary)
+        return BeamData.of(axes, (beam,), np.zeros(len(cells), dtype=np.int64))
 
-    def shear_flexibility(self, E: float, nu: float, length: Floats) -> tuple[Floats, Floats]:
-        """Phi_y, Phi_z (n_cells,): bending over shear stiffness of the elements; zero without shear."""
-        if self.theory == "euler-bernoulli":
-            return np.zeros(len(length)), np.zeros(len(length))
-        G, (k_y, k_z) = E / (2.0 * (1.0 + nu)), self.section.shear_factors(nu)
-        stiff = 12.0 * E / (G * self.section.A * length**2)
-        return stiff * self.section.Iz / k_y, stiff * self.section.Iy / k_z
+    def ends(self, points: Floats, cells: Ints) -> Floats:
+        """Ends of the axes (n_cells, 2, 3)."""
+        return np.asarray(points[cells] + self.offset)
 
-    def inertia_per_length(self, rho: float) -> Floats:
-        """Principal inertias of the section (3,) [kg m]; about x always, or torsion would have no mass."""
-        s = self.section
-        across = rho * np.array([s.Iy, s.Iz]) if self.rotary_inertia else np.zeros(2)
-        return np.array([rho * (s.Iy + s.Iz), *across])
+    def turning(self) -> NDArray[np.bool_]:
+        """Mask of the cells that hold the rotations of their nodes: all but rods."""
+        return np.array([beam.theory != ROD for beam in self.beams], dtype=bool)[self.index]
+
+    def values(self, name: str) -> Floats:
+        """A number of the section of every cell: A, Iy, Iz, J."""
+        return np.array([getattr(beam.section, name) for beam in self.beams], dtype=float)[self.index]
 
 
 def beam_axes(direction: Floats, y_axis: ArrayLike | None) -> Floats:
@@ -95,11 +131,13 @@ def _error(key: str, what: str, remedy: str) -> InputError:
     return InputError(Diagnostic("mesh.beam", f"mesh.{key}", what, remedy))
 
 
-def local_stiffness(data: BeamData, E: float, nu: float, length: Floats) -> Floats:
+def local_stiffness(data: Beam, E: float, nu: float, length: Floats) -> Floats:
     """K of the elements in local axes (n, 12, 12), exact for the beam theory (F9)."""
     s, K = data.section, np.zeros((len(length), 12, 12))
     bar = np.array([[1.0, -1.0], [-1.0, 1.0]])
     K[:, np.ix_(AXIAL, AXIAL)[0], np.ix_(AXIAL, AXIAL)[1]] = (E * s.A / length)[:, None, None] * bar
+    if data.theory == ROD:
+        return K
     G = E / (2.0 * (1.0 + nu))
     K[:, np.ix_(TORSION, TORSION)[0], np.ix_(TORSION, TORSION)[1]] = (G * s.J / length)[:, None, None] * bar
     phi_y, phi_z = data.shear_flexibility(E, nu, length)
@@ -148,13 +186,19 @@ def _deflection(t: float, L: Floats, phi: Floats) -> tuple[Floats, Floats, Float
     return np.stack(v, axis=1), np.stack(turn, axis=1), np.stack(slope, axis=1)
 
 
-def interpolation(t: float, length: Floats, phi_y: Floats, phi_z: Floats) -> tuple[Floats, Floats, Floats]:
+def interpolation(
+    data: Beam, t: float, length: Floats, phi_y: Floats, phi_z: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Displacement, rotation and slope rows (n, 3, 12) in local axes at t = x/L.
 
-    The slope rows are d/dx of (rotation about x, v, w): what geometric stiffness needs.
+    The slope rows are d/dx of (rotation about x, v, w): what geometric stiffness needs. Rods stay straight.
     """
     n = len(length)
     move, turn, slope = np.zeros((n, 3, 12)), np.zeros((n, 3, 12)), np.zeros((n, 3, 12))
+    if data.theory == ROD:
+        move[:, [0, 1, 2], [0, 1, 2]], move[:, [0, 1, 2], [6, 7, 8]] = 1.0 - t, t
+        slope[:, [1, 2], [1, 2]], slope[:, [1, 2], [7, 8]] = -1.0 / length[:, None], 1.0 / length[:, None]
+        return move, turn, slope
     move[:, 0, AXIAL] = turn[:, 0, TORSION] = [1.0 - t, t]
     slope[:, 0, TORSION] = np.stack([-1.0 / length, 1.0 / length], axis=1)
     move[:, 1, IN_Y], turn[:, 2, IN_Y], slope[:, 1, IN_Y] = _deflection(t, length, phi_y)
@@ -164,18 +208,22 @@ def interpolation(t: float, length: Floats, phi_y: Floats, phi_z: Floats) -> tup
     return move, turn, slope
 
 
-def inertia_integrals(data: BeamData, rho: float, length: Floats, phi_y: Floats, phi_z: Floats) -> Floats:
+def inertia_integrals(data: Beam, rho: float, length: Floats, phi_y: Floats, phi_z: Floats) -> Floats:
     """int rho A N_a^T N_b (n, 3, 3, 12, 12) of the local displacement components (F7a)."""
     total = np.zeros((len(length), 3, 3, 12, 12))
     for x, w in zip(*gauss(4), strict=True):  # cubic times cubic
-        move, _, _ = interpolation(0.5 * (1.0 + x), length, phi_y, phi_z)
+        move, _, _ = interpolation(data, 0.5 * (1.0 + x), length, phi_y, phi_z)
         total += np.einsum(
-            "e,eam,ebn->eabmn", 0.5 * w * rho * data.section.A * length, move, move, optimize=True
+            "e,eam,ebn->eabmn",
+            0.5 * w * data.section.mass_per_length(rho) * length,
+            move,
+            move,
+            optimize=True,
         )
     return total
 
 
-def geometric_blocks(data: BeamData, forces: Floats, length: Floats, phi_y: Floats, phi_z: Floats) -> Floats:
+def geometric_blocks(data: Beam, forces: Floats, length: Floats, phi_y: Floats, phi_z: Floats) -> Floats:
     """Geometric stiffness (n, 12, 12), local axes, of N Vy Vz T My Mz (n, 6) at the far end (F17).
 
     From int sigma_ij (d_i u_k)(d_j u_k) with u of the beam: N on the slopes of v, w and, by its polar radius,
@@ -187,7 +235,7 @@ def geometric_blocks(data: BeamData, forces: Floats, length: Floats, phi_y: Floa
     K = np.zeros((len(length), 12, 12))
     for x, w in zip(*gauss(3), strict=True):
         t = 0.5 * (1.0 + x)
-        _, turn, slope = interpolation(t, length, phi_y, phi_z)
+        _, turn, slope = interpolation(data, t, length, phi_y, phi_z)
         twist, dv, dw, angle = slope[:, 0], slope[:, 1], slope[:, 2], turn[:, 0]
         rest = (1.0 - t) * length
         My_t, Mz_t = My - rest * Vz, Mz + rest * Vy

@@ -88,7 +88,9 @@ class Mesh:
         """Mask of the nodes that have rotations."""
         mask = np.zeros(self.n_nodes, dtype=bool)
         for kind, rows in self.cells.items():
-            if ELEMENTS[kind].turns:
+            if kind == "beam2" and self.beam is not None:
+                mask[rows[self.beam.turning()]] = True
+            elif ELEMENTS[kind].turns:
                 mask[rows] = True
         return mask
 

@@ -17,6 +17,7 @@ class Section:
 
     shear_factor: (k_y, k_z), or None: by the shape and Poisson's ratio (Cowper).
     shape: "rectangle" (b_y, h_z), "circle" (d,), "tube" (d_out, d_in), or "" when given by numbers.
+    extra: mass per length beside that of the material [kg/m], on the axis.
     """
 
     A: float
@@ -26,6 +27,11 @@ class Section:
     shear_factor: tuple[float, float] | None = None
     shape: str = ""
     size: tuple[float, ...] = ()
+    extra: float = 0.0
+
+    def mass_per_length(self, rho: float) -> float:
+        """[kg/m]"""
+        return rho * self.A + self.extra
 
     def shear_factors(self, nu: float) -> tuple[float, float]:
         """k_y, k_z for Poisson's ratio nu."""

@@ -100,7 +100,7 @@ def _values(kind: str, m: int) -> Floats:
 def _beam_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, total: Floats) -> None:
     """Mean stress of the section at both ends of every beam. Writes: total."""
     assert mesh.beam is not None
-    ends = section_forces(mesh, materials, U)[..., :3] / mesh.beam.section.A
+    ends = section_forces(mesh, materials, U)[..., :3] / mesh.beam.values("A")[:, None, None]
     R = mesh.beam.axes
     for end in range(2):
         traction = np.einsum("mea,eak->mek", ends[:, :, end], R)

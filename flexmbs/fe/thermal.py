@@ -54,7 +54,7 @@ def thermal_loads(mesh: Mesh, materials: Mapping[str, Material], change: Change,
         for group in beam_groups(mesh, materials):
             force = group.material.expansion * change["beam2"][group.which] * group.elasticity[0]
             local = np.zeros((len(force), 12))
-            local[:, 6] = force * group.data.section.A
+            local[:, 6] = force * group.beam.section.A
             local[:, 0] = -local[:, 6]
             np.add.at(F.reshape(-1), group.dofs, np.einsum("emn,em->en", group.turn, local))
     if shell_kinds(mesh):

@@ -89,7 +89,8 @@ def gradients(mesh: Mesh, kind: str, cell: int, xi: Floats) -> Floats:
 def rows_on_beam(mesh: Mesh, cell: int, xi: float) -> PlaceRows:
     """Cubic between the two nodes of a beam: slopes from the nodal rotations, twist linear."""
     nodes = mesh.cells["beam2"][cell]
-    X = mesh.points[nodes]
+    arms = np.zeros((2, 3)) if mesh.beam is None else mesh.beam.offset[cell]
+    X = mesh.points[nodes] + arms
     axis = X[1] - X[0]
     length = float(np.linalg.norm(axis))
     tangent, s = axis / length, 0.5 * (1.0 + xi)
@@ -105,6 +106,8 @@ def rows_on_beam(mesh: Mesh, cell: int, xi: float) -> PlaceRows:
         displacement[:, n, 3:] = slope[n] * turn
         rotation[:, n, :3] = value_s[n] * skew(tangent) @ across
         rotation[:, n, 3:] = share * along + slope_s[n] * skew(tangent) @ turn
+        displacement[:, n, 3:] -= displacement[:, n, :3] @ skew(arms[n])
+        rotation[:, n, 3:] -= rotation[:, n, :3] @ skew(arms[n])
     return PlaceRows((1.0 - s) * X[0] + s * X[1], nodes, displacement, rotation)
 
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.fe.beams import BeamData
+from flexmbs.fe.beams import Beam, BeamData
 from flexmbs.fe.elements import SHELLS
 from flexmbs.fe.materials import anisotropic
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.sections import Section
-from flexmbs.fe.shells.sections import Layer, ShellData, ShellSection
+from flexmbs.fe.shells.sections import SHEAR_FACTOR, Layer, ShellData, ShellSection
 from flexmbs.modaldata.validate import Reader
 
 #: numbers that the shapes of sections are given by
@@ -47,30 +47,52 @@ def write_mesh(group: hdf5.Group, mesh: Mesh) -> None:
             hdf5.write_tree(part.create_group(safe(name)), by_kind)
 
 
-def _write_beam(group: hdf5.Group, beam: BeamData) -> None:
-    """What pictures and stresses of beams need: axes of the cells, section."""
-    section = beam.section
-    hdf5.attributes(group, shape=section.shape, theory=beam.theory, rotary_inertia=int(beam.rotary_inertia))
-    hdf5.dataset(group, "axes", beam.axes)
-    hdf5.dataset(group, "section", np.array([section.A, section.Iy, section.Iz, section.J]), units="m^2, m^4")
-    hdf5.dataset(group, "size", np.array(section.size, dtype=float), units="m")
-    hdf5.dataset(group, "shear_factor", np.array(section.shear_factor or (), dtype=float))
+def _write_beam(group: hdf5.Group, data: BeamData) -> None:
+    """Axes of the cells, sections, and which one each cell has."""
+    hdf5.dataset(group, "axes", data.axes)
+    hdf5.dataset(group, "index", data.index)
+    hdf5.dataset(group, "offset", data.offset, units="m")
+    hdf5.dataset(group, "released", data.released.astype(np.int8))
+    for number, beam in enumerate(data.beams):
+        part, section = group.create_group(f"section_{number + 1}"), beam.section
+        hdf5.attributes(
+            part, shape=section.shape, theory=beam.theory, rotary_inertia=int(beam.rotary_inertia)
+        )
+        values = np.array([section.A, section.Iy, section.Iz, section.J])
+        hdf5.dataset(part, "section", values, units="m^2, m^4")
+        hdf5.dataset(part, "size", np.array(section.size, dtype=float), units="m")
+        hdf5.dataset(part, "shear_factor", np.array(section.shear_factor or (), dtype=float))
+        hdf5.dataset(part, "extra", np.array([section.extra]), units="kg/m")
 
 
 def _read_beam(reader: Reader, n_cells: int) -> BeamData | None:
-    """None where the file has no beams, or is of an earlier program."""
+    """None where the file has no beams, or is of an earlier program that stored no section."""
     if not reader.has("mesh/beam"):
         return None
-    A, Iy, Iz, J = reader.floats("mesh/beam/section", (4,)).tolist()
-    size = tuple(reader.floats("mesh/beam/size", (None,)).tolist())
-    factor = reader.floats("mesh/beam/shear_factor", (None,)).tolist()
-    shape = reader.text_attribute("mesh/beam", "shape")
-    if min(A, Iy, Iz) <= 0.0 or SIZES.get(shape) != len(size) or len(factor) not in (0, 2):
-        reader.refuse("/mesh/beam is no section")
-    section = Section(A, Iy, Iz, J, (factor[0], factor[1]) if factor else None, shape, size)
-    rotary = bool(reader.int_attribute("mesh/beam", "rotary_inertia"))
     axes = reader.floats("mesh/beam/axes", (n_cells, 3, 3))
-    return BeamData(section, axes, reader.text_attribute("mesh/beam", "theory"), rotary)
+    if reader.has("mesh/beam/section"):  # before there were several
+        return BeamData.of(axes, (_read_section(reader, "mesh/beam"),), np.zeros(n_cells, dtype=np.int64))
+    beams: list[Beam] = []
+    while reader.has(f"mesh/beam/section_{len(beams) + 1}"):
+        beams.append(_read_section(reader, f"mesh/beam/section_{len(beams) + 1}"))
+    index = reader.indices("mesh/beam/index", (n_cells,), len(beams))
+    offset = reader.floats("mesh/beam/offset", (n_cells, 2, 3))
+    released = reader.indices("mesh/beam/released", (n_cells, 12), 2).astype(bool)
+    return BeamData(tuple(beams), index, axes, offset, released)
+
+
+def _read_section(reader: Reader, at: str) -> Beam:
+    A, Iy, Iz, J = reader.floats(f"{at}/section", (4,)).tolist()
+    size = tuple(reader.floats(f"{at}/size", (None,)).tolist())
+    factor = reader.floats(f"{at}/shear_factor", (None,)).tolist()
+    extra = reader.floats(f"{at}/extra", (1,)).tolist()[0] if reader.has(f"{at}/extra") else 0.0
+    shape = reader.text_attribute(at, "shape")
+    if min(A, Iy, Iz) <= 0.0 or SIZES.get(shape) != len(size) or len(factor) not in (0, 2):
+        reader.refuse(f"/{at} is no section")
+    shear = (factor[0], factor[1]) if factor else None
+    section = Section(A, Iy, Iz, J, shear, shape, size, extra)
+    rotary = bool(reader.int_attribute(at, "rotary_inertia"))
+    return Beam(section, reader.text_attribute(at, "theory"), rotary)
 
 
 def _write_shell(group: hdf5.Group, shell: ShellData) -> None:
@@ -78,14 +100,19 @@ def _write_shell(group: hdf5.Group, shell: ShellData) -> None:
     sections = shell.sections
     table = [[item.thickness, item.offset, *item.axis] for item in sections]
     hdf5.dataset(group, "sections", np.array(table), units="m")
+    factors = np.array([[item.bending, item.shear, item.extra] for item in sections])
+    hdf5.dataset(group, "factors", factors, units="1, 1, kg/m^2")
     layers = [(k, layer) for k, item in enumerate(sections) for layer in item.layers]
-    rows = [[k, layer.thickness, layer.angle, layer.material.rho] for k, layer in layers]
-    hdf5.dataset(group, "layers", np.array(rows, dtype=float).reshape(-1, 4))
+    plies = [[k, layer.thickness, layer.angle, layer.material.rho] for k, layer in layers]
+    hdf5.dataset(group, "layers", np.array(plies, dtype=float).reshape(-1, 4))
     C = np.array([layer.material.C_mat for _, layer in layers]).reshape(-1, 6, 6)
     hdf5.dataset(group, "layer_stiffness", C, units="Pa")
     index = group.create_group("index")
     for kind, which in shell.index.items():
         hdf5.dataset(index, kind, which)
+    axes = group.create_group("axis")
+    for kind, rows in shell.axis.items():
+        hdf5.dataset(axes, kind, rows)
 
 
 def _read_shell(reader: Reader, cells: Mapping[str, NDArray[np.int64]]) -> ShellData | None:
@@ -95,6 +122,9 @@ def _read_shell(reader: Reader, cells: Mapping[str, NDArray[np.int64]]) -> Shell
     table = reader.floats("mesh/shell/sections", (None, 5))
     rows = reader.floats("mesh/shell/layers", (None, 4))
     C = reader.floats("mesh/shell/layer_stiffness", (len(rows), 6, 6))
+    plain = np.tile([1.0, SHEAR_FACTOR, 0.0], (len(table), 1))
+    stored = reader.has("mesh/shell/factors")
+    factors = reader.floats("mesh/shell/factors", (len(table), 3)) if stored else plain
     if not len(table) or table[:, 0].min() <= 0.0 or not set(rows[:, 0]) <= set(range(len(table))):
         reader.refuse("/mesh/shell has no sections")
     sections = tuple(
@@ -106,6 +136,7 @@ def _read_shell(reader: Reader, cells: Mapping[str, NDArray[np.int64]]) -> Shell
                 for k in np.flatnonzero(rows[:, 0] == number)
             ),
             (x, y, z),
+            *factors[number].tolist(),
         )
         for number, (thickness, offset, x, y, z) in enumerate(table.tolist())
     )
@@ -113,7 +144,12 @@ def _read_shell(reader: Reader, cells: Mapping[str, NDArray[np.int64]]) -> Shell
     index = {
         kind: reader.indices(f"mesh/shell/index/{kind}", (len(cells[kind]),), len(sections)) for kind in kinds
     }
-    return ShellData(sections, index)
+    axis = {
+        kind: reader.floats(f"mesh/shell/axis/{kind}", (len(cells[kind]), 3))
+        for kind in kinds
+        if reader.has(f"mesh/shell/axis/{kind}")
+    }
+    return ShellData(sections, index, axis)
 
 
 def safe(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs.fe.beam_assembly import section_forces
+from flexmbs.fe.beams import BeamData
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.sections import Section
 from flexmbs.modaldata import ModalData
@@ -16,23 +17,42 @@ from flexmbs.spatial import skew
 RING = 12  # points around a round section
 
 
-def outline(section: Section) -> Floats:
-    """Points (n, 2) around the section, y and z; one given by numbers is a rectangle of the same radii."""
-    if section.shape in ("circle", "tube"):
+def is_round(section: Section) -> bool:
+    return section.shape in ("circle", "tube")
+
+
+def outline(section: Section, n: int | None = None) -> Floats:
+    """Points (n, 2) around the section, y and z; one given by numbers is a rectangle of the same radii.
+
+    A rectangle has its corners alone, or `RING` points where it stands beside round sections.
+    """
+    if is_round(section):
         angle = 2.0 * np.pi * np.arange(RING) / RING
         return 0.5 * section.size[0] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     sides = section.size or np.sqrt(12.0 * np.array([section.Iz, section.Iy]) / section.A)
-    return 0.5 * np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * np.asarray(sides)
+    corners = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]], dtype=float)
+    if n == RING:
+        t = np.arange(0, 4, 4 / RING)
+        closed = np.vstack([corners, corners[:1]])
+        corners = np.stack([np.interp(t, np.arange(5), closed[:, k]) for k in range(2)], axis=1)
+    return 0.5 * corners * np.asarray(sides)
+
+
+def outlines(data: BeamData) -> Floats:
+    """Points (n_cells, n, 2) around the sections of all cells."""
+    n = RING if any(is_round(beam.section) for beam in data.beams) else 4
+    return np.array([outline(beam.section, n) for beam in data.beams])[data.index]
 
 
 def rings(mesh: Mesh) -> Floats:
-    """Offsets (cell, point, xyz) of the outline from the axis, body axes.
+    """Offsets (cell, end, point, xyz) of the outline from the nodes, body axes.
 
     Without a section in the data (those of earlier programs) a circle of 2 % of the length.
     """
     cells, X = mesh.cells["beam2"], mesh.points
     if mesh.beam is not None:
-        return np.einsum("pk,cki->cpi", outline(mesh.beam.section), mesh.beam.axes[:, 1:])
+        around = np.einsum("cpk,cki->cpi", outlines(mesh.beam), mesh.beam.axes[:, 1:])
+        return np.asarray(around[:, None] + mesh.beam.offset[:, :, None])
     axis = X[cells[:, 1]] - X[cells[:, 0]]
     other = np.where(
         np.abs(axis[:, :1]) < 0.9 * np.linalg.norm(axis, axis=1)[:, None], [[1.0, 0, 0]], [[0, 1.0, 0]]
@@ -42,7 +62,7 @@ def rings(mesh: Mesh) -> Floats:
     z = np.cross(axis / np.linalg.norm(axis, axis=1, keepdims=True), y)
     radius = 0.02 * float(np.ptp(X, axis=0).max())
     around = radius * outline(Section(1.0, 1.0, 1.0, 1.0, None, "circle", (2.0,)))
-    return np.einsum("pk,kci->cpi", around, np.stack([y, z]))
+    return np.repeat(np.einsum("pk,kci->cpi", around, np.stack([y, z]))[:, None], 2, axis=1)
 
 
 def beam_surface(modal: ModalData) -> tuple[TriMesh, Floats, Ints]:
@@ -52,9 +72,9 @@ def beam_surface(modal: ModalData) -> tuple[TriMesh, Floats, Ints]:
     """
     cells = modal.mesh.cells["beam2"]
     around = rings(modal.mesh)
-    n = around.shape[1]
+    n = around.shape[2]
     ends = cells.ravel()
-    offset = np.repeat(around, 2, axis=0)  # (cell and end, point, xyz)
+    offset = around.reshape(-1, n, 3)  # (cell and end, point, xyz)
     points = (modal.mesh.points[ends][:, None] + offset).reshape(-1, 3)
     Phi = np.repeat(modal.Phi[:, ends, None], n, axis=2)
     if modal.Psi is not None:
@@ -91,15 +111,16 @@ def fibre_stress(modal: ModalData) -> Floats | None:
     isotropic = all({"E", "nu", "rho"} <= set(item) for item in modal.materials.values()) and modal.materials
     if mesh.beam is None or modal.Psi is None or not isotropic or modal.stress_at == "none":
         return None
-    section = mesh.beam.section
+    data = mesh.beam
     U = np.concatenate([modal.Phi, modal.Psi], axis=2).reshape(len(modal.Phi), -1).T
     N, _, _, T, My, Mz = np.moveaxis(section_forces(mesh, materials_of(modal), U), -1, 0)[..., None]
-    y, z = outline(section).T
-    local = np.zeros((*N.shape[:3], len(y), 3, 3))  # (mode, cell, end, point)
-    local[..., 0, 0] = N / section.A + My * z / section.Iy - Mz * y / section.Iz
-    if section.shape in ("circle", "tube"):
-        local[..., 0, 1] = local[..., 1, 0] = -T * z / section.J
-        local[..., 0, 2] = local[..., 2, 0] = T * y / section.J
+    A, Iy, Iz, J = (data.values(name)[:, None, None] for name in ("A", "Iy", "Iz", "J"))
+    y, z = np.moveaxis(outlines(data), -1, 0)[:, :, None]  # (cell, 1, point)
+    local = np.zeros((*N.shape[:3], y.shape[2], 3, 3))  # (mode, cell, end, point)
+    local[..., 0, 0] = N / A + My * z / Iy - Mz * y / Iz
+    twist = np.array([is_round(beam.section) for beam in data.beams])[data.index][:, None, None] * T / J
+    local[..., 0, 1] = local[..., 1, 0] = -twist * z
+    local[..., 0, 2] = local[..., 2, 0] = twist * y
     R = mesh.beam.axes
     sigma = np.einsum("cki,acepkl,clj->acepij", R, local, R)
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))

@@ -107,7 +107,7 @@ def test_tables_of_recipes_build_the_same():
     )
     assert "inner" in mesh.node_sets
     mesh, _ = build_shape({"shape": "beam", "length": 1, "section": {"circle": 0.1}, "theory": "timoshenko"})
-    assert mesh.beam.rotary_inertia
+    assert mesh.beam.beams[0].rotary_inertia
     _, masses = build_shape({"shape": "points", "points": [[0, 0, 0]], "masses": [1.0]})
     assert masses[0].mass == 1.0
 

@@ -473,7 +473,7 @@ def test_plate_brick_and_beam_at_shared_nodes():
     moment = np.zeros(6 * plate.n_nodes)
     moment[6 * tip], moment[6 * tip + 4] = 1.0, 0.1
     alone = solved(plate, steel, moment, dofs(plate, "s_min", "x y z rx ry rz"))
-    bend = 0.1**3 / (3 * steel.E * data.section.Iy)
+    bend = 0.1**3 / (3 * steel.E * data.beams[0].section.Iy)
     expected = alone[6 * tip] + 0.1 * alone[6 * tip + 4] + bend
     assert u[6 * plate.n_nodes] == pytest.approx(expected, rel=1e-9)
 

@@ -57,7 +57,10 @@ def solved(folder, section):
 def test_the_section_is_drawn_as_it_is(tmp_path):
     record = solved(tmp_path, "{ rectangle = [0.03, 0.01] }")
     modal = ModalData.load(tmp_path / "beam.modal.h5")
-    assert modal.mesh.beam.section.size == (0.03, 0.01) and modal.mesh.beam.theory == "euler-bernoulli"
+    assert (
+        modal.mesh.beam.beams[0].section.size == (0.03, 0.01)
+        and modal.mesh.beam.beams[0].theory == "euler-bernoulli"
+    )
     surface, Phi, nodes = beam_surface(modal)
     np.testing.assert_allclose(np.ptp(surface.points, axis=0), [0.5, 0.03, 0.01], atol=1e-15)
     p = surface.points[surface.triangles]

@@ -31,6 +31,7 @@ CHUNK = 1024  # cells at once: tables of a few megabytes
 class ShellChunk:
     """Some cells `which` of one type, section and material, at their points; S (cells, points, 9, 9).
 
+    axis (cells, 3): direction that angles of layers count from
     rows (cells, points, 9, 6 n): strains of nodal values, inner functions condensed
     """
 
@@ -39,6 +40,7 @@ class ShellChunk:
     nodes: Ints
     section: ShellSection
     material: Material
+    axis: Floats
     points: ShellPoints
     S: Floats
     rows: Floats
@@ -75,7 +77,8 @@ def shell_chunks(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[Shel
             for start in range(0, len(cells), CHUNK):
                 part = cells[start : start + CHUNK]
                 some = None if share is None else share[part]
-                yield _chunk(kind, part, mesh.points, nodes[part], D[part], section, item, some)
+                axis = mesh.shell.axis_of(kind, part, section)
+                yield _chunk(kind, part, mesh.points, nodes[part], D[part], section, item, axis, some)
 
 
 def _chunk(
@@ -86,10 +89,11 @@ def _chunk(
     D: Floats,
     section: ShellSection,
     item: Material,
+    axis: Floats,
     share: Floats | None,
 ) -> ShellChunk:
     X = points[nodes]
-    S = section_stiffness(section, item, shell_axes(kind, X))
+    S = section_stiffness(section, item, shell_axes(kind, X), axis)
     poisson = S[:, 0, 0, 1] / np.sqrt(S[:, 0, 0, 0] * S[:, 0, 1, 1])
     found = shell_points(kind, X, D, poisson, share)
     if kind == "tri3":
@@ -101,7 +105,7 @@ def _chunk(
         weighted = (S * found.area[..., None, None]) @ found.inner
         ii, iu = _integral(found.inner, weighted), _integral(weighted, rows)
         rows = rows - found.inner @ np.linalg.solve(ii, iu)[:, None]
-    return ShellChunk(kind, which, nodes, section, item, found, S, rows)
+    return ShellChunk(kind, which, nodes, section, item, axis, found, S, rows)
 
 
 def _integral(A: Floats, B: Floats) -> Floats:
@@ -239,11 +243,11 @@ def shell_stress(chunk: ShellChunk, U: Floats, face: str) -> Floats:
     section, R = chunk.section, chunk.points.axes
     eps = _strains(chunk, U)
     z = section.offset + 0.5 * FACES[face] * section.thickness
-    layers = layer_stiffness(section, chunk.material, R)
+    layers = layer_stiffness(section, chunk.material, R, chunk.axis)
     inside = [item for item in layers if item[0] - 1e-12 <= z <= item[1] + 1e-12 * section.thickness]
     _, _, Q, G = inside[0 if face == "bottom" else -1]
     in_plane = Q @ (eps[:, :, :3] + z * eps[:, :, 3:6])
-    shear = (1.5 * SHEAR_MEAN if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
+    shear = (1.5 * section.shear if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
     local = np.zeros((*eps.shape[:2], 3, 3, eps.shape[3]))
     local[:, :, 0, 0], local[:, :, 1, 1] = in_plane[:, :, 0], in_plane[:, :, 1]
     local[:, :, 0, 1] = local[:, :, 1, 0] = in_plane[:, :, 2]
@@ -251,9 +255,6 @@ def shell_stress(chunk: ShellChunk, U: Floats, face: str) -> Floats:
     local[:, :, 1, 2] = local[:, :, 2, 1] = shear[:, :, 1]
     sigma = np.einsum("epai,epabm,epbj->epijm", R, local, R, optimize=True)
     return np.stack([sigma[:, :, i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))], axis=2)
-
-
-SHEAR_MEAN = 5.0 / 6.0
 
 
 def shell_extrapolation(kind: str) -> Floats:
@@ -312,7 +313,7 @@ def shell_geometric_stiffness(
 def thermal_forces(chunk: ShellChunk) -> Floats:
     """Forces and moments (cells, points, 6) that hold free expansion back, per degree."""
     section, found = chunk.section, np.zeros((*chunk.S.shape[:2], 6))
-    layers = layer_stiffness(section, chunk.material, chunk.points.axes)
+    layers = layer_stiffness(section, chunk.material, chunk.points.axes, chunk.axis)
     items = [layer.material for layer in section.layers] or [chunk.material]
     for (bottom, top, Q, _), item in zip(layers, items, strict=True):
         held = item.expansion * Q[..., :, :2].sum(axis=-1)

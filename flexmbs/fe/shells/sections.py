@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,19 +39,27 @@ class ShellSection:
     layers : from the bottom up (against the normal first); () for one layer of the material of the cell,
         whose axes are those of the mesh
     axis : (3,) direction that, projected on the surface, angles of layers count from
+    bending : stiffness in bending over that of the plain section;  shear : likewise across the surface, over
+        that of a constant shear stress
+    extra : mass per area beside that of the material [kg/m^2], at the middle surface
     """
 
     thickness: float
     offset: float = 0.0
     layers: tuple[Layer, ...] = ()
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    bending: float = 1.0
+    shear: float = SHEAR_FACTOR
+    extra: float = 0.0
 
     def density(self, item: Material) -> tuple[float, float, float]:
         """Mass, its first and second moment about the nodes' surface, per area."""
         z = self.heights()
         rho = np.array([layer.material.rho for layer in self.layers] or [item.rho])
         powers = [np.diff(z**n) / n for n in (1, 2, 3)]
-        mass, first, second = (float(rho @ part) for part in powers)
+        mass, first, second = (
+            float(rho @ part) + self.extra * self.offset**n for n, part in enumerate(powers)
+        )
         return mass, first, second
 
     def heights(self) -> Floats:
@@ -62,10 +70,20 @@ class ShellSection:
 
 @dataclass(frozen=True)
 class ShellData:
-    """Sections, and which one each cell has: cell type -> (n_cells,)."""
+    """Sections, and which one each cell has: cell type -> (n_cells,).
+
+    axis : cell type -> (n_cells, 3) in place of the axis of the section, where cells have one of their own
+    """
 
     sections: tuple[ShellSection, ...]
     index: dict[str, Ints]
+    axis: dict[str, Floats] = field(default_factory=dict)
+
+    def axis_of(self, kind: str, cells: Ints, section: ShellSection) -> Floats:
+        """Directions (n, 3) that angles of layers count from."""
+        if kind in self.axis:
+            return self.axis[kind][cells]
+        return np.tile(section.axis, (len(cells), 1))
 
     @staticmethod
     def uniform(cells: Mapping[str, Ints], section: ShellSection) -> ShellData:
@@ -134,28 +152,31 @@ def in_axes(C_mat: Floats, R: Floats) -> Floats:
 
 
 def layer_stiffness(
-    section: ShellSection, item: Material, R: Floats
+    section: ShellSection, item: Material, R: Floats, axis: Floats
 ) -> list[tuple[float, float, Floats, Floats]]:
     """Layers as bottom, top, and their stiffness in the axes R (cells, points, 3, 3): rows along, across,
     normal.
 
-    The stiffness of an isotropic material has no axes and comes as (3, 3) and (2, 2).
+    axis (cells, 3): the direction that angles of layers count from. The stiffness of an isotropic material
+    has no axes and comes as (3, 3) and (2, 2).
     """
     if not section.layers:
         bottom, top = section.heights()
         C = item.C_mat if item.E is not None else in_axes(item.C_mat, R)
         return [(bottom, top, *plane_stress(C))]
     z, found = section.heights(), []
-    x = np.asarray(section.axis) / np.linalg.norm(section.axis)
-    x = x - R[..., 2, :] * (R[..., 2, :] @ x)[..., None]
+    normal = R[..., 2, :]
+    x = (axis / np.linalg.norm(axis, axis=-1, keepdims=True))[:, None]
+    x = x - normal * np.einsum("cpi,cpi->cp", normal, np.broadcast_to(x, normal.shape))[..., None]
     size = np.linalg.norm(x, axis=-1, keepdims=True)
     if not (size > 1e-3).all():
-        raise _error("axis", f"{section.axis} is normal to the surface of a cell", "give another direction")
+        bad = axis[np.argmin(size.reshape(len(axis), -1).min(axis=1))].tolist()
+        raise _error("axis", f"{bad} is normal to the surface of a cell", "give another direction")
     x = x / size
-    y = np.cross(R[..., 2, :], x)
+    y = np.cross(normal, x)
     for number, layer in enumerate(section.layers):
         a = layer.angle
-        own = np.stack([np.cos(a) * x + np.sin(a) * y, np.cos(a) * y - np.sin(a) * x, R[..., 2, :]], axis=-2)
+        own = np.stack([np.cos(a) * x + np.sin(a) * y, np.cos(a) * y - np.sin(a) * x, normal], axis=-2)
         # axes of the surface out of those of the layer
         turn = np.einsum("...ai,...bi->...ab", R, own)
         C = layer.material.C_mat if layer.material.E is not None else in_axes(layer.material.C_mat, turn)
@@ -163,18 +184,20 @@ def layer_stiffness(
     return found
 
 
-def section_stiffness(section: ShellSection, item: Material, R: Floats) -> Floats:
+def section_stiffness(section: ShellSection, item: Material, R: Floats, axis: Floats) -> Floats:
     """(cells, points, 9, 9): stretch, curvature (xx yy 2xy), shear (zx zy), turning about the normal.
 
     About the surface of the nodes, so that an offset couples stretch and curvature.
     """
     S = np.zeros((*R.shape[:2], 9, 9))
-    for bottom, top, Q, G in layer_stiffness(section, item, R):
-        first, second, third = (np.divide(top**n - bottom**n, n) for n in (1, 2, 3))
+    z = section.offset
+    for bottom, top, Q, G in layer_stiffness(section, item, R, axis):
+        # powers of the height above the middle surface, then above the nodes
+        first, second, third = (np.divide((top - z) ** n - (bottom - z) ** n, n) for n in (1, 2, 3))
         S[..., :3, :3] += Q * first
-        S[..., :3, 3:6] += Q * second
-        S[..., 3:6, 3:6] += Q * third
-        S[..., 6:8, 6:8] += SHEAR_FACTOR * G * first
+        S[..., :3, 3:6] += Q * (second + z * first)
+        S[..., 3:6, 3:6] += Q * (section.bending * third + 2.0 * z * second + z**2 * first)
+        S[..., 6:8, 6:8] += section.shear * G * first
     S[..., 3:6, :3] = np.swapaxes(S[..., :3, 3:6], -1, -2)
     S[..., 8, 8] = DRILL * S[..., 2, 2]
     return S
