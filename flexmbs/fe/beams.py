@@ -93,10 +93,6 @@ class BeamData:
         beam = Beam(section_from(section), theory, rotary)
         return BeamData.of(axes, (beam,), np.zeros(len(cells), dtype=np.int64))
 
-    def ends(self, points: Floats, cells: Ints) -> Floats:
-        """Ends of the axes (n_cells, 2, 3)."""
-        return np.asarray(points[cells] + self.offset)
-
     def turning(self) -> NDArray[np.bool_]:
         """Mask of the cells that hold the rotations of their nodes: all but rods."""
         return np.array([beam.theory != ROD for beam in self.beams], dtype=bool)[self.index]
@@ -121,8 +117,11 @@ def beam_axes(direction: Floats, y_axis: ArrayLike | None) -> Floats:
         y = np.broadcast_to(np.asarray(y_axis, dtype=float), x.shape)
     y = y - x * np.einsum("ei,ei->e", x, y)[:, None]
     size = np.linalg.norm(y, axis=1, keepdims=True)
-    if y_axis is not None and not (size > 1e-6 * np.linalg.norm(y_axis)).all():
-        raise _error("y_axis", f"{y_axis} is along the beam", "give a direction across all pieces")
+    given = np.linalg.norm(np.broadcast_to(0.0 if y_axis is None else y_axis, x.shape), axis=1, keepdims=True)
+    along = np.flatnonzero(~(size > 1e-6 * given))
+    if y_axis is not None and len(along):
+        shown = np.broadcast_to(y_axis, x.shape)[along[0]].tolist()
+        raise _error("y_axis", f"{shown} is along the beam", "give a direction across all pieces")
     y = y / size
     return np.stack([x, y, np.cross(x, y)], axis=1)
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import Diagnostics
+from flexmbs.fe.profiles import Profile
+from flexmbs.fe.shells.sections import SHEAR_FACTOR
 from flexmbs.fe.unit_systems import UnitSystem
 
 Floats = NDArray[np.float64]
@@ -30,9 +33,56 @@ class DeckMaterial:
     C_mat: Floats | None = None
 
     @property
+    def G(self) -> float | None:
+        """Shear modulus of an isotropic material."""
+        return None if self.E is None or self.nu is None else self.E / (2.0 * (1.0 + self.nu))
+
+    @property
     def young(self) -> float | None:
         """Young's modulus, or one of its size."""
-        return self.E if self.C_mat is None else float(np.max(np.diag(self.C_mat)))
+        return self.E if self.C_mat is None else float(np.max(np.diag(self.C_mat)[:3]))
+
+
+@dataclass(frozen=True)
+class DeckShell:
+    """As `ShellSection`; layers from the bottom up: thickness, index of the material, angle [rad]."""
+
+    thickness: float
+    offset: float = 0.0
+    layers: tuple[tuple[float, int, float], ...] = ()
+    bending: float = 1.0
+    shear: float = SHEAR_FACTOR
+    extra: float = 0.0
+
+
+@dataclass(frozen=True)
+class DeckBeam:
+    """Section of beams in the axes of their cells, and their theory."""
+
+    profile: Profile
+    theory: str
+
+
+@dataclass
+class Structure:
+    """Shells, or beams, of a deck, one entry each.
+
+    number : of the element;  section : index into the sections of the deck
+    axis (n, 3) : of shells the direction that angles of layers count from, of beams one in their x-y plane,
+        zero where any will do
+    offset (n, 2, 3), released (n, 12) : of beams, as in `BeamData`
+    """
+
+    number: Ints
+    section: Ints
+    axis: Floats
+    offset: Floats = field(default_factory=lambda: np.zeros((0, 2, 3)))
+    released: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 12), dtype=bool))
+
+    def rows(self, number: Ints) -> Ints:
+        """Entries of elements, all of which are there."""
+        order = np.argsort(self.number, kind="stable")
+        return order[np.searchsorted(self.number, number, sorter=order)]
 
 
 @dataclass(frozen=True)
@@ -104,6 +154,7 @@ class Deck:
     """Content of a deck beside nodes, cells and sets, in its own units.
 
     sections : parts (element numbers, or ranges) and the material of these elements
+    shells, beams : sections of elements of surfaces and lines that carry;  shell_cells, beam_cells : these
     axes : section -> axes (n, 3, 3) of its material at places (n, 3), columns in the axes of the deck
     material_of : cell type -> index into `materials` of each cell, -1 for none; made out of `sections`
     no_effect : card -> number of those that do not change the body
@@ -116,6 +167,10 @@ class Deck:
     materials: list[DeckMaterial] = field(default_factory=list)
     sections: list[tuple[list[Any], int]] = field(default_factory=list)
     axes: dict[int, Callable[[Floats], Floats]] = field(default_factory=dict)
+    shells: list[DeckShell] = field(default_factory=list)
+    beams: list[DeckBeam] = field(default_factory=list)
+    shell_cells: Structure | None = None
+    beam_cells: Structure | None = None
     material_of: dict[str, Ints] = field(default_factory=dict)
     no_effect: dict[str, int] = field(default_factory=dict)
     not_understood: dict[str, int] = field(default_factory=dict)
@@ -179,6 +234,14 @@ def with_arms(terms: tuple[tuple[int, Floats], ...], length: float) -> tuple[tup
 def count(table: dict[str, int], card: str, number: int = 1) -> None:
     """One more of a card."""
     table[card] = table.get(card, 0) + number
+
+
+def refuse_unknown(deck: Deck, where: str, found: Diagnostics) -> None:
+    """An error for every card that would change the body and cannot be read. Writes: found."""
+    for card, number in sorted(deck.not_understood.items()):
+        what = f"{number} {card} would change the body and cannot be read"
+        remedy = f'--ignore "{card.lstrip("*").partition(",")[0]}" leaves them out'
+        found.error("deck.not_understood", where, what, remedy)
 
 
 def counted(table: dict[str, int]) -> str:

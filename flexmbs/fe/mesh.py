@@ -90,6 +90,8 @@ class Mesh:
         for kind, rows in self.cells.items():
             if kind == "beam2" and self.beam is not None:
                 mask[rows[self.beam.turning()]] = True
+            elif kind in SHELLS and self.shell is not None:
+                mask[rows[self.shell.turning(kind)]] = True
             elif ELEMENTS[kind].turns:
                 mask[rows] = True
         return mask

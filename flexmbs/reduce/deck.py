@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
-from flexmbs.fe.deck import Deck, DeckMaterial, counted
+from flexmbs.fe.deck import Deck, DeckMaterial, counted, refuse_unknown
 from flexmbs.fe.materials import Material, anisotropic, isotropic
 from flexmbs.fe.mesh import Ints, Mesh
 from flexmbs.fe.unit_systems import SI, UNIT_SYSTEMS, UnitSystem, fitting
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
+from flexmbs.reduce.structure import with_structure
 
 #: properties of isotropic materials: key of a recipe, what messages call it
 PROPERTIES = {"young": "Young's modulus", "poisson": "Poisson's ratio", "density": "density"}
@@ -35,10 +36,7 @@ def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
     """The body as its deck says it, filled up by the recipe; all errors together."""
     found = Diagnostics()
     where = mesh.source
-    for card, number in sorted(deck.not_understood.items()):
-        what = f"{number} {card} would change the body and cannot be read"
-        remedy = f'--ignore "{card.lstrip("*").partition(",")[0]}" leaves them out'
-        found.error("deck.not_understood", where, what, remedy)
+    refuse_unknown(deck, where, found)
     found.raise_errors()
     system, notes = units_of(deck, recipe, where)
     deck = deck.in_si(system)
@@ -49,18 +47,27 @@ def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
     index = {kind: rows.copy() for kind, rows in deck.material_of.items()}
     materials = {name: item for name, item in recipe.materials.items() if name}
     sets = dict(mesh.cell_sets)
+    made = dict[int, Material | None]()
+
+    def layer(number: int) -> Material | None:
+        """A material of a layer, which need not be that of a cell."""
+        if number not in made:
+            made[number] = filled(deck.materials[number], system, recipe, [], notes, found)
+        return made[number]
+
     for number, item in enumerate(deck.materials):
         cells = {kind: np.flatnonzero(rows == number) for kind, rows in index.items()}
         cells = {kind: rows for kind, rows in cells.items() if len(rows)}
         if not cells:
             continue
         over = {name for name, rows in named.items() if overlap(cells, rows)}
-        made = filled(item, system, recipe, [materials[name] for name in over], notes, found)
+        whole = filled(item, system, recipe, [materials[name] for name in over], notes, found)
+        made[number] = whole
         for name in over:
             cells = {kind: np.setdiff1d(rows, named[name].get(kind, [])) for kind, rows in cells.items()}
-        if made is not None and any(len(rows) for rows in cells.values()):
+        if whole is not None and any(len(rows) for rows in cells.values()):
             name = free_name(item.name, {*sets, *materials})
-            sets[name], materials[name] = cells, replace(made, name=name)
+            sets[name], materials[name] = cells, replace(whole, name=name)
     bare = sum(int((rows < 0).sum()) for rows in index.values())
     bare -= sum(int((index[kind][rows] < 0).sum()) for item in named.values() for kind, rows in item.items())
     if bare and "" in recipe.materials:
@@ -71,6 +78,7 @@ def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
         what = f"{bare} of {mesh.n_cells} cells have no material in the deck"
         remedy = "--material steel, or --young, --poisson and --density, or [materials.SET] in a recipe"
         found.error("deck.no_material", where, what, remedy)
+    mesh = with_structure(mesh, deck, system, layer)
     found.raise_errors()
     return DeckBody(replace(mesh, cell_sets=sets), materials, notes, deck)
 

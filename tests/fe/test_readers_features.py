@@ -140,8 +140,8 @@ def test_abaqus_systems(tmp_path):
         (BRICK + "*SURFACE, NAME=s\nsolid, FRONT\n", 'm.inp:13  error  face "FRONT"'),
         (BRICK + "*ELEMENT, TYPE=C3D5\n2, 1,2,3,4,5\n3, 1,2,3,4,6\n", "2 cells of type C3D5"),
         (BRICK + "*ELEMENT, TYPE=S4, ELSET=e\n2, 1,2,3,6\n", "1 quad4 cells lie on no face"),
-        (BRICK + "*ELEMENT, TYPE=S4, ELSET=e\n2, 1,2,3,4\n*SHELL SECTION, ELSET=e\n", "with a section"),
-        (BRICK + "*ELEMENT, TYPE=B31\n2, 1,2\n", "1 cells of type B31"),
+        (BRICK + "*ELEMENT, TYPE=S4, ELSET=e\n2, 1,2,3,4\n*SHELL SECTION, ELSET=e\n", "has no thickness"),
+        (BRICK + "*ELEMENT, TYPE=B21\n2, 1,2\n", "1 cells of type B21"),
         (BRICK + "*NGEN\n1, 9\n", "*NGEN is not supported"),
         (
             BRICK.replace("8, 0, 1, 1", "8, 0, one, 1"),
@@ -218,7 +218,7 @@ def test_nastran_tetra_load_names_the_opposite_node(tmp_path):
         (GRIDS + CHEXA + "CVISC,2,1,1,2\n", "1 cells of type CVISC"),
         (GRIDS + CHEXA + "CTETRA,2,1,1,2,3,5,6\n", "CTETRA with 5 of 10 nodes"),
         (GRIDS + CHEXA + "CONM2,2,99,,3.\n", "CONM2 2 names node 99"),
-        (GRIDS + CHEXA + "CQUAD4,2,1,1,2,3,4\nPSHELL,1,1,.1\n", "with a section"),
+        (GRIDS + CHEXA + "CQUAD4,2,2,1,2,3,4\nPSHEAR,2,1,.1\n", "with a section"),
         (GRIDS + CHEXA + "CQUAD4,2,7,1,2,3,5\n", "lie on no face"),
         (
             GRIDS.replace("GRID,8,,0.0", "GRID,8,,x") + CHEXA,

@@ -594,3 +594,21 @@ def test_faces_are_drawn_apart_with_their_own_stress():
     triangles = skin.mesh.points[skin.mesh.triangles]
     volume = np.einsum("ti,ti->", triangles[:, 0], np.cross(triangles[:, 1], triangles[:, 2])) / 6
     assert volume == pytest.approx(1.0 * 0.1 * 0.02)  # closed, and outward
+
+
+@pytest.mark.parametrize("element", ["tri3", "tri6", "quad4", "quad8", "quad9"])
+def test_a_membrane_stretches_and_has_no_rotations(element):
+    """Ends pulled apart: sigma = E eps; frequencies of a strip along its length, c / 2 L; nothing else."""
+    mesh = grid(lambda s, v: (0.4 * s, 0.1 * v, 0.0), (12, 2), element, 0.002, bending=0.0)
+    steel = isotropic("s", 210e9, 0.0, 7850.0)
+    model = assemble(mesh, steel)
+    K = model.K_fe.toarray().reshape(mesh.n_nodes, 6, mesh.n_nodes, 6)
+    assert not K[:, 3:].any() and not K[:, 2].any() and not mesh.turning_nodes().any()
+    u = np.zeros((mesh.n_nodes, 6))
+    u[:, 0] = 1e-4 * mesh.points[:, 0]
+    sigma = stress_modes(mesh, steel, u.reshape(-1, 1))[0]
+    np.testing.assert_allclose(sigma[:, 0], 21e6, rtol=1e-9)
+    along = 6 * np.arange(mesh.n_nodes)
+    K, M = (A.tocsr()[along][:, along].tocsc() for A in (model.K_fe, model.M_fe))
+    omega2 = np.sort(np.linalg.eigvals(np.linalg.solve(M.toarray(), K.toarray())).real)
+    assert np.sqrt(omega2[1]) / (2 * np.pi) == pytest.approx(np.sqrt(210e9 / 7850) / 0.8, rel=2e-2)

@@ -34,12 +34,22 @@ SOLID_KINDS = {
 }  # fmt: skip
 SHELL = re.compile(r"(?:S|DS|STRI|CPS|CPE|CPEG|CAX|M3D|SFM3D|R3D)(3|4|6|65|8|9)[A-Z]*5?$")
 SHELL_KINDS = {3: "tri3", 4: "quad4", 6: "tri6", 65: "tri6", 8: "quad8", 9: "quad9"}
-LINE_KINDS = {"T3D2": "line2", "T3D3": "line3"}
+LINE_KINDS = {
+    "T3D2": "line2", "T3D2H": "line2", "T3D3": "line3", "T3D3H": "line3", "B31": "line2", "B31R": "line2",
+    "B31H": "line2", "B33": "line2", "B33H": "line2", "B32": "line3", "B32R": "line3", "B32H": "line3",
+}  # fmt: skip
 N_NODES = {"tri3": 3, "quad4": 4, "tri6": 6, "quad8": 8, "quad9": 9, "line2": 2, "line3": 3}
 # C3D27: centre, then the faces S1 ... S6; all others are in VTK order already
 TO_VTK = {"hex27": [*range(20), 26, 24, 23, 25, 21, 22, 20]}
 GENERATORS = ("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
-SECTIONS = ("SHELL SECTION", "SHELL GENERAL SECTION", "MEMBRANE SECTION", "SOLID SECTION", "BEAM SECTION")
+SECTIONS = (
+    "SHELL SECTION",
+    "SHELL GENERAL SECTION",
+    "MEMBRANE SECTION",
+    "SOLID SECTION",
+    "BEAM SECTION",
+    "BEAM GENERAL SECTION",
+)
 
 
 def read_abaqus(path: Path, data: bytes, ignore: frozenset[str] = frozenset()) -> RawMesh:
@@ -91,9 +101,12 @@ class _Model:
         """Which elements have a section, and the material of solid ones."""
         elset, material = card.options["ELSET"], card.options.get("MATERIAL")
         self.scope.sections.append(elset)
-        if "COMPOSITE" in card.options:
+        if card.keyword != "SOLID SECTION":
+            self.scope.structure.append(card)
+        elif "COMPOSITE" in card.options:
             count(self.content.deck.not_understood, f"*{card.keyword}, COMPOSITE")
-        elif card.keyword == "SOLID SECTION" and material:
+        elif material:
+            self.scope.structure.append(card)
             self.scope.materials.append((elset, material, card.options.get("ORIENTATION", ""), card.line))
 
     def _part(self, card: Card) -> None:
@@ -178,6 +191,8 @@ class _Model:
         n_nodes = ELEMENTS[kind].n_nodes if kind in ELEMENTS else N_NODES[kind]
         number, nodes = element_rows(card, n_nodes)
         self.scope.blocks.append(Block(kind, number, nodes[:, TO_VTK[kind]] if kind in TO_VTK else nodes))
+        if name in LINE_KINDS:
+            self.scope.lines.append((name, number))
         if card.options.get("ELSET"):
             self.scope.cell_sets.add(card.options["ELSET"], [number])
 

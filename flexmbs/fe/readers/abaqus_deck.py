@@ -16,7 +16,7 @@ from flexmbs.fe.readers.source import Damaged, Floats
 STRUCTURE = (
     "HEADING", "PREPRINT", "PART", "END PART", "ASSEMBLY", "END ASSEMBLY", "INSTANCE", "END INSTANCE",
     "SYSTEM", "NODE", "ELEMENT", "NSET", "ELSET", "SURFACE", "ORIENTATION", "TRANSFORM", "DISTRIBUTION",
-    "DISTRIBUTION TABLE", "END STEP", "BEAM GENERAL SECTION", "GAP", "NODAL THICKNESS", "RIGID SURFACE",
+    "DISTRIBUTION TABLE", "END STEP", "GAP", "NODAL THICKNESS", "RIGID SURFACE",
 )  # fmt: skip
 #: model data without effect on the linear motion of a free body
 NO_EFFECT = (

@@ -15,8 +15,9 @@ from flexmbs.fe.mesh import unique
 from flexmbs.fe.readers.abaqus_cards import Card, words_to_entries
 from flexmbs.fe.readers.abaqus_deck import Content
 from flexmbs.fe.readers.abaqus_links import LinkReader, Places, area_weights
-from flexmbs.fe.readers.orientation import Axes, orientation
-from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh, in_range
+from flexmbs.fe.readers.abaqus_sections import SectionReader
+from flexmbs.fe.readers.orientation import Axes, normal_of, orientation
+from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh, members
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
 # corner positions of the faces S1, S2, ...
@@ -74,6 +75,10 @@ class Scope:
     ends: list[tuple[str, Ints, Ints]] = field(default_factory=list)  # type, numbers, nodes of no cells
     links: list[Card] = field(default_factory=list)
     axes: dict[str, Card] = field(default_factory=dict)
+    structure: list[Card] = field(
+        default_factory=list
+    )  # sections of shells, beams, and of what may be trusses
+    lines: list[tuple[str, Ints]] = field(default_factory=list)  # types of line elements
 
     def extended(self, more: Scope) -> Scope:
         """This part with the content of an instance of its own (independent instances carry their mesh)."""
@@ -91,6 +96,8 @@ class Scope:
             self.ends + more.ends,
             self.links + more.links,
             self.axes | more.axes,
+            self.structure + more.structure,
+            self.lines + more.lines,
         )
 
     def largest(self) -> tuple[int, int]:
@@ -151,6 +158,7 @@ class _Resolver:
             self._materials(place)
             if place.scope.links:
                 self._links(place, raw)
+        self._structure(everything, raw)
         raw.left_out = np.concatenate([NOBODY, *self._gone()])
         raw.notes.extend(self._notes())
         return raw
@@ -189,6 +197,21 @@ class _Resolver:
                     count(deck.not_understood, "*ORIENTATION")
                 else:
                     deck.axes[len(deck.sections) - 1] = placed_axes(place, make)
+
+    def _structure(self, everything: list[Instance], raw: RawMesh) -> None:
+        """Sections of shells, beams and trusses."""
+        reader = SectionReader(self.content, raw)
+        for place in everything:
+            types = {n + place.cell_offset: name for name, rows in place.scope.lines for n in rows.tolist()}
+
+            def axes(name: str, place: Instance = place) -> tuple[Axes, int] | None:
+                found = place.scope.axes.get(name.upper()) or self.top.scope.axes.get(name.upper())
+                make = None if found is None else orientation(found)
+                return None if make is None or found is None else (placed_axes(place, make), normal_of(found))
+
+            for card in place.scope.structure:
+                reader.add(card, self._parts(place, [card.options["ELSET"]], "cell", 0), axes, types)
+        reader.finish()
 
     def _links(self, place: Instance, raw: RawMesh) -> None:
         """Masses, springs and connections of one scope."""
@@ -242,7 +265,7 @@ class _Resolver:
                     mine = np.isin(block.number, number)
                     if not mine.any():
                         continue
-                    if block.kind not in ELEMENTS:
+                    if block.kind not in ELEMENTS or not ELEMENTS[block.kind].faces:
                         result.append(block.nodes[mine])
                     elif local[0] < 0:
                         raise Damaged(f'surface "{name}" names elements without a face', line)
@@ -366,20 +389,9 @@ def without_repeats(parts: list[Any]) -> list[Any]:
     return [*ranges, unique(np.concatenate(arrays))] if arrays else ranges
 
 
-def members(number: Ints, parts: list[Any]) -> Any:
-    """Mask of the numbers that are in arrays or ranges."""
-    chosen = np.zeros(len(number), dtype=bool)
-    for part in parts:
-        if isinstance(part, tuple):
-            chosen |= in_range(number, part)
-        else:
-            chosen |= np.isin(number, part)
-    return chosen
-
-
 def face_number(kind: str, label: str, line: int) -> int:
     """Local face of a label S1 ... S6; without a label the free faces; flat cells have one face only."""
-    if kind not in ELEMENTS:
+    if kind not in ELEMENTS or not ELEMENTS[kind].faces:
         return -1
     if not label:
         return FREE_FACES

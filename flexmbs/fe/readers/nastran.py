@@ -19,7 +19,14 @@ from flexmbs.fe.readers.nastran_axes import DEFAULT, Systems
 from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
 from flexmbs.fe.readers.nastran_deck import Content
 from flexmbs.fe.readers.nastran_links import CARDS, LinkReader
-from flexmbs.fe.readers.raw import Block, RawMesh, grouped
+from flexmbs.fe.readers.nastran_sections import (
+    LINE_PROPERTIES,
+    PROPERTIES,
+    SHELL_PROPERTIES,
+    SectionReader,
+    corner_points,
+)
+from flexmbs.fe.readers.raw import Block, Numbering, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Ints, one_int
 
 # entry -> (corners, name with corners only, all nodes, name with mid-nodes)
@@ -31,19 +38,24 @@ SOLIDS = {
     "CPYRA": (5, "pyramid5", 13, "pyramid13"),
 }
 FLATS = {
-    "CTRIA3": (3, "tri3", 3, "tri3"), "CTRIAR": (3, "tri3", 3, "tri3"), "CTRIA6": (3, "tri3", 6, "tri6"),
-    "CQUAD4": (4, "quad4", 4, "quad4"), "CQUADR": (4, "quad4", 4, "quad4"),
-    "CQUAD8": (4, "quad4", 8, "quad8"), "CQUAD": (4, "quad4", 9, "quad9"),
-    "CBAR": (2, "line2", 2, "line2"), "CBEAM": (2, "line2", 2, "line2"), "CROD": (2, "line2", 2, "line2"),
-}  # fmt: skip
+    "CTRIA3": (3, "tri3", 3, "tri3"),
+    "CTRIAR": (3, "tri3", 3, "tri3"),
+    "CTRIA6": (3, "tri3", 6, "tri6"),
+    "CQUAD4": (4, "quad4", 4, "quad4"),
+    "CQUADR": (4, "quad4", 4, "quad4"),
+    "CQUAD8": (4, "quad4", 8, "quad8"),
+    "CQUAD": (4, "quad4", 9, "quad9"),
+}
+LINES = ("CBAR", "CBEAM", "CROD", "CTUBE", "CONROD")
+FLATS |= {name: (2, "line2", 2, "line2") for name in LINES}
 # vertical mid-nodes come before those of the top
 TO_VTK = {
     "hex20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
     "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
 }
-OTHERS = re.compile(r"(CBEAM3|CBEND|CONROD|CTUBE|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS\d|"
+OTHERS = re.compile(r"(CBEAM3|CBEND|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS\d|"
                     r"CSHEAR|CGAP|CVISC|CWELD|CFAST|CTRIAX6?|CQUADX?4?|CTETRAX|CHEX8|CHEX20)$")  # fmt: skip
-SECTIONS = re.compile(r"(PSHELL|PCOMPG?|PBARL?|PBEAML?|PBCOMP|PROD|PSHEAR)$")
+SECTIONS = re.compile(r"(PBCOMP|PSHEAR|PBEND)$")
 SET = re.compile(r"\s*SET\s+(\d{1,9})\s*=\s*(.*)", re.IGNORECASE)
 TAKEN = re.compile(r"\s*(MPC|SPC)\s*=\s*(\d{1,9})", re.IGNORECASE)
 WORDS = re.compile(r"\b(?!THRU\b|BY\b|EXCEPT\b)[A-Z]|[./]")
@@ -67,6 +79,7 @@ class _Model:
         self.ignore = ignore
         self.systems = Systems()
         self.content = Content(deck.path, systems=self.systems)
+        self.structure = SectionReader(self.content, self.systems)
         self.links = LinkReader(self.content.deck, self.systems, lambda: self.content.wtmass)
         self.default_out = 0
         self.rows: dict[str, tuple[list[int], list[int], list[list[int]]]] = {}
@@ -101,12 +114,33 @@ class _Model:
                 for pid, members in grouped(np.array(properties), np.array(numbers, dtype=np.int64)):
                     parts.setdefault(pid, []).append(members)
         raw.deck = self.content.sections(parts)
+        self._structure(raw)
         if self.default_out:
             for number in self.systems.grids:
                 self.systems.out.setdefault(number, self.default_out)
         self.links.read(self._taken())
         raw.left_out = np.array(self.left_out, dtype=np.int64)
         return raw
+
+    def _structure(self, raw: RawMesh) -> None:
+        """Flat and line cells with a property carry."""
+        numbering, reader = Numbering(raw.node_number), self.structure
+        flat: list[tuple[Ints, Ints, Any]] = []
+        for kind, (numbers, properties, rows) in self.rows.items():
+            number, pid = np.array(numbers, dtype=np.int64), np.array(properties, dtype=np.int64)
+            kinds = LINE_PROPERTIES if kind == "line2" else SHELL_PROPERTIES
+            known = [name for name, prop in reader.properties.items() if prop.name in kinds]
+            conrod = [reader.elements[n].name == "CONROD" for n in numbers] if kind == "line2" else False
+            taken = np.flatnonzero(np.isin(pid, known) | conrod)
+            if kind == "line2":
+                reader.read_lines(number[taken], pid[taken], lambda node: self.systems.position(node))
+            elif kind[:3] in ("tri", "qua") and len(taken):
+                corners = corner_points(numbering, raw.points, [rows[k] for k in taken])
+                flat.append((number[taken], pid[taken], corners))
+        if flat:
+            numbers_of, pids, places = (np.concatenate(part) for part in zip(*flat, strict=True))
+            reader.read_shells(numbers_of, pids, places)
+        raw.notes.extend(reader.notes)
 
     def _add(self, entry: Entry) -> None:
         name = entry.name
@@ -134,6 +168,8 @@ class _Model:
                 self.left_out.append(entry.whole(0))
         elif SECTIONS.match(name):
             self.sections.add(entry.whole(0))
+        elif name in PROPERTIES:
+            self.structure.add(entry)
         elif name == "PLOAD4":
             self.loads.append(entry)
             count(self.content.deck.no_effect, name)
@@ -154,7 +190,8 @@ class _Model:
     def _cell(self, entry: Entry) -> None:
         corners, linear, most, quadratic = (SOLIDS | FLATS)[entry.name]
         number = entry.whole(0)
-        words = entry.fields[2 : 2 + most]
+        first = 1 if entry.name == "CONROD" else 2
+        words = entry.fields[first : first + most]
         if entry.name in FLATS:  # coordinates and offsets may stand behind the nodes
             words = words[: most if all(word.isdigit() for word in words[corners:]) else corners]
         nodes = [int(word) if word.isdigit() else -1 if word else 0 for word in words]
@@ -168,7 +205,9 @@ class _Model:
         kind = quadratic if mids else linear
         numbers, properties, rows = self.rows.setdefault(kind, ([], [], []))
         numbers.append(number)
-        properties.append(entry.whole(1, number))
+        properties.append(number if entry.name == "CONROD" else entry.whole(1, number))
+        if entry.name in FLATS:
+            self.structure.keep(entry)
         rows.append(nodes if mids else nodes[:corners])
 
     def _nodes(self) -> tuple[Ints, Any]:

@@ -27,10 +27,12 @@ NO_EFFECT = re.compile(
     r"AERO\w?|[CP]AERO\d|SPLINE\d|AE\w+|TRIM2?|FLFACT|FLUTTER|MKAERO\d|GUST|DIVERG|CSSCHD|DMI|DMIJ\w?|"
     r"CHBDY\w|PHBDY|P?CONV\w?|RADM|RADBC|RADSET|RADLST|VIEW\w*|Q(HBDY|BDY\d|VOL|VECT)|MAT[45]|"
     r"ACMODL|BCBODY|BCPROP\w*|GEOMCHECK|DISPLAC\w*|"
-    r"PSHELL|PCOMPG?|PBARL?|PBEAML?|PBCOMP|PBEND|PROD|PTUBE|PSHEAR|PELAST|PBUSH[12]D|PBUSHT|PGAP|PMASS|PDAMP\w?|"
-    r"PVISC|PFAST|PWELD|PLPLANE|MAT(2|3|8|9|10|11)|MATHE|MATHP|MATORT|CREEP|MATS1|TABLES1|BAROR|BEAMOR)$"
+    r"PBCOMP|PBEND|PSHEAR|PELAST|PBUSH[12]D|PBUSHT|PGAP|PMASS|PDAMP\w?|"
+    r"PVISC|PFAST|PWELD|PLPLANE|MAT(3|9|10|11)|MATHE|MATHP|MATORT|CREEP|MATS1|TABLES1)$"
 )
-MATERIALS = re.compile(r"MAT(1|3|9|11)$")
+#: shear stiffness of what is rigid in shear, over its others
+RIGID = 1e3
+MATERIALS = re.compile(r"MAT(1|2|3|8|9|11)$")
 
 
 def mat9(entry: Entry) -> Floats:
@@ -52,6 +54,38 @@ def mat11(entry: Entry) -> Floats:
     return np.asarray(np.linalg.inv(S))
 
 
+def plate(Q: Floats, G_xz: float | None, G_yz: float | None) -> Floats:
+    """Elasticity of a plate (xx yy xy) in layers: nothing couples to its normal; without G rigid in shear."""
+    C = np.zeros((6, 6))
+    C[np.ix_([0, 1, 3], [0, 1, 3])] = Q
+    C[2, 2] = max(Q[0, 0], Q[1, 1])
+    C[5, 5], C[4, 4] = (G or RIGID * C[2, 2] for G in (G_xz, G_yz))
+    return C
+
+
+def mat2(entry: Entry) -> Floats:
+    """G11 G12 G13 G22 G23 G33."""
+    Q = np.zeros((3, 3))
+    Q[np.triu_indices(3)] = [entry.real(k) for k in range(1, 7)]
+    Q = Q + np.triu(Q, 1).T
+    return plate(Q, Q[2, 2], Q[2, 2])
+
+
+def mat8(entry: Entry) -> Floats:
+    """E1 E2 nu12 G12 G1z G2z."""
+    E1, E2, nu, G = (entry.real(k) for k in range(1, 5))
+    if min(E1, E2, G) <= 0.0 or not nu**2 * E2 < E1:
+        raise Damaged(f"MAT8 {entry.text(0)}: moduli must be positive, and nu12^2 below E1/E2", entry.line)
+    Q = np.array([[E1, nu * E2, 0.0], [nu * E2, E2, 0.0], [0.0, 0.0, 0.0]]) / (1.0 - nu**2 * E2 / E1)
+    Q[2, 2] = G
+    return plate(Q, entry.number(5), entry.number(6))
+
+
+#: (elasticity, field of the density) of materials that have directions
+DIRECTED = {"MAT2": (mat2, 7), "MAT8": (mat8, 7), "MAT9": (mat9, 22), "MAT11": (mat11, 10)}
+PLATES = ("MAT2", "MAT8")
+
+
 def axes_of(systems: Systems, system: int, X: Floats) -> Floats:
     """Axes (n, 3, 3) of a coordinate system at places."""
     return np.array([systems.axes_at_point(system, x) for x in X])
@@ -68,6 +102,7 @@ class Content:
     materials: dict[int, Entry] = field(default_factory=dict)
     solids: dict[int, Entry] = field(default_factory=dict)
     wtmass: float = 1.0
+    index: dict[int, int] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
         """An entry that is no part of the mesh."""
@@ -87,7 +122,6 @@ class Content:
 
     def sections(self, parts: dict[int, list[Any]]) -> Deck:
         """The deck with the materials of its solids; `parts`: property -> element numbers."""
-        index: dict[int, int] = {}
         for pid, members in sorted(parts.items()):
             prop = self.solids.get(pid)
             if prop is None:
@@ -96,17 +130,24 @@ class Content:
                 count(self.deck.not_understood, "PSOLID with PFLUID")
                 continue
             mid = prop.whole(1)
-            if mid not in index:
-                index[mid] = len(self.deck.materials)
-                self.deck.materials.append(self._material(mid, prop))
-            self.deck.sections.append((members, index[mid]))
+            if mid in self.materials and self.materials[mid].name in PLATES:
+                count(self.deck.not_understood, f"PSOLID with {self.materials[mid].name}")
+            number = self.material(mid, prop)
+            self.deck.sections.append((members, number))
             system = prop.whole(2, 0)
-            if self.deck.materials[index[mid]].C_mat is not None and system:
+            if self.deck.materials[number].C_mat is not None and system:
                 if system < 0:
                     count(self.deck.not_understood, "PSOLID with axes of the element")
                 else:
                     self.deck.axes[len(self.deck.sections) - 1] = partial(axes_of, self.systems, system)
         return self.deck
+
+    def material(self, mid: int, prop: Entry) -> int:
+        """Index of a material in the deck, read when it is first used."""
+        if mid not in self.index:
+            self.index[mid] = len(self.deck.materials)
+            self.deck.materials.append(self._material(mid, prop))
+        return self.index[mid]
 
     def _material(self, mid: int, prop: Entry) -> DeckMaterial:
         if mid not in self.materials:
@@ -114,9 +155,9 @@ class Content:
         entry = self.materials[mid]
         where = f"{self.path}:{entry.line}"
         rho = entry.number(4)
-        if entry.name in ("MAT9", "MAT11"):
-            C_mat = mat9(entry) if entry.name == "MAT9" else mat11(entry)
-            rho = entry.number(22 if entry.name == "MAT9" else 10)
+        if entry.name in DIRECTED:
+            make, at = DIRECTED[entry.name]
+            C_mat, rho = make(entry), entry.number(at)
             return DeckMaterial(
                 f"mat_{mid}", where, rho=None if rho is None else rho * self.wtmass, C_mat=C_mat
             )

@@ -42,6 +42,12 @@ def orientation(card: Card) -> Axes | None:
     return axes
 
 
+def normal_of(card: Card) -> int:
+    """The axis (1, 2, 3) that the card says is about normal to shells; 0 where it says none."""
+    lines = data_lines(card)
+    return int(real(lines[1][0], card.line)) if len(lines) > 1 and lines[1] and lines[1][0] else 0
+
+
 def frames(kind: str, a: Floats, b: Floats, c: Floats, X: Floats, line: int) -> Floats:
     """R: first axis towards a, plane of the first two by b, from the origin c. C, S: about a line a b."""
     if kind == "R":

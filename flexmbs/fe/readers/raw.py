@@ -105,5 +105,13 @@ def in_range(number: Ints, part: tuple[int, int, int]) -> NDArray[np.bool_]:
     return (number >= first) & (number <= last) & ((number - first) % step == 0)
 
 
+def members(number: Ints, parts: Iterable[Any]) -> NDArray[np.bool_]:
+    """Mask of the numbers that are in arrays or ranges."""
+    chosen = np.zeros(len(number), dtype=bool)
+    for part in parts:
+        chosen |= in_range(number, part) if isinstance(part, tuple) else np.isin(number, part)
+    return chosen
+
+
 def listed(values: Ints) -> str:
     return ", ".join(str(value) for value in values[:LISTED]) + (", ..." if len(values) > LISTED else "")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import Diagnostics
-from flexmbs.fe.deck import Deck
+from flexmbs.fe.deck import Deck, refuse_unknown
 from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.mesh import Ints, Mesh, far_nodes
 from flexmbs.fe.readers.raw import (
@@ -42,6 +42,9 @@ class _Resolver:
         self.raw, self.where, self.found = raw, where, Diagnostics()
         self.found.extend(raw.notes)
         self.nodes = Numbering(raw.node_number)
+        parts = () if raw.deck is None else (raw.deck.shell_cells, raw.deck.beam_cells)
+        empty = np.zeros(0, dtype=np.int64)
+        self.carrying = np.concatenate([empty, *(part.number for part in parts if part is not None)])
 
     def mesh(self) -> Mesh:
         self._check_nodes()
@@ -53,7 +56,7 @@ class _Resolver:
         self._number_cells(mesh)
         node_sets, face_sets = self._node_sets(), self._corner_faces(mesh)
         cell_sets: dict[str, dict[str, Ints]] = {}
-        self._local_faces(mesh, face_sets)
+        self._local_faces(mesh, face_sets, cell_sets)
         self._cell_sets(mesh, node_sets, face_sets, cell_sets)
         self.found.raise_errors()
         return replace(
@@ -117,12 +120,17 @@ class _Resolver:
             if self.raw.deck is not None:
                 remedy += f"; --ignore {name.split()[0]} leaves them out"
             self.found.error("mesh.unsupported_cells", self.where, what, remedy)
-        kinds = (*SOLIDS, *SHELLS) if self.shells else SOLIDS
+        kinds = (*SOLIDS, *SHELLS) if self.shells or len(self.carrying) else SOLIDS
+        kinds = (*kinds, *LINES) if len(self.carrying) else kinds
         if not self.raw.unsupported and not any(len(b.number) for b in self.raw.blocks if b.kind in kinds):
             counts: dict[str, int] = {}
             for block in self.raw.blocks:
                 counts[block.kind] = counts.get(block.kind, 0) + len(block.number)
             there = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "nodes"
+            if self.raw.deck is not None:
+                refuse_unknown(self.raw.deck, self.where, self.found)
+            if self.raw.structural:
+                there += " with a section of a plane, an axis or a line that is not understood"
             self.found.error(
                 "mesh.no_solids",
                 self.where,
@@ -149,28 +157,41 @@ class _Resolver:
                 numbers[kind] = np.concatenate([block.number for block in blocks])
         self.flat = [block for block in self.raw.blocks if block.kind in FLAT and len(block.number)]
         self.flat_index = [self._indices(block) for block in self.flat]
-        if self.shells:
-            self._take_shells(cells, numbers)
         self.lines = [block for block in self.raw.blocks if block.kind in LINES and len(block.number)]
         self.line_index = [self._indices(block) for block in self.lines]
+        self._take_shells(cells, numbers)
+        self._take_beams(cells, numbers)
         return cells, numbers
 
     def _take_shells(self, cells: dict[str, Ints], numbers: dict[str, Ints]) -> None:
-        """Flat cells that lie on no face of a solid become cells. Writes: cells, numbers, self.flat."""
+        """Flat cells that carry become cells: those with a section in the deck, or, where shells are asked
+        for, those that lie on no face of a solid. Writes: cells, numbers, self.flat."""
         solids = Mesh(self.raw.points, cells, self.raw.node_number, numbers)
         flat, flat_index = [], []
         for block, index in zip(self.flat, self.flat_index, strict=True):
-            alone = match_faces(solids, [index[:, : FLAT[block.kind]]])[:, 0] < 0
-            if block.kind in SHELLS and alone.any():
-                before = cells.get(block.kind, np.zeros((0, index.shape[1]), dtype=np.int64))
-                cells[block.kind] = np.concatenate([before, index[alone]])
-                known = numbers.get(block.kind, np.zeros(0, dtype=np.int64))
-                numbers[block.kind] = np.concatenate([known, block.number[alone]])
-                block, index = Block(block.kind, block.number[~alone], block.nodes[~alone]), index[~alone]
+            taken = np.isin(block.number, self.carrying)
+            if self.shells:
+                taken |= match_faces(solids, [index[:, : FLAT[block.kind]]])[:, 0] < 0
+            if block.kind in SHELLS and taken.any():
+                take(block.kind, index[taken], block.number[taken], cells, numbers)
+                block, index = Block(block.kind, block.number[~taken], block.nodes[~taken]), index[~taken]
             if len(index):
                 flat.append(block)
                 flat_index.append(index)
         self.flat, self.flat_index = flat, flat_index
+
+    def _take_beams(self, cells: dict[str, Ints], numbers: dict[str, Ints]) -> None:
+        """Lines with a section in the deck become cells. Writes: cells, numbers, self.lines."""
+        lines, line_index = [], []
+        for block, index in zip(self.lines, self.line_index, strict=True):
+            taken = np.isin(block.number, self.carrying)
+            if taken.any():
+                take("beam2", index[taken][:, :2], block.number[taken], cells, numbers)
+                block, index = Block(block.kind, block.number[~taken], block.nodes[~taken]), index[~taken]
+            if len(index):
+                lines.append(block)
+                line_index.append(index)
+        self.lines, self.line_index = lines, line_index
 
     def _number_cells(self, mesh: Mesh) -> None:
         """One numbering over solids, flat cells and lines; flat cells find their solid faces."""
@@ -200,10 +221,8 @@ class _Resolver:
         index, _ = self.cell_numbering.of_parts(self.raw.structural)
         shells = int((index >= self.n_solid).sum())
         if shells and not alone.any():
-            what = f"{shells} shells, membranes or beams with a section"
-            self.found.error(
-                "mesh.shells", self.where, what, "only solids are supported: remove their sections"
-            )
+            what = f"{shells} elements of a plane or of a line with a section that is not understood"
+            self.found.error("mesh.shells", self.where, what, "remove their sections")
 
     def _flat_counts(self, mask: Any) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -239,12 +258,20 @@ class _Resolver:
             sets[name] = as_face_set(face[face[:, 0] >= 0], self.kinds)
         return sets
 
-    def _local_faces(self, mesh: Mesh, face_sets: dict[str, dict[str, Ints]]) -> None:
+    def _local_faces(
+        self, mesh: Mesh, face_sets: dict[str, dict[str, Ints]], cell_sets: dict[str, dict[str, Ints]]
+    ) -> None:
+        """Surfaces by faces of elements; of shells, which are surfaces, the cells."""
         for name, parts in self.raw.local_faces.items():
             rows = []
             for elements, local in parts:
                 index, unknown = self.cell_numbering.index(elements)
                 known = index >= 0
+                for k, kind in enumerate(self.kinds):
+                    of_kind = known & (index >= self.kind_start[k]) & (index < self.kind_start[k + 1])
+                    if kind in SHELLS and of_kind.any():
+                        add_faces(cell_sets, name, {kind: np.unique(index[of_kind] - self.kind_start[k])})
+                        known &= ~of_kind
                 free = known & (local == FREE_FACES)
                 known &= ~free
                 rows.append(self._faces_of(index[known], local[known]))
@@ -254,6 +281,8 @@ class _Resolver:
                     what = f'surface "{name}" refers to element {listed(unknown)}, which does not exist'
                     self.found.error("mesh.no_cell", self.where, what, INCOMPLETE)
             where = np.concatenate(rows) if rows else np.zeros((0, 3), dtype=np.int64)
+            if not len(where) and name in cell_sets:
+                continue
             n_faces = np.array([len(ELEMENTS[kind].faces) for kind in self.kinds])
             good = (where[:, 0] >= 0) & (where[:, 2] >= 0)
             good[good] &= where[good, 2] < n_faces[where[good, 0]]
@@ -311,6 +340,12 @@ class _Resolver:
             if len(part):
                 before = node_sets.get(name, np.zeros(0, dtype=np.int64))
                 node_sets[name] = np.unique(np.concatenate([before, nodes[part].ravel()]))
+
+
+def take(kind: str, index: Ints, number: Ints, cells: dict[str, Ints], numbers: dict[str, Ints]) -> None:
+    """Join cells to those of their kind. Writes: cells, numbers."""
+    cells[kind] = np.concatenate([cells[kind], index]) if kind in cells else index
+    numbers[kind] = np.concatenate([numbers[kind], number]) if kind in numbers else number
 
 
 def add_faces(sets: dict[str, dict[str, Ints]], name: str, more: dict[str, Ints]) -> None:

@@ -100,11 +100,15 @@ def _chunk(
         h2 = (np.roll(X, 1, axis=1) - X) ** 2
         t2 = section.thickness**2
         S[..., 6:8, 6:8] *= (t2 / (t2 + SOFTEN * h2.sum(axis=2).max(axis=1)))[:, None, None, None]
-    rows = found.rows
-    if found.inner.shape[3]:
-        weighted = (S * found.area[..., None, None]) @ found.inner
-        ii, iu = _integral(found.inner, weighted), _integral(weighted, rows)
-        rows = rows - found.inner @ np.linalg.solve(ii, iu)[:, None]
+    rows, inner = found.rows, found.inner
+    if section.membrane:  # what is left moves in its surface, by the displacements of the nodes
+        rows, inner = rows.copy(), inner[..., inner[:, :, :3].any(axis=(0, 1, 2))]
+        rows[:, :, 3:] = 0.0
+        rows.reshape(*rows.shape[:3], -1, 6)[..., 3:] = 0.0
+    if inner.shape[3]:
+        weighted = (S * found.area[..., None, None]) @ inner
+        ii, iu = _integral(inner, weighted), _integral(weighted, rows)
+        rows = rows - inner @ np.linalg.solve(ii, iu)[:, None]
     return ShellChunk(kind, which, nodes, section, item, axis, found, S, rows)
 
 
@@ -148,11 +152,12 @@ def shell_inertia(mesh: Mesh, materials: Mapping[str, Material], mass: str) -> t
     """Scalar mass of the nodes (n_nodes, n_nodes), and what turns or stands off them (F7a).
 
     Fibres along the normal turn with the nodes, by their moment of inertia; those of a section off its
-    nodes are masses at their own place, lumped.
+    nodes are masses at their own places: at the integration points, or lumped beside the nodes.
     """
     n_nodes = mesh.n_nodes
     blocks: list[tuple[Ints, Ints, Floats]] = []
     turning, off = np.zeros((n_nodes, 3, 3)), []
+    points = Attached.none(6 * n_nodes)
     for chunk in shell_chunks(mesh, materials):
         rho, first, second = chunk.section.density(chunk.material)
         N, area = chunk.points.N, chunk.points.area
@@ -162,11 +167,13 @@ def shell_inertia(mesh: Mesh, materials: Mapping[str, Material], mass: str) -> t
             diagonal = np.einsum("eaa->ea", share)
             nodal = diagonal * (area.sum(axis=1) / diagonal.sum(axis=1))[:, None]
         height = first / rho if rho > 0.0 else 0.0
-        fibre = second - rho * height**2
+        fibre = 0.0 if chunk.section.membrane else second - rho * height**2
         D = chunk.points.directors
         across = np.eye(3) - D[..., :, None] * D[..., None, :]
         np.add.at(turning, chunk.nodes, (fibre * nodal)[..., None, None] * across)
-        if abs(height) > 1e-12 * chunk.section.thickness:
+        if abs(height) > 1e-12 * chunk.section.thickness and mass == "consistent":
+            points = points.join(_points_off(mesh, chunk, rho, height))
+        elif abs(height) > 1e-12 * chunk.section.thickness:
             off.append((chunk.nodes.ravel(), (rho * nodal).ravel(), height * D.reshape(-1, 3)))
         elif mass == "consistent":
             n = chunk.nodes.shape[1]
@@ -183,7 +190,7 @@ def shell_inertia(mesh: Mesh, materials: Mapping[str, Material], mass: str) -> t
     if blocks:
         i, j, v = (np.concatenate(part) for part in zip(*blocks, strict=True))
         Ms = sp.csr_array(sp.coo_array((v, (i, j)), shape=(n_nodes, n_nodes)))
-    return Ms, _turning(turning).join(_standing_off(mesh, off))
+    return Ms, _turning(turning).join(_standing_off(mesh, off)).join(points)
 
 
 def _turning(inertia: Floats) -> Attached:
@@ -196,6 +203,24 @@ def _turning(inertia: Floats) -> Attached:
     )
     none = Attached.none(n_dof)
     return Attached(none.mass, none.position, none.rows, inertia[nodes], rows)
+
+
+def _points_off(mesh: Mesh, chunk: ShellChunk, rho: float, height: float) -> Attached:
+    """Masses at the integration points of cells whose section stands off its nodes."""
+    N, arm = chunk.points.N, height * chunk.points.directors
+    place = np.einsum("gn,eni->egi", N, mesh.points[chunk.nodes] + arm)
+    rows = np.zeros((*place.shape, chunk.nodes.shape[1], 6))
+    rows[..., :3] = N[None, :, None, :, None] * np.eye(3)[None, None, :, None, :]
+    rows[..., 3:] = -np.einsum("gn,enij->eginj", N, skew(arm))
+    values = rows.reshape(-1, rows.shape[3] * 6)
+    columns = np.repeat(chunk.dofs, values.shape[0] // len(chunk.nodes), axis=0)
+    start = np.arange(0, values.size + 1, values.shape[1])
+    n_dof = 6 * mesh.n_nodes
+    table = sp.csr_array((values.ravel(), columns.ravel(), start), shape=(len(values), n_dof))
+    table.eliminate_zeros()
+    none = Attached.none(n_dof)
+    mass = (rho * chunk.points.area).ravel()
+    return Attached(mass, place.reshape(-1, 3), table, none.inertia, none.turn_rows)
 
 
 def _standing_off(mesh: Mesh, parts: list[tuple[Ints, Floats, Floats]]) -> Attached:

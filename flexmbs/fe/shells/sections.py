@@ -39,8 +39,8 @@ class ShellSection:
     layers : from the bottom up (against the normal first); () for one layer of the material of the cell,
         whose axes are those of the mesh
     axis : (3,) direction that, projected on the surface, angles of layers count from
-    bending : stiffness in bending over that of the plain section;  shear : likewise across the surface, over
-        that of a constant shear stress
+    bending : stiffness in bending over that of the plain section, 0 for a membrane, whose nodes have no
+        rotations;  shear : likewise across the surface, over that of a constant shear stress
     extra : mass per area beside that of the material [kg/m^2], at the middle surface
     """
 
@@ -51,6 +51,10 @@ class ShellSection:
     bending: float = 1.0
     shear: float = SHEAR_FACTOR
     extra: float = 0.0
+
+    @property
+    def membrane(self) -> bool:
+        return self.bending == 0.0
 
     def density(self, item: Material) -> tuple[float, float, float]:
         """Mass, its first and second moment about the nodes' surface, per area."""
@@ -78,6 +82,10 @@ class ShellData:
     sections: tuple[ShellSection, ...]
     index: dict[str, Ints]
     axis: dict[str, Floats] = field(default_factory=dict)
+
+    def turning(self, kind: str) -> NDArray[np.bool_]:
+        """Mask of the cells that hold the rotations of their nodes: all but membranes."""
+        return ~np.array([item.membrane for item in self.sections], dtype=bool)[self.index[kind]]
 
     def axis_of(self, kind: str, cells: Ints, section: ShellSection) -> Floats:
         """Directions (n, 3) that angles of layers count from."""
@@ -200,4 +208,6 @@ def section_stiffness(section: ShellSection, item: Material, R: Floats, axis: Fl
         S[..., 6:8, 6:8] += section.shear * G * first
     S[..., 3:6, :3] = np.swapaxes(S[..., :3, 3:6], -1, -2)
     S[..., 8, 8] = DRILL * S[..., 2, 2]
+    if section.membrane:
+        S[..., 3:, :] = S[..., :, 3:] = 0.0
     return S

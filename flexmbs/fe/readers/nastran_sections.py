@@ -1,0 +1,388 @@
+"""Nastran shells, bars and rods: properties and what their elements say beside their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from flexmbs.errors import Diagnostic
+from flexmbs.fe.beams import ROD
+from flexmbs.fe.deck import DeckBeam, DeckShell, Structure, count
+from flexmbs.fe.profiles import NASTRAN, Profile, principal
+from flexmbs.fe.readers.nastran_axes import Systems
+from flexmbs.fe.readers.nastran_cards import Entry
+from flexmbs.fe.readers.nastran_deck import RIGID, Content
+from flexmbs.fe.readers.raw import Numbering, grouped
+from flexmbs.fe.readers.source import Damaged, Floats, Ints
+from flexmbs.fe.sections import tube
+from flexmbs.fe.shells.sections import SHEAR_FACTOR
+
+SHELL_PROPERTIES = ("PSHELL", "PCOMP", "PCOMPG")
+LINE_PROPERTIES = ("PBAR", "PBARL", "PBEAM", "PBEAML", "PROD", "PTUBE")
+PROPERTIES = (*SHELL_PROPERTIES, *LINE_PROPERTIES, "BAROR", "BEAMOR")
+BARS = ("CBAR", "CBEAM")
+#: where an entry has the angle or system of its material, its offset, and its thicknesses at the corners
+MORE = {
+    "CTRIA3": (5, 6, range(10, 13), 9), "CTRIAR": (5, 6, range(10, 13), 9),
+    "CQUAD4": (6, 7, range(10, 14), 9), "CQUADR": (6, 7, range(10, 14), 9),
+    "CTRIA6": (8, 9, range(10, 13), 13), "CQUAD8": (14, 15, range(10, 14), 16),
+    "CQUAD": (11, None, (), None),
+}  # fmt: skip
+
+
+@dataclass
+class SectionReader:
+    """Keeps the entries that say more than nodes, and turns them into sections when all is known."""
+
+    content: Content
+    systems: Systems
+    notes: list[Diagnostic] = field(default_factory=list)
+    properties: dict[int, Entry] = field(default_factory=dict)
+    defaults: dict[str, Entry] = field(default_factory=dict)
+    elements: dict[int, Entry] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    beams: dict[Any, int] = field(default_factory=dict)
+    shells: dict[Any, int] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """A property."""
+        if entry.name in ("BAROR", "BEAMOR"):
+            self.defaults[entry.name] = entry
+        else:
+            self.properties[entry.whole(0)] = entry
+
+    def keep(self, entry: Entry) -> None:
+        """An element, where it says more than its nodes."""
+        if entry.name in MORE:
+            angle, offset, thickness, _ = MORE[entry.name]
+            at = [angle, *([] if offset is None else [offset]), *thickness]
+            if not any(entry.text(k) for k in at):
+                return
+        self.elements[entry.whole(0)] = entry
+
+    def note(self, what: str, remedy: str = "") -> None:
+        """A warning, once."""
+        if what not in self.told:
+            self.told.add(what)
+            self.notes.append(Diagnostic("deck.section", str(self.content.path), what, remedy, "warn"))
+
+    def unknown(self, what: str, number: int = 1) -> None:
+        count(self.content.deck.not_understood, what, number)
+
+    # shells
+
+    def read_shells(self, number: Ints, pid: Ints, corners: Floats) -> None:
+        """Sections of flat elements with a property; `corners` (n, 4 or 3, 3), the first ones count."""
+        section, axis = np.zeros(len(number), dtype=np.int64), np.zeros((len(number), 3))
+        side = corners[:, 1] - corners[:, 0]
+        normal = np.cross(side, corners[:, 2] - corners[:, 0])
+        kept = np.zeros(len(number), dtype=bool)
+        for name, rows in grouped(pid, np.arange(len(number))):
+            prop = self.properties[name]
+            plain, known = self._shell(prop), [int(n) in self.elements for n in number[rows]]
+            kept[rows] = plain is not None
+            if plain is None:
+                continue
+            section[rows], axis[rows] = self._shell_index(plain, prop, None), side[rows]
+            for row in rows[known]:
+                entry = self.elements[int(number[row])]
+                own = self._of_element(plain, entry)
+                section[row] = self._shell_index(own, prop, entry)
+                axis[row] = self._direction(entry, side[row], normal[row], corners[row].mean(axis=0))
+        deck = self.content.deck
+        if not kept.any():
+            return
+        deck.shell_cells = Structure(number[kept], section[kept], axis[kept])
+        for index, rows in grouped(section[kept], np.flatnonzero(kept)):
+            mid = next(found[1] for found, place in self.shells.items() if place == index)
+            deck.sections.append(([number[rows]], mid))
+
+    def _shell_index(self, item: tuple[DeckShell, int], prop: Entry, entry: Entry | None) -> int:
+        """Index of a section and its material among those of the deck."""
+        if item not in self.shells:
+            if not item[0].thickness > 0.0:
+                what = f"{prop.name} {prop.text(0)} has no thickness"
+                raise Damaged(what if entry is None else f"{entry.name} {entry.text(0)}: {what}", prop.line)
+            self.shells[item] = len(self.content.deck.shells)
+            self.content.deck.shells.append(item[0])
+        return self.shells[item]
+
+    def _shell(self, prop: Entry) -> tuple[DeckShell, int] | None:
+        """Section and material of a property; None, and counted, where it is not understood."""
+        if prop.name == "PSHELL":
+            return self._pshell(prop)
+        return self._laminate(prop)
+
+    def _pshell(self, prop: Entry) -> tuple[DeckShell, int] | None:
+        stretch, bend, across = (prop.text(k) for k in (1, 3, 5))
+        if not stretch or bend not in ("", stretch) or prop.text(10):
+            self.unknown("PSHELL with other materials in bending than in stretch")
+            return None
+        number = self.content.material(prop.whole(1), prop)
+        ratio = prop.number(6) or SHEAR_FACTOR
+        if not across:
+            ratio = RIGID
+        elif across != stretch:
+            one, other = (self.content.deck.materials[n] for n in (number, self._other(prop)))
+            if one.G is None or other.G is None:
+                self.unknown("PSHELL with another material across it, one of them not isotropic")
+                return None
+            ratio *= other.G / one.G
+        bending = prop.number(4) or 1.0
+        if not bend:  # a membrane
+            bending, ratio = 0.0, SHEAR_FACTOR
+        thickness, extra = prop.real(2), prop.real(7) * self.content.wtmass
+        layers = ()
+        if self.content.deck.materials[number].C_mat is not None:
+            layers = ((thickness, number, 0.0),)  # type: ignore[assignment]
+        return DeckShell(thickness, 0.0, layers, bending, ratio, extra), number
+
+    def _other(self, prop: Entry) -> int:
+        return self.content.material(prop.whole(5), prop)
+
+    def _laminate(self, prop: Entry) -> tuple[DeckShell, int] | None:
+        step = 8 if prop.name == "PCOMPG" else 4
+        kind, first = prop.text(7).upper() if step == 4 else "", 1 if step == 8 else 0
+        if kind not in ("", "SYM"):
+            self.unknown(f"PCOMP with LAM = {kind}")
+            return None
+        plies: list[tuple[float, int, float]] = []
+        mid, thickness = "", 0.0
+        for at in range(8, len(prop.fields), step):
+            if not any(prop.text(k) for k in range(at, min(at + step, len(prop.fields)))):
+                continue
+            mid = prop.text(at + first) or mid
+            thickness = prop.number(at + first + 1) or thickness
+            if not mid.isdigit() or not thickness > 0.0:
+                raise Damaged(f"{prop.name} {prop.text(0)}: a ply without material or thickness", prop.line)
+            angle = np.radians(prop.real(at + first + 2))
+            plies.append((thickness, self.content.material(int(mid), prop), float(angle)))
+        if not plies:
+            raise Damaged(f"{prop.name} {prop.text(0)} has no ply", prop.line)
+        plies += plies[::-1] if kind == "SYM" else []
+        total = sum(ply[0] for ply in plies)
+        bottom = prop.number(1)
+        offset = 0.0 if bottom is None else bottom + 0.5 * total
+        extra = prop.real(2) * self.content.wtmass
+        return DeckShell(total, offset, tuple(plies), extra=extra), plies[0][1]
+
+    def _of_element(self, plain: tuple[DeckShell, int], entry: Entry) -> tuple[DeckShell, int]:
+        """The section with the offset and the mean thickness that an element has of its own."""
+        item, mid = plain
+        _, at, thickness, flag = MORE[entry.name]
+        values = [t for k in thickness if (t := entry.number(k)) is not None]
+        if values and flag is not None and entry.text(flag) == "1":
+            values = [t * item.thickness for t in values]
+        if values and len(item.layers) < 2:
+            if max(values) - min(values) > 1e-3 * max(values):
+                self.note("elements with several thicknesses have the mean of those at their corners")
+            t = float(np.mean(values))
+            layers = tuple((t, number, angle) for _, number, angle in item.layers)
+            item = replace(item, thickness=t, layers=layers)
+        if at is not None and entry.text(at) and item.bending:
+            item = replace(item, offset=item.offset + entry.real(at))
+        return item, mid
+
+    def _direction(self, entry: Entry, side: Floats, normal: Floats, centre: Floats) -> Floats:
+        """Direction that angles count from: turned from the first side, or x of a system."""
+        text = entry.text(MORE[entry.name][0])
+        if not text:
+            return side
+        if text.lstrip("+").isdigit():
+            return np.asarray(self.systems.axes_at_point(int(text), centre)[:, 0])
+        angle, n = np.radians(entry.real(MORE[entry.name][0])), normal / np.linalg.norm(normal)
+        along = side - n * (n @ side)
+        return np.asarray(np.cos(angle) * along + np.sin(angle) * np.cross(n, along))
+
+    # bars and rods
+
+    def read_lines(self, number: Ints, pid: Ints, position: Callable[[int], Floats]) -> None:
+        """Sections of line elements with a property."""
+        rows: list[tuple[int, int, Floats, Floats, Any]] = []
+        sets: dict[int, list[int]] = {}
+        for element, name in zip(number.tolist(), pid.tolist(), strict=True):
+            entry = self.elements[element]
+            prop = entry if entry.name == "CONROD" else self.properties[name]
+            found = self._beam(prop)
+            if found is None:
+                continue
+            index, mid = found
+            profile = self.content.deck.beams[index].profile
+            axis, offset, released = np.zeros(3), np.zeros((2, 3)), np.zeros(12, dtype=bool)
+            if entry.name in BARS:
+                axis, offset = self._orientation(entry, position), self._arms(entry)
+                released = self._releases(entry, profile)
+            rows.append((element, index, axis, offset, released))
+            sets.setdefault(mid, []).append(element)
+        deck = self.content.deck
+        if rows:
+            numbers, index_of, axes, offsets, free = (list(part) for part in zip(*rows, strict=True))
+            deck.beam_cells = Structure(
+                np.array(numbers), np.array(index_of), np.array(axes), np.array(offsets), np.array(free)
+            )
+        for mid, members in sets.items():
+            deck.sections.append(([np.array(members)], mid))
+
+    def _beam(self, prop: Entry) -> tuple[int, int] | None:
+        """Index of section and material of a property; None, and counted, where it is not understood."""
+        key = prop.name, prop.whole(0)
+        if key not in self.beams:
+            found = READERS.get(prop.name, SectionReader._rod)(self, prop)
+            if found is None:
+                return None
+            self.beams[key] = len(self.content.deck.beams)
+            self.content.deck.beams.append(found)
+        mid = prop.whole(3) if prop.name == "CONROD" else prop.whole(1)
+        return self.beams[key], self.content.material(mid, prop)
+
+    def _rod(self, prop: Entry) -> DeckBeam:
+        at = 4 if prop.name == "CONROD" else 2
+        if prop.name == "PTUBE":
+            outer = prop.real(2)
+            wall = prop.number(3)
+            section = tube(outer, 0.0 if not wall else outer - 2.0 * wall)
+            extra, twist = prop.real(4), section.J
+        else:
+            area = positive(prop, at, "area")
+            section = tube(float(np.sqrt(4.0 * area / np.pi)))
+            extra, twist = prop.real(at + 3), prop.real(at + 1)
+        if twist:
+            self.note("rods carry force along their axis only: their stiffness in torsion is left out")
+        return DeckBeam(Profile(replace(section, extra=extra * self.content.wtmass)), ROD)
+
+    def _pbar(self, prop: Entry) -> DeckBeam:
+        return self._by_numbers(prop, prop.number(16), prop.number(17), (2, 3, 4, 18, 5, 6))
+
+    def _pbeam(self, prop: Entry) -> DeckBeam | None:
+        """A beam by its numbers at end A, or by the mean of both ends."""
+        tail = 8 if self._is_station(prop, 8) else 16
+        end_B = None
+        while self._is_station(prop, tail):
+            end_B = tail + 2 if prop.number(tail + 1) == 1.0 else end_B
+            tail += 16 if prop.text(tail).upper() == "YES" else 8
+        if any(prop.real(k) for k in range(tail + 8, min(tail + 16, len(prop.fields)))):
+            self.unknown("PBEAM with masses or a neutral axis off the shear centre")
+            return None
+        shear = [prop.number(tail + k) for k in range(2)]
+        k_y, k_z = (1.0 if value is None else value for value in shear)
+        mean = Entry(prop.name, list(prop.fields), prop.line)
+        for k in range(0 if end_B is None else 6):  # A I1 I2 I12 J NSM
+            one, other = prop.real(2 + k), prop.number((end_B or 0) + k)
+            if other is not None and abs(other - one) > 1e-6 * abs(one):
+                self.note("tapered beams (PBEAM) have the mean of the sections at their ends")
+                mean.fields[2 + k] = repr(0.5 * (one + other))
+        return self._by_numbers(mean, k_y or None, k_z or None, (2, 3, 4, 5, 6, 7))
+
+    @staticmethod
+    def _is_station(prop: Entry, at: int) -> bool:
+        return prop.text(at).upper() in ("YES", "YESA", "NO")
+
+    def _by_numbers(self, prop: Entry, k_y: float | None, k_z: float | None, at: tuple[int, ...]) -> DeckBeam:
+        """A, I1, I2, I12, J and NSM at their fields; I1 is in plane 1, of x and y."""
+        A, Iz, Iy = positive(prop, at[0], "area"), prop.real(at[1]), prop.real(at[2])
+        Iyz, J, extra = (prop.real(k) for k in at[3:])
+        where = f"{prop.name} {prop.text(0)}"
+        if not max(Iy, Iz) > 0.0:
+            section = replace(tube(float(np.sqrt(4.0 * A / np.pi))), extra=extra * self.content.wtmass)
+            return DeckBeam(Profile(section), ROD)
+        if not min(Iy, Iz) > 0.0:
+            self.note(f"{where} bends in one plane only: the other is taken as stiff")
+            Iy = Iz = max(Iy, Iz)
+        if not J > 0.0:
+            self.note(f"{where} has no stiffness in torsion: I1 + I2 is taken")
+            J = Iy + Iz
+        timoshenko = bool(k_y and k_z)
+        found = principal(A, Iy, Iz, Iyz, J, extra=extra * self.content.wtmass,
+                          shear_factor=(k_y, k_z) if timoshenko else None)  # fmt: skip
+        return DeckBeam(found, "timoshenko" if timoshenko else "euler-bernoulli")
+
+    def _named(self, prop: Entry) -> DeckBeam | None:
+        """PBARL, PBEAML: a shape with its sizes."""
+        kind = prop.text(3).upper()
+        if kind not in NASTRAN:
+            self.unknown(f"{prop.name} of type {kind or 'without a name'}")
+            return None
+        n, make = NASTRAN[kind]
+        sizes = [positive(prop, 8 + k, f"DIM{k + 1}") for k in range(n)]
+        if prop.name == "PBEAML" and any(
+            prop.text(k).upper() in ("YES", "NO") for k in range(8 + n, len(prop.fields))
+        ):
+            rest = [prop.number(k) for k in range(11 + n, 11 + 2 * n)]
+            if any(value is not None and abs(value - size) > 1e-6 * size
+                   for value, size in zip(rest, sizes, strict=False)):  # fmt: skip
+                self.unknown("PBEAML that is tapered")
+                return None
+        profile = made(make, sizes, prop)
+        if kind in ("T", "CHAN", "CHAN1"):
+            self.note(f"{prop.name} of type {kind}: the shear centre is taken at the centroid")
+        extra = prop.real(8 + n) * self.content.wtmass if not prop.text(8 + n).isalpha() else 0.0
+        section = replace(profile.section, extra=extra)
+        return DeckBeam(Profile(section, profile.angle), "timoshenko")
+
+    def _orientation(self, entry: Entry, position: Callable[[int], Floats]) -> Floats:
+        """A direction in plane 1: to a node, or by its components where end A has its axes."""
+        default = self.defaults.get("BAROR" if entry.name == "CBAR" else "BEAMOR")
+        words = [entry.text(k) for k in (4, 5, 6)]
+        if not any(words) and default is not None:
+            entry = replace(entry, fields=[*entry.fields[:4], *default.fields[4:7], *entry.fields[7:]])
+            words = [entry.text(k) for k in (4, 5, 6)]
+        node = entry.whole(2)
+        if words[0].isdigit() and not words[1] and not words[2]:
+            return position(int(words[0])) - position(node)
+        direction = np.array([entry.real(k) for k in (4, 5, 6)])
+        if not direction.any():
+            raise Damaged(f"{entry.name} {entry.text(0)} has no orientation", entry.line)
+        if entry.text(7).upper()[:1] == "B":
+            return direction
+        return np.asarray(self.systems.out_axes(node) @ direction)
+
+    def _arms(self, entry: Entry) -> Floats:
+        """Offsets of both ends in the basic system."""
+        arms = np.array([entry.real(k) for k in range(10, 16)]).reshape(2, 3)
+        if arms.any() and "O" in entry.text(7).upper()[1:]:
+            self.unknown(f"{entry.name} with offsets in its own axes")
+        return np.array([self.systems.out_axes(entry.whole(2 + end)) @ arms[end] for end in range(2)])
+
+    def _releases(self, entry: Entry, profile: Profile) -> Any:
+        released = np.zeros(12, dtype=bool)
+        for end in range(2):
+            for digit in entry.text(8 + end).strip("0"):
+                if digit not in "123456":
+                    raise Damaged(f"{entry.name} {entry.text(0)}: pin flag {entry.text(8 + end)}", entry.line)
+                released[6 * end + int(digit) - 1] = True
+        pairs = released.reshape(2, 2, 3)[:, :, 1:]
+        if profile.angle and (pairs[..., 0] != pairs[..., 1]).any():
+            self.unknown(f"{entry.name} with pins in one plane of a section that is not symmetric")
+        return released
+
+
+READERS: dict[str, Callable[[SectionReader, Entry], DeckBeam | None]] = {
+    "PBAR": SectionReader._pbar,
+    "PBEAM": SectionReader._pbeam,
+    "PBARL": SectionReader._named,
+    "PBEAML": SectionReader._named,
+}
+
+
+def positive(prop: Entry, at: int, what: str) -> float:
+    value = prop.real(at)
+    if not value > 0.0:
+        raise Damaged(f"{prop.name} {prop.text(0)}: {what} {value:g}, expected a positive number", prop.line)
+    return value
+
+
+def made(make: Callable[..., Profile], sizes: list[float], prop: Entry) -> Profile:
+    """A shape whose walls fit into it."""
+    try:
+        return make(*sizes)
+    except ValueError as error:
+        raise Damaged(f"{prop.name} {prop.text(0)}: {error}", prop.line) from None
+
+
+def corner_points(numbering: Numbering, points: Floats, rows: list[list[int]]) -> Floats:
+    """Places of the first three nodes of elements (n, 3, 3)."""
+    index, _ = numbering.index(np.array([row[:3] for row in rows], dtype=np.int64))
+    return np.asarray(points[np.maximum(index, 0)])

@@ -1,0 +1,360 @@
+"""Shells, bars and rods of decks: the same body said in other words, closed forms, CalculiX."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.errors import InputError
+from flexmbs.fe.profiles import ABAQUS, NASTRAN
+from flexmbs.fe.readers import read_mesh
+
+MAT1 = "MAT1,1,7.+4,,.33,2.7-9"
+MAT8 = "MAT8,2,1.4+5,9.+3,.3,5.+3,5.+3,5.+3,1.6-9"
+W, H = 200.0, 120.0
+NX, NY = 6, 4
+
+
+def nodes(nx=NX, ny=NY):
+    return [(i * W / nx, j * H / ny, 0.0) for j in range(ny + 1) for i in range(nx + 1)]
+
+
+def quads(nx=NX, ny=NY):
+    def at(i, j):
+        return j * (nx + 1) + i + 1
+
+    return [(at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)) for j in range(ny) for i in range(nx)]
+
+
+def bulk(*entries):
+    return "\n".join(["SOL 103", "CEND", "BEGIN BULK", *entries, "ENDDATA", ""])
+
+
+def plate_bdf(*entries, tail=""):
+    grids = [f"GRID,{n + 1},,{x},{y},{z}" for n, (x, y, z) in enumerate(nodes())]
+    cells = [f"CQUAD4,{e + 1},1,{','.join(map(str, row))}{tail}" for e, row in enumerate(quads())]
+    return bulk(*grids, *cells, *entries)
+
+
+STEEL = "*MATERIAL, NAME=M\n*ELASTIC\n7.e4, .33\n*DENSITY\n2.7e-9"
+LAMINA = (
+    "*MATERIAL, NAME=M\n*ELASTIC, TYPE=ENGINEERING CONSTANTS\n1.4e5, 9.e3, 9.e3, .3, 0., 0., 5.e3, 5.e3\n"
+    "5.e3\n*DENSITY\n1.6e-9"
+)
+
+
+def plate_inp(section, kind="S4", material=STEEL, cards=""):
+    lines = ["*NODE", *(f"{n + 1}, {x}, {y}, {z}" for n, (x, y, z) in enumerate(nodes()))]
+    lines += [f"*ELEMENT, TYPE={kind}, ELSET=E"]
+    lines += [f"{e + 1}, {', '.join(map(str, row))}" for e, row in enumerate(quads())]
+    return "\n".join([*lines, material, cards, section, ""])
+
+
+def reduced(tmp_path, text, name, **options):
+    (tmp_path / name).write_text(text)
+    return fm.reduce(tmp_path / name, modes=6, stress="none", geometric_stiffness=False, **options)
+
+
+def frequencies(tmp_path, text, name="p.bdf", **options):
+    return reduced(tmp_path, text, name, **options).frequency_hz
+
+
+def refused(tmp_path, text, name):
+    with pytest.raises(InputError) as error:
+        reduced(tmp_path, text, name)
+    return str(error.value)
+
+
+PLAIN = plate_bdf("PSHELL,1,1,2.,1,,1", MAT1)
+
+
+def test_a_plate_is_that_of_the_recipe_in_both_dialects(tmp_path):
+    plain = frequencies(tmp_path, PLAIN)
+    bare = [line for line in PLAIN.splitlines() if not line.startswith(("PSHELL", "MAT1"))]
+    (tmp_path / "bare.bdf").write_text("\n".join(bare))
+    recipe = """modes = 6
+unit_system = "mm"
+mesh = { file = "bare.bdf", thickness = "2 mm" }
+material = { young = 7e10, poisson = 0.33, density = 2700 }
+"""
+    (tmp_path / "plate.toml").write_text(recipe)
+    np.testing.assert_allclose(fm.reduce(tmp_path / "plate.toml").frequency_hz, plain, rtol=1e-9)
+    inp = frequencies(tmp_path, plate_inp("*SHELL SECTION, ELSET=E, MATERIAL=M\n2."), "p.inp")
+    np.testing.assert_allclose(inp, plain, rtol=1e-9)
+
+
+LAYERS = "PCOMP,1,,,,,,,SYM,+\n+,2,.5,0.,,2,.5,90."
+CROSSED = "PCOMP,1,,,,,,,SYM,+\n+,2,.5,90.,,2,.5,0."
+PLIES = "\n".join(f".5, 3, M, {angle}." for angle in (0, 90, 90, 0))
+
+
+def test_a_laminate_in_both_dialects_and_its_closed_form(tmp_path):
+    """[0 90]s: the mass, and by the first bending mode the stiffness along x, E_x I of its layers."""
+    modal = reduced(tmp_path, plate_bdf(LAYERS, MAT8), "l.bdf")
+    assert modal.integrals.mass == pytest.approx(1.6e-9 * 1e3 * W * H * 2.0, rel=1e-9)
+    text = plate_inp(f"*SHELL SECTION, ELSET=E, COMPOSITE\n{PLIES}", material=LAMINA)
+    np.testing.assert_allclose(frequencies(tmp_path, text, "l.inp"), modal.frequency_hz, rtol=1e-9)
+    turned = frequencies(tmp_path, plate_bdf(LAYERS, MAT8, tail=",90."), "t.bdf")
+    swapped = frequencies(tmp_path, plate_bdf(CROSSED, MAT8), "s.bdf")
+    np.testing.assert_allclose(turned, swapped, rtol=1e-9)
+    assert np.abs(turned / modal.frequency_hz - 1).max() > 0.05
+    system = "CORD2R,7,,0.,0.,0.,0.,0.,1.,+\n+,0.,1.,0."  # its x along y
+    by_system = frequencies(tmp_path, plate_bdf(LAYERS, MAT8, system, tail=",7"), "m.bdf")
+    np.testing.assert_allclose(by_system, turned, rtol=1e-9)
+
+
+def test_bending_stiffness_of_a_strip_of_layers(tmp_path):
+    """Tip of a narrow cantilever of [0 90]s: P L^3 / 3 E I with the E of each layer along x."""
+    n, L, b = 20, 200.0, 4.0
+    grids = [f"GRID,{2 * i + j + 1},,{i * L / n},{j * b},0." for i in range(n + 1) for j in range(2)]
+    cells = [f"CQUAD4,{i + 1},1,{2 * i + 1},{2 * i + 3},{2 * i + 4},{2 * i + 2}" for i in range(n)]
+    material = MAT8.replace(",.3,", ",0.,")
+    text = bulk(*grids, *cells, LAYERS, material, f"SET1,1,1,2\nSET1,2,{2 * n + 1},{2 * n + 2}")
+    ends = {"root": {"set": "set_1"}, "tip": {"set": "set_2"}}
+    modal = reduced(tmp_path, text, "strip.bdf", interfaces=ends)
+    K = np.linalg.inv(modal.integrals.K_ff)
+    rows = modal.interfaces["tip"].Phi[2] - modal.interfaces["root"].Phi[2]
+    turn = modal.interfaces["root"].Psi[1]
+    rows = rows + turn * L * 1e-3  # seen from the root
+    compliance = rows @ K @ rows
+    z = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * 1e-3
+    EI = b * 1e-3 * (np.array([1.4e11, 9e9, 9e9, 1.4e11]) * np.diff(z**3) / 3).sum()
+    assert compliance == pytest.approx((L * 1e-3) ** 3 / (3 * EI), rel=5e-3)
+
+
+def test_offsets_thicknesses_and_mass_of_their_own(tmp_path):
+    for text, name, com in (
+        (plate_bdf("PSHELL,1,1,2.,1,,1", MAT1, tail=",,3."), "z.bdf", 3e-3),
+        (plate_bdf("PCOMP,1,0.\n+,1,2.", MAT1), "y.bdf", 1e-3),
+        (plate_inp("*SHELL SECTION, ELSET=E, MATERIAL=M, OFFSET=SPOS\n2."), "z.inp", -1e-3),
+        (plate_inp("*SHELL SECTION, ELSET=E, MATERIAL=M, OFFSET=-0.5\n2."), "y.inp", 1e-3),
+    ):
+        modal = reduced(tmp_path, text, name)
+        assert modal.integrals.com[2] == pytest.approx(com)
+        np.testing.assert_allclose(modal.frequency_hz, frequencies(tmp_path, PLAIN), rtol=1e-3)
+    thick = plate_bdf("PSHELL,1,1,2.,1,,1,,5.-9", MAT1, tail=",,,+\n+,,,4.,4.,4.,4.")
+    mass = reduced(tmp_path, thick, "t.bdf").integrals.mass
+    assert mass == pytest.approx((2.7e-9 * 4.0 + 5e-9) * 1e3 * W * H)
+
+
+def test_shear_and_bending_factors(tmp_path):
+    """12 I / t^3 = 4 doubles slow frequencies of a thin plate; no bending at all leaves a membrane."""
+    plain = frequencies(tmp_path, PLAIN)
+    stiff = frequencies(tmp_path, plate_bdf("PSHELL,1,1,2.,1,4.,1", MAT1))
+    np.testing.assert_allclose(stiff, 2 * plain, rtol=2e-2)
+
+
+def test_membranes_on_the_faces_of_a_brick(tmp_path):
+    """A skin on both faces of a brick across its bending: E b t h^2 / 2 beside E b h^3 / 12."""
+    n, t, h, b = 20, 1.0, 20.0, 20.0
+    grids = [
+        f"GRID,{4 * i + k + 1},,{i * 20.0},{y * b},{z * h}"
+        for i in range(n + 1)
+        for k, (y, z) in enumerate([(0, 0), (1, 0), (1, 1), (0, 1)])
+    ]
+    bricks, skin = [], []
+    for i in range(n):
+        a, c = [4 * i + k for k in (1, 2, 3, 4)], [4 * i + 4 + k for k in (1, 2, 3, 4)]
+        bricks.append(f"CHEXA,{i + 1},1,{','.join(map(str, [*a, *c][:6]))},+\n+,{c[2]},{c[3]}")
+        skin += [
+            f"CQUAD4,{100 + i},2,{a[0]},{c[0]},{c[1]},{a[1]}",
+            f"CQUAD4,{200 + i},2,{a[3]},{c[3]},{c[2]},{a[2]}",
+        ]
+    steel, prop = "MAT1,1,2.1+5,,0.,7.85-9", ("PSOLID,1,1", "MAT1,2,2.1+5,,0.,7.85-12", f"PSHELL,2,2,{t}")
+    bare = frequencies(tmp_path, bulk(*grids, *bricks, prop[0], steel), "bare.bdf")
+    modal = reduced(tmp_path, bulk(*grids, *bricks, *skin, *prop, steel), "skin.bdf", unit_system="mm")
+    # bending across the skins, and in their planes
+    ratios = sorted([np.sqrt(1 + 6 * t / h), np.sqrt(1 + 2 * t / h)])
+    np.testing.assert_allclose(np.sort(modal.frequency_hz[:2] / bare[:2]), ratios, rtol=5e-3)
+
+
+BARS = [f"GRID,{i + 1},,{100.0 * i},0.,0." for i in range(11)]
+
+
+def bars(entry, *more):
+    return bulk(*BARS, *(entry.format(e=i + 1, a=i + 1, b=i + 2) for i in range(10)), *more)
+
+
+def test_bars_by_numbers_and_by_name_against_the_free_beam(tmp_path):
+    """f = 22.3733 / 2 pi sqrt(E I / rho A L^4), I1 in the plane of the orientation."""
+    b, h = 20.0, 40.0
+    numbers = f"PBAR,1,1,{b * h},{b * h**3 / 12},{h * b**3 / 12},1.+5"
+    text = bars("CBAR,{e},1,{a},{b},0.,0.,1.", numbers, "MAT1,1,2.1+5,,.3,7.85-9")
+    found = frequencies(tmp_path, text)
+    for I, k in ((h * b**3 / 12, 0), (b * h**3 / 12, 1)):
+        expected = 22.3733 / (2 * np.pi) * np.sqrt(2.1e5 * I / (7.85e-9 * b * h * 1000.0**4))
+        assert found[k] == pytest.approx(expected, rel=1e-3)
+    tall = reduced(tmp_path, text, "b.bdf")
+    root = tall.mesh.beam.axes[0]
+    np.testing.assert_allclose(root[1], [0, 0, 1], atol=1e-12)
+    named = bars(
+        "CBEAM,{e},1,{a},{b},0.,0.,1.", f"PBEAML,1,1,,BAR,,,,,+\n+,{b},{h}", "MAT1,1,2.1+5,,.3,7.85-9"
+    )
+    np.testing.assert_allclose(frequencies(tmp_path, named), found, rtol=2e-2)
+    inp = "*NODE\n" + "\n".join(f"{i + 1}, {100.0 * i}, 0., 0." for i in range(11))
+    material = STEEL.replace("7.e4, .33", "2.1e5, .3").replace("2.7e-9", "7.85e-9")
+    section = f"*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION=RECT\n{h}, {b}\n0., 0., 1.\n"
+    linear = "*ELEMENT, TYPE=B31, ELSET=E\n" + "\n".join(f"{i + 1}, {i + 1}, {i + 2}" for i in range(10))
+    squares = "*ELEMENT, TYPE=B32, ELSET=E\n" + "\n".join(
+        f"{i + 1}, {2 * i + 1}, {2 * i + 2}, {2 * i + 3}" for i in range(5)
+    )
+    for cells in (linear, squares):
+        text = "\n".join([inp, cells, material, section])
+        np.testing.assert_allclose(
+            frequencies(tmp_path, text, "b.inp"), frequencies(tmp_path, named), rtol=1e-9
+        )
+
+
+def test_offsets_and_pins_of_bars(tmp_path):
+    entry = "CBAR,{e},1,{a},{b},0.,0.,1.,,+\n+,,,0.,7.,0.,0.,7.,0."
+    prop, steel = "PBARL,1,1,,TUBE,,,,,+\n+,20.,15.", "MAT1,1,2.1+5,,.3,7.85-9"
+    modal = reduced(tmp_path, bars(entry, prop, steel), "o.bdf")
+    assert modal.integrals.com[1] == pytest.approx(7e-3)
+    plain = bars("CBAR,{e},1,{a},{b},0.,0.,1.", prop, steel)
+    np.testing.assert_allclose(modal.frequency_hz, frequencies(tmp_path, plain), rtol=1e-6)
+    hinged = plain.replace("CBAR,5,1,5,6,0.,0.,1.", "CBAR,5,1,5,6,0.,0.,1.,,+\n+,,56")
+    data = read_mesh(tmp_path / "o.bdf")
+    assert data.deck.beam_cells.number.tolist() == list(range(1, 11))
+    (tmp_path / "h.bdf").write_text(hinged)
+    assert np.flatnonzero(read_mesh(tmp_path / "h.bdf").deck.beam_cells.released[4]).tolist() == [10, 11]
+
+
+TETRA = [(0.0, 0.0, 0.0), (100.0, 0.0, 0.0), (0.0, 100.0, 0.0), (0.0, 0.0, 100.0)]
+EDGES = [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)]
+
+
+def test_a_tetrahedron_of_rods_in_all_words(tmp_path):
+    grids = [f"GRID,{n + 1},,{x},{y},{z}" for n, (x, y, z) in enumerate(TETRA)]
+    found = {}
+    for name, element, prop in (
+        ("CROD", "CROD,{e},1,{a},{b}", "PROD,1,1,50."),
+        ("CONROD", "CONROD,{e},{a},{b},1,50.", ""),
+        ("CTUBE", "CTUBE,{e},1,{a},{b}", f"PTUBE,1,1,{np.sqrt(200 / np.pi):.9f}"),
+    ):
+        cells = [element.format(e=e + 1, a=a, b=b) for e, (a, b) in enumerate(EDGES)]
+        found[name] = reduced(tmp_path, bulk(*grids, *cells, prop, MAT1), f"{name}.bdf")
+    inp = ["*NODE", *(f"{n + 1}, {x}, {y}, {z}" for n, (x, y, z) in enumerate(TETRA))]
+    inp += ["*ELEMENT, TYPE=T3D2, ELSET=E", *(f"{e + 1}, {a}, {b}" for e, (a, b) in enumerate(EDGES))]
+    inp += [STEEL, "*SOLID SECTION, ELSET=E, MATERIAL=M", "50.", ""]
+    found["T3D2"] = reduced(tmp_path, "\n".join(inp), "t.inp")
+    X = np.array(TETRA)
+    K, M = np.zeros((12, 12)), np.zeros((12, 12))
+    for a, b in EDGES:
+        d = X[b - 1] - X[a - 1]
+        size = np.linalg.norm(d)
+        for i, j, sign, share in ((a, a, 1, 2), (b, b, 1, 2), (a, b, -1, 1), (b, a, -1, 1)):
+            rows, cols = slice(3 * i - 3, 3 * i), slice(3 * j - 3, 3 * j)
+            K[rows, cols] += sign * 7e4 * 50.0 / size**3 * np.outer(d, d)
+            M[rows, cols] += share * 2.7e-9 * 50.0 * size / 6 * np.eye(3)
+    omega2 = np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real)[6:]
+    for name, modal in found.items():
+        np.testing.assert_allclose(modal.frequency_hz, np.sqrt(omega2) / (2 * np.pi), rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("entries", "says"),
+    [
+        (("PSHELL,1,1,2.,3,,1", MAT1, "MAT1,3,1.+5,,.3,1.-9"), "other materials in bending"),
+        (("PCOMP,1,,,,,,,MEM,+\n+,2,.5,0.", MAT8), "LAM = MEM"),
+        (("PSHELL,1,1,0.,1", MAT1), "no thickness"),
+        (("PCOMP,1\n+,2,.5,0.,,,-1.", MAT8), "without material or thickness"),
+    ],
+)
+def test_sections_that_are_not_understood_stop(tmp_path, entries, says):
+    assert says in refused(tmp_path, plate_bdf(*entries), "p.bdf")
+
+
+@pytest.mark.parametrize(
+    ("prop", "says"),
+    [
+        ("PBARL,1,1,,HAT,,,,,+\n+,1.,1.,1.,1.", "PBARL of type HAT"),
+        ("PBARL,1,1,,BOX,,,,,+\n+,10.,10.,6.,1.", "do not fit together"),
+        ("PBEAM,1,1,10.,1.,1.,,1.,,+\n+,,,,,,,,,+\n+,,,,,,,,,+\n+,,,,,1.", "off the shear centre"),
+        ("PBAR,1,1,0.,1.,1.,1.", "expected a positive number"),
+    ],
+)
+def test_bars_that_are_not_understood_stop(tmp_path, prop, says):
+    assert says in refused(tmp_path, bars("CBAR,{e},1,{a},{b},0.,0.,1.", prop, MAT1), "p.bdf")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            plate_inp("*SHELL SECTION, ELSET=E, COMPOSITE\n1., 3, M, ORI", material=LAMINA),
+            "orientation of each",
+        ),
+        (plate_inp("*SHELL SECTION, ELSET=E, MATERIAL=M\n0."), "expected a positive number"),
+        (plate_inp("*SHELL SECTION, ELSET=E, MATERIAL=M, NODAL THICKNESS\n1."), "thicknesses of nodes"),
+        (plate_inp("*SOLID SECTION, ELSET=E, MATERIAL=M\n1.", kind="CPS4"), "section of a plane"),
+    ],
+)
+def test_keywords_that_are_not_understood_stop(tmp_path, text, says):
+    assert says in refused(tmp_path, text, "p.inp")
+
+
+def test_a_surface_of_shells_is_an_interface(tmp_path):
+    text = plate_inp("*SHELL SECTION, ELSET=E, MATERIAL=M\n2.", cards="*SURFACE, NAME=TOP\n1, SPOS\n2, SPOS")
+    modal = reduced(tmp_path, text, "p.inp", interfaces={"top": {"set": "TOP", "tie": "rbe3"}})
+    assert len(modal.interfaces["top"].nodes) == 6
+
+
+def test_shapes_have_the_numbers_of_their_walls():
+    """Area and moments by counting points of a fine grid."""
+    y, z = (np.linspace(-60, 60, 1201)[:-1] + 0.05 for _ in range(2))
+    Y, Z = np.meshgrid(y, z, indexing="ij")
+    inside = (np.abs(Y) < 20) & (np.abs(Z) < 50) & ~((np.abs(Y) < 18) & (np.abs(Z) < 46))
+    for found in (
+        NASTRAN["BOX"][1](100.0, 40.0, 2.0, 4.0),
+        ABAQUS["BOX"][1](40.0, 100.0, 2.0, 4.0, 2.0, 4.0),
+    ):
+        s, area = found.section, inside.sum() * 0.01
+        np.testing.assert_allclose(s.A, area, rtol=1e-9)
+        moments = sorted([(Y[inside] ** 2).sum() * 0.01, (Z[inside] ** 2).sum() * 0.01])
+        np.testing.assert_allclose(sorted([s.Iz, s.Iy]), moments, rtol=1e-5)
+    tee = NASTRAN["T"][1](60.0, 80.0, 6.0, 4.0)
+    inside = ((Y > 34) & (Y < 40) & (np.abs(Z) < 30)) | ((Y > -40) & (Y <= 34) & (np.abs(Z) < 2))
+    area = inside.sum() * 0.01
+    middle = Y[inside].sum() * 0.01 / area
+    np.testing.assert_allclose(tee.section.A, area, rtol=1e-9)
+    np.testing.assert_allclose(tee.centre[0], middle + 40.0, rtol=1e-9)
+    np.testing.assert_allclose(tee.section.Iz, ((Y[inside] - middle) ** 2).sum() * 0.01, rtol=1e-5)
+    np.testing.assert_allclose(tee.section.Iy, (Z[inside] ** 2).sum() * 0.01, rtol=1e-5)
+
+
+CCX = shutil.which("ccx")
+
+
+@pytest.mark.slow
+@pytest.mark.needs("ccx")
+@pytest.mark.parametrize("what", ["shell", "beam"])
+def test_the_same_deck_in_calculix(tmp_path, what):
+    """CalculiX makes solids of both: thin plates and slender beams agree within a percent."""
+    nx, ny = 12, 8
+    if what == "shell":
+        index, cells = {}, []
+        ring = [(0, 0), (2, 0), (2, 2), (0, 2), (1, 0), (2, 1), (1, 2), (0, 1)]
+        for j in range(ny):
+            for i in range(nx):
+                places = [(2 * i + a, 2 * j + b) for a, b in ring]
+                cells.append([index.setdefault(place, len(index) + 1) for place in places])
+        lines = ["*NODE", *(f"{n}, {a * W / nx / 2}, {b * H / ny / 2}, 0." for (a, b), n in index.items())]
+        lines += ["*ELEMENT, TYPE=S8, ELSET=E"]
+        lines += [f"{e + 1}, {', '.join(map(str, row))}" for e, row in enumerate(cells)]
+        lines += [STEEL, "*SHELL SECTION, ELSET=E, MATERIAL=M", "2."]
+    else:
+        lines = ["*NODE", *(f"{n + 1}, {25.0 * n}, 0., 0." for n in range(41))]
+        lines += ["*ELEMENT, TYPE=B32, ELSET=E"]
+        lines += [f"{e + 1}, {2 * e + 1}, {2 * e + 2}, {2 * e + 3}" for e in range(20)]
+        lines += [STEEL, "*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION=RECT", "20., 30.", "0., 1., 0."]
+    own = frequencies(tmp_path, "\n".join([*lines, ""]), "own.inp")
+    step = ["*STEP", "*FREQUENCY", "12", "*END STEP", ""]
+    (tmp_path / "theirs.inp").write_text("\n".join([*lines, *step]))
+    subprocess.run([CCX, "theirs"], cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    rows = re.findall(r"^\s+\d+\s+\S+\s+\S+\s+(\S+)\s+\S+\s*$", (tmp_path / "theirs.dat").read_text(), re.M)
+    theirs = np.array([float(row) for row in rows])
+    theirs = theirs[theirs > 1.0][: 4 if what == "shell" else 2]
+    np.testing.assert_allclose(own[: len(theirs)], theirs, rtol=1e-2)
