@@ -107,11 +107,14 @@ def test_result_opens_in_xarray_and_pandas(result):
     import xarray
 
     tree = xarray.open_datatree(result)
-    assert tree["bodies/rod"]["q"].dims == ("time", "mode")
-    assert tree["bodies/rod"]["q"].attrs["units"] == "m kg^0.5"
+    bodies, found = tree["bodies"], Result.load(result)
+    assert bodies["q"].dims == ("time", "mode") and bodies["q"].attrs["units"] == "m kg^0.5"
     np.testing.assert_array_equal(tree["time"], [0.0, 0.5, 1.0, 1.5, 2.0])
-    ours = Result.load(result).to_xarray()
-    np.testing.assert_array_equal(ours["bodies/rod"]["q"], tree["bodies/rod"]["q"])
+    np.testing.assert_array_equal(bodies["position"].sel(name="rod"), found["bodies/rod/position"])
+    np.testing.assert_array_equal(bodies["q"][:, bodies["mode_part"] == "rod"], found["bodies/rod/q"])
+    ours = found.to_xarray()
+    assert ours["bodies/rod"]["q"].dims == ("time", "mode")
+    np.testing.assert_array_equal(ours["bodies/rod"]["q"], found["bodies/rod/q"])
     table = Result.load(result).to_pandas()
     assert table["bodies.rod.position.y"].iloc[-1] == 4.0 and table.index.name == "time"
 
@@ -119,8 +122,8 @@ def test_result_opens_in_xarray_and_pandas(result):
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(["ncdump", "-v", "bodies/rod/q,time"], marks=pytest.mark.needs("ncdump")),
-        pytest.param(["h5dump", "-d", "/bodies/rod/q"], marks=pytest.mark.needs("h5dump")),
+        pytest.param(["ncdump", "-v", "bodies/q,time"], marks=pytest.mark.needs("ncdump")),
+        pytest.param(["h5dump", "-d", "/bodies/q"], marks=pytest.mark.needs("h5dump")),
     ],
     ids=["ncdump", "h5dump"],
 )
@@ -133,12 +136,13 @@ def test_result_opens_in_programs_of_others(result, command):
 
 
 def test_every_dataset_has_units_and_scales(result):
-    with hdf5.open_checked(result, format="flexmbs-result", max_version=1) as file:
+    with hdf5.open_checked(result, format="flexmbs-result", max_version=2) as file:
         for path, node in hdf5.walk(file):
             if hasattr(node, "shape") and "checkpoint" not in path:
                 assert "units" in node.attrs, path
-        assert file["bodies/rod/q"].dims[0][0].name == "/time"
-        assert file["bodies/rod/q"].dims[1][0].name == "/bodies/rod/mode"
+        assert file["bodies/q"].dims[0][0].name == "/time"
+        assert file["bodies/q"].dims[1][0].name == "/bodies/mode"
+        assert file["bodies/position"].dims[1][0].name == "/bodies/name"
 
 
 def test_existing_result_is_replaced_only_when_asked(result):

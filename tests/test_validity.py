@@ -10,8 +10,8 @@ import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.errors import SolverError
+from flexmbs.post.facts import energy_error
 from flexmbs.post.record import Record
-from flexmbs.post.report.facts import energy_error
 from flexmbs.simulate.summary import SLOPE_END, SLOPE_LIMIT, slopes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -100,8 +100,7 @@ def later_run(path: Path) -> list[str]:
 
 def told(record: Any) -> tuple[dict[str, Any], list[str]]:
     """Numbers that a report opens with, less those said already, and the warnings of the run."""
-    from flexmbs.post.report.facts import key_facts
-    from flexmbs.post.report.sections import WARNING, closing_lines
+    from flexmbs.post.facts import WARNING, closing_lines, key_facts
 
     known = ("bodies", "joints", "samples", "computing time [s]")
     facts = {name: value for name, value in key_facts(record).items() if name not in known}

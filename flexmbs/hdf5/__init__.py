@@ -11,13 +11,17 @@ from h5py import Dataset, Group
 
 from flexmbs.hdf5 import files
 from flexmbs.hdf5.content import (
+    CHECKSUMS,
     attributes,
     blocks,
     chunk_shape,
     content_hash,
     dataset,
     dimensions,
+    part_chunks,
+    read_part,
     read_tree,
+    read_whole,
     scale,
     text,
     text_array,
@@ -29,8 +33,8 @@ from flexmbs.hdf5.files import build_file, of_format
 from flexmbs.hdf5.reading import file_format, is_hdf5, open_checked, readable
 
 __all__ = [
-    "Dataset", "Group", "attributes", "blocks", "build_file", "chunk_shape", "content_hash", "dataset",
-    "dimensions",
-    "file_format", "files", "is_hdf5", "of_format", "open_checked", "read_tree", "readable", "scale", "text",
+    "CHECKSUMS", "Dataset", "Group", "attributes", "blocks", "build_file", "chunk_shape", "content_hash",
+    "dataset", "dimensions", "file_format", "files", "is_hdf5", "of_format", "open_checked", "part_chunks",
+    "read_part", "read_tree", "read_whole", "readable", "scale", "text",
     "text_array", "texts", "walk", "write_tree",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from h5py import Dataset, Group
 from flexmbs.errors import Diagnostic, InputError
 
 MAX_OBJECTS = 200_000
+#: where digests of the chunks of large datasets stand, and how many bytes are large
+CHECKSUMS, DIGESTED = "checksums", 2**20
 
 
 def attributes(node: Group | Dataset, **values: Any) -> None:
@@ -59,9 +62,15 @@ def dataset(
     equation: str = "",
     scales: Sequence[Dataset | None] = (),
     compress: bool = False,
+    chunks: tuple[int, ...] | None = None,
+    digests: bool = False,
     **extra: Any,
 ) -> Dataset:
-    """Create a dataset with checksum, `units`, `equation` and dimension scales (None: no scale there)."""
+    """Create a dataset with checksum, `units`, `equation` and dimension scales (None: no scale there).
+
+    `digests`: a large one gets a SHA-256 of every chunk, in `/checksums`, so that a part of it can be read
+    and checked alone (`read_part`).
+    """
     if isinstance(data, str):
         data = np.bytes_(data.encode("utf-8") or b" ")
     elif isinstance(data, list | tuple) and data and all(isinstance(item, str) for item in data):
@@ -71,14 +80,68 @@ def dataset(
         raise TypeError(f"{name}: dtype {array.dtype} does not go into a file")
     filters: dict[str, Any] = {}
     if array.ndim and array.size:
-        filters = {"fletcher32": True, "chunks": chunk_shape(array)}
+        filters = {"fletcher32": True, "chunks": chunks or chunk_shape(array)}
         if compress:
             filters |= {"compression": "gzip", "compression_opts": 1, "shuffle": True}
     node = group.create_dataset(name, data=array, dtype=array.dtype, track_times=False, **filters)
     attributes(node, units=units or "1", **({"equation": equation} if equation else {}), **extra)
     if any(scale is not None for scale in scales):
         attach(node, scales)
+    if digests and array.nbytes > DIGESTED:
+        found = [digest_of(array[place]) for place in grid(array.shape, node.chunks)]
+        dataset(group.file.require_group(CHECKSUMS), str(node.name).lstrip("/"), text_array(found))
     return node
+
+
+def digest_of(block: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(block).data).hexdigest()
+
+
+def grid(shape: Sequence[int], chunks: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+    """The places of all chunks, in order."""
+    starts = (range(0, n, chunk) for n, chunk in zip(shape, chunks, strict=True))
+    for corner in product(*starts):
+        yield tuple(slice(k, min(k + c, n)) for k, c, n in zip(corner, chunks, shape, strict=True))
+
+
+def part_chunks(array: np.ndarray, target_bytes: int = 2**20) -> tuple[int, ...]:
+    """Chunks of histories of parts (time, part, ...): of few parts, over as many times as go into them."""
+    one = max(1, int(np.prod(array.shape[2:])) * array.itemsize)
+    times = max(1, min(array.shape[0], target_bytes // one))
+    parts = max(1, min(array.shape[1], target_bytes // (one * times)))
+    return (times, parts, *array.shape[2:])
+
+
+def read_part(node: Dataset, first: int, end: int) -> tuple[np.ndarray, int]:
+    """Entries first to end of the second dimension, in whole chunks, and the entry with which they begin.
+
+    What has digests is compared with them.
+    """
+    sums = node.file.get(CHECKSUMS + str(node.name))
+    if sums is None:
+        return node[:, first:end], first
+    width = node.chunks[1]
+    low, high = first // width * width, min(-(-end // width) * width, node.shape[1])
+    data = np.empty((node.shape[0], high - low, *node.shape[2:]), dtype=node.dtype)
+    told = texts(sums[()])
+    for place, wanted in zip(grid(node.shape, node.chunks), told, strict=True):
+        if low <= place[1].start < high:
+            block = node[place]
+            if digest_of(block) != wanted:
+                raise ValueError(f"{node.name} does not match its checksum")
+            data[place[0], place[1].start - low : place[1].stop - low] = block
+    return data, low
+
+
+def read_whole(node: Dataset) -> np.ndarray:
+    """All of a dataset, compared with its digests where it has them."""
+    sums = node.file.get(CHECKSUMS + str(node.name))
+    data = node[()]
+    if sums is not None:
+        found = [digest_of(data[place]) for place in grid(node.shape, node.chunks)]
+        if found != texts(sums[()]):
+            raise ValueError(f"{node.name} does not match its checksum")
+    return data
 
 
 def attach(node: Dataset, scales: Sequence[Dataset | None]) -> None:
@@ -136,11 +199,12 @@ def scale(group: Group, name: str, values: Any, units: str = "1") -> Dataset:
 
 
 def content_hash(root: Group) -> str:
-    """SHA-256 over the names, shapes, types and bytes of all datasets."""
+    """SHA-256 over the names, shapes, types and bytes of all datasets, or the digests of their chunks."""
     digest = hashlib.sha256()
-    for name, node in sorted(walk(root)):
-        if isinstance(node, h5py.Dataset):
-            digest.update(f"{name}{node.shape}{node.dtype.str}".encode())
+    nodes = {name: node for name, node in walk(root) if isinstance(node, h5py.Dataset)}
+    for name, node in sorted(nodes.items()):
+        digest.update(f"{name}{node.shape}{node.dtype.str}".encode())
+        if f"/{CHECKSUMS}{name}" not in nodes:
             for block in blocks(node):
                 digest.update(np.ascontiguousarray(block).tobytes())
     return digest.hexdigest()

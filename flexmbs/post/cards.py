@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from flexmbs.modaldata import ModalData
+from flexmbs.post.facts import key_facts
 from flexmbs.post.record import Record, table
-from flexmbs.post.report.facts import key_facts
 from flexmbs.post.report.markup import number
 from flexmbs.results import Result
 

@@ -54,13 +54,13 @@ def component_names(record: Record, path: str, shape: tuple[int, ...]) -> list[s
     return ["".join(f"[{k}]" for k in index) for index in np.ndindex(*shape)]
 
 
-def catalogue(record: Record) -> list[Channel]:
-    """All channels of a result, in the order of the file's names."""
+def catalogue(record: Record, paths: Sequence[str] | None = None) -> list[Channel]:
+    """All channels of a result, or those of some of its datasets, in the order of the file's names."""
     channels: list[Channel] = []
-    for path in record.paths:
+    for path in record.paths if paths is None else paths:
         if not record.is_history(path):
             continue
-        shape = np.shape(record.require(path))[1:]
+        shape = record.result.shape_of(path)[1:]
         name, n = path.replace("/", "."), int(np.prod(shape))
         units = component_units(record, path, n)
         if n == 1:
@@ -88,7 +88,7 @@ def select(record: Record, patterns: Sequence[str]) -> list[Channel]:
     A pattern names a channel, a dataset or a group; `*` and `?` stand for other characters; the first word
     may be left out where the rest is unique.
     """
-    channels = catalogue(record)
+    channels = catalogue(record, near(record, patterns))
     chosen: dict[str, Channel] = {}
     missing = []
     for pattern in patterns:
@@ -97,10 +97,24 @@ def select(record: Record, patterns: Sequence[str]) -> list[Channel]:
         chosen |= {channel.name: channel for channel in found}
         if not found:
             what = f'there is no channel "{pattern}"'
-            missing.append(Diagnostic("plot.no_channel", record.path.name, what, _advice(pattern, channels)))
+            missing.append(
+                Diagnostic("plot.no_channel", record.path.name, what, _advice(pattern, catalogue(record)))
+            )
     if missing:
         raise InputError(*missing)
     return list(chosen.values())
+
+
+def near(record: Record, patterns: Sequence[str]) -> list[str]:
+    """Datasets that patterns may name, by the beginning of their names; all where signs stand for others."""
+    if any(sign in pattern for pattern in patterns for sign in "*?"):
+        return record.paths
+
+    def meets(name: str) -> bool:
+        rest = name.partition(".")[2]
+        return any(p.startswith((name, rest)) or name.startswith(p) or rest.startswith(p) for p in patterns)
+
+    return [path for path in record.paths if meets(path.replace("/", "."))]
 
 
 def _advice(pattern: str, channels: Sequence[Channel]) -> str:

@@ -27,7 +27,8 @@ from flexmbs.post.record import Floats, Record
 from flexmbs.post.skin import Skin
 from flexmbs.post.stress import largest_von_mises
 from flexmbs.results import FORMAT_VERSION, Result, segments
-from flexmbs.results.layout import SEGMENT_FORMAT
+from flexmbs.results.layout import HEADER_FORMAT, SEGMENT_FORMAT
+from flexmbs.results.stacks import Stacks, stacked
 
 PAUSE = 0.25  # seconds between two looks at the folder
 MAX_BATCH = 400  # samples in one message; of more, every second, third, ... is sent
@@ -44,6 +45,7 @@ class Source:
         self.skins: dict[str, Skin] = {}
         self.bodies: list[str] = []
         self.channels: list[Channel] = []
+        self.known: tuple[str, Stacks] | None = None
         self.guard = threading.Lock()  # HDF5 is read by one thread at a time
 
     def page(self) -> str:
@@ -78,10 +80,19 @@ class Source:
         parts, first = [], 0
         for entry in segments.read_manifest(folder):
             if first + entry.samples > start:
-                found = read_segment(folder / entry.name, paths)
+                found = read_segment(folder / entry.name, paths, self.stacks(folder))
                 parts.append({path: values[max(0, start - first) :] for path, values in found.items()})
             first += entry.samples
         return {path: np.concatenate([part[path] for part in parts]) for path in parts[0]} if parts else None
+
+    def stacks(self, folder: Path) -> Stacks:
+        """Where histories stand in the segments of this run."""
+        head = folder / segments.HEADER
+        if self.known is None or self.known[0] != segments.file_hash(head):
+            with hdf5.open_checked(head, format=HEADER_FORMAT, max_version=FORMAT_VERSION) as file:
+                version = int(file.attrs["format_version"])
+                self.known = segments.file_hash(head), stacked(segments.layout_of(folder, file), version)
+        return self.known[1]
 
     def batch(self, start: int) -> dict[str, Any] | None:
         """A message with the new samples, None when there are none."""
@@ -115,11 +126,18 @@ class Source:
         return max(sizes, default=0.0)
 
 
-def read_segment(path: Path, paths: list[str]) -> dict[str, Floats]:
+def read_segment(path: Path, paths: list[str], stacks: Stacks) -> dict[str, Floats]:
     """The wanted histories of one segment."""
+    fields = {item.path: item for item in stacks.layout.fields}
     opened = hdf5.open_checked(path, format=SEGMENT_FORMAT, max_version=FORMAT_VERSION, verify=False)
     with opened as file:
-        found = {name: file["fields"][name][()] for name in paths if name in file["fields"]}
+        found = {}
+        for name in paths:
+            stack = stacks.place.get(name)
+            if stack is not None:
+                found[name] = file["fields"][stack.path][:, stack.columns[name]]
+            elif name in fields:
+                found[name] = file["fields"][name][()]
         return found | {"time": file["time"][()]}
 
 

@@ -39,6 +39,19 @@ class Record:
         return [path for path in self.result.paths if not path.startswith("checkpoint/")]
 
     @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.paths)
+
+    @cached_property
+    def _names(self) -> dict[str, list[str]]:
+        """Names directly below each group."""
+        found: dict[str, dict[str, None]] = {}
+        for path in self.paths:
+            group, _, rest = path.partition("/")
+            found.setdefault(group, {})[rest.split("/")[0]] = None
+        return {group: list(names) for group, names in found.items()}
+
+    @cached_property
     def time(self) -> Floats:
         """Times of the samples (time,)."""
         time = np.atleast_1d(np.asarray(self.result["time"], dtype=float))
@@ -53,11 +66,10 @@ class Record:
 
     def names(self, group: str) -> list[str]:
         """Names directly below a group, `names("bodies")`."""
-        start = group + "/"
-        return list(dict.fromkeys(p[len(start) :].split("/")[0] for p in self.paths if p.startswith(start)))
+        return self._names.get(group, [])
 
     def has(self, path: str) -> bool:
-        return path in self.paths
+        return path in self._known
 
     def get(self, path: str, default: Any = None) -> Any:
         return self.result[path] if self.has(path) else default

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from flexmbs import hdf5
 FORMAT = "flexmbs-result"
 SEGMENT_FORMAT = "flexmbs-segment"
 HEADER_FORMAT = "flexmbs-result-header"
-FORMAT_VERSION = 1
+#: 1: datasets of their own for each part; 2: side by side (`stacks.py`)
+FORMAT_VERSION = 2
+#: attributes of fields that are flags, true where nothing is said
+FLAGS = ("determinate",)
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,12 @@ class Layout:
     axes: tuple[Axis, ...]
     fields: tuple[Field, ...]
 
+    @cached_property
+    def by_path(self) -> dict[str, Axis]:
+        return {axis.path: axis for axis in self.axes}
+
     def axis(self, path: str) -> Axis:
-        return next(axis for axis in self.axes if axis.path == path)
+        return self.by_path[path]
 
     def shape(self, item: Field) -> tuple[int, ...]:
         """Shape of one sample of a field."""
@@ -81,7 +89,7 @@ class Layout:
 
     def to_json(self) -> str:
         return json.dumps(
-            {"axes": [asdict(a) for a in self.axes], "fields": [asdict(f) for f in self.fields]},
+            {"axes": [vars(a) for a in self.axes], "fields": [vars(f) for f in self.fields]},
             default=lambda value: value.tolist(),
         )
 
@@ -142,10 +150,10 @@ def _with_counted(group: Any, name: str, data: Any, scales: list[Any]) -> list[A
     return found
 
 
-def write_axes(group: Any, layout: Layout) -> dict[str, Any]:
+def write_axes(group: Any, axes: Iterable[Axis]) -> dict[str, Any]:
     """Create the dimension scales; returns them by path."""
     scales = {}
-    for axis in layout.axes:
+    for axis in axes:
         node, name = parent(group, axis.path)
         values = np.array(axis.values) if axis.values else np.arange(axis.size, dtype=np.int64)
         scales[axis.path] = hdf5.scale(node, name, values, axis.units)
@@ -168,5 +176,6 @@ def write_field(group: Any, item: Field, data: np.ndarray, scales: Mapping[str, 
         units=item.units,
         equation=item.equation,
         scales=attached,
+        digests=True,
         **(labels | item.attributes),
     )

@@ -20,8 +20,11 @@ from flexmbs.results.layout import (
     write_field,
     write_items,
 )
+from flexmbs.results.stacks import Stack, Stacks, stacked, write_parts, write_stack
 
-BATCH_BYTES = 2**29  # fields are gathered in batches of this size: one pass over the segments each
+BATCH_BYTES = 2**29  # datasets are gathered in batches of this size: one pass over the segments each
+#: a dataset of a result, the shape of one sample and the type
+Part = tuple[Field | Stack, tuple[int, ...], str]
 
 
 def pack(
@@ -34,15 +37,20 @@ def pack(
     overwrite: bool = True,
 ) -> None:
     """Write the result file whole or not at all; numbers are those of the segments, bit for bit."""
-    count = sum(entry.samples for entry in entries)
+    count, stacks = sum(entry.samples for entry in entries), stacked(layout)
+    for entry in entries:
+        segments.check_segment(folder, entry)
 
     def fill(root: Any) -> None:
-        scales = write_axes(root, layout)
+        scales = write_axes(root, stacks.axes) | write_parts(root, stacks)
         time = np.concatenate([np.zeros(0), *gather(folder, entries, "time")])
         scales["time"] = hdf5.scale(root, "time", time, "s")
-        for batch in batches(layout, count):
-            for item, data in zip(batch, gather_fields(folder, entries, batch, layout), strict=True):
-                write_field(root, item, data, scales)
+        for batch in batches(stacks, count):
+            for (item, _, _), data in zip(batch, gather_parts(folder, entries, batch), strict=True):
+                if isinstance(item, Stack):
+                    write_stack(root, item, data, scales)
+                else:
+                    write_field(root, item, data, scales)
         write_events(root, read_events(folder, entries))
         if entries:
             hdf5.write_tree(root.create_group("checkpoint"), read_checkpoint(folder, entries[-1]))
@@ -52,24 +60,25 @@ def pack(
     hdf5.build_file(path, fill, format=FORMAT, version=FORMAT_VERSION, overwrite=overwrite)
 
 
-def batches(layout: Layout, count: int) -> Iterator[list[Field]]:
-    """Fields in groups whose histories fit into memory together."""
-    batch: list[Field] = []
+def batches(stacks: Stacks, count: int) -> Iterator[list[Part]]:
+    """Datasets in groups whose histories fit into memory together."""
+    batch: list[Part] = []
     size = 0
-    for item in layout.fields:
-        bytes_of_item = 8 * count * int(np.prod(layout.shape(item)))
-        if batch and size + bytes_of_item > BATCH_BYTES:
+    for part in stacks.datasets:
+        bytes_of_part = 8 * count * int(np.prod(part[1]))
+        if batch and size + bytes_of_part > BATCH_BYTES:
             yield batch
             batch, size = [], 0
-        batch.append(item)
-        size += bytes_of_item
+        batch.append(part)
+        size += bytes_of_part
     if batch:
         yield batch
 
 
 def each_segment(folder: Path, entries: Sequence[segments.Entry]) -> Iterator[Any]:
+    """Segments one after the other, their bytes having been looked at before."""
     for entry in entries:
-        path = segments.check_segment(folder, entry)
+        path = folder / entry.name
         with hdf5.open_checked(path, format=SEGMENT_FORMAT, max_version=FORMAT_VERSION, verify=False) as file:
             yield file
 
@@ -80,20 +89,36 @@ def gather(folder: Path, entries: Sequence[segments.Entry], name: str) -> list[n
     return [segments.piece(folder, file, entry, name, (), "f") for entry, file in files]
 
 
-def gather_fields(
-    folder: Path, entries: Sequence[segments.Entry], batch: Sequence[Field], layout: Layout
-) -> list[np.ndarray]:
-    """Histories of a batch of fields, in one pass over the segments."""
+def gather_parts(folder: Path, entries: Sequence[segments.Entry], batch: Sequence[Part]) -> list[np.ndarray]:
+    """Histories of a batch of datasets, in one pass over the segments."""
     count = sum(entry.samples for entry in entries)
-    data = [np.empty((count, *layout.shape(item)), dtype=item.dtype) for item in batch]
+    data = [np.empty((count, *shape), dtype=dtype) for _, shape, dtype in batch]
     start = 0
     for entry, file in zip(entries, each_segment(folder, entries), strict=True):
         stop = start + entry.samples
-        for item, array in zip(batch, data, strict=True):
-            shape, kind = array.shape[1:], array.dtype.kind
+        for (item, shape, _), array in zip(batch, data, strict=True):
+            kind = array.dtype.kind
             array[start:stop] = segments.piece(folder, file, entry, f"fields/{item.path}", shape, kind)
         start = stop
     return data
+
+
+def gather_field(folder: Path, entries: Sequence[segments.Entry], item: Field, stacks: Stacks) -> np.ndarray:
+    """History of one field."""
+    stack = stacks.place.get(item.path)
+    shape = stacks.layout.shape(item)
+    found = np.empty((sum(entry.samples for entry in entries), *shape), dtype=item.dtype)
+    start = 0
+    for entry, file in zip(entries, each_segment(folder, entries), strict=True):
+        stop = start + entry.samples
+        if stack is None:
+            found[start:stop] = segments.piece(
+                folder, file, entry, f"fields/{item.path}", shape, found.dtype.kind
+            )
+        else:
+            found[start:stop] = segments.part(folder, file, entry, stack, item)
+        start = stop
+    return found
 
 
 def read_events(folder: Path, entries: Sequence[segments.Entry]) -> dict[str, list[Any]]:

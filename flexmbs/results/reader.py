@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,39 @@ import numpy as np
 from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.results import frames, pack, segments
+from flexmbs.results.catalogue import Damaged, Place, catalogue
 from flexmbs.results.channels import channel
 from flexmbs.results.layout import (
     FORMAT,
     FORMAT_VERSION,
     HEADER_FORMAT,
 )
+from flexmbs.results.stacks import stacked
 from flexmbs.results.validate import Shape, check_numbers, validate
 
 
-class FileStore:
+class Named:
+    """Names of datasets, and what lies below each."""
+
+    paths: list[str]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        return frozenset(self.paths)
+
+    @cached_property
+    def below(self) -> dict[str, dict[str, None]]:
+        """What comes next behind each beginning of a path."""
+        found: dict[str, dict[str, None]] = {}
+        for path in self.paths:
+            prefix = ""
+            for word in path.split("/"):
+                found.setdefault(prefix, {})[word] = None
+                prefix += word + "/"
+        return found
+
+
+class FileStore(Named):
     """Datasets of a finished result; the file stays open for reading."""
 
     def __init__(self, path: Path) -> None:
@@ -31,25 +54,65 @@ class FileStore:
         opened = hdf5.open_checked(path, format=FORMAT, max_version=FORMAT_VERSION)
         self._file = self._stack.enter_context(opened)
         self._path, self._name = path, path.name
+        self._blocks: dict[str, tuple[int, Any]] = {}
+        self._known: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {}
         try:
             with hdf5.readable(path):
-                nodes = {
-                    name.lstrip("/"): node for name, node in hdf5.walk(self._file) if hasattr(node, "shape")
+                found = hdf5.walk(self._file)
+                nodes = {name.lstrip("/"): node for name, node in found if hasattr(node, "shape")}
+                self._nodes = {
+                    name: node for name, node in nodes.items() if not name.startswith(hdf5.CHECKSUMS + "/")
                 }
                 self.attributes = _plain(self._file.attrs)
-                shapes = {name: _shape(name, node) for name, node in nodes.items()}
-                self.paths = sorted(nodes)
-                validate(self._name, shapes, self.attributes)
+                validate(self._name, {p: _shape(p, x) for p, x in self._nodes.items()}, self.attributes)
+                self._catalogue = catalogue(self._nodes)
+        except Damaged as error:
+            self.close()
+            raise InputError(
+                Diagnostic("result.invalid", path.name, str(error), "run the case again")
+            ) from None
         except BaseException:
             self.close()
             raise
+        self._places = self._catalogue.places
+        self.paths = sorted([*(self._nodes.keys() - self._catalogue.inside), *self._places])
 
     def read(self, path: str) -> Any:
         with hdf5.readable(self._path):
-            return check_numbers(self._name, path, _value(self._file[path]))
+            place = self._places.get(path)
+            values = _value(self._nodes[path]) if place is None else self._at(place)
+            return check_numbers(self._name, path, values)
+
+    def _at(self, place: Place) -> Any:
+        """Numbers at a place; what is read beside them is kept, as the next ones often stand there."""
+        node = self._nodes[place.path]
+        if place.of_axis:
+            return node[place.column]
+        end = place.column.stop if isinstance(place.column, slice) else place.column + 1
+        low, data = self._blocks.get(place.path, (0, None))
+        if data is None or not low <= place.first < end <= low + data.shape[1]:
+            data, low = hdf5.read_part(node, place.first, end)
+            self._blocks[place.path] = low, data
+        column = slice(place.first - low, end - low)
+        values = data[:, column if isinstance(place.column, slice) else column.start]
+        return np.array(values)
+
+    def shape_of(self, path: str) -> tuple[int, ...]:
+        """Shape of a dataset, without reading it."""
+        place = self._places.get(path)
+        node = self._nodes[path if place is None else place.path]
+        if place is None:
+            return tuple(node.shape)
+        count = (place.column.stop - place.column.start,) if isinstance(place.column, slice) else ()
+        return count if place.of_axis else (node.shape[0], *count, *node.shape[2:])
 
     def attributes_of(self, path: str) -> dict[str, Any]:
         with hdf5.readable(self._path):
+            place = self._places.get(path)
+            if place is not None:
+                whole, names = self._told(place.path)
+                axis = place.path if place.of_axis else names[1]
+                return self._catalogue.attributes(place, whole, axis)
             found = _plain(self._file[path].attrs) if path in self._file else None
         if found is None:
             raise KeyError(path)
@@ -58,13 +121,26 @@ class FileStore:
     def dimensions(self, path: str) -> tuple[str, ...]:
         """Names of the dimensions, as paths of their scales."""
         with hdf5.readable(self._path):
-            return _dimensions(self._file[path], "/")
+            place = self._places.get(path)
+            if place is None:
+                return _dimensions(self._nodes[path], "/")
+            if place.of_axis:
+                return (place.axis,)
+            own = (place.axis,) if isinstance(place.column, slice) else ()
+            return ("time", *own, *self._told(place.path)[1][2:])
+
+    def _told(self, path: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Attributes and dimensions of a dataset of all parts, read once."""
+        if path not in self._known:
+            node = self._nodes[path]
+            self._known[path] = _plain(node.attrs), _dimensions(node, "/")
+        return self._known[path]
 
     def close(self) -> None:
         self._stack.close()
 
 
-class PartsStore:
+class PartsStore(Named):
     """Datasets of a running, interrupted or failed result: the segments, joined on reading."""
 
     def __init__(self, folder: Path) -> None:
@@ -75,6 +151,7 @@ class PartsStore:
         opened = hdf5.open_checked(folder / segments.HEADER, format=HEADER_FORMAT, max_version=FORMAT_VERSION)
         with opened as file:
             self.layout = segments.layout_of(folder, file)
+            self.stacks = stacked(self.layout, int(file.attrs["format_version"]))
             top = file["items"] if isinstance(file.get("items"), hdf5.Group) else file
             nodes = {name.lstrip("/"): node for name, node in hdf5.walk(top) if hasattr(node, "shape")}
             self.items = {
@@ -92,6 +169,12 @@ class PartsStore:
         self._axes = {axis.path: axis for axis in self.layout.axes}
         events = ("events/event", "events/time", "events/kind", "events/text")
         self.paths = sorted(["time", *events, *self._fields, *self._axes, *self.items])
+
+    def shape_of(self, path: str) -> tuple[int, ...]:
+        """Shape of a dataset, without reading it where it is a history."""
+        if path in self._fields:
+            return (sum(entry.samples for entry in self.entries), *self.layout.shape(self._fields[path]))
+        return np.shape(self._read(path))
 
     def _item_dimensions(self, path: str) -> tuple[str, ...]:
         found: tuple[str, ...] = self.items[path][2]
@@ -115,8 +198,7 @@ class PartsStore:
 
     def _read(self, path: str) -> Any:
         if path in self._fields:
-            batch = [self._fields[path]]
-            return pack.gather_fields(self.folder, self.entries, batch, self.layout)[0]
+            return pack.gather_field(self.folder, self.entries, self._fields[path], self.stacks)
         if path == "time":
             return np.concatenate([np.zeros(0), *pack.gather(self.folder, self.entries, "time")])
         if path.startswith("events/"):
@@ -164,13 +246,13 @@ class Branch(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         path = self._prefix + str(name)
-        if path not in self._store.paths:
+        if path not in self._store.known:
             path = self._prefix + str(name).replace(".", "/")
         if path in self._cache:
             return self._cache[path]
-        if path in self._store.paths:
+        if path in self._store.known:
             return self._cache.setdefault(path, self._store.read(path))
-        if any(known.startswith(path + "/") for known in self._store.paths):
+        if path + "/" in self._store.below:
             return Branch(self._store, path + "/", self._cache)
         raise KeyError(f"{name!r} is not in this result; {nearest(str(name), list(self))}")
 
@@ -183,11 +265,15 @@ class Branch(Mapping[str, Any]):
             raise AttributeError(str(error.args[0])) from None
 
     def __iter__(self) -> Iterator[str]:
-        below = (p[len(self._prefix) :] for p in self._store.paths if p.startswith(self._prefix))
-        return iter(dict.fromkeys(path.split("/")[0] for path in below))
+        return iter(self._store.below.get(self._prefix, {}))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._store.below.get(self._prefix, {}))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is something of that name; nothing is read for it."""
+        path = self._prefix + str(name).replace(".", "/")
+        return path in self._store.known or path + "/" in self._store.below
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -247,6 +333,10 @@ class Result(Branch):
         """Attributes of a dataset: units, equation, components, ..."""
         return self._store.attributes_of(path)
 
+    def shape_of(self, path: str) -> tuple[int, ...]:
+        """Shape of a dataset; histories are not read for it."""
+        return self._store.shape_of(path)
+
     def units(self, path: str) -> str:
         return str(self.attributes_of(path).get("units", "1"))
 
@@ -300,7 +390,7 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(node: Any) -> Any:
-    value = node[()]
+    value = hdf5.read_whole(node)
     if node.dtype.kind == "S":
         return [hdf5.text(item) for item in value.tolist()] if node.ndim else hdf5.text(value)
     return value

@@ -20,7 +20,7 @@ import numpy as np
 
 from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.results.layout import Layout
+from flexmbs.results.layout import FORMAT_VERSION, HEADER_FORMAT, Layout
 
 MANIFEST = "manifest.jsonl"
 HEADER = "header.h5"
@@ -215,6 +215,15 @@ def layout_of(folder: Path, file: Any) -> Layout:
     return layout
 
 
+def part(folder: Path, file: Any, entry: Entry, stack: Any, item: Any) -> Any:
+    """The history of one field out of the dataset of its stack, as far as a segment holds it."""
+    found = file.get(f"fields/{stack.path}")
+    shape = getattr(found, "shape", ())
+    if shape[:2] != (entry.samples, stack.width) or found.dtype.kind != np.dtype(item.dtype).kind:
+        raise damaged(folder, f"segment {entry.name} holds no {stack.path} as it should")
+    return found[:, stack.columns[item.path]]
+
+
 def piece(folder: Path, file: Any, entry: Entry, path: str, shape: tuple[int, ...], kind: str) -> Any:
     """A dataset of a segment, of the shape that it has to have."""
     found = file.get(path)
@@ -225,7 +234,8 @@ def piece(folder: Path, file: Any, entry: Entry, path: str, shape: tuple[int, ..
 
 def header(folder: Path) -> dict[str, Any]:
     """The header of a running result: layout and items that do not change, and the root attributes."""
-    with hdf5.open_checked(folder / HEADER, format="flexmbs-result-header", max_version=1) as file:
+    opened = hdf5.open_checked(folder / HEADER, format=HEADER_FORMAT, max_version=FORMAT_VERSION)
+    with opened as file:
         tree = hdf5.read_tree(file)
         tree["attributes"] = {name: value for name, value in file.attrs.items()}
     return tree

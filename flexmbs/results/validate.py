@@ -52,8 +52,18 @@ def rules(*rows: Rule) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-#: version 1 of the layout
+#: what holds for a part, and, with the parts along the second dimension, for the dataset of all of them
 RULES = rules(
+    Rule("bodies/position|velocity|acceleration|angular_velocity|angular_acceleration", "T ? 3"),
+    Rule("bodies/quaternion", "T ? 4"),
+    Rule("bodies/applied", "T ?"),
+    Rule("bodies/q|q_dot|q_ddot", "T modes"),
+    Rule("bodies/ledger", "T ? ?"),
+    Rule("joints/reaction_force|reaction_moment", "T ? 3"),
+    Rule("joints/position|velocity|acceleration", "T ?"),
+    Rule("forces/force|moment", "T ? 3"),
+    Rule("forces/length|rate", "T ?"),
+    Rule("forces/value", "T ..."),
     Rule("time", "T", finite=True),
     Rule("bodies/*/position", "T 3", finite=True),
     Rule("bodies/*/velocity|acceleration|angular_velocity|angular_acceleration", "T 3"),

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from flexmbs.results.layout import (
     write_items,
 )
 from flexmbs.results.pack import pack, read_checkpoint
+from flexmbs.results.stacks import Stacks, stacked
 
 
 @dataclass
@@ -57,6 +59,10 @@ class ResultWriter:
     _chain: str = ""
     _started: float = field(default_factory=time.monotonic)
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    @cached_property
+    def _stacks(self) -> Stacks:
+        return stacked(self.layout)
 
     @property
     def folder(self) -> Path:
@@ -128,7 +134,8 @@ class ResultWriter:
             raise InputError(
                 Diagnostic("result.other_case", str(self.folder), what, "--overwrite starts again")
             )
-        if hdf5.text(head["layout"]) != self.layout.to_json():
+        old = head["attributes"]["format_version"] != FORMAT_VERSION
+        if old or hdf5.text(head["layout"]) != self.layout.to_json():
             what = "was begun with other outputs, or by another version of flexmbs"
             raise InputError(Diagnostic("result.other_layout", str(self.folder), what, "--overwrite"))
         segments.write_status(self.folder, "running", "not finished")
@@ -153,9 +160,11 @@ class ResultWriter:
         name = f"{len(self._entries):06d}.h5"
 
         def fill(root: Any) -> None:
-            for item in self.layout.fields:
-                node, last = parent(root.require_group("fields"), item.path)
-                hdf5.dataset(node, last, np.asarray(samples[item.path], dtype=item.dtype), units=item.units)
+            fields = root.create_group("fields")
+            for where, data in self._stacks.join(samples):
+                node, last = parent(fields, where)
+                chunks = hdf5.part_chunks(data) if data.ndim > 1 and data.size else None
+                hdf5.dataset(node, last, data, chunks=chunks)
             hdf5.dataset(root, "time", np.asarray(samples["time"], dtype=float), units="s")
             hdf5.write_tree(root.create_group("events"), events or {})
             hdf5.write_tree(root.create_group("checkpoint"), checkpoint)

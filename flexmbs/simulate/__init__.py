@@ -228,7 +228,7 @@ def _go_on(writer: ResultWriter, run: Any, history: History, watch: Watch, say: 
         say(f"warning: {resumed.warning}; computing again from t = {resumed.t:.6g} s")
     try:
         run.restore(resumed.checkpoint["integrator"])
-        history.restore(resumed.checkpoint.get("history", {}))
+        history.restore(resumed.checkpoint["history"])
         watch.restore(resumed.checkpoint["watch"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         what, remedy = f"its checkpoint is none of this run: {error}", "--overwrite starts again"

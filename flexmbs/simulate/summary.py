@@ -274,11 +274,13 @@ class Watch:
         return "; ".join(rows[:3]) + more
 
     def checkpoint(self) -> dict[str, Any]:
+        names = list(self.system.model.bodies)
         return {
             "balance": self.balance,
             "swings": dict(self.swings),
-            "spin": {name: np.array(value) for name, value in self.spin.items()},
-            "slope": {name: np.array(value) for name, value in self.slope.items()},
+            "largest": np.array(
+                [[found.get(name, np.nan) for name in names] for found in (self.spin, self.slope)]
+            ),
             "doubtful": {name: np.array(1.0) for name in self.doubtful},
             "pulled": {name: np.array(value) for name, value in self.pulled.items()},
             "empty": {name: np.array(value) for name, value in self.empty.items()},
@@ -290,8 +292,12 @@ class Watch:
         self.doubtful = list(checkpoint.get("doubtful", {}))
         self.pulled = {name: float(value) for name, value in checkpoint.get("pulled", {}).items()}
         self.empty = {name: float(value) for name, value in checkpoint.get("empty", {}).items()}
-        self.spin = {name: float(value) for name, value in checkpoint.get("spin", {}).items()}
-        self.slope = {name: float(value) for name, value in checkpoint.get("slope", {}).items()}
+        spin, slope = np.asarray(checkpoint["largest"], dtype=float)
+        names = list(self.system.model.bodies)
+        self.spin, self.slope = (
+            {name: float(value) for name, value in zip(names, found, strict=True) if not np.isnan(value)}
+            for found in (spin, slope)
+        )
 
 
 def _unresolved(flexible: dict[str, FlexibleBody], every: float) -> list[str]:

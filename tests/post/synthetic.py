@@ -13,6 +13,7 @@ from flexmbs.results import ResultWriter
 from flexmbs.results.layout import (
     COMMON_AXES,
     FORMAT,
+    FORMAT_VERSION,
     Axis,
     Field,
     Layout,
@@ -20,6 +21,7 @@ from flexmbs.results.layout import (
     write_field,
     write_items,
 )
+from flexmbs.results.stacks import stacked, write_parts, write_stack
 
 E = 2.1e11
 RHO = 7850.0
@@ -223,10 +225,14 @@ def write_result(
     layout = layout_of(fields)
 
     def fill(root):
-        scales = write_axes(root, layout)
+        stacks = stacked(layout)
+        scales = write_axes(root, stacks.axes) | write_parts(root, stacks)
         scales["time"] = hdf5.scale(root, "time", t, "s")
-        for item in layout.fields:
-            write_field(root, item, fields[item.path][2], scales)
+        values = {path: item[2] for path, item in fields.items()}
+        for item in stacks.alone:
+            write_field(root, item, values[item.path], scales)
+        for stack in stacks.stacks:
+            write_stack(root, stack, stack.join(values), scales)
         group = root.create_group("events")
         axis = hdf5.scale(group, "event", np.arange(1))
         hdf5.dataset(group, "time", np.array([0.05]), units="s", scales=[axis])
@@ -243,5 +249,5 @@ def write_result(
             root, status="complete", message="", t_reached=t_end, case_sha256="0" * 64, wall_seconds=0.1
         )
 
-    hdf5.build_file(path, fill, format=FORMAT, version=1, overwrite=True)
+    hdf5.build_file(path, fill, format=FORMAT, version=FORMAT_VERSION, overwrite=True)
     return path

@@ -18,13 +18,14 @@ from flexmbs.reduce import reduce
 from flexmbs.results.layout import (
     COMMON_AXES,
     FORMAT,
+    FORMAT_VERSION,
     Axis,
     Field,
     Layout,
     write_axes,
-    write_field,
     write_items,
 )
+from flexmbs.results.stacks import stacked, write_parts, write_stack
 
 SIZE = [0.4, 0.05, 0.03]
 
@@ -62,14 +63,16 @@ def write_state(path, modal, values, joints, gravity=(0.0, 0.0, 0.0)):
     }
 
     def fill(root):
-        scales = write_axes(root, layout)
+        stacks = stacked(layout)
+        scales = write_axes(root, stacks.axes) | write_parts(root, stacks)
         scales["time"] = hdf5.scale(root, "time", np.zeros(1), "s")
-        for item in layout.fields:
-            write_field(root, item, np.asarray(rows[item.path][1])[None], scales)
+        values = {path: np.asarray(item[1])[None] for path, item in rows.items()}
+        for stack in stacks.stacks:
+            write_stack(root, stack, stack.join(values), scales)
         write_items(root, {"provenance": {"case_resolved": json.dumps(case)}})
         hdf5.attributes(root, status="complete", message="", t_reached=0.0)
 
-    hdf5.build_file(path, fill, format=FORMAT, version=1, overwrite=True)
+    hdf5.build_file(path, fill, format=FORMAT, version=FORMAT_VERSION, overwrite=True)
     modal.save(path.parent / "bar.modal.h5")
     return path
 

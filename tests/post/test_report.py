@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from flexmbs.cli.main import main
+from flexmbs.post.facts import energy_error
 from flexmbs.post.record import Record
 from flexmbs.post.report import report, sections
-from flexmbs.post.report.facts import energy_error
 from flexmbs.post.report.graph import graph_svg, topology_graph
 from flexmbs.post.report.markup import table
 from tests.post.synthetic import case, write_result

@@ -28,9 +28,9 @@ from flexmbs.post.animation.page import (
 from flexmbs.post.animation.pictures import write_pictures
 from flexmbs.post.animation.shapes import system_modes
 from flexmbs.post.channels import select
+from flexmbs.post.facts import key_facts
 from flexmbs.post.record import Record
 from flexmbs.post.report import sections
-from flexmbs.post.report.facts import key_facts
 from flexmbs.post.report.markup import section
 from flexmbs.post.scene import Scene, result_scene
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexmbs.certificate.text import proven
+from flexmbs.post.facts import WARNING, closing_lines, energy_error, key_facts, topology_facts
 from flexmbs.post.record import Record, table
 from flexmbs.post.report import markup
-from flexmbs.post.report.facts import energy_error, key_facts, topology_facts
 from flexmbs.post.report.graph import graph_svg, topology_graph
 from flexmbs.post.scene import Scene
 from flexmbs.post.stress import envelope, hot_spots
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from flexmbs.post.report.report import Figures
 
 MAX_FIGURES = 10
-WARNING = "warning: "
 
 
 def headline(record: Record) -> str:
@@ -200,12 +199,6 @@ def linear(record: Record) -> str:
         :60
     ]
     return markup.table(["mode", "frequency [Hz]", "damping ratio"], rows)
-
-
-def closing_lines(record: Record, *, warning: bool) -> list[str]:
-    """Lines of what the run said at its end, its warnings or the rest."""
-    lines = str(record.get("summary/text", "")).splitlines()
-    return [line for line in lines if line.strip() and line.startswith(WARNING) == warning]
 
 
 def said_warnings(record: Record) -> list[str]:

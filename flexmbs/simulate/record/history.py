@@ -72,24 +72,31 @@ class History:
 
     def _continuous(self, path: str, values: Floats) -> Floats:
         """The same rotations without jumps of the quaternion's sign; the first has w >= 0."""
+        if not len(values):
+            return values
         values = values.copy()
-        quat = values[:, -4:]
-        last = self.last.get(path)
-        for row in quat:
-            if row[0] < 0.0 if last is None else float(row @ last) < 0.0:
-                row *= -1.0
-            last = row
-        if last is not None:
-            self.last[path] = last.copy()
+        quat, last = values[:, -4:], self.last.get(path)
+        signs = np.ones(len(quat))
+        signs[0] = -1.0 if (quat[0, 0] if last is None else quat[0] @ last) < 0.0 else 1.0
+        along = np.einsum("tk,tk->t", quat[1:], quat[:-1])
+        signs[1:] = np.where(along < 0.0, -1.0, 1.0)
+        fresh = np.concatenate([[0], 1 + np.flatnonzero(along == 0.0), [len(signs)]])  # half a turn: either
+        for start, end in zip(fresh[:-1], fresh[1:], strict=True):
+            signs[start:end] = np.cumprod(signs[start:end])
+        quat *= signs[:, None]
+        self.last[path] = quat[-1].copy()
         return values
 
-    def _remembered(self) -> list[str]:
-        return ["balance", *self.fields.quaternions]
-
     def checkpoint(self) -> dict[str, Floats]:
-        """What the next segment needs of this one, by number: names of parts may hold any sign."""
-        return {f"item{k}": self.last[p] for k, p in enumerate(self._remembered()) if p in self.last}
+        """What the next segment needs of this one: the first balance, the last quaternions."""
+        nothing = np.full(4, np.nan)
+        quaternions = [self.last.get(path, nothing) for path in self.fields.quaternions]
+        found = {"quaternion": np.array(quaternions).reshape(-1, 4)}
+        return found | ({"balance": self.last["balance"]} if "balance" in self.last else {})
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        paths = self._remembered()
-        self.last = {paths[int(k.removeprefix("item"))]: np.asarray(v) for k, v in checkpoint.items()}
+        quaternions = np.asarray(checkpoint["quaternion"], dtype=float)
+        pairs = zip(self.fields.quaternions, quaternions, strict=True)
+        self.last = {path: row.copy() for path, row in pairs if np.isfinite(row).all()}
+        if "balance" in checkpoint:
+            self.last["balance"] = np.asarray(checkpoint["balance"])

@@ -1,4 +1,4 @@
-"""Numbers that a report opens with."""
+"""What a result says of itself: numbers that a report opens with, and what its run said at its end."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import numpy as np
 from flexmbs.post.record import Record, table
 from flexmbs.results.energy import TERMS, energy_size, swing
 
+WARNING = "warning: "
+
+
+def closing_lines(record: Record, *, warning: bool) -> list[str]:
+    """Lines of what the run said at its end, its warnings or the rest."""
+    lines = str(record.get("summary/text", "")).splitlines()
+    return [line for line in lines if line.strip() and line.startswith(WARNING) == warning]
+
 
 def key_facts(record: Record) -> dict[str, Any]:
     """Numbers that a reader looks for first."""
-    modes = sum(record.require(f"bodies/{name}/q").shape[1] for name in record.flexible)
+    modes = sum(record.result.shape_of(f"bodies/{name}/q")[1] for name in record.flexible)
     found: dict[str, Any] = {
         "bodies": len(record.bodies),
         "joints": len(table(record.case, "joints")) or len(record.names("joints")),
