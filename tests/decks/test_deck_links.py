@@ -258,3 +258,42 @@ def test_equations_in_axes_of_their_own(tmp_path):
     with pytest.raises(fm.InputError, match="hold the body"):
         body(tmp_path, abaqus(NODES, turned, *cards), "m.inp", modes=3)
     assert plain.quality["rigid_modes"] == 6
+
+
+def frequencies_of(tmp_path, *entries):
+    return body(
+        tmp_path, nastran(HUB, *entries), modes=6, stress="none", geometric_stiffness=False
+    ).frequency_hz
+
+
+def test_rbe1_is_rbe2_in_other_words(tmp_path):
+    """Six directions anywhere on the rigid part determine the rest."""
+    a, b, c, d = END
+    rigid = frequencies_of(tmp_path, f"RBE2,60,100,123456,{a},{b},{c},{d}")
+    by_hub = f"RBE1,60,100,123456,,,,,,+\n+,UM,{a},123,{b},123,{c},123,,+\n+,,{d},123"
+    np.testing.assert_allclose(frequencies_of(tmp_path, by_hub), rigid, rtol=1e-9)
+    spread = f"RBE1,60,{a},123,{b},12,{c},1,,+\n+,UM,{b},3,{c},23,{d},123,,+\n+,,100,123456"
+    np.testing.assert_allclose(frequencies_of(tmp_path, spread), rigid, rtol=1e-9)
+    few = refused(tmp_path, nastran(HUB, f"RBE1,60,{a},123,{b},1,{c},1,,+\n+,UM,{d},123"))
+    assert "its 5 independent directions do not determine" in few[0].what
+
+
+def test_rbar_with_freedoms_at_both_ends(tmp_path):
+    """Five directions of one end and one of the other: a mass on a rigid arm all the same."""
+    hub = (f"RBE2,60,100,123456,{','.join(map(str, END))}", "GRID,101,,40.,9.,5.", "CONM2,50,101,,1.-5")
+    whole = frequencies_of(tmp_path, *hub, "RBAR,61,100,101,123456")
+    shared = frequencies_of(tmp_path, *hub, "RBAR,61,100,101,12345,2,6,13456")
+    np.testing.assert_allclose(shared, whole, rtol=1e-9)
+
+
+def test_rrod_keeps_a_distance(tmp_path):
+    a, b = FIRST[0], END[3]
+    modal = body(tmp_path, nastran(f"RROD,60,{a},{b},1"), modes=6)
+    mesh = modal.mesh
+    i, j = mesh.node_indices([a])[0], mesh.node_indices([b])[0]
+    e = mesh.points[j] - mesh.points[i]
+    stretch = (modal.Phi[:, j] - modal.Phi[:, i]) @ (e / np.linalg.norm(e))
+    np.testing.assert_allclose(stretch, 0.0, atol=1e-9 * np.abs(modal.Phi).max())
+    free = body(tmp_path, nastran(), modes=6)
+    ratio = modal.frequency_hz / free.frequency_hz
+    assert ratio.min() > 1 - 1e-9 and ratio.max() > 1.01

@@ -342,7 +342,7 @@ def test_the_same_deck_in_calculix(tmp_path, what):
                 places = [(2 * i + a, 2 * j + b) for a, b in ring]
                 cells.append([index.setdefault(place, len(index) + 1) for place in places])
         lines = ["*NODE", *(f"{n}, {a * W / nx / 2}, {b * H / ny / 2}, 0." for (a, b), n in index.items())]
-        lines += ["*ELEMENT, TYPE=S8, ELSET=E"]
+        lines += ["*ELEMENT, TYPE=S8R, ELSET=E"]
         lines += [f"{e + 1}, {', '.join(map(str, row))}" for e, row in enumerate(cells)]
         lines += [STEEL, "*SHELL SECTION, ELSET=E, MATERIAL=M", "2."]
     else:

@@ -213,7 +213,68 @@ class LinkReader:
                 dofs = components(entry.text(6 - k) or "123456", entry)
                 self._rigid(entry, one, dofs, [other])
                 return
-        count(self.deck.not_understood, "RBAR with shared freedoms")
+        free = [(a, entry.text(3)), (b, entry.text(4))]
+        held = [(a, entry.text(5)), (b, entry.text(6))]
+        if not any(text for _, text in held):  # all that is not independent
+            held = [(node, "".join(sorted(set("123456") - set(text)))) for node, text in free]
+        self._follow(entry, free, held)
+
+    def _rbe1(self, entry: Entry) -> None:
+        words = [word for word in entry.fields[1:] if word]
+        at = next((k for k, word in enumerate(words) if word.upper() == "UM"), len(words))
+        behind = words[at + 1 :]
+        if len(behind) % 2:
+            behind = behind[:-1]  # thermal expansion
+        pairs = [
+            [(Entry("RBE1", [part[k]], entry.line).whole(0), part[k + 1]) for k in range(0, len(part) - 1, 2)]
+            for part in (words[:at], behind)
+        ]
+        self._follow(entry, *pairs)
+
+    def _follow(self, entry: Entry, free: list[tuple[int, str]], held: list[tuple[int, str]]) -> None:
+        """Directions of nodes that follow six others, which determine the motion of a rigid body."""
+        card = f"{entry.name} {entry.text(0)}"
+        ours, theirs = (
+            [(node, k) for node, text in part if text for k in components(text, entry)]
+            for part in (free, held)
+        )
+        for node, _ in [*ours, *theirs]:
+            if node not in self.systems.grids:
+                raise Damaged(f"{card} names node {node}, which does not exist", entry.line)
+        places = np.array([self.systems.position(node) for node, _ in [*ours, *theirs]]).reshape(-1, 3)
+        centre, size = places.mean(axis=0), float(np.ptp(places, axis=0).max(initial=0.0)) or 1.0
+
+        def motion(node: int, k: int) -> Floats:
+            """Direction k of a node under the six motions of the body, turns times the size."""
+            d = self.vector(node, k)
+            arm = (self.systems.position(node) - centre) / size
+            turn = np.cross(arm, d[:3]) if k < 3 else d[3:]
+            return np.concatenate([d[:3], turn])
+
+        A = np.array([motion(*item) for item in ours])
+        if A.shape != (6, 6) or np.linalg.cond(A) > 1e8:
+            what = f"{card}: its {len(A)} independent directions do not determine a rigid motion"
+            raise Damaged(what, entry.line, "name six of them that do")
+        # a rotation counts as it is, not times the size
+        scale = np.array([1.0 if k < 3 else size for _, k in ours])
+        share = np.linalg.solve(A.T, np.array([motion(*item) for item in theirs]).reshape(-1, 6).T).T * scale
+        for (node, k), row in zip(theirs, share, strict=True):
+            factor = 1.0 if k < 3 else 1.0 / size
+            terms = [(node, self.vector(node, k))]
+            terms += [
+                (own, -factor * value * self.vector(own, c))
+                for (own, c), value in zip(ours, row, strict=True)
+                if value
+            ]
+            self.deck.links.append(Equation(tuple(terms), card))
+
+    def _rrod(self, entry: Entry) -> None:
+        """The distance of two nodes stays: the direction that is named follows the others."""
+        a, b = self.node(entry, 1), self.node(entry, 2)
+        along = self.systems.position(b) - self.systems.position(a)
+        e = np.concatenate([along / max(float(np.linalg.norm(along)), 1e-300), np.zeros(3)])
+        ends = [(a, e), (b, -e)] if entry.text(3) else [(b, e), (a, -e)]
+        self.deck.links.append(Equation(tuple(ends), f"RROD {entry.text(0)}"))
 
     def _rigid(self, entry: Entry, node: int, dofs: tuple[int, ...], nodes: list[int]) -> None:
         for number in nodes:
@@ -283,8 +344,8 @@ READERS: dict[str, Callable[[LinkReader, Entry], None]] = {
     "RBE3": LinkReader._rbe3,
     "RBAR": LinkReader._rbar,
     "MPC": LinkReader._mpc,
-    "RBE1": LinkReader._stop,
-    "RROD": LinkReader._stop,
+    "RBE1": LinkReader._rbe1,
+    "RROD": LinkReader._rrod,
     "MPCAX": LinkReader._stop,
 }
 
