@@ -13,9 +13,9 @@ from flexmbs.dynamics.reactions.share import share_forces
 from flexmbs.dynamics.reactions.wrenches import reactions, self_stress
 from flexmbs.dynamics.tree.kinematics import positions, velocities
 from flexmbs.dynamics.tree.residuals import masses, residuals
-from flexmbs.model.forces.applied import applied_forces
-from flexmbs.model.forces.channels import drives, friction_loads, state_rates
-from flexmbs.model.forces.stiff import stiff_rows
+from flexmbs.model.laws.applied import applied_forces
+from flexmbs.model.laws.stiff import stiff_rows
+from flexmbs.model.laws.values import drives, friction_loads, state_rates
 from flexmbs.model.relations import relations
 
 NOT_FINITE, NO_FRICTION = 3, 4

@@ -15,7 +15,7 @@ from flexmbs.dynamics.loops import passes
 from flexmbs.dynamics.tree import recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression
-from flexmbs.model.forces.tables import workspace as law_workspace
+from flexmbs.model.laws.tables import workspace as law_workspace
 
 if TYPE_CHECKING:
     from flexmbs.model.state import State

@@ -25,11 +25,11 @@ from flexmbs.errors import Diagnostic, SolverError, UsageError, nearest
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
 from flexmbs.model.bodies import FlexibleBody, RigidBody
-from flexmbs.model.couplings.ends import load_of
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System, build_system
 from flexmbs.model.topology import Plane
+from flexmbs.model.touching.ends import load_of
 from flexmbs.spatial import quat_from_matrix, shortest_rotation
 
 if TYPE_CHECKING:

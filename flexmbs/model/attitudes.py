@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, constant
 from flexmbs.model.drives import Drive, RotationLaw
-from flexmbs.model.forces.attitudes import ACCELERATION, FACTORS, MATRIX, QUATERNION, VELOCITY
 from flexmbs.model.joints.base import ROTATION, Joint
+from flexmbs.model.laws.attitudes import ACCELERATION, FACTORS, MATRIX, QUATERNION, VELOCITY
 from flexmbs.model.places import JointPlace
 from flexmbs.model.rows import ATTITUDE, Entry, Row
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.model.blocks import first_rows
-from flexmbs.model.forces.stiff import STIFF
-from flexmbs.model.forces.tables import Laws
 from flexmbs.model.fronts import front_tables
+from flexmbs.model.laws.stiff import STIFF
+from flexmbs.model.laws.tables import Laws
 from flexmbs.model.numbering import offsets
 from flexmbs.model.rows import counts_turns
 from flexmbs.model.tables import Tables

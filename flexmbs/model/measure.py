@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from flexmbs._jit import kernel
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.model.bodies import GROUND, FlexibleBody
-from flexmbs.model.forces.channels import elastic_displacement, relative_component, turn_component
-from flexmbs.model.forces.tables import ELASTIC_U, REL_TURN, REL_V, REL_X
+from flexmbs.model.laws.tables import ELASTIC_U, REL_TURN, REL_V, REL_X
+from flexmbs.model.laws.values import elastic_displacement, relative_component, turn_component
 from flexmbs.model.markers import Markers
 from flexmbs.model.model import Model
 

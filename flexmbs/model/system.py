@@ -20,8 +20,8 @@ from flexmbs.expressions import Expression, constant
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.model.attitudes import Attitude
 from flexmbs.model.blocks import block_tables
-from flexmbs.model.forces.build import LawPart, collect
 from flexmbs.model.fronts import front_tables
+from flexmbs.model.laws.build import LawPart, collect
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.measure import SensorPart, collect_sensors
 from flexmbs.model.model import Model

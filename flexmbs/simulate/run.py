@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, Interrupted, SolverError
 from flexmbs.integrate import Chunk
 from flexmbs.integrate.events.change import FIRST_CHANGE
-from flexmbs.model.forces.tables import COORD_STOP, RELATION
+from flexmbs.model.laws.tables import COORD_STOP, RELATION
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
 from flexmbs.simulate.cost import Cost

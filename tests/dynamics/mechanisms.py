@@ -15,11 +15,11 @@ from flexmbs.expressions import parse
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
 from flexmbs.model.bodies import GROUND, FlexibleBody, Frame, Particle, RigidBody
 from flexmbs.model.couplings import COUPLINGS
-from flexmbs.model.couplings.turns import turns
 from flexmbs.model.drives import Drive, RotationLaw
 from flexmbs.model.joints import JOINTS
 from flexmbs.model.joints.base import ROTATION
 from flexmbs.model.model import Model
+from flexmbs.model.touching.turns import turns
 from flexmbs.spatial import exp_so3
 
 #: Sequences for every type: how Q may stand in P.

@@ -13,9 +13,9 @@ from flexmbs.model.forces.bushing import Bushing
 from flexmbs.model.forces.joint_force import JointForce
 from flexmbs.model.forces.point import Point
 from flexmbs.model.forces.spring_damper import SpringDamper
-from flexmbs.model.forces.tables import POTENTIAL
 from flexmbs.model.forces.torque import Torque
 from flexmbs.model.joints.base import ROTATION
+from flexmbs.model.laws.tables import POTENTIAL
 from tests import reference
 from tests.dynamics.mechanisms import body_accelerations, moving_state, random_mechanism, rotation
 from tests.dynamics.test_descriptor import assert_same

@@ -4,9 +4,9 @@ import numpy as np
 
 from flexmbs._jit import handle, kernel
 from flexmbs.dynamics.tree.kinematics import positions, velocities
-from flexmbs.model.forces.applied import applied_forces
-from flexmbs.model.forces.channels import drives
-from flexmbs.model.forces.tables import DISSIPATED, POTENTIAL, WORK, workspace
+from flexmbs.model.laws.applied import applied_forces
+from flexmbs.model.laws.tables import DISSIPATED, POTENTIAL, WORK, workspace
+from flexmbs.model.laws.values import drives
 from flexmbs.model.system import build_system
 from flexmbs.spatial import exp_so3, quat_from_matrix, quat_multiply
 

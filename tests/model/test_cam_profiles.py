@@ -8,8 +8,8 @@ from flexmbs.case import Case
 from flexmbs.errors import InputError
 from flexmbs.expressions import periodic_spline
 from flexmbs.model.couplings.cam import _periodic
-from flexmbs.model.couplings.cam_outline import outline
-from flexmbs.model.couplings.cam_profile import Contact, Follower
+from flexmbs.model.touching.cam_outline import outline
+from flexmbs.model.touching.cam_profile import Contact, Follower
 
 A, E, R = 0.05, 0.02, 0.015  # radius of the disc, its eccentricity, radius of the roller
 X = np.linspace(0.0, 2.0 * np.pi, 77)

@@ -1,6 +1,6 @@
 """Derivatives in forces, inertia, expressions and cams against the complex step (see tests/complex_step.py).
 
-Only the outline of a cam bears no complex numbers: `model/couplings/cam_profile.py` computes with them as
+Only the outline of a cam bears no complex numbers: `model/touching/cam_profile.py` computes with them as
 points of the plane, and looks for the place of contact by comparing. There a difference quotient stands in,
 extrapolated twice (Richardson); the law that follows from the outline is a table, which goes with the others.
 """
@@ -16,11 +16,9 @@ from flexmbs.expressions.table import STACK, compile_table
 from flexmbs.ffrf import inertia as kernels
 from flexmbs.ffrf.mass import quadratic_velocity_forces
 from flexmbs.ffrf.table import INERTIA_TERMS, SYM, pack_body
-from flexmbs.model.couplings.cam_outline import PolarOutline
-from flexmbs.model.couplings.cam_profile import Contact, Follower
-from flexmbs.model.forces import applied, pair_kernels, stiff
 from flexmbs.model.forces.bushing import Bushing
-from flexmbs.model.forces.tables import (
+from flexmbs.model.laws import applied, pair_kernels, stiff
+from flexmbs.model.laws.tables import (
     BUSHING,
     DAMPING,
     DISSIPATED,
@@ -32,6 +30,8 @@ from flexmbs.model.forces.tables import (
     VALUE,
     WORK,
 )
+from flexmbs.model.touching.cam_outline import PolarOutline
+from flexmbs.model.touching.cam_profile import Contact, Follower
 from flexmbs.spatial import skew
 from tests.complex_step import by_name, complex_kernels, derivative, plain, pos_rates, twin
 from tests.ffrf import reference

@@ -7,9 +7,9 @@ from flexmbs._jit import kernel
 from flexmbs.expressions import parse
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.drives import Drive
-from flexmbs.model.forces.channels import drives, fill_slots, free_expressions, state_rates
-from flexmbs.model.forces.tables import workspace
 from flexmbs.model.joints.revolute import Revolute
+from flexmbs.model.laws.tables import workspace
+from flexmbs.model.laws.values import drives, fill_slots, free_expressions, state_rates
 from flexmbs.model.model import Model, OwnState
 from flexmbs.model.system import build_system
 

@@ -11,16 +11,16 @@ from flexmbs.modaldata.data import InterfaceData, from_shapes
 from flexmbs.model.bodies import FlexibleBody, Frame, RigidBody
 from flexmbs.model.forces.base import FORCES, PythonNumber
 from flexmbs.model.forces.bushing import Bushing
-from flexmbs.model.forces.channels import friction_loads, switches
 from flexmbs.model.forces.distributed import Distributed
 from flexmbs.model.forces.joint_force import JointForce
 from flexmbs.model.forces.point import Point
 from flexmbs.model.forces.spring_damper import SpringDamper
-from flexmbs.model.forces.tables import DAMPING, FORCE, LENGTH, MOMENT, RATE, STIFFNESS, VALUE
 from flexmbs.model.forces.torque import Torque
 from flexmbs.model.joints.cylindrical import Cylindrical
 from flexmbs.model.joints.revolute import Revolute
 from flexmbs.model.joints.spherical import Spherical
+from flexmbs.model.laws.tables import DAMPING, FORCE, LENGTH, MOMENT, RATE, STIFFNESS, VALUE
+from flexmbs.model.laws.values import friction_loads, switches
 from flexmbs.model.model import Model
 from flexmbs.spatial import exp_so3
 from tests.ffrf import reference

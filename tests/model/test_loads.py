@@ -12,7 +12,7 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.sections import rectangle
 from flexmbs.fe.shapes.parametric import beam, box
 from flexmbs.ffrf.integrals import shape_integrals
-from flexmbs.model.forces.loads import mean_place, pressure_load
+from flexmbs.model.laws.loads import mean_place, pressure_load
 
 RHO = 2000.0
 MATERIAL = isotropic("test", 1e9, 0.3, RHO)

@@ -7,9 +7,9 @@ from flexmbs.dynamics.evaluate import accelerations, shifted
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.forces.bushing import Bushing
 from flexmbs.model.forces.spring_damper import SpringDamper
-from flexmbs.model.forces.stiff import OFF
 from flexmbs.model.joints.prismatic import Prismatic
 from flexmbs.model.joints.revolute import Revolute
+from flexmbs.model.laws.stiff import OFF
 from flexmbs.model.model import Model
 from tests.model.rig import Rig
 from tests.model.test_forces import mechanism

@@ -8,7 +8,7 @@ from flexmbs.expressions import parse
 from flexmbs.model.bodies import Frame
 from flexmbs.model.forces.point import Point
 from flexmbs.model.forces.spring_damper import SpringDamper
-from flexmbs.model.forces.tables import WORK
+from flexmbs.model.laws.tables import WORK
 from flexmbs.model.path import path_through
 from flexmbs.model.sensors import Sensor
 from tests.model.rig import Rig

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.linearize import speed_paths, unit_displacements
 from flexmbs.dynamics.minimal.coordinates import Minimal
-from flexmbs.model.forces.tables import FORCE, MOMENT, VALUE
+from flexmbs.model.laws.tables import FORCE, MOMENT, VALUE
 
 if TYPE_CHECKING:
     from flexmbs.dynamics.evaluator import Evaluator

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.analyses.initial import elsewhere
 from flexmbs.dynamics.tree.screws import coordinate_wrenches, locked_wrenches
 from flexmbs.model.bodies import GROUND, Particle
-from flexmbs.model.forces.tables import POINT_TORQUE, SPAN, SPAN_LAW
 from flexmbs.model.joints.base import DISTANCE, EQUAL_TURN, ROTATION, SQUARE
+from flexmbs.model.laws.tables import POINT_TORQUE, SPAN, SPAN_LAW
 from flexmbs.model.topology import body_of, floating
 from flexmbs.spatial import skew
 

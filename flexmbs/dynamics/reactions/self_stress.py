@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.reactions.wrenches import stress_wrenches
-from flexmbs.model.couplings.ends import load_of
+from flexmbs.model.touching.ends import load_of
 
 if TYPE_CHECKING:
     from flexmbs.dynamics.evaluator import Evaluator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.model.couplings.ends import Touching
+from flexmbs.model.touching.ends import Touching
 from flexmbs.registry import Registry
 
 #: All coupling types by the name that a user writes.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flexmbs.model.couplings.base import coupling
 from flexmbs.model.couplings.gear import Gear
-from flexmbs.model.couplings.teeth import Mesh, Pair, bevel
+from flexmbs.model.touching.teeth import Mesh, Pair, bevel
 
 
 @coupling("bevel_gear")

@@ -10,9 +10,9 @@ import numpy as np
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, Node, constant, periodic_spline, repeated
 from flexmbs.model.couplings.base import Coupling, Law, coordinate_number, coupling
-from flexmbs.model.couplings.cam_outline import TURN, outline
-from flexmbs.model.couplings.cam_profile import Contact, Follower
-from flexmbs.model.couplings.ends import End, Held, Touch, Touching, carried, common_holder, frame_of
+from flexmbs.model.touching.cam_outline import TURN, outline
+from flexmbs.model.touching.cam_profile import Contact, Follower
+from flexmbs.model.touching.ends import End, Held, Touch, Touching, carried, common_holder, frame_of
 
 #: angle between axes that counts as none
 PARALLEL = 1e-9

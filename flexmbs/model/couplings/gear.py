@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from flexmbs.model.couplings.base import Coupling, Law, Term, coupling
-from flexmbs.model.couplings.ends import End, Touching, carried
-from flexmbs.model.couplings.teeth import Mesh, Pair, meshing, parallel, refuse
-from flexmbs.model.couplings.turns import axes_along, path_to, turns
+from flexmbs.model.touching.ends import End, Touching, carried
+from flexmbs.model.touching.teeth import Mesh, Pair, meshing, parallel, refuse
+from flexmbs.model.touching.turns import axes_along, path_to, turns
 
 
 @coupling("gear")

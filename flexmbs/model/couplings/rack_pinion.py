@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from flexmbs.model.couplings.base import Coupling, Law, Term, coordinate_number, coupling
-from flexmbs.model.couplings.ends import Touch, Touching, carried, common_holder
-from flexmbs.model.couplings.teeth import refuse
+from flexmbs.model.touching.ends import Touch, Touching, carried, common_holder
+from flexmbs.model.touching.teeth import refuse
 
 
 @coupling("rack_pinion")

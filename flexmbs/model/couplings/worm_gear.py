@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from flexmbs.model.couplings.base import coupling
-from flexmbs.model.couplings.ends import Touching
 from flexmbs.model.couplings.gear import Gear
-from flexmbs.model.couplings.teeth import Mesh, Pair, refuse, worm
+from flexmbs.model.touching.ends import Touching
+from flexmbs.model.touching.teeth import Mesh, Pair, refuse, worm
 
 
 @coupling("worm_gear")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flexmbs.model.forces.base import Number, PairForce, force
-from flexmbs.model.forces.tables import BUSHING
+from flexmbs.model.laws.tables import BUSHING
 
 
 @force("bushing")

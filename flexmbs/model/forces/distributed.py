@@ -10,7 +10,7 @@ import numpy as np
 
 from flexmbs.ffrf.marker import pack_rows
 from flexmbs.model.forces.base import Force, Number, force
-from flexmbs.model.forces.tables import MODAL_LOAD, POINT_FORCE
+from flexmbs.model.laws.tables import MODAL_LOAD, POINT_FORCE
 from flexmbs.model.markers import Marker
 
 
@@ -30,7 +30,7 @@ class Distributed(Force):
     axes: str = "ground"
 
     def laws(self, build: Any) -> None:
-        from flexmbs.model.forces.loads import mean_place, pressure_load, scaled
+        from flexmbs.model.laws.loads import mean_place, pressure_load, scaled
 
         body = build.model.bodies[self.on]
         modes = slice(None) if body.modes is None else np.asarray(body.modes, dtype=np.int64)

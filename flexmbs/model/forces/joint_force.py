@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flexmbs.model.forces.base import Force, Number, force
-from flexmbs.model.forces.joint_laws import coordinate
-from flexmbs.model.forces.tables import COORD_FORCE
+from flexmbs.model.laws.joint_laws import coordinate
+from flexmbs.model.laws.tables import COORD_FORCE
 
 
 @force("joint_force")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flexmbs.model.forces.base import Number, PairForce, PythonNumber, force
-from flexmbs.model.forces.tables import SPAN, SPAN_LAW
+from flexmbs.model.laws.tables import SPAN, SPAN_LAW
 
 
 @force("spring_damper")

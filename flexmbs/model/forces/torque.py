@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flexmbs.model.forces.base import Number, PlacedForce, force
-from flexmbs.model.forces.tables import POINT_TORQUE
+from flexmbs.model.laws.tables import POINT_TORQUE
 
 
 @force("torque")

@@ -11,8 +11,8 @@ from flexmbs._jit import handle
 from flexmbs.dynamics.loops.independent_rows import independent_rows
 from flexmbs.integrate.problem import Problem
 from flexmbs.model.fewer_rows import laws_with_rows, with_rows
-from flexmbs.model.forces.tables import OF_TIME, RELATION, Laws, LawWork
-from flexmbs.model.forces.tables import workspace as law_workspace
+from flexmbs.model.laws.tables import OF_TIME, RELATION, Laws, LawWork
+from flexmbs.model.laws.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.workspace import make_workspace

@@ -10,9 +10,9 @@ from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.loops import projection
 from flexmbs.dynamics.reactions.contact_shares import HELD
 from flexmbs.integrate.problem import HOLD, SEEN
-from flexmbs.model.forces.applied import applied_forces
-from flexmbs.model.forces.channels import free_expressions
-from flexmbs.model.forces.channels import switches as law_switches
+from flexmbs.model.laws.applied import applied_forces
+from flexmbs.model.laws.values import free_expressions
+from flexmbs.model.laws.values import switches as law_switches
 from flexmbs.simulate.motion.branch import along, follow, is_near
 from flexmbs.simulate.motion.powers import efforts, rates_of_aux, take_held
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import kernel
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.reactions.wrenches import reactions
-from flexmbs.model.forces.channels import state_rates
+from flexmbs.model.laws.values import state_rates
 from flexmbs.model.tables import Tables
 from flexmbs.simulate.motion.rheonomic import rheonomic_power
 

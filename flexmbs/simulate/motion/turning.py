@@ -5,7 +5,7 @@ from __future__ import annotations
 from flexmbs._jit import kernel
 from flexmbs.dynamics.loops import projection
 from flexmbs.integrate.problem import BEFORE
-from flexmbs.model.forces.tables import OF_TIME
+from flexmbs.model.laws.tables import OF_TIME
 from flexmbs.simulate.motion.contact import impact_begins, impact_ends, turned_by
 from flexmbs.simulate.motion.functions import at_rest, project, switches
 from flexmbs.simulate.motion.powers import take_held

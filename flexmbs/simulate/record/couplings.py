@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from flexmbs.expressions.machine import evaluate
 from flexmbs.expressions.table import STACK, compile_table
 from flexmbs.model.couplings.base import Law
-from flexmbs.model.couplings.ends import Touch, Touching, load_of
 from flexmbs.model.system import System
+from flexmbs.model.touching.ends import Touch, Touching, load_of
 from flexmbs.simulate.record.sampling import BODY, Sampler
 from flexmbs.spatial import quat_to_matrix
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flexmbs.ffrf.mass import LEDGER_TERMS, ledger
 from flexmbs.model.bodies import FlexibleBody
-from flexmbs.model.forces.tables import FORCE, LENGTH, MOMENT, N_OUT, POTENTIAL, RATE, VALUE
+from flexmbs.model.laws.tables import FORCE, LENGTH, MOMENT, N_OUT, POTENTIAL, RATE, VALUE
 from flexmbs.results import Axis, Field, Layout
 from flexmbs.results.layout import COMMON_AXES
 from flexmbs.simulate.record.sampling import BALL, BODY, Sampler

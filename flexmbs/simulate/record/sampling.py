@@ -12,12 +12,12 @@ from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.energy import energies
-from flexmbs.model.forces.channels import (
+from flexmbs.model.laws.tables import N_OUT, REL_W
+from flexmbs.model.laws.values import (
     fill_slots,
     free_expressions,
     relative_component,
 )
-from flexmbs.model.forces.tables import N_OUT, REL_W
 from flexmbs.model.measure import SensorTables, measure
 from flexmbs.model.quaternions import relative_quaternion
 from flexmbs.simulate.motion.branch import NEAR, WEIGHTS, beside, time_to_reach

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.model.couplings.cam_outline import TURN, Complex, Floats, Outline
+from flexmbs.model.touching.cam_outline import TURN, Complex, Floats, Outline
 
 #: error of accelerations by the rounding of points, over the largest ones, that is warned of
 ROUGH = 0.01

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.model.couplings.ends import Carried, End, Touch, Touching
+from flexmbs.model.touching.ends import Carried, End, Touch, Touching
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs.expressions.machine import evaluate
-from flexmbs.model.forces.tables import (
+from flexmbs.model.laws.tables import (
     COORD_DAMPER,
     COORD_FORCE,
     COORD_FRICTION,

@@ -10,7 +10,7 @@ import numpy as np
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.expressions.channels import Channel, split_channel
 from flexmbs.model.bodies import GROUND
-from flexmbs.model.forces.tables import (
+from flexmbs.model.laws.tables import (
     AUX,
     COORD_V,
     COORD_X,

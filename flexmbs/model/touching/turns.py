@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.model.couplings.base import Term
-from flexmbs.model.couplings.ends import End, end_of
+from flexmbs.model.touching.ends import End, end_of
 
 
 def turns(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Term, Any]]:

@@ -84,7 +84,7 @@ class Laws(NamedTuple):
     drive_expr: Ints  # (n_laws,) functions of time: `System.time_laws`
     drive_order: Ints  # what the law gives: 0 position, 1 velocity, 2 acceleration
     drive_aux: Ints  # first own place in aux (order 1: position; 2: position, velocity); -1: law as it is
-    # prescribed rotations (forces/attitudes.py): what their laws give, places in drive_x of the first law and
+    # prescribed rotations (laws/attitudes.py): what their laws give, places in drive_x of the first law and
     # of the three speeds, first place in aux or -1, axes of factors
     att_kind: Ints
     att_law: Ints

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
-from flexmbs.model.forces.channels import fill_slots, fill_values
-from flexmbs.model.forces.joint_kernels import effort
-from flexmbs.model.forces.pair_kernels import bushing, from_axes, span
-from flexmbs.model.forces.tables import (
+from flexmbs.model.laws.joint_kernels import effort
+from flexmbs.model.laws.pair_kernels import bushing, from_axes, span
+from flexmbs.model.laws.tables import (
     BUSHING,
     COORD_SPRING,
     DAMPING,
@@ -26,7 +25,8 @@ from flexmbs.model.forces.tables import (
     VALUE,
     WORK,
 )
-from flexmbs.model.forces.wrench import add_modal_load, add_wrench
+from flexmbs.model.laws.values import fill_slots, fill_values
+from flexmbs.model.laws.wrench import add_modal_load, add_wrench
 
 
 @kernel(lean=True, apart=True)

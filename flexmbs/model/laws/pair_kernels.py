@@ -6,8 +6,8 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.ffrf.marker import inverse_jacobian_coefficient
-from flexmbs.model.forces.joint_kernels import local_law
-from flexmbs.model.forces.tables import (
+from flexmbs.model.laws.joint_kernels import local_law
+from flexmbs.model.laws.tables import (
     DAMPING,
     DISSIPATED,
     FORCE,
@@ -20,7 +20,7 @@ from flexmbs.model.forces.tables import (
     VALUE,
     WORK,
 )
-from flexmbs.model.forces.wrench import add_wrench
+from flexmbs.model.laws.wrench import add_wrench
 from flexmbs.model.quaternions import relative_quaternion, rotation_vector
 
 

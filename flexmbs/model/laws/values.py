@@ -6,8 +6,8 @@ import math
 
 from flexmbs._jit import call_fortran, kernel
 from flexmbs.expressions.machine import evaluate
-from flexmbs.model.forces.attitudes import attitude_rates, attitudes
-from flexmbs.model.forces.tables import (
+from flexmbs.model.laws.attitudes import attitude_rates, attitudes
+from flexmbs.model.laws.tables import (
     AUX,
     COORD_V,
     COORD_X,

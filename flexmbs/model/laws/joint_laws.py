@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flexmbs.model.forces.tables import (
+from flexmbs.model.laws.tables import (
     COORD_DAMPER,
     COORD_FRICTION,
     COORD_LAW,

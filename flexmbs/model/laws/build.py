@@ -19,9 +19,9 @@ from flexmbs.expressions.switching import switching_functions
 from flexmbs.expressions.table import compile_table
 from flexmbs.model.attitudes import Attitude
 from flexmbs.model.forces.base import Number, PythonNumber
-from flexmbs.model.forces.slots import Slot, SlotBuilder
-from flexmbs.model.forces.stiff import stiff_groups, stiff_numbers
-from flexmbs.model.forces.tables import COORD_X, OF_TIME, RELATION, Laws
+from flexmbs.model.laws.slots import Slot, SlotBuilder
+from flexmbs.model.laws.stiff import stiff_groups, stiff_numbers
+from flexmbs.model.laws.tables import COORD_X, OF_TIME, RELATION, Laws
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.model import Model
 from flexmbs.model.rows import Group, Row
@@ -264,7 +264,7 @@ def collect(
 
     `free`: expressions by name that the caller wants evaluated: `until`, switching functions, sensors.
     """
-    from flexmbs.model.forces.joint_laws import joint_laws
+    from flexmbs.model.laws.joint_laws import joint_laws
 
     build = LawBuilder(model, markers, joints)
     for name, part in model.forces.items():
