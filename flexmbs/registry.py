@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from flexmbs.errors import Diagnostic, InputError, nearest
@@ -13,16 +14,21 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Classes by the name a user writes; the modules of `package` are imported at the first look-up.
+    """Classes by the name a user writes, each in the file of its name in `package`.
 
-    `@joint("revolute")` above a class is all that adding a joint takes.
+    `@joint("revolute")` above a class in `revolute.py` is all that adding a joint takes. A file is imported
+    when its name is looked up; classes from elsewhere are known once the decorator has run. `beside`: files
+    without such a class; `dash`: names have - where files have _.
     """
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(
+        self, kind: str, package: str, *, beside: tuple[str, ...] = ("base",), dash: bool = False
+    ) -> None:
         self.kind = kind
         self.package = package
+        self.beside = beside
+        self.dash = dash
         self._classes: dict[str, type[T]] = {}
-        self._complete = False
 
     def __call__(self, name: str) -> Callable[[type[T]], type[T]]:
         def add(cls: type[T]) -> type[T]:
@@ -33,26 +39,25 @@ class Registry(Generic[T]):
 
         return add
 
-    def _load(self) -> None:
-        if not self._complete:
-            self._complete = True
-            package = importlib.import_module(self.package)
-            for module in pkgutil.iter_modules(package.__path__):
-                importlib.import_module(f"{self.package}.{module.name}")
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        """Name -> module of the folder."""
+        folder = importlib.import_module(self.package).__path__
+        files = [module.name for module in pkgutil.iter_modules(folder) if module.name not in self.beside]
+        return {name.replace("_", "-") if self.dash else name: name for name in files}
 
     def names(self) -> list[str]:
-        self._load()
-        return sorted(self._classes)
+        return sorted({*self._files, *self._classes})
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
     def __contains__(self, name: object) -> bool:
-        self._load()
-        return name in self._classes
+        return name in self._classes or name in self._files
 
     def __getitem__(self, name: str) -> type[T]:
-        self._load()
+        if name not in self._classes and name in self._files:
+            importlib.import_module(f"{self.package}.{self._files[name]}")
         if name not in self._classes:
             raise InputError(
                 Diagnostic(f"{self.kind}.type", self.kind, f'type "{name}"', nearest(name, self.names()))

@@ -100,7 +100,11 @@ CHECK = (
 
 def test_a_typing_error_is_found_by_few_modules(tmp_path):
     """`flexmbs check` reads the file before it loads what mechanics needs."""
-    (tmp_path / "a.toml").write_text("titel = 'a'\n[joints.j]\ntype = 'revolut'\nfrom = 'ground'\nto = 'a'\n")
+    force = "type = 'spring_damper'\nfrom = 'ground'\nto = 'a'\npreload = 3\n"
+    gear = "type = 'gear'\nwheels = ['a', 'ground']\nteeth = [1, 2]\n"
+    joint = "type = 'revolut'\nfrom = 'ground'\nto = 'a'\n"
+    text = f"titel = 'a'\n[joints.j]\n{joint}[forces.f]\n{force}[couplings.c]\n{gear}"
+    (tmp_path / "a.toml").write_text(text)
     command = [sys.executable, "-c", CHECK, tmp_path / "a.toml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert 'did you mean "title"' in done.stderr and 'did you mean "revolute"' in done.stderr

@@ -144,7 +144,7 @@ def test_page_runs_from_top_to_bottom(
     space: dict[str, object] = {"__name__": "manual"}
     for block in blocks_of(page):
         if block.kind == "python" and not block.name:
-            exec(compile(block.text, f"docs/{page}", "exec"), space)
+            exec(compile(block.text, f"docs/{page}", "exec", dont_inherit=True), space)
         for line in lines_of(block) if block.kind == "shell" else ():
             words = shlex.split(line, comments=True)
             if words[0] == "flexmbs":

@@ -148,7 +148,7 @@ def _checked(source: Source, overrides: Mapping[str, Any], allow_python: bool) -
     for name, what, column in wrong:
         where = source.where(("parameters", name), offset=column or None)
         problems.error("case.parameter", where, f"parameters.{name}: {what}")
-    check_references(source, problems)
+    check_references(source, CaseFile, problems)
     if source.files and not source.data.get("bodies"):
         problems.error("case.empty", source.name, "has no bodies", "flexmbs new writes a case to begin with")
     data = dict(source.data)

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from flexmbs.errors import Diagnostics, nearest
 from flexmbs.input.problems import dotted
+from flexmbs.input.registered import Named, names_in
 from flexmbs.input.source import Path_, Source
-
-#: (table, key) -> what the value names; keys of all entries of the table, whatever their type
-_FRAMES = [
-    ("joints", "from"),
-    ("joints", "to"),
-    ("forces", "on"),
-    ("forces", "from"),
-    ("forces", "to"),
-    ("couplings", "at"),
-    ("sensors", "on"),
-    ("sensors", "relative_to"),
-]
-_JOINTS = [
-    ("drives", "joint"),
-    ("forces", "joint"),
-    ("sensors", "joint"),
-    ("couplings", "pinion"),
-    ("couplings", "rack"),
-    ("couplings", "nut"),
-    ("couplings", "slide"),
-    ("couplings", "cam"),
-    ("couplings", "follower"),
-]
-
+from flexmbs.input.values import Table
 
 #: names that mean something else where they would be read
 _TAKEN = {
@@ -43,27 +20,15 @@ _TAKEN = {
 }
 
 
-def check_references(source: Source, problems: Diagnostics) -> None:
+def check_references(source: Source, model: type[Table], problems: Diagnostics) -> None:
     """Report every name of a body, frame or joint that does not exist, and names that are taken."""
     checker = _Checker(source, problems)
     for (table, name), meaning in _TAKEN.items():
         if name in table_of(source.data, table):
             what = f'{table}.{name}: "{name}" means {meaning}; take another name'
             problems.error("case.name", source.where((table, name), key=True), what)
-    for table, key in _FRAMES:
-        for path, value in _values(source.data, table, key):
-            checker.frame(path, value)
-    for table, key in _JOINTS:
-        for path, value in _values(source.data, table, key):
-            checker.joint(path, value)
-    for path, value in _values(source.data, "couplings", "carrier"):
-        checker.body(path, value)
-    for path, value in _values(source.data, "couplings", "wheels"):
-        for k, item in enumerate(value if isinstance(value, list) else []):
-            checker.body((*path, k), item)
-    for path, value in _values(source.data, "couplings", "terms"):
-        for key in value if isinstance(value, dict) else {}:
-            checker.joint((*path, key), key, key=True)
+    for item in names_in(model, source.data):
+        checker.named(item)
     checker.visuals()
     checker.sweep()
 
@@ -72,12 +37,6 @@ def table_of(data: dict[str, Any], name: str) -> dict[str, Any]:
     """A top-level table, empty when it is missing or no table (the schema says so)."""
     found = data.get(name)
     return found if isinstance(found, dict) else {}
-
-
-def _values(data: dict[str, Any], table: str, key: str) -> Iterator[tuple[Path_, Any]]:
-    for name, item in table_of(data, table).items():
-        if isinstance(item, dict) and key in item:
-            yield (table, name, key), item[key]
 
 
 class _Checker:
@@ -91,17 +50,21 @@ class _Checker:
         where = self.source.where(path, key=key)
         self.problems.error("case.reference", where, f"{dotted(path)}: {what}", remedy)
 
-    def body(self, path: Path_, value: Any) -> bool:
-        if not isinstance(value, str):
-            return False
+    def named(self, item: Named) -> None:
+        if item.kind == "body":
+            self.body(item.path, item.text)
+        elif item.kind == "frame":
+            self.frame(item.path, item.text)
+        elif item.kind in ("joint", "coordinate"):
+            self.joint(item)
+
+    def body(self, path: Path_, value: str) -> bool:
         if value != "ground" and value not in self.bodies:
             self.fail(path, f'there is no body "{value}"', nearest(value, ["ground", *self.bodies]))
             return False
         return True
 
-    def frame(self, path: Path_, value: Any) -> None:
-        if not isinstance(value, str):
-            return
+    def frame(self, path: Path_, value: str) -> None:
         body, dot, frame = value.partition(".")
         if not self.body(path, body) or not dot:
             return
@@ -118,12 +81,12 @@ class _Checker:
         frames = table.get("frames", {})
         return list(frames) if isinstance(frames, dict) else None
 
-    def joint(self, path: Path_, value: Any, *, key: bool = False) -> None:
-        if not isinstance(value, str):
-            return
-        name = value.partition(".")[0] if path[0] == "couplings" else value
+    def joint(self, item: Named) -> None:
+        name = item.text.partition(".")[0] if item.kind == "coordinate" else item.text
         if name not in self.joints:
-            self.fail(path, f'there is no joint "{name}"', nearest(name, list(self.joints)), key=key)
+            self.fail(
+                item.path, f'there is no joint "{name}"', nearest(name, list(self.joints)), key=item.key
+            )
 
     def visuals(self) -> None:
         for name, body in self.bodies.items():

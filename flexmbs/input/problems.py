@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
+from flexmbs.input.registered import Registered
 from flexmbs.input.source import Source
 from flexmbs.input.values import Context, shown
 
@@ -180,7 +181,10 @@ def keys_at(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
 
 
 def _tagged(kinds: list[Any], step: Any) -> list[Any]:
-    """Members of a union of tables that the step tells by their `type`."""
+    """Tables of a union that the step tells by their `type`."""
+    named = [kind.table(step) for kind in kinds if isinstance(kind, Registered) and step in kind.registry]
+    if named:
+        return named
     models = [kind for kind in kinds if _is_model(kind)]
     tagged = [kind for kind in models if step in _tags_of(kind)]
     return tagged if len(models) > 1 else []
@@ -206,7 +210,8 @@ def _expand(annotation: Any) -> list[Any]:
     """Members of a union, without wrappers and None."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
-        return _expand(typing.get_args(annotation)[0])
+        inner, *marks = typing.get_args(annotation)
+        return [mark for mark in marks if isinstance(mark, Registered)] or _expand(inner)
     if origin in (typing.Union, types.UnionType):
         return [kind for arg in typing.get_args(annotation) for kind in _expand(arg)]
     return [] if annotation is type(None) else [annotation]
@@ -228,7 +233,8 @@ def _tags(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
     kinds: list[Any] = [model]
     for step in loc:
         kinds = _after(kinds, step)
-    return [tag for kind in kinds if _is_model(kind) for tag in _tags_of(kind)]
+    named = [name for kind in kinds if isinstance(kind, Registered) for name in kind.registry]
+    return named or [tag for kind in kinds if _is_model(kind) for tag in _tags_of(kind)]
 
 
 def _tags_of(model: type[BaseModel]) -> tuple[Any, ...]:

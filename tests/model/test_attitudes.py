@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from flexmbs.case.build.rotations import rotation_law
-from flexmbs.case.schema.frames import MovingRotation
 from flexmbs.dynamics.descriptor.rows import Relations
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError
 from flexmbs.expressions import Expression, constant, parse
+from flexmbs.input.frames import MovingRotation
 from flexmbs.model.bodies import FlexibleBody, Frame, RigidBody
 from flexmbs.model.drives import Drive, RotationLaw
 from flexmbs.model.joints import JOINTS

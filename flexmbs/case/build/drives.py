@@ -9,9 +9,9 @@ from flexmbs.case.build.joints import RATES, check_unit, turns_about
 from flexmbs.case.build.laws import LawBuilder, only
 from flexmbs.case.build.report import Report
 from flexmbs.case.build.rotations import rotation_law
-from flexmbs.case.schema.frames import MovingRotation
 from flexmbs.errors import nearest
 from flexmbs.expressions import Expression
+from flexmbs.input.frames import MovingRotation
 from flexmbs.input.source import Path_
 from flexmbs.model.attitudes import drives_ball
 from flexmbs.model.drives import Drive

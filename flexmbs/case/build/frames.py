@@ -9,8 +9,8 @@ import numpy as np
 
 from flexmbs.case.build.report import Report
 from flexmbs.case.schema.bodies import FreeInitial
-from flexmbs.case.schema.frames import FlexibleFrame, FrameTable, PlaceTable
 from flexmbs.expressions import Expression, ExpressionError
+from flexmbs.input.frames import FlexibleFrame, FrameTable, PlaceTable
 from flexmbs.input.source import Path_
 from flexmbs.model.bodies import Frame, FreeStart
 

@@ -86,19 +86,12 @@ def _values(report: Report, path: Path_, joint: Joint, values: list[float], n: i
         return [float(value) for value in values]
     turns = turning(joint)
     for k, value in enumerate(values):
-        item = (*path, k) if isinstance(_raw(report, path), list) else path
+        item = (*path, k) if isinstance(report.raw(path), list) else path
         if k < len(turns):
             check_unit(report, item, value, RATES[rate], turns[k])
     if rate == 0 and n - len(joint.coordinates) == 4 and not np.linalg.norm(values[-4:]) > 1e-6:
         report.fail(path, "the quaternion is zero")
     return [float(value) for value in values]
-
-
-def _raw(report: Report, path: Path_) -> Any:
-    data: Any = report.source.data
-    for step in path:
-        data = data[step]
-    return data
 
 
 def turning(joint: Joint) -> list[bool]:
@@ -186,7 +179,7 @@ def _laws(report: Report, path: Path_, joint: Joint, table: JointTable) -> None:
             continue
         rows = []
         for k, item in enumerate(items):
-            here = (*path, kind, k) if isinstance(_raw(report, (*path, kind)), list) else (*path, kind)
+            here = (*path, kind, k) if isinstance(report.raw((*path, kind)), list) else (*path, kind)
             coordinate_of(report, (*path, kind), joint, item.coordinate, f"which one has the {kind}?")
             row = {key: getattr(item, key) for key in type(item).model_fields}
             turns = turns_about(joint, item.coordinate)

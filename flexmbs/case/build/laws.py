@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from flexmbs import units
+import numpy as np
+
 from flexmbs.case.build.frames import flexible_frame, rigid_place
-from flexmbs.case.build.joints import (
-    DAMPING,
-    EFFORT,
-    STIFFNESS,
-    check_unit,
-    check_variables,
-    coordinate_of,
-    turns_about,
-)
+from flexmbs.case.build.joints import Pair, check_unit, check_variables, coordinate_of, turns_about
 from flexmbs.case.build.python_laws import load_function
 from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
-from flexmbs.case.schema.forces import PythonLaw
-from flexmbs.case.schema.frames import PlaceTable
 from flexmbs.errors import nearest
 from flexmbs.expressions import Expression, ExpressionError, confined, parse, read_rows, table_loader
+from flexmbs.input.frames import PlaceTable
+from flexmbs.input.laws import PythonLaw
+from flexmbs.input.registered import names_in
 from flexmbs.input.source import Path_
 from flexmbs.input.values import Measured
 from flexmbs.model.bodies import FlexibleBody, Frame
 from flexmbs.model.couplings import COUPLINGS
-from flexmbs.model.couplings.cam import lift_of_table
 from flexmbs.model.forces.base import FORCES, PythonNumber
 from flexmbs.model.model import Model, OwnState
 from flexmbs.model.sensors import Sensor
@@ -98,100 +90,33 @@ class LawBuilder:
         return rigid_place(self.report, path, table)
 
     def force(self, name: str, table: Any) -> Any:
-        path: Path_ = ("forces", name)
-        local = ("x", "v") if table.type == "spring_damper" else ()
-        fields = self.fields(path, table, local)
-        if table.type == "joint_force":
-            joint = self.model.joints.get(table.joint)
-            if joint is None:
-                return None
-            coordinate_of(self.report, path, joint, table.coordinate, "which one does the force drive?")
-            turns = turns_about(joint, table.coordinate)
-            check_unit(self.report, (*path, "value"), fields["value"], EFFORT, turns)
-        for key, expected in (("stiffness", STIFFNESS), ("damping", DAMPING)):
-            for k, item in enumerate(fields.get(key, ()) if table.type == "bushing" else ()):
-                check_unit(self.report, (*path, key, k), item, expected, k > 2)
-        if table.type == "distributed" and not isinstance(self.model.bodies.get(table.on), FlexibleBody):
-            self.report.fail(
-                (*path, "on"), f'"{table.on}" is no flexible body', "distributed loads act on meshes"
-            )
-            return None
-        if table.type == "distributed":
-            self._check_density(path, table.set, fields)
+        door = Door(self, ("forces", name))
         cls: type[Any] = FORCES[table.type]
-        return cls(name=name, **fields)
-
-    def _check_density(self, path: Path_, name: str, fields: dict[str, Any]) -> None:
-        """The unit of a distributed force is that of its set: per length, area or volume."""
-        mesh = self.model.bodies[fields["on"]].modal.mesh  # type: ignore[attr-defined]
-        expected = units.PRESSURE if name in mesh.face_sets else units.FORCE_PER_VOLUME
-        if name not in mesh.face_sets and "beam2" in mesh.cell_sets.get(name, ()):
-            expected = units.FORCE_PER_LENGTH
-        for k, item in enumerate(fields.get("force") or ()):
-            check_unit(self.report, (*path, "force", k), item, (expected, expected), False)
+        found = cls(name=name, **self.fields(door.path, table, cls.variables))
+        found.check(door)
+        return found
 
     def coupling(self, name: str, table: Any) -> Any:
-        path: Path_ = ("couplings", name)
-        fields = self._coupling_fields(path, table)
-        for key in ("pinion", "rack", "nut", "slide", "cam", "follower"):
-            if key in fields:
-                self._coordinate(path, key, fields[key])
-        for key in fields.get("terms", {}):
-            self._coordinate((*path, "terms"), key, key)
+        door = Door(self, ("couplings", name))
         cls: type[Any] = COUPLINGS[table.type]
-        known = {item.name for item in dataclasses.fields(cls)}
-        return cls(name=name, **{key: value for key, value in fields.items() if key in known})
+        found = cls(name=name, **cls.read(self.fields(door.path, table, cls.variables), door))
+        for item in names_in(type(table), self.report.raw(door.path), door.path):
+            if item.kind == "coordinate":
+                self._coordinate(item.path, item.text)
+        found.check(door)
+        return found
 
-    def _coupling_fields(self, path: Path_, table: Any) -> dict[str, Any]:
-        if table.type == "cam" and table.table is not None:
-            with self.report.at((*path, "table")):
-                folder, root = self.report.folder_of((*path, "table")), self.report.source.root
-                lift = self._lift_of(folder, table.table, root)
-                return self.fields(path, table.model_copy(update={"lift": lift, "table": None}), ("x",))
-        if table.type == "cam" and table.profile is not None:
-            fields = self.fields(path, table.model_copy(update={"profile": None}))
-            return fields | self._profile((*path, "profile"), table.profile)
-        fields = self.fields(path, table, ("x",) if table.type == "cam" else ())
-        for key in ("wheels", "teeth"):
-            if key in fields:
-                fields[key] = tuple(fields[key])
-        if table.type == "expression" and isinstance(fields.get("zero"), Expression):
-            with self.report.at((*path, "zero")):
-                only(
-                    fields["zero"],
-                    lambda label: label == "t" or _is_position(label),
-                    "joint coordinates and t; a free joint from ground gives a body x, y and z",
-                )
-        return fields
-
-    @staticmethod
-    def _lift_of(folder: Path, file: str, root: Path | None) -> Expression:
-        """Law of a cam by a table; one of a whole turn goes on from turn to turn."""
-        lift = lift_of_table(read_rows(confined(folder, file, root)), file)
-        return lift or parse(f"table({file!r}, x)", load_table=table_loader(folder, root))
-
-    def _profile(self, path: Path_, table: Any) -> dict[str, Any]:
-        """Outline of a cam, under the name of its columns."""
-        for key in ("polar", "points"):
-            if getattr(table, key) is not None:
-                return {key: getattr(table, key)}
-        with self.report.at((*path, "file")):
-            folder, root = self.report.folder_of((*path, "file")), self.report.source.root
-            rows = read_rows(confined(folder, table.file, root))
-            return {table.columns: rows.tolist()}
-        return {"polar": []}
-
-    def _coordinate(self, path: Path_, key: str, text: str) -> None:
+    def _coordinate(self, path: Path_, text: str) -> None:
         name, dot, coordinate = text.partition(".")
         joint = self.model.joints.get(name)
         if joint is None:
             return
         if not joint.coordinates or (not dot and len(joint.coordinates) != 1):
             names = ", ".join(f"{name}.{item}" for item in joint.coordinates) or "it has none"
-            self.report.fail((*path, key), f'"{text}" names no single coordinate', names)
+            self.report.fail(path, f'"{text}" names no single coordinate', names)
         elif dot and coordinate not in joint.coordinates:
             what = f'{joint.type_name} joint {name} has no coordinate "{coordinate}"'
-            self.report.fail((*path, key), what, nearest(coordinate, joint.coordinates))
+            self.report.fail(path, what, nearest(coordinate, joint.coordinates))
 
     def state(self, name: str, table: Any) -> OwnState:
         rate = self.value(("states", name, "rate"), table.rate)
@@ -206,11 +131,53 @@ class LawBuilder:
         return Sensor(name=name, type=table.type, **fields)
 
 
-def _is_position(label: str) -> bool:
-    return label.startswith("joints.") and ".position[" in label
-
-
 def only(expression: Expression, allowed: Callable[[str], bool], words: str) -> None:
     for node in expression.names.values():
         if not allowed(node.label):
             raise ExpressionError(f'"{node.label}" cannot be used here, only {words}', node.column)
+
+
+@dataclass
+class Door:
+    """What a force or coupling may ask of the case file and the model while it is read; keys are its own."""
+
+    builder: LawBuilder
+    path: Path_
+
+    @property
+    def model(self) -> Model:
+        return self.builder.model
+
+    def fail(self, keys: Path_, what: str, remedy: str = "") -> None:
+        self.builder.report.fail((*self.path, *keys), what, remedy)
+
+    def unit(self, keys: Path_, value: Any, expected: Pair, turns: bool | None) -> None:
+        """A number that has a unit has the first of `expected` for travels, the second for turns."""
+        check_unit(self.builder.report, (*self.path, *keys), value, expected, turns)
+
+    def coordinate(self, joint: str, name: str | None, needed: str) -> bool | None:
+        """Whether the coordinate is an angle; reports that there is no such one, or that `needed` is open."""
+        found = self.model.joints.get(joint)
+        if found is None:
+            return None
+        coordinate_of(self.builder.report, self.path, found, name, needed)
+        return turns_about(found, name)
+
+    def only(self, keys: Path_, law: Any, allowed: Callable[[str], bool], words: str) -> None:
+        """An expression uses such channels alone."""
+        with self.builder.report.at((*self.path, *keys)):
+            only(law, allowed, words) if isinstance(law, Expression) else None
+
+    def rows(self, keys: Path_, file: str) -> np.ndarray | None:
+        """Two columns of a CSV file; None when that fails (the report says why)."""
+        path, report = (*self.path, *keys), self.builder.report
+        with report.at(path):
+            return read_rows(confined(report.folder_of(path), file, report.source.root))
+        return None
+
+    def parsed(self, keys: Path_, text: str) -> Expression | float:
+        """An expression with the tables that it names."""
+        path, report = (*self.path, *keys), self.builder.report
+        with report.at(path):
+            return parse(text, load_table=table_loader(report.folder_of(path), report.source.root))
+        return 0.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from flexmbs.case.build.bodies import body_of
 from flexmbs.case.build.drives import drive_of
 from flexmbs.case.build.frames import rigid_frame
@@ -11,10 +9,9 @@ from flexmbs.case.build.joints import joint_of
 from flexmbs.case.build.laws import LawBuilder
 from flexmbs.case.build.report import Report
 from flexmbs.case.channels import Resolver
-from flexmbs.case.schema.couplings import Cam
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant
-from flexmbs.input.source import Path_
+from flexmbs.input.registered import names_in
 from flexmbs.model.band import measured_band
 from flexmbs.model.bodies import GROUND, Body, FlexibleBody
 from flexmbs.model.model import Model, OwnState
@@ -124,38 +121,23 @@ def frames_of(model: Model, body: str) -> list[str]:
     return [*interfaces, *found.frames]
 
 
-def _frame_references(report: Report) -> Iterator[tuple[Path_, str]]:
-    spec = report.spec
-    for name, joint in spec.joints.items():
-        yield ("joints", name, "from"), joint.from_
-        yield ("joints", name, "to"), joint.to
-    for name, coupling in spec.couplings.items():
-        if isinstance(coupling, Cam) and coupling.at is not None:
-            yield ("couplings", name, "at"), coupling.at
-    for name, force in spec.forces.items():
-        for field, key in (("on", "on"), ("from_", "from"), ("to", "to")):
-            if hasattr(force, field):
-                yield ("forces", name, key), getattr(force, field)
-        axes = getattr(force, "in_", "ground")
-        if axes not in ("ground", "body"):
-            yield ("forces", name, "in"), axes
-    for name, sensor in spec.sensors.items():
-        yield ("sensors", name, "relative_to"), sensor.relative_to
-        if sensor.on is not None:
-            yield ("sensors", name, "on"), sensor.on
-
-
 def _check_flexible_frames(report: Report, model: Model) -> None:
     """Frames on flexible bodies are known only now that the modal data are there."""
-    for path, text in _frame_references(report):
+    for path, kind, text, _ in names_in(type(report.spec), report.source.data):
         name, dot, frame = text.partition(".")
         body = model.bodies.get(name)
-        if path[-1] == "in" and name != GROUND and body is None and name not in report.spec.bodies:
+        if (
+            kind == "axes"
+            and text != "body"
+            and name != GROUND
+            and body is None
+            and name not in report.spec.bodies
+        ):
             report.fail(path, f'"{text}" is no body or frame', nearest(text, [GROUND, "body", *model.bodies]))
-        if not dot or not isinstance(body, FlexibleBody):
+        if kind not in ("frame", "axes") or not dot or not isinstance(body, FlexibleBody):
             continue
-        known = frames_of(model, name)
-        if frame not in known:
-            has = ", ".join(known) or "none"
+        frames = frames_of(model, name)
+        if frame not in frames:
+            has = ", ".join(frames) or "none"
             what = f'body {name} has no frame or interface "{frame}" (it has {has})'
-            report.fail(path, what, nearest(frame, known), code="case.reference")
+            report.fail(path, what, nearest(frame, frames), code="case.reference")

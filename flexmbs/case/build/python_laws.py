@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from flexmbs.case.build.report import Report
-from flexmbs.case.schema.forces import PythonLaw
 from flexmbs.expressions import confined
+from flexmbs.input.laws import PythonLaw
 from flexmbs.input.source import Path_
 
 

@@ -34,6 +34,13 @@ class Report:
     def fail(self, path: Path_, what: str, remedy: str = "", *, code: str = "case.value") -> None:
         self.problems.error(code, self.source.where(path), f"{dotted(path)}: {what}", remedy)
 
+    def raw(self, path: Path_) -> Any:
+        """The value at a path as the file has it."""
+        data: Any = self.source.data
+        for step in path:
+            data = data[step]
+        return data
+
     @contextmanager
     def at(self, path: Path_) -> Iterator[None]:
         """Turn errors of values and expressions into findings at `path`."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.case.schema.frames import MovingRotation
 from flexmbs.expressions import Expression, Node, constant
+from flexmbs.input.frames import MovingRotation
 from flexmbs.input.source import Path_
 from flexmbs.model.drives import RotationLaw
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexmbs import units
-from flexmbs.case.schema.frames import FlexibleFrame, FrameTable, Pose
+from flexmbs.input.frames import FlexibleFrame, FrameTable, Pose
 from flexmbs.input.rotations import Rotation
 from flexmbs.input.values import (
     NAME,

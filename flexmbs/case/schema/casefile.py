@@ -4,23 +4,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from flexmbs import units
 from flexmbs.case.schema.analysis import Analysis, Expected, OutputTable, Sweep
 from flexmbs.case.schema.bodies import AnyBody
-from flexmbs.case.schema.couplings import AnyCoupling
-from flexmbs.case.schema.forces import AnyForce
-from flexmbs.case.schema.frames import FrameTable
-from flexmbs.case.schema.joints import joint_union
+from flexmbs.case.schema.joints import AnyJoint
 from flexmbs.case.schema.signals import Drive, Sensor, StateTable
+from flexmbs.input.frames import FrameTable
+from flexmbs.input.registered import Registered
 from flexmbs.input.values import NAME, FormatVersion, Law, Number, Table, number, vector
+from flexmbs.model.couplings.base import COUPLINGS
+from flexmbs.model.forces.base import FORCES
 
 Name = Annotated[str, Field(pattern=NAME)]
 Acceleration = number(units.ACCELERATION)
-AnyJoint: Any = joint_union()
+
+
+def _keys(name: str, cls: Any) -> type[Table]:
+    """The table of a force or coupling, its type included."""
+    keys, told = cls.Keys, {"type": (Literal[name], ...)}
+    return create_model(cls.__name__, __base__=keys, __doc__=keys.__doc__, **told)  # type: ignore[call-overload]
+
+
+AnyForce = Annotated[Any, Registered(FORCES, _keys, Table)]
+AnyCoupling = Annotated[Any, Registered(COUPLINGS, _keys, Table)]
 
 
 class Ground(Table):

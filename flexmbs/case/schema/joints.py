@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from flexmbs import units
+from flexmbs.input.registered import FrameName, Registered
 from flexmbs.input.rotations import Rotation
 from flexmbs.input.values import Direction, Law, Length, Number, Point, Table, fail, law
 from flexmbs.model.joints import JOINTS, Joint
@@ -111,8 +111,8 @@ class JointTable(Table):
 
     `compliance`: three translations, three rotations in the axes of `from`; they share what is redundant."""
 
-    from_: str = Field(alias="from")
-    to: str
+    from_: FrameName = Field(alias="from")
+    to: FrameName
     axis: Direction | None = None
     point: Point | None = None
     initial: JointInitial | None = None
@@ -145,17 +145,13 @@ def own_parameters(cls: type) -> dict[str, bool]:
     }
 
 
-@cache
-def joint_union() -> Any:
-    """Tagged union of the tables of all registered joint types."""
-    tables = []
-    for name in JOINTS:
-        cls: type = JOINTS[name]
-        extra: dict[str, Any] = {"type": (Literal[name], ...)}
-        for parameter, needed in own_parameters(cls).items():
-            kind = _PARAMETERS.get(parameter, Number)
-            extra[parameter] = (kind, ...) if needed else (kind | None, None)
-        title = "".join(word.capitalize() for word in name.split("_")) + "Joint"
-        model = create_model(title, __base__=JointTable, __doc__=cls.__doc__, **extra)
-        tables.append(model)
-    return Annotated[Union[tuple(tables)], Field(discriminator="type")]  # noqa: UP007
+def joint_table(name: str, cls: type) -> type[JointTable]:
+    """The table of a joint type: what all have, and its own parameters."""
+    extra: dict[str, Any] = {"type": (Literal[name], ...)}
+    for parameter, needed in own_parameters(cls).items():
+        kind = _PARAMETERS.get(parameter, Number)
+        extra[parameter] = (kind, ...) if needed else (kind | None, None)
+    return create_model(f"{cls.__name__}Joint", __base__=JointTable, __doc__=cls.__doc__, **extra)
+
+
+AnyJoint = Annotated[Any, Registered(JOINTS, joint_table, JointTable)]

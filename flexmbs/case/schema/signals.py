@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Tag, model_validator
 
-from flexmbs.case.schema.frames import MovingRotation, Place
+from flexmbs.input.frames import MovingRotation, Place
+from flexmbs.input.registered import FrameName, JointName
 from flexmbs.input.values import Law, Number, Table, fail, vector
 
 
@@ -33,7 +34,7 @@ class Drive(Table):
     components in the axes of Q.
     """
 
-    joint: str
+    joint: JointName
     coordinate: str | None = None
     position: LawOfRotation | None = None
     velocity: LawOfRotation | None = None
@@ -60,10 +61,10 @@ class Sensor(Table):
         "position", "velocity", "acceleration", "displacement", "rotation",
         "reaction", "joint", "energy", "expression", "stress",
     ]  # fmt: skip
-    on: str | None = None
+    on: FrameName | None = None
     at: Place | None = None
-    relative_to: str = "ground"
-    joint: str | None = None
+    relative_to: FrameName = "ground"
+    joint: JointName | None = None
     value: Law | None = None
 
     @model_validator(mode="after")

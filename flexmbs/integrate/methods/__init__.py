@@ -6,4 +6,6 @@ from typing import Any
 
 from flexmbs.registry import Registry
 
-method: Registry[Any] = Registry("method", "flexmbs.integrate.methods")
+method: Registry[Any] = Registry(
+    "method", "flexmbs.integrate.methods", beside=("reference", "tableaus"), dash=True
+)

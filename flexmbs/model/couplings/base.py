@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.model.touching.ends import Touching
+from flexmbs.input.values import Table
 from flexmbs.registry import Registry
+
+if TYPE_CHECKING:
+    from flexmbs.model.touching.ends import Touching
 
 #: All coupling types by the name that a user writes.
 COUPLINGS: Registry[Coupling] = Registry("coupling", "flexmbs.model.couplings")
@@ -44,9 +47,22 @@ class Law(NamedTuple):
 
 @dataclass(kw_only=True)
 class Coupling:
-    """Base of all couplings; `law(model)` gives the scalar law in joint coordinates."""
+    """Base of all couplings; `law(model)` gives the scalar law in joint coordinates.
 
+    `Keys`: the table of a coupling in a case file. `variables`: names that its expressions know beside t.
+    """
+
+    Keys: ClassVar[type[Table]] = Table
+    variables: ClassVar[tuple[str, ...]] = ()
     name: str
+
+    @classmethod
+    def read(cls, keys: dict[str, Any], door: Any) -> dict[str, Any]:
+        """The fields of the class out of those of the table, files that they name read through the `Door`."""
+        return keys
+
+    def check(self, door: Any) -> None:
+        """Report to the `Door` of the case file what only the model tells to be wrong."""
 
     def law(self, model: Any) -> Law:
         raise TypeError(f"{type(self).__name__} has no law")

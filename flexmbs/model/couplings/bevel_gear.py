@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from flexmbs.model.couplings.base import coupling
-from flexmbs.model.couplings.gear import Gear
+from flexmbs.model.couplings.gear import Gear, GearKeys
 from flexmbs.model.touching.teeth import Mesh, Pair, bevel
 
 
@@ -15,6 +15,9 @@ class BevelGear(Gear):
     For the force on the teeth these point from the common apex to the wheels, and the module is that at
     mid-face; teeth are straight.
     """
+
+    class Keys(GearKeys):
+        """Bevel gears: zA a + zB b = const of the turns of `wheels` about their own axes on `carrier`."""
 
     common_direction = False
 

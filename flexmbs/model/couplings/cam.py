@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
+from flexmbs import units
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, Node, constant, periodic_spline, repeated
+from flexmbs.input.registered import CoordinateName, FrameName
+from flexmbs.input.values import Law as AnyLaw
+from flexmbs.input.values import Length, Number, Table, fail
 from flexmbs.model.couplings.base import Coupling, Law, coordinate_number, coupling
 from flexmbs.model.touching.cam_outline import TURN, outline
 from flexmbs.model.touching.cam_profile import Contact, Follower
@@ -16,6 +21,26 @@ from flexmbs.model.touching.ends import End, Held, Touch, Touching, carried, com
 
 #: angle between axes that counts as none
 PARALLEL = 1e-9
+
+
+class CamProfile(Table):
+    """Outline of a cam: `polar` angle and radius, `points` x and y, or a `file` (CSV) of these columns."""
+
+    polar: list[Annotated[list[Number], Field(min_length=2, max_length=2)]] | None = None
+    points: list[Annotated[list[Length], Field(min_length=2, max_length=2)]] | None = None
+    file: str | None = None
+    columns: Literal["polar", "points"] = "polar"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if sum(item is not None for item in (self.polar, self.points, self.file)) != 1:
+            raise fail("a profile is one of polar, points, file")
+        for row in self.polar or ():
+            for value, dimension in zip(row, (units.ANGLE, units.LENGTH), strict=True):
+                found = getattr(value, "dimension", None)
+                if found is not None and found != dimension:
+                    raise fail("a polar profile holds pairs of angle and radius")
+        return self
 
 
 @coupling("cam")
@@ -32,6 +57,28 @@ class Cam(Coupling):
     cam on the follower, positive where it pushes. `unilateral`: it never pulls; the follower lifts off.
     """
 
+    class Keys(Table):
+        """Cam: follower = lift(cam): `lift` an expression of x, a `table` (CSV file), or from a `profile`."""
+
+        cam: CoordinateName
+        follower: CoordinateName
+        lift: AnyLaw | None = None
+        table: str | None = None
+        profile: CamProfile | None = None
+        roller: Annotated[Length, Field(gt=0.0)] | None = None
+        at: FrameName | None = None
+        pushes: Literal["up", "down"] = "up"
+        unilateral: bool = False
+
+        @model_validator(mode="after")
+        def _check(self) -> Self:
+            if sum(item is not None for item in (self.lift, self.table, self.profile)) != 1:
+                raise fail("a cam needs one of lift, table, profile")
+            if self.profile is None and (self.roller is not None or self.at is not None):
+                raise fail("roller and at go with a profile")
+            return self
+
+    variables: ClassVar[tuple[str, ...]] = ("x",)
     cam: str
     follower: str
     lift: Expression | float | None = None
@@ -41,6 +88,21 @@ class Cam(Coupling):
     at: str | None = None
     pushes: str = "up"
     unilateral: bool = False
+
+    @classmethod
+    def read(cls, keys: dict[str, Any], door: Any) -> dict[str, Any]:
+        """The law of a table, and the outline under the name of its columns."""
+        file, profile = keys.pop("table", None), keys.pop("profile", None)
+        if file is not None:
+            rows = door.rows(("table",), file)
+            lift = None if rows is None else lift_of_table(rows, file)
+            keys["lift"] = lift or (0.0 if rows is None else door.parsed(("table",), f"table({file!r}, x)"))
+        if profile is not None and profile.file is not None:
+            rows = door.rows(("profile", "file"), profile.file)
+            keys[profile.columns] = [] if rows is None else rows.tolist()
+        elif profile is not None:
+            keys["polar"], keys["points"] = profile.polar, profile.points
+        return keys
 
     @property
     def sense(self) -> float:

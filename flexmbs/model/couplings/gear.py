@@ -1,14 +1,35 @@
 """Gear pairs with parallel axes: spur and helical."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
+from flexmbs.input.registered import BodyName
+from flexmbs.input.values import Angle, Length, Plain, Table, fail
 from flexmbs.model.couplings.base import Coupling, Law, Term, coupling
 from flexmbs.model.touching.ends import End, Touching, carried
 from flexmbs.model.touching.teeth import Mesh, Pair, meshing, parallel, refuse
 from flexmbs.model.touching.turns import axes_along, path_to, turns
+
+
+class GearKeys(Table):
+    """Keys of all gear pairs."""
+
+    wheels: Annotated[list[BodyName], Field(min_length=2, max_length=2)]
+    carrier: BodyName = "ground"
+    teeth: Annotated[list[Annotated[Plain, Field(gt=0.0)]], Field(min_length=2, max_length=2)]
+    internal: bool = False
+    module: Annotated[Length, Field(gt=0.0)] | None = None
+    pressure_angle: Annotated[Angle, Field(gt=0.0, lt=1.0)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.pressure_angle is not None and self.module is None:
+            raise fail("pressure_angle needs the module")
+        return self
 
 
 @coupling("gear")
@@ -22,9 +43,14 @@ class Gear(Coupling):
     joints of the wheels then carry.
     """
 
-    wheels: tuple[str, str]
+    class Keys(GearKeys):
+        """Gear pair: zA a + zB b = const of the turns of `wheels` relative to `carrier`, bodies or ground."""
+
+        helix_angle: Annotated[Angle, Field(gt=-1.5, lt=1.5)] = 0.0
+
+    wheels: Sequence[str]
     carrier: str = "ground"
-    teeth: tuple[float, float]
+    teeth: Sequence[float]
     internal: bool = False
     module: float | None = None
     pressure_angle: float | None = None

@@ -2,10 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
+from flexmbs.input.registered import CoordinateName
+from flexmbs.input.values import Angle, Length, Table
 from flexmbs.model.couplings.base import Coupling, Law, Term, coordinate_number, coupling
 from flexmbs.model.touching.ends import Touch, Touching, carried, common_holder
 from flexmbs.model.touching.teeth import refuse
@@ -19,6 +22,14 @@ class RackPinion(Coupling):
     The reported force is that on the rack along its travel. With `pressure_angle` the teeth also press the
     rack away from the pinion, and the joints of both carry it; teeth are straight.
     """
+
+    class Keys(Table):
+        """Rack and pinion: travel of joint `rack` = radius * angle of joint `pinion` + const."""
+
+        pinion: CoordinateName
+        rack: CoordinateName
+        radius: Length
+        pressure_angle: Annotated[Angle, Field(gt=0.0, lt=1.0)] | None = None
 
     pinion: str
     rack: str

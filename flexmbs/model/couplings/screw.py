@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from flexmbs.input.registered import CoordinateName
+from flexmbs.input.values import Length, Table
 from flexmbs.model.couplings.base import Coupling, Law, Term, coordinate_number, coupling
 
 
@@ -11,6 +13,13 @@ from flexmbs.model.couplings.base import Coupling, Law, Term, coordinate_number,
 @dataclass(kw_only=True)
 class Screw(Coupling):
     """travel = lead per turn + const of the joints `slide` and `nut` (F19)."""
+
+    class Keys(Table):
+        """Screw: the joint `slide` travels `lead` per turn of the joint `nut`."""
+
+        nut: CoordinateName
+        slide: CoordinateName
+        lead: Length
 
     nut: str
     slide: str

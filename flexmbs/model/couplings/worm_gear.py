@@ -2,10 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Self
 
+from pydantic import Field, model_validator
+
+from flexmbs.input.values import Angle, fail
 from flexmbs.model.couplings.base import coupling
-from flexmbs.model.couplings.gear import Gear
+from flexmbs.model.couplings.gear import Gear, GearKeys
 from flexmbs.model.touching.ends import Touching
 from flexmbs.model.touching.teeth import Mesh, Pair, refuse, worm
 
@@ -19,6 +22,17 @@ class WormGear(Gear):
     worm. Its `lead_angle` gives the worm's radius, and with `pressure_angle` (normal) the force on the teeth,
     without friction. Alone, module gives the tangential force on the wheel.
     """
+
+    class Keys(GearKeys):
+        """Worm and wheel: zA a + zB b = const of the turns of `wheels` about their own axes on `carrier`."""
+
+        lead_angle: Annotated[Angle, Field(gt=0.0, lt=1.5)] | None = None
+
+        @model_validator(mode="after")
+        def _check_lead(self) -> Self:
+            if self.pressure_angle is not None and self.lead_angle is None:
+                raise fail("the force on the teeth of a worm needs its lead_angle")
+            return self
 
     lead_angle: float | None = None
     common_direction = False

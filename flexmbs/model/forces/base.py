@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
 
 from flexmbs.expressions import Expression
-from flexmbs.model.bodies import Frame
+from flexmbs.input.frames import Place
+from flexmbs.input.registered import AxesName, FrameName
+from flexmbs.input.values import Table
 from flexmbs.registry import Registry
+
+if TYPE_CHECKING:
+    from flexmbs.model.bodies import Frame
 
 #: All force laws by the name that a user writes.
 FORCES: Registry[Force] = Registry("force", "flexmbs.model.forces")
@@ -34,13 +41,37 @@ Number = float | Expression | PythonNumber
 
 @dataclass(kw_only=True)
 class Force:
-    """Base of all forces, by name."""
+    """Base of all forces, by name.
 
+    `Keys`: the table of a force in a case file. `variables`: names that its expressions know beside t and
+    channels.
+    """
+
+    Keys: ClassVar[type[Table]] = Table
+    variables: ClassVar[tuple[str, ...]] = ()
     name: str
+
+    def check(self, door: Any) -> None:
+        """Report to the `Door` of the case file what only the model tells to be wrong."""
 
     def laws(self, build: Any) -> None:
         """Add the force's rows to a `LawBuilder`."""
         raise TypeError(f"{type(self).__name__} has no law")
+
+
+class PlacedKeys(Table):
+    """Keys of a force at one place, components `in` ground, the body (follower), or a frame."""
+
+    on: FrameName
+    at: Place | None = None
+    in_: AxesName = Field(default="ground", alias="in")
+
+
+class PairKeys(Table):
+    """Keys of a force between two frames."""
+
+    from_: FrameName = Field(alias="from")
+    to: FrameName
 
 
 @dataclass(kw_only=True)

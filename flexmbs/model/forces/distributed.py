@@ -1,5 +1,7 @@
 """Loads spread over a set of the mesh of a flexible body (F16)."""
 
+# mypy: disable-error-code="valid-type"
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,11 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from flexmbs.ffrf.marker import pack_rows
+from flexmbs import units
+from flexmbs.input.laws import AnyLaw, force_law
+from flexmbs.input.registered import AxesName, BodyName
+from flexmbs.input.values import Table, fail, vector
 from flexmbs.model.forces.base import Force, Number, force
 from flexmbs.model.laws.tables import MODAL_LOAD, POINT_FORCE
-from flexmbs.model.markers import Marker
 
 
 @force("distributed")
@@ -23,14 +28,43 @@ class Distributed(Force):
     solid cells. Modal load vectors are integrated on the mesh of the modal data when the system is built.
     """
 
+    class Keys(Table):
+        """`pressure` on a face set, or `force` per length, area or volume over a set."""
+
+        on: BodyName
+        set: str
+        pressure: force_law(units.PRESSURE) | None = None
+        force: vector(AnyLaw) | None = None
+        in_: AxesName = Field(default="ground", alias="in")
+
+        @model_validator(mode="after")
+        def _check(self) -> Distributed.Keys:
+            if (self.pressure is None) == (self.force is None):
+                raise fail("a distributed load needs either pressure or force")
+            return self
+
     on: str
     set: str
     pressure: Number | None = None
     force: Sequence[Number] | None = None
     axes: str = "ground"
 
+    def check(self, door: Any) -> None:
+        """It acts on a mesh; the unit of a force is that of its set: per length, area or volume."""
+        modal = getattr(door.model.bodies.get(self.on), "modal", None)
+        if modal is None:
+            door.fail(("on",), f'"{self.on}" is no flexible body', "distributed loads act on meshes")
+            return
+        expected = units.PRESSURE if self.set in modal.mesh.face_sets else units.FORCE_PER_VOLUME
+        if self.set not in modal.mesh.face_sets and "beam2" in modal.mesh.cell_sets.get(self.set, ()):
+            expected = units.FORCE_PER_LENGTH
+        for k, item in enumerate(self.force or ()):
+            door.unit(("force", k), item, (expected, expected), False)
+
     def laws(self, build: Any) -> None:
+        from flexmbs.ffrf.marker import pack_rows
         from flexmbs.model.laws.loads import mean_place, pressure_load, scaled
+        from flexmbs.model.markers import Marker
 
         body = build.model.bodies[self.on]
         modes = slice(None) if body.modes is None else np.asarray(body.modes, dtype=np.int64)
