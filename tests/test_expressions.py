@@ -6,13 +6,13 @@ import random
 import numpy as np
 import pytest
 
+from flexmbs.channels import ending, find, read_name, split_channel
 from flexmbs.expressions import (
     FUNCTIONS,
     ExpressionError,
     constant,
     parse,
     spline_through,
-    split_channel,
     table_loader,
 )
 from flexmbs.expressions.machine import evaluate
@@ -219,9 +219,22 @@ def test_complete_channel_names():
     assert split_channel("frames.rod.tip.velocity[2]")[:5] == ("frames", "rod", "tip", "velocity", 2)
     assert split_channel("joints.main.position[0]").quantity == "position"
     assert split_channel("t").kind == "t"
-    for wrong in ("main.position", "joints.main", "bodies", "q[0]", "joints.a.b.c"):
+    for wrong in ("main.position", "joints.main", "bodies", "q[0]", "joints.a.b.c", "joints.a.b[-1]"):
         with pytest.raises(ExpressionError):
             split_channel(wrong)
+
+
+def test_names_of_channels_are_read_shortened_and_found():
+    names = ["bodies/rod/q", "joints/rod/position", "bodies/rod/position", "states/rod", "energy/work"]
+    parts = {"joints/rod/position": ["angle"], "bodies/rod/position": ["x", "y"]}.get
+    assert read_name("joints/rod.position[-1][ 2 ]") == (("joints", "rod", "position"), (-1, 2))
+    assert ending(names, ("rod", "position")) == ["joints/rod/position", "bodies/rod/position"]
+    assert ending(names, ("bodies", "rod", "position")) == ["bodies/rod/position"]
+    assert ending(names, ("od", "q")) == ending(names, ()) == []
+    assert ending(["rod", "bodies/rod"], ("rod",)) == ["rod"]
+    assert find(names, ("rod", "position", "y"), lambda name: parts(name, [])) == [("bodies/rod/position", 1)]
+    assert find(names, ("work",), lambda name: []) == [("energy/work", None)]
+    assert find(names, ("work", "y"), lambda name: parts(name, [])) == []
 
 
 def test_random_texts_end_in_a_value_or_an_expression_error():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flexmbs.case.build.model import frames_of
 from flexmbs.case.case import Case
+from flexmbs.channels import ending, read_name, with_short
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.expressions import Expression, ExpressionError, Node, parse
 from flexmbs.input.problems import dotted
@@ -152,13 +153,11 @@ def _check(
 def _check_name(
     case: Case, path: Any, name: str, model: Model, paths: list[str], problems: Diagnostics
 ) -> None:
-    words = name.split(".")
-    ends = [".".join(words), ".".join(words[:-1])]
-    if any(item == end or item.endswith("." + end) for end in ends if end for item in paths):
+    words = read_name(name).words
+    if ending(paths, words) or ending(paths, words[:-1]):  # the last may name a component
         return
     body, frame = [*words[words[0] == "bodies" :], "", ""][:2]
-    short = [item.partition(".")[2] for item in paths]
-    remedy = nearest(name, [*paths, *short])
+    remedy = nearest(name, with_short(paths))
     if frame and frame in frames_of(model, body):
         remedy = f'a frame is seen by a sensor: type = "position" (velocity, ...), on = "{body}.{frame}"'
     what = f'{dotted(path)}: the result will have no channel "{name}"'

@@ -12,8 +12,8 @@ from typing import Any
 from flexmbs import __version__
 from flexmbs.case.campbell import campbell_items
 from flexmbs.case.case import Case, Progress
-from flexmbs.case.channels import Resolver
 from flexmbs.case.drawing import drawing
+from flexmbs.case.names import Resolver
 from flexmbs.case.outcome import Comparison, check_channels, comparisons, metrics
 from flexmbs.case.start import moved
 from flexmbs.dynamics.mechanism import Mechanism, build

@@ -3,11 +3,10 @@
     expression = parse("=2*sin(w*t)").substitute({"w": 3.0})
     table = compile_table([expression], {"t": 0})
 
-Names in the expressions of a model are complete channel names: see `channels.py`.
+Names in the expressions of a model are complete channel names: see `flexmbs/channels.py`.
 Nothing is ever evaluated as Python. `machine.evaluate` is the kernel: value and two time derivatives.
 """
 
-from flexmbs.expressions.channels import Channel, split_channel
 from flexmbs.expressions.files import confined, read_rows, read_table, table_loader
 from flexmbs.expressions.parser import FUNCTIONS, parse
 from flexmbs.expressions.tree import (
@@ -23,7 +22,6 @@ from flexmbs.expressions.tree import (
 
 __all__ = [
     "FUNCTIONS",
-    "Channel",
     "Expression",
     "ExpressionError",
     "Node",
@@ -36,6 +34,5 @@ __all__ = [
     "read_table",
     "repeated",
     "spline_through",
-    "split_channel",
     "table_loader",
 ]

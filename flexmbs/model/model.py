@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexmbs.model.bodies import GROUND, Body, Frame
-from flexmbs.model.couplings.base import Coupling
 from flexmbs.model.joints.base import Joint
+
+if TYPE_CHECKING:
+    from flexmbs.model.couplings.base import Coupling
 
 
 @dataclass(kw_only=True)

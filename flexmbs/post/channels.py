@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from flexmbs.channels import read_name, shortened
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.post.record import Floats, Record
 
@@ -37,8 +38,8 @@ class Channel:
     @property
     def short(self) -> str:
         """Name without its first word, as people say it, where something is left to say."""
-        first, _, rest = self.name.partition(".")
-        return rest if first in ("bodies", "joints", "sensors", "states", "metrics") and rest else self.name
+        named = self.group in ("bodies", "joints", "sensors", "states", "metrics")
+        return (shortened(self.name) if named else "") or self.name
 
     def values(self, record: Record) -> Floats:
         """Its samples (time,)."""
@@ -130,16 +131,17 @@ def _advice(pattern: str, channels: Sequence[Channel]) -> str:
 
 def by_index(pattern: str, channels: Sequence[Channel], record: Record) -> list[Channel]:
     """`main.position[1]` for components that have names too."""
-    found = re.fullmatch(r"(.+)\[(\d+)\]", pattern)
-    if not found or any(sign in pattern for sign in "*?"):
+    words, index = read_name(pattern)
+    if len(index) != 1 or any(sign in pattern for sign in "*?"):
         return []
-    whole = [c for c in channels if matches(found[1], c.name)] or unique_rest(found[1], channels, record)
-    return [c for c in whole if c.column == int(found[2])] if len({c.path for c in whole}) == 1 else []
+    name = ".".join(words)
+    whole = [c for c in channels if matches(name, c.name)] or unique_rest(name, channels, record)
+    return [c for c in whole if c.column == index[0]] if len({c.path for c in whole}) == 1 else []
 
 
 def unique_rest(pattern: str, channels: Sequence[Channel], record: Record) -> list[Channel]:
     """Matches with the first word left out; an error where the rest names things of several kinds."""
-    found = [channel for channel in channels if matches(pattern, channel.name.partition(".")[2])]
+    found = [channel for channel in channels if matches(pattern, shortened(channel.name))]
     groups = sorted({channel.group for channel in found})
     if len(groups) > 1 and not any(sign in pattern for sign in "*?"):
         what = f'the channel "{pattern}" is not unique'

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 
+from flexmbs import channels
+from flexmbs.channels import read_name, with_short
 from flexmbs.errors import Diagnostic, InputError, nearest
-
-_INDEX = re.compile(r"\[\s*(-?\d+)\s*\]")
 
 
 def channel(result: Any, text: str) -> Any:
@@ -17,9 +16,8 @@ def channel(result: Any, text: str) -> Any:
 
     The first words may be left out where the rest is unique. A single component needs no index.
     """
-    name = _INDEX.sub("", text).strip()
-    indices = tuple(int(found) for found in _INDEX.findall(text))
-    path, component = find(result, name)
+    words, indices = read_name(text)
+    path, component = find(result, ".".join(words))
     values = np.asarray(result[path])
     if component is not None:
         values = _pick(result, text, values, (..., component))
@@ -43,30 +41,15 @@ def _pick(result: Any, text: str, values: np.ndarray, indices: tuple[Any, ...]) 
 
 def find(result: Any, name: str) -> tuple[str, int | None]:
     """Path of the dataset that a channel names, and the component of its last axis."""
-    words = name.replace("/", ".").split(".")
-    found = matches(result.paths, words)
-    component = None
-    if not found and len(words) > 1:
-        found = [
-            path
-            for path in matches(result.paths, words[:-1])
-            if words[-1] in result.attributes_of(path).get("components", [])
-        ]
-        if found:
-            component = list(result.attributes_of(found[0])["components"]).index(words[-1])
+    words = read_name(name).words
+    known = [path for path in result.paths if not path.startswith("checkpoint/") or path == "/".join(words)]
+    found = channels.find(known, words, lambda path: result.attributes_of(path).get("components", []))
     if len(found) == 1:
-        return found[0], component
+        return found[0]
     if found:
-        what = f'channel "{name}" is not unique: ' + ", ".join(p.replace("/", ".") for p in found[:4])
+        what = f'channel "{name}" is not unique: ' + ", ".join(
+            path.replace("/", ".") for path, _ in found[:4]
+        )
         raise InputError(Diagnostic("channel.ambiguous", str(result.path), what, "write more of it"))
-    choices = [path.replace("/", ".") for path in result.paths]
-    remedy = nearest(name, choices + [choice.partition(".")[2] for choice in choices])
+    remedy = nearest(name, with_short(path.replace("/", ".") for path in result.paths))
     raise InputError(Diagnostic("channel.unknown", str(result.path), f'no channel "{name}"', remedy))
-
-
-def matches(paths: list[str], words: list[str]) -> list[str]:
-    """Paths that end with the words; an exact path wins."""
-    wanted = "/".join(words)
-    if wanted in paths:
-        return [wanted]
-    return [path for path in paths if path.endswith("/" + wanted) and not path.startswith("checkpoint/")]

@@ -12,7 +12,7 @@ from flexmbs.case.build.frames import flexible_frame, rigid_place
 from flexmbs.case.build.joints import Pair, check_unit, check_variables, coordinate_of, turns_about
 from flexmbs.case.build.python_laws import load_function
 from flexmbs.case.build.report import Report
-from flexmbs.case.channels import Resolver
+from flexmbs.case.names import Resolver
 from flexmbs.errors import nearest
 from flexmbs.expressions import Expression, ExpressionError, confined, parse, read_rows, table_loader
 from flexmbs.input.frames import PlaceTable

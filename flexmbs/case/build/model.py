@@ -8,7 +8,7 @@ from flexmbs.case.build.frames import rigid_frame
 from flexmbs.case.build.joints import joint_of
 from flexmbs.case.build.laws import LawBuilder
 from flexmbs.case.build.report import Report
-from flexmbs.case.channels import Resolver
+from flexmbs.case.names import Resolver
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant
 from flexmbs.input.registered import names_in

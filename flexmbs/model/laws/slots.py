@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from flexmbs.channels import Channel, split_channel
 from flexmbs.errors import Diagnostic, InputError, nearest
-from flexmbs.expressions.channels import Channel, split_channel
 from flexmbs.model.bodies import GROUND
 from flexmbs.model.laws.tables import (
     AUX,
