@@ -1,5 +1,7 @@
 """One evaluation of the equations of motion, stage by stage; what time loops and analyses call.
 
+`at` = (t, pos, vel, aux, acc): time, state and accelerations at which the equations are looked at.
+
 Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier or acceleration not finite,
 4 friction that grows with the reaction it causes (the joint jams).
 """
@@ -24,11 +26,12 @@ FRICTION_TOLERANCE, FRICTION_ROUNDS = 1e-12, 60
 
 
 @kernel(lean=True, apart=True)
-def kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc):
+def kinematics(sys, ws, laws, lw, at):
     """Position and velocity stage of everything, constraint rows included (F20, F27).
 
     Writes: driven entries of pos, vel, acc; r, R, v, a, markers, ent, coord_x, coord_v, g, g_dot, g_ddot.
     """
+    t, pos, vel, aux, acc = at
     drives(laws, lw, ws, t, aux)
     positions(sys, ws, pos)
     velocities(sys, ws, pos, vel, acc)
@@ -38,8 +41,9 @@ def kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc):
 
 
 @kernel(lean=True, apart=True)
-def forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
+def forces(sys, ws, laws, lw, at):
     """Inertia, velocity forces and applied forces, as residuals of `acc` (F13-F16, F21). Needs kinematics."""
+    t, pos, vel, aux, acc = at
     masses(sys, ws, pos, vel)
     applied_forces(laws, lw, sys, ws, t, pos, vel, aux)
     residuals(sys, ws, pos, vel, acc)
@@ -73,7 +77,7 @@ def change(sys, ws):
 
 
 @kernel(lean=True, apart=True)
-def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
+def accelerations(sys, ws, laws, lw, at):
     """Accelerations of the state, added to `acc`, which holds a guess (zero is one) (F22-F26).
 
     With friction by the reaction of a joint the two are found together, from no friction on: what was
@@ -81,10 +85,10 @@ def accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
     """
     forget_loads(lw)
     for _ in range(FRICTION_ROUNDS):
-        status = plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
+        status = plain_accelerations(sys, ws, laws, lw, at)
         if status != 0 or laws.press_law.shape[0] == 0:
             return status
-        if press(sys, ws, laws, lw, t, pos, vel, aux, acc) <= FRICTION_TOLERANCE:
+        if press(sys, ws, laws, lw, at) <= FRICTION_TOLERANCE:
             return 0
     return NO_FRICTION
 
@@ -97,7 +101,7 @@ def forget_loads(lw):
 
 
 @kernel(lean=True, apart=True)
-def joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
+def joint_forces(sys, ws, laws, lw, at):
     """Forces through joints and efforts of drives at `acc`, open ones shared (F24, F28). Needs lam.
 
     Writes: ws at these accelerations: v, a, markers, row_force, reaction, effort, side_is.
@@ -111,39 +115,40 @@ def joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc):
         self_stress(sys, ws)
     for r in range(ws.row.lam.shape[0]):
         ws.row.force[r] = ws.row.lam[r]
-    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    kinematics(sys, ws, laws, lw, at)
+    forces(sys, ws, laws, lw, at)
     reactions(sys, ws)
     if count > 0:
         share_forces(sys, ws, sys.length[0])
 
 
 @kernel(lean=True, apart=True)
-def press(sys, ws, laws, lw, t, pos, vel, aux, acc):
+def press(sys, ws, laws, lw, at):
     """Reactions at `acc` into the laws of friction that need them. Needs lam. Returns the relative change.
 
     They are those that are reported: where equilibrium leaves reactions open, friction follows the shares.
     """
-    joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    joint_forces(sys, ws, laws, lw, at)
     return friction_loads(laws, lw, sys, ws)
 
 
 @kernel(lean=True, apart=True)
-def plain_accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc):
+def plain_accelerations(sys, ws, laws, lw, at):
     """Accelerations for the friction as it is. Writes: acc, lam. Returns a status."""
-    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    kinematics(sys, ws, laws, lw, at)
+    forces(sys, ws, laws, lw, at)
     status = eliminate(sys, ws, laws, lw, 0.0, 0.0, ACCELERATION)
     if status == 0:
         status = change(sys, ws)
     if status == 0:
+        acc = at[4]
         for k in range(acc.shape[0]):
             acc[k] += ws.tree.delta[k]
     return status
 
 
 @kernel(lean=True, apart=True)
-def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
+def shifted(sys, ws, laws, lw, at, gh, bh, acc_new):
     """One pass of the implicit step: `acc` -> `acc_new`, loops closed on position level (F43, F44).
 
     pos and vel are those that belong to `acc`. Friction by reactions is that of `acc_new`, found as in
@@ -151,47 +156,48 @@ def shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
     """
     forget_loads(lw)
     for _ in range(FRICTION_ROUNDS):
-        status = plain_shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new)
+        status = plain_shifted(sys, ws, laws, lw, at, gh, bh, acc_new)
         if status != 0 or laws.press_law.shape[0] == 0:
             return status
-        if press(sys, ws, laws, lw, t, pos, vel, aux, acc_new) <= FRICTION_TOLERANCE:
+        if press(sys, ws, laws, lw, (at[0], at[1], at[2], at[3], acc_new)) <= FRICTION_TOLERANCE:
             return 0
     return NO_FRICTION
 
 
 @kernel(lean=True, apart=True)
-def plain_shifted(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, acc_new):
+def plain_shifted(sys, ws, laws, lw, at, gh, bh, acc_new):
     """A pass for the friction as it is. Writes: acc_new, lam. Returns a status."""
-    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    kinematics(sys, ws, laws, lw, at)
+    forces(sys, ws, laws, lw, at)
     status = eliminate(sys, ws, laws, lw, gh, bh, POSITION)
     if status == 0:
         status = change(sys, ws)
     if status == 0:
-        for k in range(acc.shape[0]):
-            acc_new[k] = acc[k] + ws.tree.delta[k]
+        for k in range(acc_new.shape[0]):
+            acc_new[k] = at[4][k] + ws.tree.delta[k]
     return status
 
 
 @kernel(lean=True, apart=True)
-def observe(sys, ws, laws, lw, t, pos, vel, aux, acc):
+def observe(sys, ws, laws, lw, at):
     """Accelerations of a state and everything that is reported at it (F22-F28).
 
     Writes: acc, and ws at these accelerations: v, a, markers, lam, row_force, reaction, effort.
     Returns a status.
     """
+    acc = at[4]
     for k in range(acc.shape[0]):
         acc[k] = 0.0
-    status = accelerations(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    status = accelerations(sys, ws, laws, lw, at)
     if status == 0:
-        joint_forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+        joint_forces(sys, ws, laws, lw, at)
     return status
 
 
 @kernel(lean=True, apart=True)
-def jacobian(sys, ws, laws, lw, t, pos, vel, aux, acc):
+def jacobian(sys, ws, laws, lw, at):
     """Rows of the constraints in the tree coordinates, in `loop.e` by paths (F27); g, g_dot. Writes: e."""
-    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    kinematics(sys, ws, laws, lw, at)
     plain_rows(sys, ws)
 
 

@@ -39,7 +39,7 @@ class Evaluator:
         self.ws.relation.turn[:] = state.turns
         return (
             self.tables, self.ws, self.laws, self.law_work,
-            state.t, state.pos, state.vel, state.aux, acc,
+            (state.t, state.pos, state.vel, state.aux, acc),
         )  # fmt: skip
 
     def kinematics(self, state: State, acc: Array | None = None) -> None:

@@ -29,6 +29,7 @@ from flexmbs.fe.quadrature import (
 from flexmbs.fe.turning_assembly import placed, solid_part, turning_matrices
 
 Floats = NDArray[np.float64]
+Arrays = tuple[Floats, ...]
 Ints = NDArray[np.int64]
 Progress = Callable[[float, str], None]
 
@@ -131,10 +132,10 @@ def stiffness_pairs(
     elastic = elasticity(C)
     for group in groups:
         kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
-        bad = stiffness_loop(
-            mesh.cells[kind], group.which, mesh.points, stiffness_table(kind, rule), rule.weights,
-            mat[kind], elastic, graph.loc[kind], element_scratch(kind, rule, group.straight), K_upper,
-        )  # fmt: skip
+        solids = mesh.cells[kind], group.which, mesh.points, mat[kind]
+        room = element_scratch(kind, rule, group.straight)
+        table = stiffness_table(kind, rule), rule.weights
+        bad = stiffness_loop(solids, table, elastic, graph.loc[kind], room, K_upper)
         _require_positive(mesh, kind, bad)
     on_diagonal = graph.ptr[:-1]
     blocks = K_upper[on_diagonal].reshape(-1, 3, 3)
@@ -155,21 +156,9 @@ def tensor_terms(C: Floats) -> tuple[Ints, Floats]:
 def mass_pairs(mesh: Mesh, graph: NodeGraph, groups: list[ElementGroup], rho: dict[str, Floats]) -> Floats:
     """Entries (n_pairs,) of the consistent Ms for the pairs of the graph (F2a)."""
     Ms_upper = np.zeros(graph.n_pairs)
-    for kind, which, arrays in _mass_arguments(groups):
-        dN, table, J, detJ, Ms_e = arrays
-        bad = mass_loop(
-            mesh.cells[kind],
-            which,
-            mesh.points,
-            dN,
-            table,
-            rho[kind],
-            graph.loc[kind],
-            J,
-            detJ,
-            Ms_e,
-            Ms_upper,
-        )
+    for kind, which, rule, scratch in _mass_arguments(groups):
+        solids = mesh.cells[kind], which, mesh.points
+        bad = mass_loop(solids, rule, rho[kind], graph.loc[kind], scratch, Ms_upper)
         _require_positive(mesh, kind, bad)
     return Ms_upper
 
@@ -177,21 +166,19 @@ def mass_pairs(mesh: Mesh, graph: NodeGraph, groups: list[ElementGroup], rho: di
 def lumped_masses(mesh: Mesh, groups: list[ElementGroup], rho: dict[str, Floats]) -> Floats:
     """Nodal masses (n_nodes,): row sums on linear elements, the scaled diagonal on quadratic ones."""
     mass = np.zeros(mesh.n_nodes)
-    for kind, which, arrays in _mass_arguments(groups):
-        dN, table, J, detJ, Ms_e = arrays
-        scaled = ELEMENTS[kind].order == 2
-        bad = lumped_loop(
-            mesh.cells[kind], which, mesh.points, dN, table, rho[kind], scaled, J, detJ, Ms_e, mass
-        )
+    for kind, which, rule, scratch in _mass_arguments(groups):
+        solids, scaled = (mesh.cells[kind], which, mesh.points), ELEMENTS[kind].order == 2
+        bad = lumped_loop(solids, rule, rho[kind], scaled, scratch, mass)
         _require_positive(mesh, kind, bad)
     return mass
 
 
-def _mass_arguments(groups: list[ElementGroup]) -> Iterator[tuple[str, Ints, tuple[Floats, ...]]]:
+def _mass_arguments(groups: list[ElementGroup]) -> Iterator[tuple[str, Ints, Arrays, Arrays]]:
     for group in groups:
         dN, table = mass_table(group.kind, group.straight)
         n_p, pairs = table.shape
-        yield group.kind, group.which, (dN, table, np.empty((9, n_p)), np.empty(n_p), np.empty(pairs))
+        scratch = np.empty((9, n_p)), np.empty(n_p), np.empty(pairs)
+        yield group.kind, group.which, (dN, table), scratch
 
 
 def _require_positive(mesh: Mesh, kind: str, bad: int) -> None:

@@ -137,13 +137,14 @@ def weighted_gradients(grad, weights, detJ, grad_w):
 
 
 @kernel(reassociate=True)
-def stiffness_loop(cells, which, points, dN, weights, mat, elastic, loc, room, K_upper):
+def stiffness_loop(solids, rule, elastic, loc, room, K_upper):
     """Add int (D N_a)^T C_mat (D N_b) of the cells `which` to the pairs of the pattern.
 
-    mat (n_cells,) material. With G_ab,jl = int d_j N_a d_l N_b the block of nodes a, b is C_cjdl G_ab,jl.
-    Inner functions are condensed: their coefficients are those of least energy.
-    Writes: K_upper (n_pairs, 9), room.
+    `solids` = (cells, which, points, mat), mat (n_cells,) the material; `rule` = (dN, weights). With
+    G_ab,jl = int d_j N_a d_l N_b the block of nodes a, b is C_cjdl G_ab,jl. Inner functions are condensed:
+    their coefficients are those of least energy. Writes: K_upper (n_pairs, 9), room.
     """
+    (cells, which, points, mat), (dN, weights) = solids, rule
     n = cells.shape[1]
     grad, G, blocks, W = room.grad, room.G, room.blocks, room.W
     for e in which:
@@ -259,14 +260,15 @@ def inner_fields(L, W, n, U):
 
 
 @kernel(reassociate=True)
-def mass_loop(cells, which, points, dN, table, rho, loc, J, detJ, Ms_e, Ms_upper):
+def mass_loop(solids, rule, rho, loc, scratch, Ms_upper):
     """Add rho N_a N_b integrated over the cells `which` to the pairs of the pattern (F2a).
 
-    table (points, n (n + 1) / 2): weight times N_a N_b of the pairs a <= b; rho (n_cells,).
-    Writes: Ms_upper (n_pairs,), scratch.
+    `solids` = (cells, which, points), `rule` = (dN, table): table (points, n (n + 1) / 2) weight times N_a
+    N_b of the pairs a <= b; rho (n_cells,). Writes: Ms_upper (n_pairs,), scratch = (J, detJ, Ms_e).
     """
+    (cells, which, points), (J, detJ, Ms_e) = solids, scratch
     for e in which:
-        _element_mass(cells[e], points, dN, table, rho[e], J, detJ, Ms_e)
+        _element_mass(cells[e], points, rule, rho[e], J, detJ, Ms_e)
         for q in range(len(detJ)):
             if not detJ[q] > 0.0:
                 return e
@@ -276,8 +278,9 @@ def mass_loop(cells, which, points, dN, table, rho, loc, J, detJ, Ms_e, Ms_upper
 
 
 @kernel(inline=True)
-def _element_mass(rows, points, dN, table, rho, J, detJ, Ms_e):
+def _element_mass(rows, points, rule, rho, J, detJ, Ms_e):
     """Pairs a <= b of the scalar mass matrix of one element. Writes: J, detJ, Ms_e."""
+    dN, table = rule
     jacobians(rows, points, dN, J)
     determinants(J, detJ)
     for t in range(len(Ms_e)):
@@ -289,14 +292,15 @@ def _element_mass(rows, points, dN, table, rho, J, detJ, Ms_e):
 
 
 @kernel(reassociate=True)
-def lumped_loop(cells, which, points, dN, table, rho, scaled, J, detJ, Ms_e, mass):
+def lumped_loop(solids, rule, rho, scaled, scratch, mass):
     """Add nodal masses: row sums, or (scaled) the diagonal scaled to the element mass.
 
-    Writes: mass (n_nodes,), scratch.
+    Writes: mass (n_nodes,), scratch = (J, detJ, Ms_e).
     """
+    (cells, which, points), (J, detJ, Ms_e) = solids, scratch
     n = cells.shape[1]
     for e in which:
-        _element_mass(cells[e], points, dN, table, rho[e], J, detJ, Ms_e)
+        _element_mass(cells[e], points, rule, rho[e], J, detJ, Ms_e)
         for q in range(len(detJ)):
             if not detJ[q] > 0.0:
                 return e

@@ -55,7 +55,8 @@ def node_graph(n_nodes: int, cells: dict[str, NDArray[np.int64]]) -> NodeGraph:
     col = np.empty(int(pair_start[-1]) + n_nodes, dtype=np.int32)
     loc = np.empty(int(pair_start[-1]), dtype=np.int32)
     mark, place = np.full(n_nodes, -1, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
-    _upper_graph(flat, start, pair_start, adj_ptr, adj_cell, adj_local, mark, place, ptr, col, loc)
+    adjacent = adj_ptr, adj_cell, adj_local
+    _upper_graph((flat, start, pair_start), adjacent, (mark, place), ptr, col, loc)
     views, first = {}, 0
     for kind in kinds:
         n_cells, n = cells[kind].shape
@@ -77,11 +78,13 @@ def _adjacency(flat, start, adj_next, adj_cell, adj_local):
 
 
 @kernel
-def _upper_graph(flat, start, pair_start, adj_ptr, adj_cell, adj_local, mark, place, ptr, col, loc):
+def _upper_graph(cells, adjacent, scratch, ptr, col, loc):
     """Neighbours j >= i of every node i, sorted, and the place of each cell's pairs.
 
-    Writes: mark, place, ptr, col, loc.
+    `cells` = (flat, start, pair_start), `adjacent` = (ptr, cell, local). Writes: scratch = (mark, place),
+    ptr, col, loc.
     """
+    (flat, start, pair_start), (adj_ptr, adj_cell, adj_local), (mark, place) = cells, adjacent, scratch
     ptr[0] = 0
     end = 0
     for i in range(len(mark)):

@@ -56,9 +56,9 @@ def _of_solids(mesh: Mesh, materials: Mapping[str, Material], change: Change, u:
         kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
         room = element_scratch(kind, rule, group.straight)
         values = np.empty((ELEMENTS[kind].n_nodes + len(ELEMENTS[kind].inner), 3, 1))
-        prestress_loop(
-            mesh.cells[kind], group.which, mesh.points, stiffness_table(kind, rule), rule.weights, mat[kind],
-            elastic, initial_stress(mesh, materials, change, kind), field, graph.loc[kind], room, values,
-            np.empty((6, 1)), np.empty((6, 1)), upper,
-        )  # fmt: skip
+        solids = mesh.cells[kind], group.which, mesh.points, mat[kind]
+        table = stiffness_table(kind, rule), rule.weights
+        initial = initial_stress(mesh, materials, change, kind)
+        scratch, goal = (values, np.empty((6, 1)), np.empty((6, 1))), (graph.loc[kind], upper)
+        prestress_loop(solids, table, elastic, initial, field, room, scratch, goal)
     return expand_diagonal(graph, upper)

@@ -86,10 +86,10 @@ def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: 
             spread = (rule.weights / rule.weights.sum())[None, :]
             targets = (first[kind] + np.arange(len(rows)))[:, None]
         room, m = element_scratch(kind, rule, group.straight), fields.shape[2]
-        stress_loop(
-            rows, group.which, mesh.points, stiffness_table(kind, rule), rule.weights, mat[kind], elastic,
-            fields, spread, targets, room, _values(kind, m), np.empty((6, m)), np.empty((6, m)), total,
-        )  # fmt: skip
+        solids = rows, group.which, mesh.points, mat[kind]
+        table = stiffness_table(kind, rule), rule.weights
+        scratch = _values(kind, m), np.empty((6, m)), np.empty((6, m))
+        stress_loop(solids, table, elastic, fields, (spread, targets), room, scratch, total)
 
 
 def _values(kind: str, m: int) -> Floats:
@@ -161,8 +161,8 @@ def _add_geometric(
     n_load, pairs = total.shape
     loads = np.ascontiguousarray(U_load.reshape(mesh.n_nodes, -1, n_load)[:, :3])
     modes = np.ascontiguousarray(Phi.reshape(mesh.n_nodes, -1, Phi.shape[1])[:, :3])
-    done, solids = 0, solid_part(mesh)
-    for group in element_groups(solids):
+    done, part = 0, solid_part(mesh)
+    for group in element_groups(part):
         kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
         n_p = len(rule.weights)
         dN, room = stiffness_table(kind, rule), element_scratch(kind, rule, group.straight)
@@ -173,11 +173,10 @@ def _add_geometric(
         H = np.empty((3, 3, modes.shape[2]))
         for at in range(0, len(group.which), size):
             which = group.which[at : at + size]
-            geometric_loop(
-                mesh.cells[kind], which, mesh.points, dN, rule.weights, mat[kind], elastic, loads, modes,
-                room, *fields, eps, sig, H, stresses, products,
-            )  # fmt: skip
+            solids, scratch = (mesh.cells[kind], which, mesh.points, mat[kind]), (*fields, eps, sig, H)
+            table = dN, rule.weights
+            geometric_loop(solids, table, elastic, (loads, modes), room, scratch, stresses, products)
             used = len(which)
             total += stresses[:used].reshape(-1, n_load).T @ products[:used].reshape(-1, pairs)
             done += used
-            tell(done / solids.n_cells, "geometric stiffness")
+            tell(done / part.n_cells, "geometric stiffness")

@@ -7,12 +7,12 @@ from flexmbs.fe.element_loops import condense, gradients, inner_fields, weighted
 
 
 @kernel(inline=True)
-def _element_fields(rows, points, dN, weights, terms, values, U, room, Ue):
+def _element_fields(rows, points, rule, terms, values, U, room, Ue):
     """Gradients of one element, and fields U (n_nodes, 3, m) at its nodes with those of its inner functions.
 
     Writes: Ue (n + n_inner, 3, m), room.
     """
-    n = len(rows)
+    n, (dN, weights) = len(rows), rule
     gradients(rows, points, dN, len(weights), room.J, room.Jinv, room.detJ, room.grad)
     if len(room.L):
         weighted_gradients(room.grad, weights, room.detJ, room.grad_w)
@@ -57,18 +57,17 @@ def _point_stress(grad, C, U, eps, sig):
 
 
 @kernel(reassociate=True)
-def stress_loop(
-    cells, which, points, dN, weights, mat, elastic, U, spread, targets, room, Ue, eps, sig, total
-):
+def stress_loop(solids, rule, elastic, U, spreading, room, scratch, total):
     """Add C_mat D U (F53), spread from the points of a rule to the targets of each cell.
 
-    spread (n_targets, points); targets (n_cells, n_targets) rows of the result.
-    Writes: total (rows, 6, m), scratch.
+    `solids` = (cells, which, points, mat), `rule` = (dN, weights), `spreading` = (spread, targets): spread
+    (n_targets, points); targets (n_cells, n_targets) rows of the result.
+    Writes: total (rows, 6, m), scratch = (Ue, eps, sig).
     """
+    (cells, which, points, mat), (_, weights), (spread, targets) = solids, rule, spreading
+    Ue, eps, sig = scratch
     for e in which:
-        _element_fields(
-            cells[e], points, dN, weights, elastic.terms[mat[e]], elastic.values[mat[e]], U, room, Ue
-        )
+        _element_fields(cells[e], points, rule, elastic.terms[mat[e]], elastic.values[mat[e]], U, room, Ue)
         for p in range(len(weights)):
             _point_stress(room.grad[p], elastic.C[mat[e]], Ue, eps, sig)
             for t in range(targets.shape[1]):
@@ -119,33 +118,18 @@ def _gradient_products(H, A):
 
 
 @kernel(reassociate=True)
-def geometric_loop(
-    cells,
-    which,
-    points,
-    dN,
-    weights,
-    mat,
-    elastic,
-    U_load,
-    Phi,
-    room,
-    Ue,
-    Phi_e,
-    eps,
-    sig,
-    H,
-    stresses,
-    products,
-):
+def geometric_loop(solids, rule, elastic, fields, room, scratch, stresses, products):
     """Weighted stresses of the loads and products of mode gradients at all points of the cells (F17).
 
-    Writes: stresses (cells, points, 6, n_load), products (cells, points, 6, pairs), scratch.
+    `fields` = (U_load, Phi). Writes: stresses (cells, points, 6, n_load), products (cells, points, 6, pairs),
+    scratch = (Ue, Phi_e, eps, sig, H).
     """
+    (cells, which, points, mat), (_, weights), (U_load, Phi) = solids, rule, fields
+    Ue, Phi_e, eps, sig, H = scratch
     for c in range(len(which)):
         e = which[c]
         _element_fields(
-            cells[e], points, dN, weights, elastic.terms[mat[e]], elastic.values[mat[e]], U_load, room, Ue
+            cells[e], points, rule, elastic.terms[mat[e]], elastic.values[mat[e]], U_load, room, Ue
         )
         element_values(cells[e], Phi, room, Phi_e)
         for p in range(len(weights)):
@@ -159,20 +143,17 @@ def geometric_loop(
 
 
 @kernel(reassociate=True)
-def prestress_loop(
-    cells, which, points, dN, weights, mat, elastic, initial, U, loc, room, Ue, eps, sig, upper
-):
+def prestress_loop(solids, rule, elastic, initial, U, room, scratch, goal):
     """Add int sigma_ij d_i N_a d_j N_b of the stress of one field U to the pairs of the pattern (F17).
 
-    initial (n_cells, 6): stress that expansion takes away.
-
-    Writes: upper (n_pairs,), scratch.
+    initial (n_cells, 6): stress that expansion takes away. Writes: goal = (loc, upper): upper (n_pairs,),
+    scratch = (Ue, eps, sig).
     """
+    (cells, which, points, mat), (_, weights), (loc, upper) = solids, rule, goal
+    Ue, eps, sig = scratch
     n = cells.shape[1]
     for e in which:
-        _element_fields(
-            cells[e], points, dN, weights, elastic.terms[mat[e]], elastic.values[mat[e]], U, room, Ue
-        )
+        _element_fields(cells[e], points, rule, elastic.terms[mat[e]], elastic.values[mat[e]], U, room, Ue)
         for p in range(len(weights)):
             w = weights[p] * room.detJ[p if len(room.detJ) > 1 else 0]
             g = room.grad[p]

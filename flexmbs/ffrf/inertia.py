@@ -24,12 +24,14 @@ N_ROW_OUT = 7
 
 
 @kernel(reassociate=True, lean=True, apart=True)
-def inertia(data, o, nf, n_T, n_A, n_G, q, iq, q_dot, id, wx, wy, wz, body, ib, rows, ir):
+def inertia(data, o, sizes, state, w, out):
     """Inertia of a body at q, and its velocity forces at (w, q_dot) (F10-F13, F17a).
 
-    `data` from offset `o` is the block of `pack_body`; q and q_dot start at `iq` and `id`; (wx, wy, wz)
-    is w in body axes. Writes: body[ib : ib + 15], rows[ir : ir + 7 nf] in the layouts above.
+    `data` from offset `o` is the block of `pack_body` with the `sizes` nf, n_T, n_A, n_G; `state` = (q, iq,
+    q_dot, id): they start at iq and id; w in body axes. `out` = (body, ib, rows, ir). Writes:
+    body[ib : ib + 15], rows[ir : ir + 7 nf] in the layouts above.
     """
+    (nf, n_T, n_A, n_G), (q, iq, q_dot, id), (wx, wy, wz), (body, ib, rows, ir) = sizes, state, w, out
     stx, sty, stz = data[o + 1], data[o + 2], data[o + 3]
     txx, txy, txz = data[o + 4], data[o + 5], data[o + 6]
     tyy, tyz, tzz = data[o + 7], data[o + 8], data[o + 9]

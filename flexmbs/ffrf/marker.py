@@ -89,12 +89,15 @@ def turn_by(R0, m, x, y, z, R):
 
 
 @kernel(reassociate=True, lean=True, apart=True)
-def marker_position(m, nf, u0, R0, data, row, K, q, iq, u, R, theta, rows, ir):
+def marker_position(m, nf, rest, modes, at, pose, columns):
     """Place and axes of marker m in the body, and its elastic columns of L_P (F18, F17a).
 
-    q starts at `iq`. Writes, all in body axes: u[m] (3), R[m] (3, 3) body <- marker, theta[m] (3), and
-    rows[ir : ir + 6 nf]: for every mode its columns of Phi(q) and of J Psi(q), none when row < 0.
+    `rest` = (u0, R0), `modes` = (data, row, K), `at` = (q, iq): q starts at iq. Writes, all in body axes,
+    into `pose` = (u, R, theta) and `columns` = (rows, ir): u[m] (3), R[m] (3, 3) body <- marker, theta[m]
+    (3), and rows[ir : ir + 6 nf]: for every mode its columns of Phi(q) and of J Psi(q), none when row < 0.
     """
+    (u0, R0), (data, row, K), (q, iq) = rest, modes, at
+    (u, R, theta), (rows, ir) = pose, columns
     ux, uy, uz = u0[m, 0], u0[m, 1], u0[m, 2]
     x = y = z = 0.0
     if row < 0:
@@ -139,13 +142,15 @@ def marker_position(m, nf, u0, R0, data, row, K, q, iq, u, R, theta, rows, ir):
 
 
 @kernel(reassociate=True, lean=True, apart=True)
-def marker_velocity(m, nf, data, row, K, q_dot, iq, theta, rows, ir, R, i, out):
+def marker_velocity(m, nf, modes, at, theta, columns, turn, out):
     """Relative velocity and bias of marker m from q_dot (F18, F17a).
 
-    theta[m] and rows (of `marker_position`) are in the axes to which R[i] turns those of the body: both as
-    they come and R[i] = 1, or all turned to ground. Writes out (12,) in those axes: Phi q_dot, w_rel, and
-    the bias without its terms in w: `-q_dot^T K_P q_dot`, and `J_dot theta_dot` with the moments' part.
+    `modes`, `columns` as for `marker_position`, `at` = (q_dot, iq), `turn` = (R, i). theta[m] and rows are
+    in the axes to which R[i] turns those of the body: both as they come and R[i] = 1, or all turned to
+    ground. Writes out (12,) in those axes: Phi q_dot, w_rel, and the bias without its terms in w: `-q_dot^T
+    K_P q_dot`, and `J_dot theta_dot` with the moments' part.
     """
+    (data, row, K), (q_dot, iq), (rows, ir), (R, i) = modes, at, columns, turn
     for k in range(12):
         out[k] = 0.0
     if row < 0:

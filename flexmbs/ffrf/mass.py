@@ -26,7 +26,7 @@ def evaluate(block: BodyBlock, q: ArrayLike, q_dot: ArrayLike, w: ArrayLike) -> 
     wx, wy, wz = (float(x) for x in np.asarray(w, dtype=float))
     body, rows = np.full(N_BODY_OUT, np.nan), np.full(N_ROW_OUT * block.nf, np.nan)
     sizes = (block.nf, block.n_T, block.n_A, block.n_G)
-    inertia(block.data, 0, *sizes, q, 0, q_dot, 0, wx, wy, wz, body, 0, rows, 0)
+    inertia(block.data, 0, sizes, (q, 0, q_dot, 0), (wx, wy, wz), (body, 0, rows, 0))
     return body, rows.reshape(block.nf, N_ROW_OUT)
 
 

@@ -14,12 +14,14 @@ from flexmbs.ffrf.marker import jacobian_coefficients, rotation_bias
 
 
 @kernel(lean=True)
-def path_rows(knots, first, last, coef, start, line, n, place, width, rows, o):
+def path_rows(path, pieces, line, n, place, width, out):
     """Rows of a travelling marker with two rates (F18a).
 
-    knots[first : last] are the arc lengths; `line[n]` the start and direction of the path; `place` (3, 3) the
-    marker's place with two rates. Writes: rows[o : o + 3 width]; NaN outside the body.
+    `path` = (knots, first, last): knots[first : last] are the arc lengths; `pieces` = (coef, start);
+    `line[n]` the start and direction of the path; `place` (3, 3) the marker's place with two rates. Writes:
+    out = (rows, o): rows[o : o + 3 width]; NaN outside the body.
     """
+    (knots, first, last), (coef, start), (rows, o) = path, pieces, out
     s = s1 = s2 = 0.0
     for c in range(3):
         d = line[n, 3 + c]
@@ -48,12 +50,13 @@ def path_rows(knots, first, last, coef, start, line, n, place, width, rows, o):
 
 
 @kernel(lean=True)
-def travelling_terms(m, nf, q, iq, q_dot, iv, theta, rows, o, R, i, out):
+def travelling_terms(m, nf, state, theta, columns, turn, out):
     """Add to `out` of `marker_velocity` what the changing rows do (F18a), save x_dot and x_ddot.
 
-    theta[m] is in the axes to which R[i] turns those of the body; rows from `o` are those of `path_rows`, in
-    body axes. Writes: out (12,).
+    `state` = (q, iq, q_dot, iv), `columns` = (rows, o), `turn` = (R, i). theta[m] is in the axes to which
+    R[i] turns those of the body; rows from o are those of `path_rows`, in body axes. Writes: out (12,).
     """
+    (q, iq, q_dot, iv), (rows, o), (R, i) = state, columns, turn
     c0 = c1 = c2 = e0 = e1 = e2 = 0.0
     f0 = f1 = f2 = h0 = h1 = h2 = 0.0
     width = 6 * nf

@@ -305,7 +305,7 @@ def moving_state(system, seed):
     """Assembled state with random speeds on the constraints, and its evaluator."""
     evaluator, state = system.evaluator(), system.initial_state()
     state.vel[:] = np.random.default_rng(seed).normal(size=system.n_vel)
-    projection.project(*evaluator._args(state, evaluator.acc), 0.0, 0.0, 1e-13, 20, False)
+    projection.project(*evaluator._args(state, evaluator.acc), 0.0, 0.0, (1e-13, 20, False))
     state.turns[:] = evaluator.ws.relation.turn
     return evaluator, state
 

@@ -56,7 +56,7 @@ class Motion:
         """Arrays of the workspace behind the stage."""
         ws, work = twin(self.evaluator.ws), twin(self.evaluator.law_work)
         ws.relation.turn[:] = self.turns
-        evaluate.kinematics(self.tables, ws, self.laws, work, t, pos, vel, self.aux + 0j, acc)
+        evaluate.kinematics(self.tables, ws, self.laws, work, (t, pos, vel, self.aux + 0j, acc))
         return {**by_name(ws), "values": ws.relation.at[:, 0], "rates": ws.relation.at[:, 1]}
 
     def at(self):

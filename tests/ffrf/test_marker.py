@@ -43,8 +43,8 @@ class Marker:
         u, R, theta = np.full((1, 3), np.nan), np.full((1, 3, 3), np.nan), np.full((1, 3), np.nan)
         rows, out = np.zeros(6 * self.nf), np.full(12, np.nan)
         where = (self.data, self.row, self.offset)
-        marker_position(0, self.nf, self.u0, self.R0, *where, q, 0, u, R, theta, rows, 0)
-        marker_velocity(0, self.nf, *where, q_dot, 0, theta, rows, 0, np.eye(3)[None], 0, out)
+        marker_position(0, self.nf, (self.u0, self.R0), where, (q, 0), (u, R, theta), (rows, 0))
+        marker_velocity(0, self.nf, where, (q_dot, 0), theta, (rows, 0), (np.eye(3)[None], 0), out)
         return u[0], R[0], theta[0], rows.reshape(-1, 6).T, out
 
 
@@ -96,21 +96,8 @@ def test_bias_in_turned_axes_is_the_turned_bias_F18():
     *_, theta, rows, out = marker.kernels(q, q_dot)
     turned = np.ascontiguousarray((R @ rows.T.reshape(3, 2, 3)[..., None])[..., 0].ravel())
     found = np.zeros(12)
-    marker_velocity(
-        0,
-        3,
-        marker.data,
-        marker.row,
-        marker.offset,
-        q_dot,
-        0,
-        (R @ theta)[None],
-        turned,
-        0,
-        R[None],
-        0,
-        found,
-    )
+    modes = marker.data, marker.row, marker.offset
+    marker_velocity(0, 3, modes, (q_dot, 0), (R @ theta)[None], (turned, 0), (R[None], 0), found)
     np.testing.assert_allclose(found.reshape(4, 3), out.reshape(4, 3) @ R.T, rtol=1e-12, atol=1e-13)
 
 

@@ -79,7 +79,7 @@ class Inertia:
         block, nf = self.block, self.block.nf
         body, rows = np.zeros(15, dtype=complex), np.zeros(7 * nf, dtype=complex)
         sizes, still = (nf, block.n_T, block.n_A, block.n_G), np.zeros(nf, dtype=complex)
-        kernels.inertia(block.data, 0, *sizes, q, 0, still, 0, 0.0, 0.0, 0.0, body, 0, rows, 0)
+        kernels.inertia(block.data, 0, sizes, (q, 0, still, 0), (0.0, 0.0, 0.0), (body, 0, rows, 0))
         M = np.zeros((6 + nf, 6 + nf), dtype=complex)
         M[:3, :3], M[6:, 6:] = self.body.mass * np.eye(3), self.body.m_ff
         S, rows = body[:3], rows.reshape(nf, 7)
@@ -132,7 +132,7 @@ class Forces:
         ws, work, aux = twin(self.rig.ws), twin(self.rig.lw), np.zeros(self.rig.system.n_aux)
         pos, vel, acc = (np.array(x, dtype=complex) for x in (pos, vel, acc))
         with complex_kernels():
-            evaluate.kinematics(self.tables, ws, self.laws, work, t, pos, vel, aux, acc)
+            evaluate.kinematics(self.tables, ws, self.laws, work, (t, pos, vel, aux, acc))
             applied.applied_forces(self.laws, work, self.tables, ws, t, pos, vel, aux)
             found = {**by_name(ws), "out": work.out, "number": work.value}
             for k in np.flatnonzero(self.laws.kind == BUSHING)[:1]:

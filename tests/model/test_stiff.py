@@ -24,7 +24,7 @@ def passes(rig, pos, vel, count, h=STEP):
     aux = np.zeros(rig.system.n_aux)
     for _ in range(count):
         now = rig.moved(pos, h * vel + bh * acc)
-        status = shifted(rig.sys, rig.ws, rig.laws, rig.lw, h, now, vel + gh * acc, aux, acc, gh, bh, found)
+        status = shifted(rig.sys, rig.ws, rig.laws, rig.lw, (h, now, vel + gh * acc, aux, acc), gh, bh, found)
         assert status == 0
         changes.append(np.abs(found - acc).max())
         acc = found.copy()
@@ -115,6 +115,8 @@ def test_friction_by_the_reaction_holds_with_the_accelerations():
     model.add(Prismatic(name="plane", from_frame="ground", to_frame="block", axis=axis, friction=friction))
     rig = Rig(model)
     acc = np.zeros(1)
-    status = accelerations(rig.sys, rig.ws, rig.laws, rig.lw, 0.0, np.zeros(1), np.ones(1), np.zeros(0), acc)
+    status = accelerations(
+        rig.sys, rig.ws, rig.laws, rig.lw, (0.0, np.zeros(1), np.ones(1), np.zeros(0), acc)
+    )
     assert status == 0
     assert acc[0] == pytest.approx(9.81 * (np.sin(slope) - mu * np.cos(slope)), rel=1e-11)

@@ -21,14 +21,16 @@ def to_axes(R, i, k, x):
 
 
 @kernel(lean=True)
-def gradients(
-    factor, entry, mark, body, turning, ent_q, force, moment, x, r, R, H, L, f_side, f_L, wrench, out
-):  # fmt: skip
+def gradients(sides, relations, pose, modal, wrench, out):
     """Force, generalised moment and modal forces of unit multipliers on the bodies at their sides.
 
-    Side s takes `factor` times relation `entry`, at marker `mark`, on `body`; `turning` is the place of its
-    body among those with Euler parameters, or -1. Writes: wrench (scratch); out: forces, moments, modal.
+    `sides` = (factor, entry, mark, body, turning), `relations` = (marker Q, force, moment), `pose` = (x of
+    markers, r and R of bodies, H, L), `modal` = (side, place in L) of the modal forces. Side s takes
+    `factor` times relation `entry`, at marker `mark`, on `body`; `turning` is the place of its body among
+    those with Euler parameters, or -1. Writes: wrench (scratch); out: forces, moments, modal.
     """
+    (factor, entry, mark, body, turning), (ent_q, force, moment) = sides, relations
+    (x, r, R, H, L), (f_side, f_L) = pose, modal
     n, turns = factor.shape[0], 3 * factor.shape[0]
     for s in range(n):
         e, i, m = entry[s], body[s], mark[s]
@@ -55,12 +57,14 @@ def gradients(
 
 
 @kernel(lean=True)
-def rigid_inertia(mass, S, J, Q_T, Q_R, given, w, turning, R, H, grav, out, force_r, force_e):
+def rigid_inertia(bodies, w, turning, R, H, grav, out, force):
     """Blocks rr (diagonal), re, er, ee of M of all bodies, and their velocity forces and weight (F12, F13).
 
-    Body b has S, J (body axes) and, where `given`, Q_T, Q_R; else they follow from its rates w. Ground stands
-    first in R alone. Writes: out: the blocks, kind by kind; force_r, force_e; Q_T, Q_R.
+    `bodies` = (mass, S, J, Q_T, Q_R, given): body b has S, J (body axes) and, where given, Q_T, Q_R; else
+    they follow from its rates w. Ground stands first in R alone. Writes: out: the blocks, kind by kind;
+    force = (force_r, force_e); Q_T, Q_R.
     """
+    (mass, S, J, Q_T, Q_R, given), (force_r, force_e) = bodies, force
     n, n_e = mass.shape[0], H.shape[0]
     re, er, ee = 3 * n, 3 * n + 12 * n_e, 3 * n + 24 * n_e
     for b in range(n):

@@ -150,11 +150,10 @@ class Matrices:
         factor = self.s_sign * np.concatenate([coef, np.ones(len(self.with_entry))])[self.s_term]
         force, moment = np.ascontiguousarray(found.force), np.ascontiguousarray(found.moment)
         data = np.empty(len(self.G_row))
-        gradients(
-            factor, self.s_entry, self.s_mark, self.s_body, self.s_place, self.tables.relation.q, force,
-            moment, ws.marker.x, ws.body.r, ws.body.R, H, ws.marker.L, self.f_side, self.f_L,
-            self.wrench, data,
-        )  # fmt: skip
+        sides = factor, self.s_entry, self.s_mark, self.s_body, self.s_place
+        pose = ws.marker.x, ws.body.r, ws.body.R, H, ws.marker.L
+        relations, modal = (self.tables.relation.q, force, moment), (self.f_side, self.f_L)
+        gradients(sides, relations, pose, modal, self.wrench, data)
         return self.gradients(np.concatenate([data, e.ravel()]))
 
     def gradients(self, data: Array) -> tuple[csc_matrix, csc_matrix]:
@@ -219,22 +218,8 @@ class Matrices:
             elastic.append(rows)
         blocks, force = np.empty(3 * len(S) + 40 * len(H)), np.empty(at.n)
         force_r, force_e = np.empty_like(S), np.empty((len(H), 4))
-        rigid_inertia(
-            self.mass,
-            S,
-            J,
-            Q_T,
-            Q_R,
-            self.soft,
-            w,
-            self.turn_place[1:],
-            ws.body.R,
-            H,
-            t.grav,
-            blocks,
-            force_r,
-            force_e,
-        )
+        bodies, turning = (self.mass, S, J, Q_T, Q_R, self.soft), self.turn_place[1:]
+        rigid_inertia(bodies, w, turning, ws.body.R, H, t.grav, blocks, (force_r, force_e))
         force[at.r_of], force[at.e_of] = force_r, force_e
         data = [blocks]
         for (i, q, q_dot), rows in zip(at.modes, elastic, strict=True):

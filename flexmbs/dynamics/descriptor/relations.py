@@ -15,46 +15,48 @@ ATTITUDE = 9
 
 
 @kernel(lean=True)
-def relations_at(kind, p, q, a, b, size, turns, attitude, x, R, v, acc, out):
-    """Relations between markers at x, R with twists v and accelerations acc, all in ground axes.
+def relations_at(given, at, turns, attitude, out):
+    """Relations between markers, `at` = (x, R, twists v, accelerations), all in ground axes.
 
+    `given` = (kind, marker P, marker Q, axis of P, axis of Q, size) of all of them.
     `turns`: what angles are nearest to, NaN for a screw as its travel has it; `attitude`: prescribed
     quaternions. Writes: out (n, 10): value, rate, second rate at these accelerations, force and moment that a
     unit multiplier puts on Q at its origin, angle.
     """
+    (kind, p, q, a, b, size), R = given, at[1]
     for e in range(kind.shape[0]):
         for k in range(9):
             out[e, k] = 0.0
         out[e, 9] = turns[e]
         i, j, P, Q = a[e], b[e], p[e], q[e]
         if kind[e] == OFFSET:
-            offset(x, R, v, acc, P, Q, i, out[e])
+            offset(at, P, Q, i, out[e])
         elif kind[e] == SQUARE:
-            square(R, v, acc, P, Q, i, j, 1.0, out[e])
+            square(at, P, Q, i, j, 1.0, out[e])
         elif kind[e] == EQUAL_TURN:
-            square(R, v, acc, P, Q, i, j, 1.0, out[e])
-            square(R, v, acc, P, Q, j, i, -1.0, out[e])
+            square(at, P, Q, i, j, 1.0, out[e])
+            square(at, P, Q, j, i, -1.0, out[e])
         elif kind[e] == DISTANCE:
-            distance(x, v, acc, P, Q, 1.0 / size[e], out[e])
+            distance(at, P, Q, 1.0 / size[e], out[e])
         elif kind[e] == SLIDE:
-            offset(x, R, v, acc, P, Q, i, out[e])
+            offset(at, P, Q, i, out[e])
             pitch, near = size[e], out[e, 0] / size[e]
-            turn(R, v, acc, P, Q, P, i, -pitch, out[e])
+            turn(at, P, Q, P, i, -pitch, out[e])
             if turns[e] == turns[e]:
                 near = turns[e]
             out[e, 9] = whole(plain_angle(R, P, Q, i), near)
             out[e, 0] -= pitch * out[e, 9]
         elif kind[e] == ANGLE:
-            turn(R, v, acc, P, Q, P, i, 1.0, out[e])
+            turn(at, P, Q, P, i, 1.0, out[e])
             out[e, 0] = out[e, 9] = whole(plain_angle(R, P, Q, i), turns[e])
         elif kind[e] == ANGLE_FIRST:
-            turn(R, v, acc, P, Q, P, i, 1.0, out[e])
+            turn(at, P, Q, P, i, 1.0, out[e])
             out[e, 0] = out[e, 9] = whole(first_angle(R, P, Q, i, j), turns[e])
         elif kind[e] == ANGLE_SECOND:
-            turn(R, v, acc, P, Q, Q, j, 1.0, out[e])
+            turn(at, P, Q, Q, j, 1.0, out[e])
             out[e, 0] = out[e, 9] = whole(second_angle(R, P, Q, j, i), turns[e])
         elif kind[e] == ATTITUDE:
-            turn(R, v, acc, P, Q, Q, i, 1.0, out[e])
+            turn(at, P, Q, Q, i, 1.0, out[e])
             out[e, 0] = past_attitude(R, P, Q, attitude[j], i)
 
 
@@ -80,8 +82,9 @@ def difference(x, p, q, first):
 
 
 @kernel(inline=True)
-def axis(R, v, acc, m, k):
+def axis(at, m, k):
     """Axis k of marker m with its first and second rate."""
+    _, R, v, acc = at
     n, w, alpha = (
         (R[m, 0, k], R[m, 1, k], R[m, 2, k]),
         (v[m, 3], v[m, 4], v[m, 5]),
@@ -102,35 +105,37 @@ def add(out, factor, value, rate, bias, force, moment):
 
 
 @kernel(lean=True)
-def offset(x, R, v, acc, p, q, a, out):
+def offset(at, p, q, a, out):
     """n.d with n axis a of P. Writes: out."""
-    n, n_dot, n_ddot = axis(R, v, acc, p, a)
+    x, _, v, acc = at
+    n, n_dot, n_ddot = axis(at, p, a)
     d, d_v, d_a = difference(x, p, q, 0), difference(v, p, q, 0), difference(acc, p, q, 0)
     bias = dot(n_ddot, d) + 2.0 * dot(n_dot, d_v) + dot(n, d_a)
     add(out, 1.0, dot(n, d), dot(n_dot, d) + dot(n, d_v), bias, n, (0.0, 0.0, 0.0))
 
 
 @kernel(lean=True)
-def square(R, v, acc, p, q, a, b, factor, out):
+def square(at, p, q, a, b, factor, out):
     """x.y with x axis a of P, y axis b of Q. Writes: out."""
-    x, x_dot, x_ddot = axis(R, v, acc, p, a)
-    y, y_dot, y_ddot = axis(R, v, acc, q, b)
+    x, x_dot, x_ddot = axis(at, p, a)
+    y, y_dot, y_ddot = axis(at, q, b)
     bias = dot(x_ddot, y) + 2.0 * dot(x_dot, y_dot) + dot(x, y_ddot)
     add(out, factor, dot(x, y), dot(x_dot, y) + dot(x, y_dot), bias, (0.0, 0.0, 0.0), cross(y, x))
 
 
 @kernel(lean=True)
-def distance(x, v, acc, p, q, factor, out):
+def distance(at, p, q, factor, out):
     """d.d / 2. Writes: out."""
+    x, _, v, acc = at
     d, d_v, d_a = difference(x, p, q, 0), difference(v, p, q, 0), difference(acc, p, q, 0)
     add(out, factor, 0.5 * dot(d, d), dot(d, d_v), dot(d_v, d_v) + dot(d, d_a), d, (0.0, 0.0, 0.0))
 
 
 @kernel(lean=True)
-def turn(R, v, acc, p, q, m, k, factor, out):
+def turn(at, p, q, m, k, factor, out):
     """Rates of the angle about axis k of marker m, P or Q; not its value. Writes: out."""
-    n, n_dot, _ = axis(R, v, acc, m, k)
-    w_r, al_r = difference(v, p, q, 3), difference(acc, p, q, 3)
+    n, n_dot, _ = axis(at, m, k)
+    w_r, al_r = difference(at[2], p, q, 3), difference(at[3], p, q, 3)
     add(out, factor, 0.0, dot(n, w_r), dot(n_dot, w_r) + dot(n, al_r), (0.0, 0.0, 0.0), n)
 
 

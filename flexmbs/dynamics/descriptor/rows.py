@@ -43,12 +43,13 @@ class Relations:
         self.n = len(kinds)
         one, three = np.zeros((0, 10)), np.zeros((0, 3, 3))
         empty = tuple(item[:0] for item in self.given)
-        self._at = prepare(relations_at, *empty, one[:, 0].copy(), one, one, three, one, one, one)
+        self._at = prepare(relations_at, empty, (one, three, one, one), one[:, 0].copy(), one, one)
 
     def at(self, ws: Workspace, turns: Array) -> Found:
         """Needs markers moving at zero accelerations; `turns` (n,) is what angles are nearest to."""
         out = np.empty((self.n, 10))
-        self._at(*self.given, turns, ws.law.attitude, ws.marker.x, ws.marker.R, ws.marker.v, ws.marker.a, out)
+        at = ws.marker.x, ws.marker.R, ws.marker.v, ws.marker.a
+        self._at(self.given, at, turns, ws.law.attitude, out)
         return Found(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:9], out[:, 9])
 
 

@@ -112,7 +112,7 @@ class Saddle:
 
     def _left(self, b: Array, c: Array, z: Array, lam: Array) -> Array:
         """What is left of the equations; its sizes stand in `size`."""
-        residual(*self.given, b, c, z, lam, self.left, self.size)
+        residual(self.given, b, c, z, lam, self.left, self.size)
         return self.left
 
     def correction(self, c: Array, settled: float) -> tuple[Array, bool]:

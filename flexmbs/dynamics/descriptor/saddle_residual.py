@@ -4,11 +4,12 @@ from flexmbs._jit import kernel
 
 
 @kernel(lean=True)
-def residual(M, M_row, M_start, Phi, Phi_row, Phi_start, b, c, z, lam, left, size):
-    """b - M z + Phi^T lam, and Phi z - c: the right-hand side of a pass. Matrices by columns.
+def residual(matrices, b, c, z, lam, left, size):
+    """b - M z + Phi^T lam, and Phi z - c: the right-hand side of a pass. Matrices by columns, M before Phi.
 
     Writes: left; size, the largest of the rows above, of those below, of Phi^T lam, of z.
     """
+    M, M_row, M_start, Phi, Phi_row, Phi_start = matrices
     n, m = b.shape[0], c.shape[0]
     above = below = largest = moved = 0.0
     for i in range(n):

@@ -109,7 +109,8 @@ def _move(system: System, evaluator: Evaluator, pos: Array) -> None:
     ws, aux = evaluator.ws, np.zeros(system.n_aux)
     ws.relation.turn[:] = 0.0
     speeds, acc = np.zeros(system.n_vel), np.zeros(system.n_vel)
-    evaluate.jacobian(tables, ws, evaluator.laws, evaluator.law_work, 0.0, pos, speeds, aux, acc)
+    at = 0.0, pos, speeds, aux, acc
+    evaluate.jacobian(tables, ws, evaluator.laws, evaluator.law_work, at)
 
 
 def _turns(system: System) -> Flags:

@@ -55,14 +55,15 @@ def position_rates(sys, pos, vel, out):
 
 
 @kernel(lean=True, apart=True)
-def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, known):
+def project(sys, ws, laws, lw, at, gh, bh, how):
     """Bring positions, then speeds, onto the constraints, in place, in the metric of M + Sh (F44).
 
-    Stops when every |g| and |g_dot| is below `tolerance`, or after `most` iterations on each level. The
-    factors of one iteration serve the next ones while those reduce the error well. `known`: the state is the
-    last one that was evaluated. `acc` is scratch. Writes: pos, vel; beta_ref. Returns largest |g|, largest
-    |g_dot| left, number of iterations.
+    `how` = (tolerance, most, known). Stops when every |g| and |g_dot| is below `tolerance`, or after `most`
+    iterations on each level. The factors of one iteration serve the next ones while those reduce the error
+    well. `known`: the state is the last one that was evaluated. Accelerations are scratch. Writes: pos,
+    vel; beta_ref. Returns largest |g|, largest |g_dot| left, number of iterations.
     """
+    (_, pos, vel, _, acc), (tolerance, most, known) = at, how
     count, worst, worst_dot, ready = 0, 0.0, 0.0, False
     if ws.row.g.shape[0] + sys.relation.kind.shape[0] + laws.drive_expr.shape[0] == 0:
         return worst, worst_dot, count
@@ -72,7 +73,7 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, k
         last = math.inf
         for k in range(most + 1):
             if not known:
-                kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
+                kinematics(sys, ws, laws, lw, at)
                 known = True
             error = largest(ws.row.g) if level == 0 else largest(ws.row.g_dot)
             if level == 0:
@@ -82,7 +83,7 @@ def project(sys, ws, laws, lw, t, pos, vel, aux, acc, gh, bh, tolerance, most, k
             if error <= tolerance or k == most or not error < 1e300:
                 break
             if not ready or error > 0.1 * last:
-                forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+                forces(sys, ws, laws, lw, at)
                 if eliminate(sys, ws, laws, lw, gh, bh, VELOCITY) != 0:
                     return math.inf, math.inf, count
                 ready = True
@@ -113,16 +114,17 @@ def respond(sys, ws, residual):
 
 
 @kernel(lean=True, apart=True)
-def impact(sys, ws, laws, lw, t, pos, vel, aux, acc, twist, speed):
+def impact(sys, ws, laws, lw, at, twist, speed):
     """Speeds behind an impact, M (vel - speed) = G^T Lam for free speeds; driven ones keep their law (F44).
 
-    `speed` are the speeds of before, `twist` (n_bodies + 1, 6) those of the bodies. `acc` is scratch.
-    Changes vel. Returns a status.
+    `speed` are the speeds of before, `twist` (n_bodies + 1, 6) those of the bodies. Accelerations are
+    scratch. Changes vel. Returns a status.
     """
+    vel, acc = at[2], at[4]
     for k in range(acc.shape[0]):
         acc[k] = 0.0
-    kinematics(sys, ws, laws, lw, t, pos, vel, aux, acc)
-    forces(sys, ws, laws, lw, t, pos, vel, aux, acc)
+    kinematics(sys, ws, laws, lw, at)
+    forces(sys, ws, laws, lw, at)
     missing_momentum(sys, ws, vel, twist, speed)
     status = eliminate(sys, ws, laws, lw, 0.0, 0.0, VELOCITY)
     if status == 0:

@@ -66,14 +66,12 @@ def marker_in_body(sys, ws, i, m, pos):
     t, data, row = sys.marker.travel[m], sys.marker.data, sys.marker.row[m]
     if t >= 0 and row >= 0:
         data, row = ws.travel.rows, sys.travel.o_row[t]
-        path_rows(
-            sys.travel.knots, sys.travel.o_knot[t], sys.travel.o_knot[t + 1], sys.travel.coefs,
-            sys.travel.o_coef[t], sys.travel.line, t, ws.travel.x[t], 6 * sys.body.nf[i], data, row,
-        )  # fmt: skip
-    marker_position(
-        m, sys.body.nf[i], sys.marker.u0, sys.marker.R0, data, row, sys.marker.K[m],
-        pos, sys.body.o_q[i], ws.marker.u, ws.marker.Rl, ws.marker.theta, ws.marker.L, sys.marker.L[m],
-    )  # fmt: skip
+        path = sys.travel.knots, sys.travel.o_knot[t], sys.travel.o_knot[t + 1]
+        pieces = sys.travel.coefs, sys.travel.o_coef[t]
+        path_rows(path, pieces, sys.travel.line, t, ws.travel.x[t], 6 * sys.body.nf[i], (data, row))
+    rest, modes = (sys.marker.u0, sys.marker.R0), (data, row, sys.marker.K[m])
+    pose, columns = (ws.marker.u, ws.marker.Rl, ws.marker.theta), (ws.marker.L, sys.marker.L[m])
+    marker_position(m, sys.body.nf[i], rest, modes, (pos, sys.body.o_q[i]), pose, columns)
     if t >= 0:
         for k in range(3):
             ws.marker.u[m, k] += ws.travel.x[t, 0, k]
@@ -205,16 +203,13 @@ def marker_relative(sys, ws, i, m, pos, vel, acc):
     """
     rel = ws.marker.rel[m]
     row, o = sys.marker.row[m], sys.marker.L[m]
-    marker_velocity(
-        m, sys.body.nf[i], sys.marker.data, row, sys.marker.K[m],
-        vel, sys.tree.o_qd[i], ws.marker.theta, ws.marker.L, o, ws.body.R, i, rel,
-    )  # fmt: skip
+    modes, turn, nf = (sys.marker.data, row, sys.marker.K[m]), (ws.body.R, i), sys.body.nf[i]
+    marker_velocity(m, nf, modes, (vel, sys.tree.o_qd[i]), ws.marker.theta, (ws.marker.L, o), turn, rel)
     t = sys.marker.travel[m]
     if t >= 0 and row >= 0:
-        travelling_terms(
-            m, sys.body.nf[i], pos, sys.body.o_q[i], vel, sys.tree.o_qd[i], ws.marker.theta,
-            ws.travel.rows, sys.travel.o_row[t], ws.body.R, i, rel,
-        )  # fmt: skip
+        state = pos, sys.body.o_q[i], vel, sys.tree.o_qd[i]
+        columns = ws.travel.rows, sys.travel.o_row[t]
+        travelling_terms(m, nf, state, ws.marker.theta, columns, turn, rel)
     if row >= 0:
         for a in range(sys.body.nf[i]):
             q_ddot = acc[sys.tree.o_qd[i] + a]

@@ -16,11 +16,10 @@ def masses(sys, ws, pos, vel):
         if sys.body.nf[i] == 0:  # what the loop over the modes would add to is all
             inertia_at_rest(sys.body.block_data, sys.body.o_block[i], wx, wy, wz, ws.body.out, 15 * i)
             continue
-        inertia(
-            sys.body.block_data, sys.body.o_block[i], sys.body.nf[i], sys.body.n_T[i], sys.body.n_A[i],
-            sys.body.n_G[i], pos, sys.body.o_q[i], vel, sys.tree.o_qd[i], wx, wy, wz, ws.body.out, 15 * i,
-            ws.body.rows, sys.body.o_rows[i],
-        )  # fmt: skip
+        sizes = sys.body.nf[i], sys.body.n_T[i], sys.body.n_A[i], sys.body.n_G[i]
+        state = pos, sys.body.o_q[i], vel, sys.tree.o_qd[i]
+        out = ws.body.out, 15 * i, ws.body.rows, sys.body.o_rows[i]
+        inertia(sys.body.block_data, sys.body.o_block[i], sizes, state, (wx, wy, wz), out)
 
 
 @kernel(lean=True, apart=True)

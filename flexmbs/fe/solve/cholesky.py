@@ -81,8 +81,9 @@ def _divide(routines, panel, diagonal, low, ld, width, below, sign):
 
 
 @kernel
-def _gather_matrix(s, order, place, first, rows, row_start, panel, indptr, indices, data, L, local):
+def _gather_matrix(s, shape, matrix, L, local):
     """Zero the panel of supernode s and put the entries of A into it; fills `local` (row -> row of panel)."""
+    (order, place, first, row_start, rows, panel, _), (indptr, indices, data) = shape, matrix
     ld = row_start[s + 1] - row_start[s]
     L[panel[s] : panel[s + 1]] = 0.0
     for r in range(ld):
@@ -96,13 +97,11 @@ def _gather_matrix(s, order, place, first, rows, row_start, panel, indptr, indic
 
 
 @kernel
-def _apply_descendant(
-    routines, d, s, pos, first, rows, row_start, panel, L, sign, local, reach, work, scaled
-):  # fmt: skip
-    """Subtract from panel s what supernode d contributes; returns the first row of d beyond s."""
+def _apply_descendant(routines, d, s, begin, shape, L, sign, scratch):
+    """Subtract from panel s what rows of d from `begin` on contribute; returns the first row beyond s."""
+    (_, _, first, row_start, rows, panel, _), (local, reach, work, scaled, _) = shape, scratch
     n_rows = row_start[d + 1] - row_start[d]
     width = first[d + 1] - first[d]
-    begin = pos[d]
     end = begin
     while end < n_rows and rows[row_start[d] + end] < first[s + 1]:
         end += 1
@@ -134,8 +133,9 @@ def _apply_descendant(
 
 
 @kernel
-def _factor_panel(routines, s, first, row_start, panel, L, sign, tiny, work, info):
+def _factor_panel(routines, s, shape, L, sign, tiny, work, info):
     """Factor the diagonal block of panel s and divide the rows below; returns the first bad column or -1."""
+    _, _, first, row_start, _, panel, _ = shape
     ld, width, at = row_start[s + 1] - row_start[s], first[s + 1] - first[s], panel[s]
     for c in range(width):
         for i in range(c, width):
@@ -160,31 +160,28 @@ def _factor_panel(routines, s, first, row_start, panel, L, sign, tiny, work, inf
 
 
 @kernel
-def factor(
-    routines, order, place, first, row_start, rows, panel, super_of, indptr, indices, data, tiny,
-    L, sign, local, reach, work, scaled, info,
-):  # fmt: skip
+def factor(routines, shape, matrix, tiny, L, sign, scratch):
     """Numeric factorisation; returns -1, or the position of the first pivot that is zero to rounding.
 
-    Writes: L, sign. Scratch: local, reach, work, scaled, info.
+    `shape` = (order, place, first, row_start, rows, panel, super_of) of a `Symbolic`, `matrix` = (indptr,
+    indices, data). Writes: L, sign, scratch = (local, reach, work, scaled, info).
     """
+    (_, _, first, row_start, rows, _, super_of), (local, _, work, _, info) = shape, scratch
     n_super = len(first) - 1
     head = np.full(n_super, -1, np.int64)  # descendants that reach supernode s next, as linked lists
     link = np.full(n_super, -1, np.int64)
     pos = np.zeros(n_super, np.int64)
     for s in range(n_super):
-        _gather_matrix(s, order, place, first, rows, row_start, panel, indptr, indices, data, L, local)
+        _gather_matrix(s, shape, matrix, L, local)
         d = head[s]
         while d != -1:
             following = link[d]
-            pos[d] = _apply_descendant(
-                routines, d, s, pos, first, rows, row_start, panel, L, sign, local, reach, work, scaled
-            )
+            pos[d] = _apply_descendant(routines, d, s, pos[d], shape, L, sign, scratch)
             if pos[d] < row_start[d + 1] - row_start[d]:
                 up = super_of[rows[row_start[d] + pos[d]]]
                 link[d], head[up] = head[up], d
             d = following
-        bad = _factor_panel(routines, s, first, row_start, panel, L, sign, tiny, work, info)
+        bad = _factor_panel(routines, s, shape, L, sign, tiny, work, info)
         if bad >= 0:
             return first[s] + bad
         pos[s] = first[s + 1] - first[s]
@@ -228,13 +225,12 @@ class SparseFactor:
         tiny = pivot_tolerance * (float(np.abs(A.diagonal()).max()) if n else 0.0)
         sym = self.symbolic
         n_work, n_scaled = _scratch_sizes(sym)
-        pattern = A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False)
-        scratch = np.zeros(n, np.int64), np.empty(n, np.int64), np.empty(n_work), np.empty(n_scaled)
-        bad = factor(
-            routine_addresses(), sym.order, sym.place, sym.first, sym.row_start, sym.rows, sym.panel,
-            sym.super_of, *pattern, A.data.astype(np.float64, copy=False), tiny, self.L, self.sign,
-            *scratch, np.zeros(1, np.int32),
-        )  # fmt: skip
+        shape = sym.order, sym.place, sym.first, sym.row_start, sym.rows, sym.panel, sym.super_of
+        indices, data = A.indices.astype(np.int32, copy=False), A.data.astype(np.float64, copy=False)
+        matrix = A.indptr.astype(np.int64), indices, data
+        places = np.zeros(n, np.int64), np.empty(n, np.int64)
+        scratch = *places, np.empty(n_work), np.empty(n_scaled), np.zeros(1, np.int32)
+        bad = factor(routine_addresses(), shape, matrix, tiny, self.L, self.sign, scratch)
         if bad >= 0:
             raise SingularMatrix(int(sym.order[bad]))
 

@@ -87,10 +87,10 @@ def at_point(laws, lw, sys, ws, vel, k):
     for c in range(N_OUT):
         out[c] = 0.0
     if laws.kind[k] == POINT_FORCE:
-        out[WORK] = add_wrench(sys, ws, vel, m, x, y, z, 0.0, 0.0, 0.0)
+        out[WORK] = add_wrench(sys, ws, vel, m, (x, y, z), (0.0, 0.0, 0.0))
         out[FORCE], out[FORCE + 1], out[FORCE + 2] = x, y, z
     elif laws.kind[k] == POINT_TORQUE:
-        out[WORK] = add_wrench(sys, ws, vel, m, 0.0, 0.0, 0.0, x, y, z)
+        out[WORK] = add_wrench(sys, ws, vel, m, (0.0, 0.0, 0.0), (x, y, z))
         out[MOMENT], out[MOMENT + 1], out[MOMENT + 2] = x, y, z
 
 

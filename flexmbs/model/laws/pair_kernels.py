@@ -47,8 +47,8 @@ def span(laws, lw, sys, ws, vel, k):
     else:
         tension, by_x, by_v = local_law(laws, lw, laws.local[k], length, rate)
     fx, fy, fz = -tension * x, -tension * y, -tension * z
-    power = add_wrench(sys, ws, vel, q, fx, fy, fz, 0.0, 0.0, 0.0)
-    power += add_wrench(sys, ws, vel, p, -fx, -fy, -fz, 0.0, 0.0, 0.0)
+    power = add_wrench(sys, ws, vel, q, (fx, fy, fz), (0.0, 0.0, 0.0))
+    power += add_wrench(sys, ws, vel, p, (-fx, -fy, -fz), (0.0, 0.0, 0.0))
     out[FORCE], out[FORCE + 1], out[FORCE + 2] = fx, fy, fz
     out[MOMENT], out[MOMENT + 1], out[MOMENT + 2] = 0.0, 0.0, 0.0
     out[LENGTH], out[RATE], out[VALUE] = length, rate, tension
@@ -126,7 +126,7 @@ def bushing(laws, lw, sys, ws, vel, k):
     my = d[4] + 0.5 * b + e * (z * a - x * c2)
     mz = d[5] + 0.5 * c2 + e * (x * b - y * a)
     mx, my, mz = from_axes(ws.marker.R, p, mx, my, mz)
-    power = add_wrench(sys, ws, vel, q, fx, fy, fz, mx, my, mz)
+    power = add_wrench(sys, ws, vel, q, (fx, fy, fz), (mx, my, mz))
     # the reaction acts on P where Q is: d is measured in axes that turn with P
     x, y, z = (
         ws.marker.x[q, 0] - ws.marker.x[p, 0],
@@ -134,7 +134,7 @@ def bushing(laws, lw, sys, ws, vel, k):
         ws.marker.x[q, 2] - ws.marker.x[p, 2],
     )
     lx, ly, lz = mx + y * fz - z * fy, my + z * fx - x * fz, mz + x * fy - y * fx
-    power += add_wrench(sys, ws, vel, p, -fx, -fy, -fz, -lx, -ly, -lz)
+    power += add_wrench(sys, ws, vel, p, (-fx, -fy, -fz), (-lx, -ly, -lz))
     out[FORCE], out[FORCE + 1], out[FORCE + 2] = fx, fy, fz
     out[MOMENT], out[MOMENT + 1], out[MOMENT + 2] = mx, my, mz
     out[DISSIPATED] = dissipated

@@ -6,7 +6,7 @@ from flexmbs._jit import kernel
 
 
 @kernel(lean=True, apart=True)
-def add_wrench(sys, ws, vel, m, fx, fy, fz, nx, ny, nz):
+def add_wrench(sys, ws, vel, m, force, moment):
     """Add a force and a moment about the origin of marker m, ground axes, to its body (F16).
 
     Needs the velocity stage. Writes: f_app (body axes, elastic rows included). Returns its power on the body:
@@ -15,6 +15,7 @@ def add_wrench(sys, ws, vel, m, fx, fy, fz, nx, ny, nz):
     i = sys.marker.body[m]
     if i == 0:
         return 0.0
+    (fx, fy, fz), (nx, ny, nz) = force, moment
     R, o = ws.body.R, sys.body.o_f[i]
     x, y, z = (
         ws.marker.x[m, 0] - ws.body.r[i, 0],
@@ -31,10 +32,10 @@ def add_wrench(sys, ws, vel, m, fx, fy, fz, nx, ny, nz):
         first, L = sys.tree.o_qd[i], ws.marker.L
         for a in range(sys.body.nf[i]):
             c = sys.marker.L[m] + 6 * a
-            force = L[c] * fx + L[c + 1] * fy + L[c + 2] * fz
-            force += L[c + 3] * nx + L[c + 4] * ny + L[c + 5] * nz
-            ws.body.f_app[o + 6 + a] += force
-            power += force * vel[first + a]
+            f = L[c] * fx + L[c + 1] * fy + L[c + 2] * fz
+            f += L[c + 3] * nx + L[c + 4] * ny + L[c + 5] * nz
+            ws.body.f_app[o + 6 + a] += f
+            power += f * vel[first + a]
     return power
 
 

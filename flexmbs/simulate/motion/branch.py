@@ -80,22 +80,8 @@ def beside(data, t, pos, vel, aux, tau, gh, bh):
         b.vel[j] = vel[j]
     projection.add_increment(data.sys, pos, b.acc, b.pos)
     time = t + tau if data.size[4] == 1 else t
-    worst, worst_dot, _ = projection.project(
-        data.sys,
-        data.ws,
-        data.laws,
-        data.lw,
-        time,
-        b.pos,
-        b.vel,
-        aux,
-        data.acc,
-        gh,
-        bh,
-        data.tolerance[0],
-        12,
-        False,
-    )
+    at, how = (time, b.pos, b.vel, aux, data.acc), (data.tolerance[0], 12, False)
+    worst, worst_dot, _ = projection.project(data.sys, data.ws, data.laws, data.lw, at, gh, bh, how)
     return 0 if worst <= data.tolerance[1] and worst_dot < 1e300 else 1
 
 
@@ -141,7 +127,7 @@ def rates_beside(data, t, aux):
     b = data.branch
     for j in range(b.acc.shape[0]):
         b.acc[j] = 0.0
-    status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, b.pos, b.vel, aux, b.acc)
+    status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, (t, b.pos, b.vel, aux, b.acc))
     if data.size[4] == 1 and status == 0:
         efforts(data, t, b.pos, b.vel, aux, b.acc)
     rates_of_aux(data, b.vel, aux, b.aux_dot)

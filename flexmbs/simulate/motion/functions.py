@@ -27,7 +27,7 @@ def rates(data, t, y, y_dot):
     for k in range(acc.shape[0]):
         acc[k] = 0.0
     data.ws.loop.near[0] = 1e300
-    status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, (t, pos, vel, aux, acc))
     if data.size[4] == 1 and status == 0:  # its work needs the forces of drives and joints
         efforts(data, t, pos, vel, aux, acc)
     projection.position_rates(data.sys, pos, vel, y_dot[:n])
@@ -58,7 +58,8 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
     data.ws.loop.near[0] = 1e300
-    status = evaluate.shifted(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, a, gh, bh, a_new)
+    at = t, pos, vel, aux, a
+    status = evaluate.shifted(data.sys, data.ws, data.laws, data.lw, at, gh, bh, a_new)
     if data.size[4] == 1 and status == 0:
         efforts(data, t, pos, vel, aux, a_new)
     rates_of_aux(data, vel, aux, aux_dot)
@@ -96,16 +97,16 @@ def project(data, t, y, bh, gh, out):
     take_held(data, y)
     near = data.ws.loop.near[0]
     data.ws.loop.near[0] = 1e300
+    at = t, y[:n], y[n:m], y[m:], data.acc
     worst, worst_dot, count = projection.project(
-        data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, gh, bh, tolerance, most,
-        known,
-    )  # fmt: skip
+        data.sys, data.ws, data.laws, data.lw, at, gh, bh, (tolerance, most, known)
+    )
     if count > 0 and is_near(data):
         take_held(data, y)
         if follow(data, t, copy[:n], copy[n:m], y[m:], gh, bh) == 0:
             for k in range(m):
                 y[k] = copy[k]
-        evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc)
+        evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, at)
         projection.follow_turns(data.sys, data.ws)
         worst, worst_dot = projection.largest(data.ws.row.g), projection.largest(data.ws.row.g_dot)
     if count == 0:
@@ -122,17 +123,18 @@ def switches(data, t, y, s):
     """Switching functions: those of laws, `until`, contacts. Writes: s. Returns a status."""
     n, m = data.size[0], data.size[0] + data.size[1]
     pos, vel, aux = y[:n], y[n:m], y[m:]
+    at = t, pos, vel, aux, data.acc
     take_held(data, y)
     for k in range(data.acc.shape[0]):
         data.acc[k] = 0.0
     if data.contact.row.shape[0] > 0:  # the force of a contact takes the accelerations
-        status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+        status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, at)
         if status != 0:
             return status
         # that it bears when all that redundancy leaves open is shared: it lifts where nobody can hold it
-        evaluate.joint_forces(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+        evaluate.joint_forces(data.sys, data.ws, data.laws, data.lw, at)
     else:
-        evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, data.acc)
+        evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, at)
         applied_forces(data.laws, data.lw, data.sys, data.ws, t, pos, vel, aux)
     law_switches(data.laws, data.lw, s)
     first = data.laws.switch_expr.shape[0]
@@ -158,5 +160,5 @@ def at_rest(data, t, y):
     take_held(data, y)
     for k in range(data.acc.shape[0]):
         data.acc[k] = 0.0
-    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc)
+    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, (t, y[:n], y[n:m], y[m:], data.acc))
     evaluate.masses(data.sys, data.ws, y[:n], y[n:m])

@@ -69,8 +69,9 @@ def efforts(data, t, pos, vel, aux, acc):
     """Efforts of drives at the accelerations that a pass has found. Writes: ws.joint.effort."""
     for r in range(data.ws.row.lam.shape[0]):
         data.ws.row.force[r] = data.ws.row.lam[r]
-    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
-    evaluate.forces(data.sys, data.ws, data.laws, data.lw, t, pos, vel, aux, acc)
+    at = t, pos, vel, aux, acc
+    evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, at)
+    evaluate.forces(data.sys, data.ws, data.laws, data.lw, at)
     reactions(data.sys, data.ws)
 
 

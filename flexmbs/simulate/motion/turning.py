@@ -88,10 +88,8 @@ def strike(data, t, y):
     """Speeds behind an impact, from those that were noted before it. Writes: y. Returns a status."""
     n, m = data.size[0], data.size[0] + data.size[1]
     take_held(data, y)
-    return projection.impact(
-        data.sys, data.ws, data.laws, data.lw, t, y[:n], y[n:m], y[m:], data.acc, data.contact.v,
-        data.contact.vel,
-    )  # fmt: skip
+    at = t, y[:n], y[n:m], y[m:], data.acc
+    return projection.impact(data.sys, data.ws, data.laws, data.lw, at, data.contact.v, data.contact.vel)
 
 
 @kernel(lean=True, apart=True)

@@ -52,7 +52,7 @@ def sample(data, more, t, y, row):
     n, m = data.size[0], data.size[0] + data.size[1]
     pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
-    status = evaluate.observe(sys, ws, data.laws, lw, t, pos, vel, aux, more.acc)
+    status = evaluate.observe(sys, ws, data.laws, lw, (t, pos, vel, aux, more.acc))
     if status == 0:
         report(data, more, t, y, row)
     return status
