@@ -49,17 +49,18 @@ class Model:
         return self
 
     def _table_of(self, part: Any) -> dict[str, Any]:
+        kind: type
+        table: dict[str, Any]
+        from flexmbs.model.couplings.base import Coupling
+        from flexmbs.model.drives import Drive
+        from flexmbs.model.forces.base import Force
+        from flexmbs.model.sensors import Sensor
+
         for kind, table in (
-            (Body, self.bodies),
-            (Joint, self.joints),
-            (Coupling, self.couplings),
-            (OwnState, self.states),
-        ):
+            (Body, self.bodies), (Joint, self.joints), (Coupling, self.couplings), (Drive, self.drives),
+            (Force, self.forces), (OwnState, self.states), (Sensor, self.sensors),
+        ):  # fmt: skip
             if isinstance(part, kind):
-                return table
-        room = type(part).__module__
-        for word, table in (("forces", self.forces), ("drives", self.drives), ("sensors", self.sensors)):
-            if f".{word}" in room:
                 return table
         raise TypeError(f"{type(part).__name__} is no part of a model")
 

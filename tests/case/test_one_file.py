@@ -9,6 +9,7 @@ from flexmbs.case.schema import CaseFile
 from flexmbs.errors import InputError
 from flexmbs.model.couplings import COUPLINGS
 from flexmbs.model.forces.base import FORCES
+from flexmbs.model.model import Model
 
 MODULE = '''
 from dataclasses import dataclass
@@ -95,6 +96,8 @@ def test_a_new_force_and_coupling_move_a_case(registered):
     twin = expected.forward_dynamics(expected.initial_state())
     assert motion.acc.tolist() == twin.acc.tolist() and abs(motion.acc[0]) > 1.0
     assert motion["couplings.c"] == twin["couplings.c"] != 0.0
+    ends = {"from_frame": "ground", "to_frame": "ground"}
+    assert Model().add(FORCES["rope"](name="r", tension=1.0, **ends)).forces["r"].tension == 1.0
 
 
 def test_their_keys_are_checked(registered):

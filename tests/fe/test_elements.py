@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.node_orders import ORDERS, in_our_order
 from flexmbs.fe.quadrature import (
     TET_RULES,
     TRIANGLE_RULES,
@@ -208,3 +209,13 @@ def test_stiffness_rule_keeps_the_rank(name):
     """Enough points for the 3 n - 6 deformations of a single element."""
     rule = stiffness_rule(name, True)
     assert 6 * len(rule.weights) >= 3 * ELEMENTS[name].n_nodes - 6
+
+
+@pytest.mark.parametrize("program", ORDERS)
+def test_orders_of_nodes_lead_back_to_ours(program):
+    for kind, order in ORDERS[program].items():
+        if kind not in ELEMENTS:
+            continue
+        listed = np.empty((1, len(order)), dtype=int)
+        listed[0, order] = np.arange(len(order))
+        assert in_our_order(listed, kind, program).tolist() == [list(range(ELEMENTS[kind].n_nodes))]

@@ -11,6 +11,7 @@ import numpy as np
 from flexmbs.errors import nearest
 from flexmbs.fe.deck import count
 from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.abaqus_cards import (
     Card,
     Cards,
@@ -39,8 +40,6 @@ LINE_KINDS = {
     "B31H": "line2", "B33": "line2", "B33H": "line2", "B32": "line3", "B32R": "line3", "B32H": "line3",
 }  # fmt: skip
 N_NODES = {"tri3": 3, "quad4": 4, "tri6": 6, "quad8": 8, "quad9": 9, "line2": 2, "line3": 3}
-# C3D27: centre, then the faces S1 ... S6; all others are in VTK order already
-TO_VTK = {"hex27": [*range(20), 26, 24, 23, 25, 21, 22, 20]}
 GENERATORS = ("NGEN", "NFILL", "NCOPY", "NMAP", "ELGEN", "ELCOPY")
 SECTIONS = (
     "SHELL SECTION",
@@ -190,7 +189,7 @@ class _Model:
             return
         n_nodes = ELEMENTS[kind].n_nodes if kind in ELEMENTS else N_NODES[kind]
         number, nodes = element_rows(card, n_nodes)
-        self.scope.blocks.append(Block(kind, number, nodes[:, TO_VTK[kind]] if kind in TO_VTK else nodes))
+        self.scope.blocks.append(Block(kind, number, in_our_order(nodes, kind, "abaqus")))
         if name in LINE_KINDS:
             self.scope.lines.append((name, number))
         if card.options.get("ELSET"):

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 
+from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.raw import Block, RawMesh
-from flexmbs.fe.readers.rings import VERTICALS_FIRST
 from flexmbs.fe.readers.source import Damaged
 
 #: keyword -> our kind, number of nodes
@@ -18,8 +18,6 @@ KINDS = {
     "QUAD8": ("quad8", 8), "QUAD9": ("quad9", 9), "SEG2": ("line2", 2), "SEG3": ("line3", 3),
     "POI1": ("point1", 1),
 }  # fmt: skip
-# verticals before the top, then the faces: bottom, sides, top, centre
-HEX27 = [*range(12), 16, 17, 18, 19, 12, 13, 14, 15, 24, 22, 21, 23, 20, 25, 26]
 FINSF = re.compile(r"\bFINSF\b")
 
 
@@ -60,9 +58,8 @@ def read_aster(data: bytes) -> RawMesh:
     raw = RawMesh(np.array(list(nodes.values()), dtype=np.int64), np.array(points).reshape(-1, 3))
     raw.unsupported = unsupported
     for name, (cell_numbers, rows_of) in blocks.items():
-        order = HEX27 if name == "hex27" else VERTICALS_FIRST.get(name)
-        table = np.array(rows_of, dtype=np.int64)
-        raw.blocks.append(Block(name, np.array(cell_numbers), table[:, order] if order else table))
+        table = in_our_order(np.array(rows_of, dtype=np.int64), name, "aster")
+        raw.blocks.append(Block(name, np.array(cell_numbers), table))
     for kind, name, members in groups:
         table_of = nodes if kind == "GROUP_NO" else cells
         missing = [word for word in members if word not in table_of]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.fe.deck import Deck, DeckMass, DeckMaterial, Mean, Rigid, count
+from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.raw import Block, RawMesh
-from flexmbs.fe.readers.rings import RINGS
 from flexmbs.fe.readers.source import Damaged, one_int
 
 #: element -> our kind, number of nodes
@@ -89,7 +89,7 @@ def read_fedem(path: Path, data: bytes, ignore: frozenset[str] = frozenset()) ->
     deck.materials = list(materials.values())
     for kind, (numbers_of, nodes, material) in rows.items():
         table, cells = np.array(nodes, dtype=np.int64), np.array(numbers_of, dtype=np.int64)
-        raw.blocks.append(Block(kind, cells, table[:, RINGS[kind]] if kind in RINGS else table))
+        raw.blocks.append(Block(kind, cells, in_our_order(table, kind, "fedem")))
         for key in set(material) & set(index):
             deck.sections.append(([cells[np.array(material) == key]], index[key]))
     for name, numbers, inner in pending:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.gmsh_sections import BinaryCursor, Cursor, Groups, Sections, TextCursor
 from flexmbs.fe.readers.raw import Block, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
@@ -30,15 +31,6 @@ SUPPORTED = {
     "line2", "line3", "point1", "tri3", "tri6", "quad4", "quad8", "quad9",
     "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15", "pyramid5", "pyramid13",
 }  # fmt: skip
-# position in VTK order -> position in the file
-HEX20 = [0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 9, 16, 18, 19, 17, 10, 12, 14, 15]
-TO_VTK = {
-    "tet10": [0, 1, 2, 3, 4, 5, 6, 7, 9, 8],
-    "hex20": HEX20,
-    "hex27": [*HEX20, 22, 23, 21, 24, 20, 25, 26],
-    "wedge15": [0, 1, 2, 3, 4, 5, 6, 9, 7, 12, 14, 13, 8, 10, 11],
-    "pyramid13": [0, 1, 2, 3, 4, 5, 8, 10, 6, 7, 9, 11, 12],
-}
 FIRST_ROWS = 64  # rows looked at first when a run of equal rows is searched; doubles while it goes on
 
 
@@ -144,7 +136,7 @@ def add_elements(raw: RawMesh, type_number: int, number: Ints, nodes: Ints) -> N
     if name not in SUPPORTED:
         raw.unsupported[name] = raw.unsupported.get(name, 0) + len(number)
     else:
-        raw.blocks.append(Block(name, number, nodes[:, TO_VTK[name]] if name in TO_VTK else nodes))
+        raw.blocks.append(Block(name, number, in_our_order(nodes, name, "gmsh")))
 
 
 def with_missing_groups(raw: RawMesh, groups: Groups) -> RawMesh:

@@ -15,6 +15,7 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.deck import count
+from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.nastran_axes import DEFAULT, Systems
 from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
 from flexmbs.fe.readers.nastran_deck import Content
@@ -48,11 +49,6 @@ FLATS = {
 }
 LINES = ("CBAR", "CBEAM", "CROD", "CTUBE", "CONROD")
 FLATS |= {name: (2, "line2", 2, "line2") for name in LINES}
-# vertical mid-nodes come before those of the top
-TO_VTK = {
-    "hex20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
-    "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
-}
 OTHERS = re.compile(r"(CBEAM3|CBEND|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS\d|"
                     r"CSHEAR|CGAP|CVISC|CWELD|CFAST|CTRIAX6?|CQUADX?4?|CTETRAX|CHEX8|CHEX20)$")  # fmt: skip
 SECTIONS = re.compile(r"(PBCOMP|PSHEAR|PBEND)$")
@@ -224,7 +220,7 @@ class _Model:
         names = self._comment_names()
         for kind, (numbers, properties, rows) in self.rows.items():
             number, nodes = np.array(numbers, dtype=np.int64), np.array(rows, dtype=np.int64)
-            raw.blocks.append(Block(kind, number, nodes[:, TO_VTK[kind]] if kind in TO_VTK else nodes))
+            raw.blocks.append(Block(kind, number, in_our_order(nodes, kind, "nastran")))
             for pid, members in grouped(np.array(properties, dtype=np.int64), number):
                 raw.cell_sets.setdefault(f"pid_{pid}", []).append(members)
                 if ("property", pid) in names:

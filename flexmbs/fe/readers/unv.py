@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.raw import Block, RawMesh
-from flexmbs.fe.readers.rings import RINGS
 from flexmbs.fe.readers.source import Damaged, one_int
 
 #: descriptor of an element -> our kind; nodes go round
@@ -50,9 +50,8 @@ def read_unv(data: bytes) -> RawMesh:
         raise Damaged("a node has no three coordinates")
     raw.node_number, raw.points = np.array(numbers, dtype=np.int64), np.array(points).reshape(-1, 3)
     for name, (rows, nodes) in cells.items():
-        order = np.array(nodes, dtype=np.int64)
-        order = order[:, RINGS[name]] if name in RINGS else order
-        raw.blocks.append(Block(name, np.array(rows, dtype=np.int64), order))
+        table = in_our_order(np.array(nodes, dtype=np.int64), name, "unv")
+        raw.blocks.append(Block(name, np.array(rows, dtype=np.int64), table))
     for name, nodes_of, cells_of in groups:
         if nodes_of:
             raw.node_sets.setdefault(name, []).append(np.array(nodes_of, dtype=np.int64))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.raw import Block, RawMesh
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
@@ -25,7 +26,7 @@ NAMES = {
     72: "Lagrange hexahedron", 73: "Lagrange wedge", 74: "Lagrange pyramid",
 }  # fmt: skip
 # pixels and voxels count along the axes
-TO_VTK = {"pixel": ("quad4", [0, 1, 3, 2]), "voxel": ("hex8", [0, 1, 3, 2, 4, 5, 7, 6])}
+ALONG_AXES = {"pixel": "quad4", "voxel": "hex8"}
 MOST_VALUES = 1000  # an integer array with more different values is data, not sets
 FEW = 8  # in more entries than this, values that are all different are numbers, not sets
 NOT_SETS = {"vtkghosttype", "vtkoriginalcellids", "vtkoriginalpointids", "globalnodeid", "globalelementid"}
@@ -65,9 +66,9 @@ def to_raw(grid: Grid) -> RawMesh:
             wrong = int(length[length != n_nodes][0])
             raise Damaged(f"a cell of type {name} has {wrong} nodes, not {n_nodes}")
         nodes = grid.connectivity[grid.offsets[cells][:, None] + np.arange(n_nodes)]
-        if name in TO_VTK:
-            name, order = TO_VTK[name]
-            nodes = nodes[:, order]
+        if name in ALONG_AXES:
+            name = ALONG_AXES[name]
+            nodes = in_our_order(nodes, name, "vtk axes")
         raw.blocks.append(Block(name, cell_number[cells], node_number[nodes]))
     raw.node_sets = sets_of(grid.point_data, node_number)
     raw.cell_sets = sets_of(grid.cell_data, cell_number)
