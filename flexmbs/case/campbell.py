@@ -15,6 +15,7 @@ from flexmbs.simulate.record.whirl import whirl
 
 if TYPE_CHECKING:
     from flexmbs.case.case import Case, Progress
+    from flexmbs.case.schema.analysis import Campbell
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -24,13 +25,10 @@ TIE = 1e-6
 
 
 def campbell_items(
-    case: Case, progress: Progress | None = None, say: Callable[[str], None] | None = None
+    case: Case, wanted: Campbell, progress: Progress | None = None, say: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
     """`/linear/campbell`: eigenvalues, frequencies, damping and sense of whirl (value, branch)."""
-    analysis = case.spec.analysis
-    if analysis is None or analysis.campbell is None:
-        return {}
-    name, values = analysis.campbell.parameter, analysis.campbell.values
+    name, values = wanted.parameter, wanted.values
     if "." not in name and name not in case.parameters:
         where = case.source.where(("analysis", "campbell", "parameter"))
         what = f'analysis.campbell: there is no parameter "{name}"'

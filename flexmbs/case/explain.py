@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.analyses.linearize import speed_names
 from flexmbs.dynamics.as_written import Explained, Step, dependent_form, explained, minimal_form
 from flexmbs.dynamics.mechanism import Mechanism, build
+from flexmbs.dynamics.speeds import speed_names
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs import __version__
-from flexmbs.case.campbell import campbell_items
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.drawing import drawing
 from flexmbs.case.names import Resolver
@@ -95,7 +94,7 @@ def execute(
         overwrite=overwrite,
         resume=resume,
         items={"provenance": provenance(case) | {"drawing": Item(drawing(case, target))}}
-        | campbell_items(case, progress, say),
+        | _campbell(case, progress, say),
         attributes={"title": case.spec.title, "case_sha256": case_hash(case)},
         finish=finish,
         progress=progress,
@@ -105,6 +104,15 @@ def execute(
     )
     values = computed or metrics(case, outcome.result)
     return CaseRun(outcome.result, outcome.summary, comparisons(case, outcome.result, values))
+
+
+def _campbell(case: Case, progress: Progress | None, say: Callable[[str], None] | None) -> dict[str, Any]:
+    """What is found over the values of a parameter, if that is asked for."""
+    if case.spec.analysis is None or case.spec.analysis.campbell is None:
+        return {}
+    from flexmbs.case.campbell import campbell_items
+
+    return campbell_items(case, case.spec.analysis.campbell, progress, say)
 
 
 def prepare(case: Case, progress: Progress | None = None) -> Mechanism:

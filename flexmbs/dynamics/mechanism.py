@@ -15,12 +15,8 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.analyses.guess import initial_aux
 from flexmbs.dynamics.analyses.initial import assemble
 from flexmbs.dynamics.analyses.mobility import plane_normal
-from flexmbs.dynamics.analyses.transfer import transfer
-from flexmbs.dynamics.descriptor.equations import Descriptor
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.contradiction import check_rows
-from flexmbs.dynamics.minimal.coordinates import Minimal
-from flexmbs.dynamics.minimal.forces import observe
 from flexmbs.errors import Diagnostic, SolverError, UsageError, nearest
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
@@ -134,16 +130,23 @@ class Mechanism(System):
 
         For changes of cuts or of the formulation. Bodies keep their poses and velocities.
         """
+        from flexmbs.dynamics.analyses.transfer import transfer
+
         return transfer(other, state, self)
 
     def forward_dynamics(self, state: State) -> Motion:
         """Accelerations of joints, modes and bodies, and the reactions (F22-F28, F30, F32)."""
         state = state.copy()
         if self.topology.absolute:
+            from flexmbs.dynamics.descriptor.equations import Descriptor
+
             descriptor = Descriptor(self)
             return motion_of(descriptor.evaluator, state, descriptor.observe(state))
         evaluator = self.evaluator()
         if self.formulation == "minimal":
+            from flexmbs.dynamics.minimal.coordinates import Minimal
+            from flexmbs.dynamics.minimal.forces import observe
+
             acc = observe(Minimal(evaluator, state), state)
         else:
             acc = evaluator.observe(state)

@@ -28,7 +28,6 @@ from flexmbs.simulate.motion.jumps import check_jumps, coupling_jumps
 from flexmbs.simulate.motion.kinematic import KinematicRun
 from flexmbs.simulate.record.history import History
 from flexmbs.simulate.record.items import counts_of, indeterminate, left_out, topology_items
-from flexmbs.simulate.record.linear import linear_items
 from flexmbs.simulate.record.sampling import sample
 from flexmbs.simulate.run import Progress, Recorder, record
 from flexmbs.simulate.settings import RunSettings
@@ -82,7 +81,11 @@ def simulate(
     if settings.formulation in OTHERS:
         check_offered(system, evaluator, state, settings)
     history = History(system, equations(system, evaluator), indeterminate(counts))
-    linear = linear_items(system, state, settings, say) if settings.type == "linearize" else {}
+    linear: dict[str, Any] = {}
+    if settings.type == "linearize":
+        from flexmbs.simulate.record.linear import linear_items
+
+        linear = linear_items(system, state, settings, say)
     writer = ResultWriter(
         Path(path),
         history.layout,

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexmbs.dynamics.analyses.statics import equilibrium
-from flexmbs.dynamics.analyses.steady import steady_state, warn_unsteady
 from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, nearest
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
@@ -56,6 +54,8 @@ def start_state(system: Any, settings: RunSettings, warn: Callable[[str], None] 
         remedy = nearest(settings.start, ["assembled", "equilibrium", "other.h5"])
         raise UsageError(Diagnostic("analysis.start", "analysis.start", f'"{settings.start}"', remedy))
     if settings.type == "statics" or settings.start == "equilibrium":
+        from flexmbs.dynamics.analyses.statics import equilibrium
+
         state = equilibrium(system, state, warn)
     if settings.type == "linearize":
         return about(system, state, settings, warn)
@@ -65,11 +65,15 @@ def start_state(system: Any, settings: RunSettings, warn: Callable[[str], None] 
 def about(system: Any, state: State, settings: RunSettings, warn: Callable[[str], None] | None) -> State:
     """The state about which a linear model stands: steady, unless another is asked for by name (F38)."""
     if settings.about == "equilibrium":
+        from flexmbs.dynamics.analyses.steady import steady_state
+
         return steady_state(system, state, warn)
     if settings.about != "assembled":
         remedy = nearest(settings.about, ["assembled", "equilibrium"])
         raise UsageError(Diagnostic("analysis.about", "analysis.about", f'"{settings.about}"', remedy))
     if warn is not None:
+        from flexmbs.dynamics.analyses.steady import warn_unsteady
+
         warn_unsteady(system, state, warn)
     return state
 

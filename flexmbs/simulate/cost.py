@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.analyses.linearize import speed_paths
+from flexmbs.dynamics.speeds import speed_paths
 from flexmbs.model.band import above, measured_band
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.system import System

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.analyses.linearize import speed_paths, unit_displacements
+from flexmbs.dynamics.analyses.linearize import unit_displacements
 from flexmbs.dynamics.minimal.coordinates import Minimal
+from flexmbs.dynamics.speeds import speed_paths
 from flexmbs.model.laws.tables import FORCE, MOMENT, VALUE
 
 if TYPE_CHECKING:

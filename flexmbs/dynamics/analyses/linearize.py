@@ -13,6 +13,7 @@ from flexmbs.dynamics.analyses.pencil import Natural, as_it_stands, pencil
 from flexmbs.dynamics.analyses.slopes import slopes
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.minimal.coordinates import Minimal
+from flexmbs.dynamics.speeds import speed_names
 from flexmbs.errors import Diagnostic
 from flexmbs.ffrf.integrals import BODY_LOADS
 
@@ -217,33 +218,6 @@ def _unknown(size: Array, known: Array) -> list[Diagnostic]:
     what += f"{known[worst] / (2.0 * np.pi):.2g} Hz, beside {size.max() / (2.0 * np.pi):.3g} Hz"
     remedy = "take fewer modes of bodies, or hold what is stiffest"
     return [Diagnostic("linear.rounding", "model", what, remedy, severity="warn")]
-
-
-def speed_names(system: System, speeds: NDArray[np.int64]) -> list[str]:
-    """Names of speeds: joint coordinates, components of balls, modes."""
-    names = {c.vel: f"{c.joint}.{c.name}" for c in system.coordinates if c.vel >= 0}
-    t = system.tables
-    for e in t.prim.ball_eta:
-        i = int(np.searchsorted(t.tree.o_eta, e, side="right")) - 1
-        names |= {int(e) + k: f"{system.bodies[i]}.rotation.{axis}" for k, axis in enumerate("xyz")}
-    for i, name in enumerate(system.bodies):
-        names |= {int(t.tree.o_qd[i]) + a: f"{name}.q[{a}]" for a in range(int(t.body.nf[i]))}
-    return [names[int(k)] for k in speeds]
-
-
-def speed_paths(system: System, speeds: NDArray[np.int64]) -> list[str]:
-    """Names of speeds where the case file has them: modes are those of bodies, balls of joints in it."""
-    own = system.model.joints
-    joint = {
-        body: item.joint.name for body, item in zip(system.bodies[1:], system.numbers.branches, strict=True)
-    }
-    paths = []
-    for name in speed_names(system, speeds):
-        first, _, rest = name.partition(".")
-        if rest.startswith("rotation.") and joint.get(first) in own:
-            first = joint[first]
-        paths.append(f"{'joints' if first in own else 'bodies'}.{first}.{rest}")
-    return paths
 
 
 def _aux_names(system: System) -> list[str]:

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.balance import OF_WEIGHT, Balance
-from flexmbs.dynamics.analyses.linearize import is_length, speed_paths, unit_displacements
+from flexmbs.dynamics.analyses.linearize import is_length, unit_displacements
 from flexmbs.dynamics.analyses.statics import STEP, Local, equilibrium
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.projection import add_increment
+from flexmbs.dynamics.speeds import speed_paths
 from flexmbs.errors import Diagnostic, SolverError
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.initial import row_names
-from flexmbs.dynamics.analyses.linearize import speed_paths
 from flexmbs.dynamics.analyses.mobility import characteristic_length
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.null_spaces import left_null_space, null_space
 from flexmbs.dynamics.minimal.coordinates import Minimal
+from flexmbs.dynamics.speeds import speed_paths
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 

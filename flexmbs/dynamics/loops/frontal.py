@@ -131,13 +131,15 @@ class Frontal:
 
     def left_null(self) -> Array:
         """Vanishing combinations (rows, dependent rows): of one dependent row each with kept ones."""
-        from scipy.linalg import solve_triangular
-
         dependent = np.concatenate([self.empty, *(f.dependent for f in self.fronts)]).astype(np.int64)
         out = np.zeros((self.n_rows, len(dependent)))
         out[dependent, np.arange(len(dependent))] = 1.0
+        if not len(dependent):
+            return out
+        from scipy.linalg import solve_triangular
+
         for f in reversed(self.fronts):
-            if f.rank and len(dependent):
+            if f.rank:
                 load = f.R_dep @ out[f.dependent] + f.R_open @ out[f.open]
                 out[f.kept] = -solve_triangular(f.R, load)
         return out

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexmbs.dynamics.analyses.linearize import speed_names
 from flexmbs.dynamics.analyses.mobility import Mobility, mobility
 from flexmbs.dynamics.loops.null_spaces import is_feasible
 from flexmbs.dynamics.mechanism import build
+from flexmbs.dynamics.speeds import speed_names
 from flexmbs.model.workspace import largest_block
 from flexmbs.results import Item
 
