@@ -152,7 +152,7 @@ def _step(system: Any, ws: Any, state: State, i: int, rows: Ints) -> Step:
     K, D = (t.body.K_data[t.body.o_K[i] + m * nf * nf :][: nf * nf].reshape(nf, nf) for m in (1, 2))
     tau = np.concatenate([ws.tree.tau[free], -K @ q - D @ q_dot])
     # the kernels hold what is missing, f - M a_bar, and the elastic tau together with it
-    f = np.concatenate([turn @ ws.body.f[i], ws.tree.tau[k0 : k0 + nf] - tau[len(free) :]]) + M @ a_bar
+    f = np.concatenate([turn @ ws.body.f_star[i], ws.tree.tau[k0 : k0 + nf] - tau[len(free) :]]) + M @ a_bar
     GsT, tau_lam = _columns(system, ws, i, speeds, rows)
     v_hat = np.concatenate([turn @ ws.body.v[i], q_dot])
     return Step(name, i, p, speeds, B, C, a_bar, v_hat, M, f, tau, t.tree.massless[speeds], GsT, tau_lam)

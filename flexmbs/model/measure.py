@@ -16,6 +16,7 @@ from flexmbs.model.laws.tables import ELASTIC_U, REL_TURN, REL_V, REL_X
 from flexmbs.model.laws.values import elastic_displacement, relative_component, turn_component
 from flexmbs.model.markers import Markers
 from flexmbs.model.model import Model
+from flexmbs.model.vectors import between
 
 Ints = NDArray[np.int64]
 
@@ -60,11 +61,7 @@ def measure(sensors, sys, ws, out):
 @kernel(lean=True)
 def relative_acceleration(ws, a, b, c):
     """Component c of the acceleration of marker a as seen in the axes of marker b, and resolved there."""
-    x, y, z = (
-        ws.marker.x[a, 0] - ws.marker.x[b, 0],
-        ws.marker.x[a, 1] - ws.marker.x[b, 1],
-        ws.marker.x[a, 2] - ws.marker.x[b, 2],
-    )
+    x, y, z = between(ws.marker.x, b, ws.marker.x, a)
     va, vb, aa, ab = ws.marker.v[a], ws.marker.v[b], ws.marker.a[a], ws.marker.a[b]
     p, q, r = vb[3], vb[4], vb[5]
     # a_rel = a_a - a_b - alpha x d - w x (w x d) - 2 w x v_rel, v_rel = v_a - v_b - w x d

@@ -8,6 +8,7 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.model.quaternions import product, relative_quaternion, rotation_vector
+from flexmbs.model.vectors import cross, dot
 
 #: Same numbers as in `base.py` and `model/rows.py`, where the relations are made.
 OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 0, 1, 2, 3, 4, 5, 6, 7
@@ -107,16 +108,6 @@ def off_attitude(ws, p, q, n, k):
     if k == 0:
         return x
     return y if k == 1 else z
-
-
-@kernel(inline=True)
-def cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@kernel(inline=True)
-def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel(inline=True)

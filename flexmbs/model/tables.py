@@ -252,8 +252,8 @@ class BodyWork(NamedTuple):
     R: Annotated[Floats, 3, 3]  # (n_bodies + 1, 3, 3) R_IB
     v: Annotated[Floats, 6]  # (n_bodies + 1, 6)
     a: Annotated[Floats, 6]  # (n_bodies + 1, 6) with the accelerations that were given
-    M: Annotated[Floats, 6, 6]  # (n_bodies + 1, 6, 6) M_star
-    f: Annotated[Floats, 6]  # (n_bodies + 1, 6) f_star of the residual
+    M_star: Annotated[Floats, 6, 6]  # (n_bodies + 1, 6, 6) M of the body, then with what hangs on it (F22)
+    f_star: Annotated[Floats, 6]  # (n_bodies + 1, 6) its residual, the same
     f_p: Annotated[Floats, 6]  # (n_bodies + 1, 6) joint wrench on the body, ground axes at its origin
     da: Annotated[Floats, 6]  # (n_bodies + 1, 6) change of the body accelerations
     out: Floats  # (n_bodies + 1, 15) ffrf/inertia.py

@@ -1,11 +1,7 @@
 """Kernels of the numbers in Phi_s and M of dependent coordinates, spatial bodies (F12, F32)."""
 
 from flexmbs._jit import kernel
-
-
-@kernel(inline=True)
-def cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+from flexmbs.model.vectors import cross
 
 
 @kernel(inline=True)

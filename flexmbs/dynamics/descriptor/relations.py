@@ -8,6 +8,7 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.model.quaternions import of_matrix, rotation_vector
+from flexmbs.model.vectors import cross, dot
 
 #: Same numbers as in `model/joints/base.py` and `model/rows.py`, where the relations are made.
 OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 0, 1, 2, 3, 4, 5, 6, 7
@@ -58,16 +59,6 @@ def relations_at(given, at, turns, attitude, out):
         elif kind[e] == ATTITUDE:
             turn(at, P, Q, Q, i, 1.0, out[e])
             out[e, 0] = past_attitude(R, P, Q, attitude[j], i)
-
-
-@kernel(inline=True)
-def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@kernel(inline=True)
-def cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @kernel(inline=True)

@@ -12,6 +12,7 @@ L of a front is packed, row by row from the diagonal on: (r, c) is at `packed(n,
 from flexmbs._jit import kernel
 from flexmbs.dynamics.tree.elastic import solve_factor
 from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six
+from flexmbs.model.vectors import add_wrench_at, between, on_mode, times_wrench, wrench_at
 
 #: A pivot below this part of what its row had before others were taken out is zero: the square of a
 #: dependence of 1e-5.
@@ -103,35 +104,14 @@ def load_row(sys, ws, r, by_mass, by_turning):
 def load_marker(sys, ws, slot, m, q, ent, c):
     """Force of a relation, c times that on Q, acting at marker q's origin on the body of marker m."""
     i = sys.marker.body[m]
-    fx, fy, fz = c * ent[3], c * ent[4], c * ent[5]
-    x, y, z = (
-        ws.marker.x[q, 0] - ws.body.r[i, 0],
-        ws.marker.x[q, 1] - ws.body.r[i, 1],
-        ws.marker.x[q, 2] - ws.body.r[i, 2],
-    )
-    E = ws.loop.E[slot]
-    E[0] += fx
-    E[1] += fy
-    E[2] += fz
-    E[3] += c * ent[6] + y * fz - z * fy
-    E[4] += c * ent[7] + z * fx - x * fz
-    E[5] += c * ent[8] + x * fy - y * fx
+    w = times_wrench(c, ent)
+    add_wrench_at(ws.loop.E[slot], w, between(ws.body.r, i, ws.marker.x, q))
     if sys.marker.row[m] < 0:
         return
-    # the modes feel the wrench at the marker itself
-    x, y, z = (
-        ws.marker.x[q, 0] - ws.marker.x[m, 0],
-        ws.marker.x[q, 1] - ws.marker.x[m, 1],
-        ws.marker.x[q, 2] - ws.marker.x[m, 2],
-    )
-    mx, my, mz = c * ent[6] + y * fz - z * fy, c * ent[7] + z * fx - x * fz, c * ent[8] + x * fy - y * fx
+    w = wrench_at(w, between(ws.marker.x, m, ws.marker.x, q))  # the modes feel it at the marker itself
     o, to = sys.marker.L[m], sys.front.m[i] + (slot - sys.front.row[i]) * sys.body.nf[i]
     for a in range(sys.body.nf[i]):
-        b = o + 6 * a
-        ws.loop.e_f[to + a] += (
-            ws.marker.L[b] * fx + ws.marker.L[b + 1] * fy + ws.marker.L[b + 2] * fz
-            + ws.marker.L[b + 3] * mx + ws.marker.L[b + 4] * my + ws.marker.L[b + 5] * mz
-        )  # fmt: skip
+        ws.loop.e_f[to + a] += on_mode(ws.marker.L, o + 6 * a, w)
 
 
 @kernel(lean=True, apart=True)
@@ -221,9 +201,9 @@ def bring_largest(sys, ws, L, first, n, k, end):
 def take_out(sys, ws, L, first, n, k, i):
     """Eliminate row k of a front at body i (F54). Writes: E, L_open, bias of those behind; M (upper), f."""
     row, s, e = packed(n, k), ws.loop.pivot_inv[first + k], six(ws.loop.E, first + k)
-    t, M = s * ws.loop.bias[ws.loop.order[first + k]], ws.body.M[i]
+    t, M = s * ws.loop.bias[ws.loop.order[first + k]], ws.body.M_star[i]
     if i > 0:
-        put_six(ws.body.f, i, plus_six(six(ws.body.f, i), -t, e))
+        put_six(ws.body.f_star, i, plus_six(six(ws.body.f_star, i), -t, e))
         for a in range(6):
             c = s * e[a]
             for b in range(a, 6):
@@ -286,11 +266,7 @@ def rows_past_joint(sys, ws, i):
     """
     first, n, p = sys.front.row[i], sys.front.row[i + 1] - sys.front.row[i], sys.tree.parent[i]
     k0, e0, closed = sys.tree.o_eta[i], sys.front.e[i], sys.front.closed[i]
-    x, y, z = (
-        ws.body.r[i, 0] - ws.body.r[p, 0],
-        ws.body.r[i, 1] - ws.body.r[p, 1],
-        ws.body.r[i, 2] - ws.body.r[p, 2],
-    )
+    x, y, z = between(ws.body.r, p, ws.body.r, i)
     for o in range(closed, n):
         E, r, b, w = six(ws.loop.E, first + o), sys.slot.row[first + o], 0.0, 0.0
         for k in range(sys.tree.o_qd[i] - 1, k0 - 1, -1):
@@ -390,11 +366,7 @@ def plain_rows(sys, ws):
             sys.tree.parent[i],
             sys.body.nf[i],
         )
-        x, y, z = (
-            ws.body.r[i, 0] - ws.body.r[p, 0],
-            ws.body.r[i, 1] - ws.body.r[p, 1],
-            ws.body.r[i, 2] - ws.body.r[p, 2],
-        )
+        x, y, z = between(ws.body.r, p, ws.body.r, i)
         for o in range(n):
             E = six(ws.loop.E, first + o)
             for a in range(nf):

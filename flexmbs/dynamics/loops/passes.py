@@ -14,6 +14,7 @@ from flexmbs.dynamics.loops.fronts import (
 from flexmbs.dynamics.tree.elastic import dense_block, eliminate_modes, modes_forward, solve_factor
 from flexmbs.dynamics.tree.recursion import DONE, SINGULAR_ELASTIC, SINGULAR_JOINT, past_joint
 from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six
+from flexmbs.model.vectors import between
 
 
 @kernel(lean=True, apart=True)
@@ -62,8 +63,8 @@ def again(sys, ws):
     """
     for k in range(ws.tree.u.shape[0]):
         ws.tree.u[k] = 0.0
-    for i in range(ws.body.f.shape[0]):
-        put_six(ws.body.f, i, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for i in range(ws.body.f_star.shape[0]):
+        put_six(ws.body.f_star, i, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     for i in range(sys.tree.parent.shape[0] - 1, -1, -1):
         for f in range(sys.front.branch[i], sys.front.branch[i + 1]):
             close_again(sys, ws, f)
@@ -82,7 +83,7 @@ def close_again(sys, ws, f):
         t = ws.loop.pivot_inv[first + k] * ws.loop.bias[ws.loop.order[first + k]]
         if t == 0.0:
             continue
-        put_six(ws.body.f, i, plus_six(six(ws.body.f, i), -t, six(ws.loop.E, first + k)))
+        put_six(ws.body.f_star, i, plus_six(six(ws.body.f_star, i), -t, six(ws.loop.E, first + k)))
         row = sys.front.L[f] + packed(n, k)
         for o in range(k + 1, n):
             ws.loop.bias[row_at(sys, ws, first + o)] -= t * ws.loop.L_open[row + o]
@@ -91,7 +92,7 @@ def close_again(sys, ws, f):
 @kernel(lean=True, apart=True)
 def past_joint_again(sys, ws, i):
     """Force of body i past its joint to the parent. Writes: u, bias, f; u of the modes of the parent."""
-    f, p = six(ws.body.f, i), sys.tree.parent[i]
+    f, p = six(ws.body.f_star, i), sys.tree.parent[i]
     first, n = sys.front.row[i], sys.front.row[i + 1] - sys.front.row[i]
     for k in range(sys.tree.o_qd[i] - 1, sys.tree.o_eta[i] - 1, -1):
         if sys.tree.driven[k] >= 0:
@@ -102,13 +103,9 @@ def past_joint_again(sys, ws, i):
         at = sys.front.e[i] + (k - sys.tree.o_eta[i]) * n
         for o in range(sys.front.closed[i], n):
             ws.loop.bias[sys.slot.row[first + o]] += s * ws.loop.e[at + o]
-    x, y, z = (
-        ws.body.r[i, 0] - ws.body.r[p, 0],
-        ws.body.r[i, 1] - ws.body.r[p, 1],
-        ws.body.r[i, 2] - ws.body.r[p, 2],
-    )
+    x, y, z = between(ws.body.r, p, ws.body.r, i)
     g = f[0], f[1], f[2], f[3] + y * f[2] - z * f[1], f[4] + z * f[0] - x * f[2], f[5] + x * f[1] - y * f[0]
-    put_six(ws.body.f, p, plus_six(six(ws.body.f, p), 1.0, g))
+    put_six(ws.body.f_star, p, plus_six(six(ws.body.f_star, p), 1.0, g))
     for a in range(sys.body.nf[p]):
         b, B = sys.tree.o_B[i] + 6 * a, ws.tree.B
         ws.tree.u[sys.tree.o_qd[p] + a] += dot_six(
@@ -128,11 +125,7 @@ def forward(sys, ws, delta):
     multipliers_of_branches(sys, ws, 0, zero)
     for i in range(1, sys.tree.parent.shape[0]):
         p = sys.tree.parent[i]
-        x, y, z = (
-            ws.body.r[i, 0] - ws.body.r[p, 0],
-            ws.body.r[i, 1] - ws.body.r[p, 1],
-            ws.body.r[i, 2] - ws.body.r[p, 2],
-        )
+        x, y, z = between(ws.body.r, p, ws.body.r, i)
         b = six(ws.body.da, p)
         a = (
             b[0] + b[4] * z - b[5] * y, b[1] + b[5] * x - b[3] * z, b[2] + b[3] * y - b[4] * x,
@@ -175,10 +168,10 @@ def forward(sys, ws, delta):
 def modes_again(sys, ws, i):
     """Force and biases of body i past its modes (F25). Writes: u of the modes; f, bias."""
     nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
-    u, f = ws.tree.u[k0 : k0 + nf], ws.body.f[i]
+    u, f = ws.tree.u[k0 : k0 + nf], ws.body.f_star[i]
     if sys.marker.row[sys.tree.m_out[i]] >= 0:
         for a in range(nf):
-            u[a] += dot_six(six(ws.tree.H, k0 + a), six(ws.body.f, i))
+            u[a] += dot_six(six(ws.tree.H, k0 + a), six(ws.body.f_star, i))
     solve_factor(sys, ws, i, ws.tree.u, k0)
     for row in range(6):
         s, g = 0.0, ws.elastic.G[o + nf * row : o + nf * (row + 1)]

@@ -137,12 +137,12 @@ def impact(sys, ws, laws, lw, at, twist, speed):
 
 @kernel(lean=True, apart=True)
 def missing_momentum(sys, ws, vel, twist, speed):
-    """Momentum that is missing against before, as residuals: -M jump. Needs forces. Writes: f, tau."""
+    """Momentum that is missing against before, as residuals: -M jump. Needs forces. Writes: f_star, tau."""
     for k in range(vel.shape[0]):
         ws.tree.tau[k] = 0.0
     for i in range(1, sys.tree.parent.shape[0]):
         d, nf, k0 = plus_six(six(ws.body.v, i), -1.0, six(twist, i)), sys.body.nf[i], sys.tree.o_qd[i]
-        f = upper_times(upper(ws.body.M, i), d)
+        f = upper_times(upper(ws.body.M_star, i), d)
         for m in range(nf):
             row = six(ws.elastic.M_f[sys.body.o_E[i] : sys.body.o_E[i] + 6 * nf].reshape(nf, 6), m)
             f = plus_six(f, vel[k0 + m] - speed[k0 + m], row)
@@ -151,7 +151,7 @@ def missing_momentum(sys, ws, vel, twist, speed):
             for n in range(lo, hi):
                 s += sys.body.K_data[mff + n] * (vel[k0 + n] - speed[k0 + n])
             ws.tree.tau[k0 + m] = -s
-        put_six(ws.body.f, i, (-f[0], -f[1], -f[2], -f[3], -f[4], -f[5]))
+        put_six(ws.body.f_star, i, (-f[0], -f[1], -f[2], -f[3], -f[4], -f[5]))
 
 
 @kernel(inline=True)

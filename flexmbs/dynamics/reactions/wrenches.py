@@ -6,6 +6,7 @@ found, less the forces on them. So springs, drives and couplings are in it witho
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.loops.fronts import packed, row_at
+from flexmbs.model.vectors import add_wrench_at, between, times_wrench, wrench_at
 
 
 @kernel(lean=True, apart=True)
@@ -41,7 +42,7 @@ def wrenches_and_efforts(sys, ws):
 
 @kernel(lean=True, apart=True)
 def push_rows(sys, ws, multipliers):
-    """What multipliers of the rows put on the bodies. Writes: f."""
+    """What multipliers of the rows put on the bodies. Writes: f_star."""
     for r in range(sys.row.law.shape[0]):
         for k in range(sys.term.start[r], sys.term.start[r + 1]):
             e, c = sys.term.relation[k], ws.row.c_term[k] * multipliers[r]
@@ -51,7 +52,7 @@ def push_rows(sys, ws, multipliers):
 
 @kernel(lean=True, apart=True)
 def wrenches(sys, ws, own):
-    """Wrenches of all joints from the forces on the bodies (body.f), multipliers, `own` times coord.tau."""
+    """Wrenches of all joints from the forces on bodies (f_star), multipliers, `own` times coord.tau."""
     n = sys.tree.parent.shape[0]
     for i in range(n):
         for row in range(6):
@@ -59,19 +60,8 @@ def wrenches(sys, ws, own):
     for i in range(n - 1, 0, -1):
         p, f = sys.tree.parent[i], ws.body.f_p[i]
         for row in range(6):
-            f[row] -= ws.body.f[i, row]
-        x, y, z = (
-            ws.body.r[i, 0] - ws.body.r[p, 0],
-            ws.body.r[i, 1] - ws.body.r[p, 1],
-            ws.body.r[i, 2] - ws.body.r[p, 2],
-        )
-        up = ws.body.f_p[p]
-        up[0] += f[0]
-        up[1] += f[1]
-        up[2] += f[2]
-        up[3] += f[3] + y * f[2] - z * f[1]
-        up[4] += f[4] + z * f[0] - x * f[2]
-        up[5] += f[5] + x * f[1] - y * f[0]
+            f[row] -= ws.body.f_star[i, row]
+        add_wrench_at(ws.body.f_p[p], f, between(ws.body.r, p, ws.body.r, i))
     for j in range(sys.joint.body.shape[0]):
         joint_reaction(sys, ws, j, own)
     for r in range(sys.row.law.shape[0]):
@@ -80,20 +70,10 @@ def wrenches(sys, ws, own):
 
 @kernel(lean=True)
 def push(sys, ws, m, e, c):
-    """c times the wrench of relation e on the rigid rows of the body of marker m. Writes: f."""
-    i, q, ent = sys.marker.body[m], sys.relation.q[e], ws.relation.at[e]
-    fx, fy, fz = c * ent[3], c * ent[4], c * ent[5]
-    x, y, z = (
-        ws.marker.x[q, 0] - ws.body.r[i, 0],
-        ws.marker.x[q, 1] - ws.body.r[i, 1],
-        ws.marker.x[q, 2] - ws.body.r[i, 2],
-    )
-    ws.body.f[i, 0] += fx
-    ws.body.f[i, 1] += fy
-    ws.body.f[i, 2] += fz
-    ws.body.f[i, 3] += c * ent[6] + y * fz - z * fy
-    ws.body.f[i, 4] += c * ent[7] + z * fx - x * fz
-    ws.body.f[i, 5] += c * ent[8] + x * fy - y * fx
+    """c times the wrench of relation e on the rigid rows of the body of marker m. Writes: f_star."""
+    i, q = sys.marker.body[m], sys.relation.q[e]
+    arm = between(ws.body.r, i, ws.marker.x, q)
+    add_wrench_at(ws.body.f_star[i], times_wrench(c, ws.relation.at[e]), arm)
 
 
 @kernel(lean=True)
@@ -104,15 +84,9 @@ def joint_reaction(sys, ws, j, own):
         out[row] = 0.0
     if i > 0:
         s, f = sys.joint.sign[j], ws.body.f_p[i]
-        x, y, z = (
-            ws.body.r[i, 0] - ws.marker.x[q, 0],
-            ws.body.r[i, 1] - ws.marker.x[q, 1],
-            ws.body.r[i, 2] - ws.marker.x[q, 2],
-        )
-        out[0], out[1], out[2] = s * f[0], s * f[1], s * f[2]
-        out[3] = s * (f[3] + y * f[2] - z * f[1])
-        out[4] = s * (f[4] + z * f[0] - x * f[2])
-        out[5] = s * (f[5] + x * f[1] - y * f[0])
+        w = wrench_at(f, between(ws.marker.x, q, ws.body.r, i))
+        for row in range(6):
+            out[row] = s * w[row]
         return
     for r in range(sys.joint.row[j, 0], sys.joint.row[j, 1]):
         for k in range(sys.term.start[r], sys.term.start[r + 1]):
@@ -223,9 +197,9 @@ def stress_wrenches(sys, ws, stress, out):
 
     Needs the position stage. Writes: out (6 n_joints,), row_force, reaction, f.
     """
-    for i in range(ws.body.f.shape[0]):
+    for i in range(ws.body.f_star.shape[0]):
         for row in range(6):
-            ws.body.f[i, row] = 0.0
+            ws.body.f_star[i, row] = 0.0
     for n in range(ws.row.force.shape[0]):
         ws.row.force[n] = stress[n]
     push_rows(sys, ws, stress)

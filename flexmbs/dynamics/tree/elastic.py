@@ -115,7 +115,7 @@ def solve_transposed(sys, ws, i, x, first):
 def elastic_rows(sys, ws, i):
     """E of body i, and the forces on its elastic rows (F22). Needs all of M. Writes: G, u, D."""
     nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
-    M, f, H = ws.body.M[i], ws.body.f[i], ws.tree.H
+    M, f, H = ws.body.M_star[i], ws.body.f_star[i], ws.tree.H
     E = ws.elastic.G[o : o + 6 * nf].reshape(6, nf)
     moving = sys.marker.row[sys.tree.m_out[i]] >= 0
     for a in range(nf):
@@ -139,7 +139,7 @@ def eliminate_modes(sys, ws, i, gh, bh):
     Writes: N (factor), G = F^-1 E^T, u of the elastic speeds; M, f. False when N_ff is not positive definite.
     """
     nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
-    M, f = ws.body.M[i], ws.body.f[i]
+    M, f = ws.body.M_star[i], ws.body.f_star[i]
     mirror(M)
     elastic_rows(sys, ws, i)
     good = factor_low_rank(sys, ws, i, gh, bh) if sys.body.low_rank[i] >= 0 else factor_dense(sys, ws, i)

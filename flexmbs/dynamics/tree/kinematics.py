@@ -17,6 +17,7 @@ from flexmbs.model.primitives import (
     times,
     transposed,
 )
+from flexmbs.model.vectors import between
 
 
 @kernel(lean=True, apart=True)
@@ -140,11 +141,7 @@ def elastic_columns(sys, ws, i):
     m, n = sys.tree.m_out[i], sys.tree.m_in[i]
     p, first = sys.tree.parent[i], sys.tree.o_qd[i]
     L, H, B = ws.marker.L, ws.tree.H, ws.tree.B
-    x, y, z = (
-        ws.body.r[i, 0] - ws.marker.x[m, 0],
-        ws.body.r[i, 1] - ws.marker.x[m, 1],
-        ws.body.r[i, 2] - ws.marker.x[m, 2],
-    )
+    x, y, z = between(ws.marker.x, m, ws.body.r, i)
     for a in range(sys.body.nf[i]):
         k = first + a
         if sys.marker.row[m] < 0:
@@ -161,11 +158,7 @@ def elastic_columns(sys, ws, i):
         for a in range(6 * sys.body.nf[p]):
             B[sys.tree.o_B[i] + a] = 0.0
         return
-    x, y, z = (
-        ws.body.r[i, 0] - ws.marker.x[n, 0],
-        ws.body.r[i, 1] - ws.marker.x[n, 1],
-        ws.body.r[i, 2] - ws.marker.x[n, 2],
-    )
+    x, y, z = between(ws.marker.x, n, ws.body.r, i)
     for a in range(sys.body.nf[p]):
         o, b = sys.marker.L[n] + 6 * a, sys.tree.o_B[i] + 6 * a
         h0, h1, h2 = L[o + 3], L[o + 4], L[o + 5]

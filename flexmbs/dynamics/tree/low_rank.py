@@ -51,7 +51,7 @@ def low_rank_columns(sys, ws, i):
             for a in range(nf):
                 q[a] = B[a, row] * S[a]
             for col in range(row, 6):
-                C[j + row, j + col] = C[j + col, j + row] = ws.body.M[child, row, col]
+                C[j + row, j + col] = C[j + col, j + row] = ws.body.M_star[child, row, col]
         j += 6
     if j == k:
         return
@@ -65,7 +65,7 @@ def low_rank_columns(sys, ws, i):
             q[a] = Y[a, row] * S[a]
             p[a] = M_f[a, row] * S[a]
         for col in range(6):
-            C[j + row, j + col] = ws.body.M[i, row, col]
+            C[j + row, j + col] = ws.body.M_star[i, row, col]
         C[j + row, j + 6 + row] = 1.0
         C[j + 6 + row, j + row] = 1.0
 

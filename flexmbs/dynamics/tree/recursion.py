@@ -18,6 +18,7 @@ from flexmbs.dynamics.tree.sixes import (
     upper,
     upper_times,
 )
+from flexmbs.model.vectors import add_wrench_at, between
 
 DONE, SINGULAR_ELASTIC, SINGULAR_JOINT = 0, 1, 2
 #: A pivot this small against mass and length of the model is rounding: the motion has no inertia.
@@ -32,7 +33,7 @@ def past_joint(sys, ws, i, gh, bh):
     Writes: U, D, u of these speeds; of the parent M, f, M_f, N, tau. False when a freedom has no inertia: its
     D is then zero.
     """
-    M, f, H = upper(ws.body.M, i), six(ws.body.f, i), ws.tree.H
+    M, f, H = upper(ws.body.M_star, i), six(ws.body.f_star, i), ws.tree.H
     for k in range(sys.tree.o_qd[i] - 1, sys.tree.o_eta[i] - 1, -1):
         if sys.tree.driven[k] >= 0:
             continue
@@ -52,12 +53,12 @@ def past_joint(sys, ws, i, gh, bh):
     p = sys.tree.parent[i]
     if p > 0:
         if sys.body.nf[p] > 0:
-            put_upper(ws.body.M, i, M)
-            put_six(ws.body.f, i, f)
+            put_upper(ws.body.M_star, i, M)
+            put_six(ws.body.f_star, i, f)
             to_modes_of_parent(sys, ws, i)
         add_shifted(
-            ws.body.M,
-            ws.body.f,
+            ws.body.M_star,
+            ws.body.f_star,
             p,
             M,
             f,
@@ -75,12 +76,8 @@ def to_modes_of_parent(sys, ws, i):
     Writes: M_f, N, tau of the parent.
     """
     p = sys.tree.parent[i]
-    M, f = ws.body.M[i], ws.body.f[i]
-    x, y, z = (
-        ws.body.r[i, 0] - ws.body.r[p, 0],
-        ws.body.r[i, 1] - ws.body.r[p, 1],
-        ws.body.r[i, 2] - ws.body.r[p, 2],
-    )
+    M, f = ws.body.M_star[i], ws.body.f_star[i]
+    x, y, z = between(ws.body.r, p, ws.body.r, i)
     nf, b0, m0, k0 = sys.body.nf[p], sys.tree.o_B[i], sys.body.o_E[p], sys.tree.o_qd[p]
     N = ws.elastic.N[sys.body.o_N[p] : sys.body.o_N[p] + nf * nf].reshape(nf, nf)
     for a in range(nf):
@@ -120,7 +117,7 @@ def column(M, B, b, row):
 def tree_forces(sys, ws, out):
     """Residuals on the speeds of the tree: Jt^T f + tau (F30). Needs residuals. Writes: out (n_vel,); f."""
     for i in range(sys.tree.parent.shape[0] - 1, 0, -1):
-        p, f = sys.tree.parent[i], ws.body.f[i]
+        p, f = sys.tree.parent[i], ws.body.f_star[i]
         for k in range(sys.tree.o_eta[i], sys.tree.o_eta[i + 1]):
             s = ws.tree.tau[k]
             for row in range(6):
@@ -131,15 +128,4 @@ def tree_forces(sys, ws, out):
             for row in range(6):
                 s += ws.tree.B[b + row] * f[row]
             ws.tree.tau[sys.tree.o_qd[p] + m] += s
-        x, y, z = (
-            ws.body.r[i, 0] - ws.body.r[p, 0],
-            ws.body.r[i, 1] - ws.body.r[p, 1],
-            ws.body.r[i, 2] - ws.body.r[p, 2],
-        )
-        up = ws.body.f[p]
-        up[0] += f[0]
-        up[1] += f[1]
-        up[2] += f[2]
-        up[3] += f[3] + y * f[2] - z * f[1]
-        up[4] += f[4] + z * f[0] - x * f[2]
-        up[5] += f[5] + x * f[1] - y * f[0]
+        add_wrench_at(ws.body.f_star[p], f, between(ws.body.r, p, ws.body.r, i))

@@ -3,6 +3,7 @@
 from flexmbs._jit import kernel
 from flexmbs.ffrf.inertia import inertia, inertia_at_rest
 from flexmbs.model.primitives import nine, times, transposed
+from flexmbs.model.vectors import add_wrench_at, between, on_mode, times_wrench, wrench_at
 
 
 @kernel(lean=True, apart=True)
@@ -26,7 +27,7 @@ def masses(sys, ws, pos, vel):
 def residuals(sys, ws, pos, vel, acc):
     """What is missing on every body and speed for the accelerations `acc`: f - M a_hat (F21).
 
-    Needs masses, f_app, tau_coord and the velocity stage with the same `acc`. Writes: M, M_f, f, tau.
+    Needs masses, f_app, tau_coord and the velocity stage with this `acc`. Writes: M_star, M_f, f_star, tau.
     """
     for k in range(vel.shape[0]):
         ws.tree.tau[k] = 0.0
@@ -46,50 +47,26 @@ def residuals(sys, ws, pos, vel, acc):
 
 @kernel(lean=True, apart=True)
 def effort_on_cut(sys, ws, m, e, tau):
-    """Effort tau on the coordinate of a cut joint, as a wrench on marker m's body (F19). Writes: f, tau."""
+    """Effort on a coordinate of a cut joint, a wrench on the body of marker m (F19). Writes: f_star, tau."""
     i, q, ent = sys.marker.body[m], sys.relation.q[e], ws.relation.at[e]
     if i == 0:
         return
-    fx, fy, fz = tau * ent[3], tau * ent[4], tau * ent[5]
-    x, y, z = (
-        ws.marker.x[q, 0] - ws.body.r[i, 0],
-        ws.marker.x[q, 1] - ws.body.r[i, 1],
-        ws.marker.x[q, 2] - ws.body.r[i, 2],
-    )
-    f = ws.body.f[i]
-    f[0] += fx
-    f[1] += fy
-    f[2] += fz
-    f[3] += tau * ent[6] + y * fz - z * fy
-    f[4] += tau * ent[7] + z * fx - x * fz
-    f[5] += tau * ent[8] + x * fy - y * fx
+    w = times_wrench(tau, ent)
+    add_wrench_at(ws.body.f_star[i], w, between(ws.body.r, i, ws.marker.x, q))
     if sys.marker.row[m] < 0:
         return
-    x, y, z = (
-        ws.marker.x[q, 0] - ws.marker.x[m, 0],
-        ws.marker.x[q, 1] - ws.marker.x[m, 1],
-        ws.marker.x[q, 2] - ws.marker.x[m, 2],
-    )
-    mx, my, mz = (
-        tau * ent[6] + y * fz - z * fy,
-        tau * ent[7] + z * fx - x * fz,
-        tau * ent[8] + x * fy - y * fx,
-    )
+    w = wrench_at(w, between(ws.marker.x, m, ws.marker.x, q))
     for a in range(sys.body.nf[i]):
-        b = sys.marker.L[m] + 6 * a
-        ws.tree.tau[sys.tree.o_qd[i] + a] += (
-            ws.marker.L[b] * fx + ws.marker.L[b + 1] * fy + ws.marker.L[b + 2] * fz
-            + ws.marker.L[b + 3] * mx + ws.marker.L[b + 4] * my + ws.marker.L[b + 5] * mz
-        )  # fmt: skip
+        ws.tree.tau[sys.tree.o_qd[i] + a] += on_mode(ws.marker.L, sys.marker.L[m] + 6 * a, w)
 
 
 @kernel(lean=True, inline=True)
 def rigid_residual(sys, ws, i):
     """Rigid rows of body i: inertia turned to ground axes, residual force (F12).
 
-    Writes: M (on and above its diagonal) and f of body i.
+    Writes: M_star (on and above its diagonal) and f_star of body i.
     """
-    M, f, a, o, b, p = ws.body.M, ws.body.f, ws.body.a, ws.body.out, 15 * i, sys.body.o_f[i]
+    M, f, a, o, b, p = ws.body.M_star, ws.body.f_star, ws.body.a, ws.body.out, 15 * i, sys.body.o_f[i]
     R = nine(ws.body.R, i)
     mass = sys.body.block_data[sys.body.o_block[i]]
     x, y, z = turn(R, o[b], o[b + 1], o[b + 2])  # S_t
@@ -127,7 +104,7 @@ def turn(R, x, y, z):
 @kernel(lean=True, apart=True)
 def elastic_residual(sys, ws, i, pos, vel, acc):
     """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
-    R, f, a = nine(ws.body.R, i), ws.body.f[i], ws.body.a[i]
+    R, f, a = nine(ws.body.R, i), ws.body.f_star[i], ws.body.a[i]
     nf, k0, q0, o, r = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_q[i], sys.body.o_E[i], sys.body.o_rows[i]
     ax, ay, az, bx, by, bz = a[0] - sys.grav[0], a[1] - sys.grav[1], a[2] - sys.grav[2], a[3], a[4], a[5]
     mff, K, D = sys.body.o_K[i], sys.body.o_K[i] + nf * nf, sys.body.o_K[i] + 2 * nf * nf

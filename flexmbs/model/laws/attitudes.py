@@ -9,19 +9,10 @@ import math
 from flexmbs._jit import kernel
 from flexmbs.expressions.machine import evaluate
 from flexmbs.model.quaternions import of_matrix, product
+from flexmbs.model.vectors import cross, dot
 
 #: What the laws of an attitude give: angles about axes in turn, quaternion, matrix row by row, rates.
 FACTORS, QUATERNION, MATRIX, VELOCITY, ACCELERATION = 0, 1, 2, 3, 4
-
-
-@kernel(inline=True)
-def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@kernel(inline=True)
-def cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @kernel(inline=True)

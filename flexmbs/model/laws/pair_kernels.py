@@ -22,6 +22,7 @@ from flexmbs.model.laws.tables import (
 )
 from flexmbs.model.laws.wrench import add_wrench
 from flexmbs.model.quaternions import relative_quaternion, rotation_vector
+from flexmbs.model.vectors import between
 
 
 @kernel(lean=True)
@@ -83,11 +84,7 @@ def to_axes(R, m, x, y, z):
 @kernel(lean=True)
 def deflection(ws, p, q, out):
     """Deflection of Q against P in axes of P and its rate. Writes: out = [d, phi, d_dot, phi_dot]."""
-    x, y, z = (
-        ws.marker.x[q, 0] - ws.marker.x[p, 0],
-        ws.marker.x[q, 1] - ws.marker.x[p, 1],
-        ws.marker.x[q, 2] - ws.marker.x[p, 2],
-    )
+    x, y, z = between(ws.marker.x, p, ws.marker.x, q)
     a, b, c = ws.marker.v[p, 3], ws.marker.v[p, 4], ws.marker.v[p, 5]
     u = ws.marker.v[q, 0] - ws.marker.v[p, 0] - (b * z - c * y)
     v = ws.marker.v[q, 1] - ws.marker.v[p, 1] - (c * x - a * z)
@@ -128,11 +125,7 @@ def bushing(laws, lw, sys, ws, vel, k):
     mx, my, mz = from_axes(ws.marker.R, p, mx, my, mz)
     power = add_wrench(sys, ws, vel, q, (fx, fy, fz), (mx, my, mz))
     # the reaction acts on P where Q is: d is measured in axes that turn with P
-    x, y, z = (
-        ws.marker.x[q, 0] - ws.marker.x[p, 0],
-        ws.marker.x[q, 1] - ws.marker.x[p, 1],
-        ws.marker.x[q, 2] - ws.marker.x[p, 2],
-    )
+    x, y, z = between(ws.marker.x, p, ws.marker.x, q)
     lx, ly, lz = mx + y * fz - z * fy, my + z * fx - x * fz, mz + x * fy - y * fx
     power += add_wrench(sys, ws, vel, p, (-fx, -fy, -fz), (-lx, -ly, -lz))
     out[FORCE], out[FORCE + 1], out[FORCE + 2] = fx, fy, fz

@@ -30,6 +30,7 @@ from flexmbs.model.laws.tables import (
     VEL,
 )
 from flexmbs.model.quaternions import relative_quaternion, rotation_vector
+from flexmbs.model.vectors import between
 
 
 @kernel(lean=True)
@@ -106,11 +107,7 @@ def relative_component(ws, kind, a, b, c):
 
     REL_W is in the axes of marker a; REL_V has components 3-5 for the angular velocity, in axes of b.
     """
-    x, y, z = (
-        ws.marker.x[a, 0] - ws.marker.x[b, 0],
-        ws.marker.x[a, 1] - ws.marker.x[b, 1],
-        ws.marker.x[a, 2] - ws.marker.x[b, 2],
-    )
+    x, y, z = between(ws.marker.x, b, ws.marker.x, a)
     m = b
     if kind == REL_V and c < 3:
         p, q, r = ws.marker.v[b, 3], ws.marker.v[b, 4], ws.marker.v[b, 5]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
+from flexmbs.model.vectors import between
 
 
 @kernel(lean=True, apart=True)
@@ -17,11 +18,7 @@ def add_wrench(sys, ws, vel, m, force, moment):
         return 0.0
     (fx, fy, fz), (nx, ny, nz) = force, moment
     R, o = ws.body.R, sys.body.o_f[i]
-    x, y, z = (
-        ws.marker.x[m, 0] - ws.body.r[i, 0],
-        ws.marker.x[m, 1] - ws.body.r[i, 1],
-        ws.marker.x[m, 2] - ws.body.r[i, 2],
-    )
+    x, y, z = between(ws.body.r, i, ws.marker.x, m)
     px, py, pz = nx + y * fz - z * fy, ny + z * fx - x * fz, nz + x * fy - y * fx
     for k in range(3):
         ws.body.f_app[o + k] += R[i, 0, k] * fx + R[i, 1, k] * fy + R[i, 2, k] * fz

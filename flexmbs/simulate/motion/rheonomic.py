@@ -8,6 +8,7 @@ import numpy as np
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.loops.rows import slope
+from flexmbs.model.vectors import between
 
 
 @kernel(lean=True)
@@ -42,11 +43,7 @@ def body_travel_power(sys, ws, vel, i, m):
     """Power of the joint wrench of body i on the way of marker m."""
     if m < 0 or sys.marker.travel[m] < 0:
         return 0.0
-    x, y, z = (
-        ws.body.r[i, 0] - ws.marker.x[m, 0],
-        ws.body.r[i, 1] - ws.marker.x[m, 1],
-        ws.body.r[i, 2] - ws.marker.x[m, 2],
-    )
+    x, y, z = between(ws.marker.x, m, ws.body.r, i)
     f = ws.body.f_p[i]
     nx, ny, nz = f[3] + y * f[2] - z * f[1], f[4] + z * f[0] - x * f[2], f[5] + x * f[1] - y * f[0]
     v, w = way_rate(sys, ws, vel, m)
@@ -58,11 +55,7 @@ def travel_power(sys, ws, vel, m, q, f):
     """Power of a wrench at the origin of marker q on the way of marker m."""
     if sys.marker.travel[m] < 0:
         return 0.0
-    x, y, z = (
-        ws.marker.x[q, 0] - ws.marker.x[m, 0],
-        ws.marker.x[q, 1] - ws.marker.x[m, 1],
-        ws.marker.x[q, 2] - ws.marker.x[m, 2],
-    )
+    x, y, z = between(ws.marker.x, m, ws.marker.x, q)
     nx, ny, nz = f[3] + y * f[2] - z * f[1], f[4] + z * f[0] - x * f[2], f[5] + x * f[1] - y * f[0]
     v, w = way_rate(sys, ws, vel, m)
     return f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + nx * w[0] + ny * w[1] + nz * w[2]
