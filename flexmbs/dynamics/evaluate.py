@@ -13,6 +13,7 @@ from flexmbs.dynamics.loops.rows import coordinates, rows
 from flexmbs.dynamics.reactions.contact_shares import FREE
 from flexmbs.dynamics.reactions.share import share_forces
 from flexmbs.dynamics.reactions.wrenches import reactions, self_stress
+from flexmbs.dynamics.tolerances import FRICTION_ROUNDS, FRICTION_TOLERANCE
 from flexmbs.dynamics.tree.kinematics import positions, velocities
 from flexmbs.dynamics.tree.residuals import masses, residuals
 from flexmbs.model.laws.applied import applied_forces
@@ -21,8 +22,6 @@ from flexmbs.model.laws.values import drives, friction_loads, state_rates
 from flexmbs.model.relations import relations
 
 NOT_FINITE, NO_FRICTION = 3, 4
-#: Friction and reactions belong together when the loads change by no more than this part.
-FRICTION_TOLERANCE, FRICTION_ROUNDS = 1e-12, 60
 
 
 @kernel(lean=True, apart=True)

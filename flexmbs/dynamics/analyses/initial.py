@@ -19,6 +19,7 @@ from flexmbs.dynamics.evaluator import Evaluator, no_value
 from flexmbs.dynamics.loops.frontal import Frontal
 from flexmbs.dynamics.loops.null_spaces import blocks
 from flexmbs.dynamics.loops.projection import add_increment
+from flexmbs.dynamics.tolerances import NOTHING, RANK
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.joints.base import EQUAL_TURN, SQUARE
 
@@ -94,7 +95,7 @@ class _Problem:
             rows = self.level == level
             AZ = self.A[rows] @ Z
             U, s, Vt = np.linalg.svd(AZ, full_matrices=len(AZ) < AZ.shape[1])
-            rank = int(np.sum(s > 1e-9 * max(1.0, float(s[0])))) if len(s) else 0
+            rank = int(np.sum(s > RANK * max(1.0, float(s[0])))) if len(s) else 0
             missing = self.b[rows] - self.A[rows] @ change
             change = change + relax * (Z @ (Vt[:rank].T @ ((U[:, :rank].T @ missing) / s[:rank])))
             Z = Z @ Vt[rank:].T
@@ -169,7 +170,7 @@ def _damped_step(
 ) -> None:
     """Take the step, or as much of it as does not open the loops further."""
     full = np.zeros(len(state.vel))
-    full[free] = change * min(1.0, 0.7 / max(float(np.abs(change).max(initial=0.0)), 1e-300))
+    full[free] = change * min(1.0, 0.7 / max(float(np.abs(change).max(initial=0.0)), NOTHING))
     old = state.pos.copy()
     for _ in range(8):
         add_increment(evaluator.tables, old, full, state.pos)

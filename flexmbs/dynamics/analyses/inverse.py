@@ -19,6 +19,7 @@ from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.reactions.share import share_forces
 from flexmbs.dynamics.reactions.wrenches import reactions, self_stress
+from flexmbs.dynamics.tolerances import FRICTION_TOLERANCE, RANK, ROUNDED
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression, Node, spline_through
 from flexmbs.model.drives import Drive
@@ -28,7 +29,6 @@ from flexmbs.model.system import System
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RANK_TOLERANCE = 1e-9
 SETTLING, SETTLED = 60, 1e-10  # rounds of bending, and the change of q that ends them, of its size
 SMALLEST = 1e-12  # of a position
 ROUNDING = 1e-13  # of stiffness and constraints together
@@ -118,7 +118,7 @@ class Follower:
 
     def _weigh(self, s: Array) -> int:
         """Rank by singular values; whether it is about to be less than at the start goes into `near`."""
-        rank = int(np.sum(s > RANK_TOLERANCE * s[0])) if len(s) and s[0] > 0.0 else 0
+        rank = int(np.sum(s > RANK * s[0])) if len(s) and s[0] > 0.0 else 0
         self.rank = self.rank or rank
         least = float(s[self.rank - 1] / s[0]) if self.rank else 1.0
         self.regular = max(self.regular, least)
@@ -183,7 +183,7 @@ class Follower:
         G, time = self.evaluator.jacobian(self.state), self.state.t
         U, s, _ = np.linalg.svd(G[:, self._free()], full_matrices=False)
         name = row_names(self.system)[int(np.argmax(np.abs(U[:, self.rank - 1])))]
-        if s[self.rank - 1] <= RANK_TOLERANCE * s[0]:
+        if s[self.rank - 1] <= RANK * s[0]:
             what = f"{name} is in a dead point: no force on it moves what the drives ask for"
             raise SolverError(
                 Diagnostic("kinematics.dead_point", f"t = {time:.6g} s", what, "drive the other end")
@@ -293,11 +293,11 @@ class Follower:
             G = ev.jacobian(state)
             g = ev.ws.row.g.copy()
             change, _ = self._solve(G, nothing, g)
-            if np.abs(g).max(initial=0.0) < 1e-13 and np.abs(change).max(initial=0.0) < 1e-13:
+            if np.abs(g).max(initial=0.0) < ROUNDED and np.abs(change).max(initial=0.0) < ROUNDED:
                 return
             before = state.pos.copy()
             add_increment(ev.tables, before, change, state.pos)
-            if np.abs(change).max(initial=0.0) < 1e-13:
+            if np.abs(change).max(initial=0.0) < ROUNDED:
                 return
         if np.abs(g).max() > 1e-9:
             self._fail("positions", g)
@@ -340,7 +340,7 @@ class Follower:
         shared = bool(ws.row.redundant.any())
         if len(self.system.laws.tables.press_law):
             ws.row.lam[:] = lam
-            if evaluate.press(*args) > evaluate.FRICTION_TOLERANCE:
+            if evaluate.press(*args) > FRICTION_TOLERANCE:
                 return False
         if shared:
             self_stress(ev.tables, ws)
@@ -362,7 +362,7 @@ def diverges(found: dict[int, Array]) -> bool:
     return bool(np.any((one > 1.1 * two) & (two > 1.1 * three) & (one > JUMPS * size)))
 
 
-def _least(G: Array, g: Array, tolerance: float = RANK_TOLERANCE) -> Array:
+def _least(G: Array, g: Array, tolerance: float = RANK) -> Array:
     """Least-norm least-squares solution of G x = g, small singular values left out."""
     if not G.size:
         return np.zeros(G.shape[1])

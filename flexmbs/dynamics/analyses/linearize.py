@@ -14,6 +14,7 @@ from flexmbs.dynamics.analyses.slopes import slopes
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.dynamics.speeds import speed_names
+from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.errors import Diagnostic
 from flexmbs.ffrf.integrals import BODY_LOADS
 
@@ -119,7 +120,7 @@ class Rates:
 def unit_displacements(system: System) -> Array:
     """A unit displacement of every speed: a radian, a length of the model; of modes what bends by that."""
     t = system.tables
-    length = max(float(t.length[0]), 1e-300)
+    length = max(float(t.length[0]), NOTHING)
     unit = np.where(is_length(system), length, 1.0)
     for i, nf in enumerate(t.body.nf):
         if nf:
@@ -146,7 +147,7 @@ def bending(system: System, i: int, length: float) -> Array:
     """
     t, found = system.tables, system.numbers.integrals[i]
     assert found is not None
-    mass, nf = max(float(found.mass), 1e-300), int(t.body.nf[i])
+    mass, nf = max(float(found.mass), NOTHING), int(t.body.nf[i])
     measures = [np.sqrt(np.abs(np.diag(found.m_ff)) / mass) / length]
     of_body = [mass * length] * 3 + [mass * length**2] * (len(BODY_LOADS) - 3)
     for k, K in enumerate(found.K_geo):
@@ -156,7 +157,7 @@ def bending(system: System, i: int, length: float) -> Array:
     for m in np.flatnonzero((t.marker.body == i) & (t.marker.row >= 0)):
         rows = np.abs(t.marker.data[t.marker.row[m] :][: 6 * nf]).reshape(nf, 6)
         measures += [rows[:, :3].max(axis=1) / length, rows[:, 3:].max(axis=1)]
-    return np.maximum(np.max(measures, axis=0), 1e-300)
+    return np.maximum(np.max(measures, axis=0), NOTHING)
 
 
 def linearize(system: System, state: State) -> Linear:
@@ -197,7 +198,7 @@ def linearize(system: System, state: State) -> Linear:
 def _modes(rates: Rates, natural: Natural) -> tuple[NDArray[np.complex128], NDArray[np.complex128], Array]:
     """Eigenvalues, one of a pair, by rising size; shapes; errors."""
     values, vectors, known = natural.eigenvalues()
-    scale = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    scale = max(float(np.abs(values).max(initial=0.0)), NOTHING)
     keep = np.flatnonzero(values.imag >= -1e-12 * scale)
     keep = keep[np.lexsort((values[keep].real, np.round(np.abs(values[keep]) / scale, 12)))]
     J = rates.minimal.loop_jacobian(rates.state)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.analyses.idle import hidden_freedoms
 from flexmbs.dynamics.loops.null_spaces import left_null_space
 from flexmbs.dynamics.reactions.self_stress import open_reactions
+from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.dynamics.tree.screws import free_twists
 from flexmbs.model.bodies import GROUND, Particle
 from flexmbs.model.rows import Row, cut_group
@@ -189,7 +190,7 @@ def independent(
     norms = np.linalg.norm(scaled, axis=1)
     sizes = evaluator.row_sizes()[numbers] * scale
     # a row of rounding stays one: made as long as the others it would count
-    rounding = norms <= 1e-12 * np.maximum(sizes, max(norms.max(initial=0.0), 1e-300))
+    rounding = norms <= 1e-12 * np.maximum(sizes, max(norms.max(initial=0.0), NOTHING))
     norms[rounding] = 1.0
     kept, null, condition = left_null_space(np.where(rounding[:, None], 0.0, scaled / norms[:, None]))
     return kept, null / norms[:, None] * scale[:, None], condition

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.slopes import Slopes, slopes
+from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.errors import SolverError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Natural:
         whole = self.error + ROUNDING * np.linalg.norm(self.own)
         moved = np.einsum("ik,ij,jk->k", np.abs(left), whole, np.abs(right))
         angle = np.abs(np.einsum("ik,ik->k", left.conj(), right))
-        bound = np.where(angle > 0.0, moved / np.maximum(angle, 1e-300), np.inf)
+        bound = np.where(angle > 0.0, moved / np.maximum(angle, NOTHING), np.inf)
         # where two meet they part by the root of the change
         apart = np.sqrt(moved * np.linalg.norm(self.own))
         return values, self.basis @ right, np.minimum(bound, apart)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.analyses.balance import LITTLE_MASS, NOISE, RANK, Balance
+from flexmbs.dynamics.analyses.balance import LITTLE_MASS, NOISE, Balance
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.minimal.coordinates import Minimal
+from flexmbs.dynamics.tolerances import NOTHING, RANK
 from flexmbs.errors import Diagnostic, SolverError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def equilibrium(
         if settled:
             state = local.last(change)
         else:
-            change *= min(1.0, reach / max(local.size(change), 1e-300))
+            change *= min(1.0, reach / max(local.size(change), NOTHING))
             state, share, foreseen = local.go(change)
             settled = share == 0.0
             bends |= not foreseen and share * local.size(change) < 10.0 * step
@@ -174,7 +175,7 @@ class Local:
     def excess(self, missing: Array) -> float:
         """The largest of what is missing, over what may be."""
         allowed = np.concatenate([self.tolerance, self.allowed_rate])
-        over = np.abs(missing) / np.maximum(allowed, 1e-300)
+        over = np.abs(missing) / np.maximum(allowed, NOTHING)
         return float(np.concatenate([over[: self.balance.n], over[self.rest]]).max(initial=0.0))
 
     @property

@@ -19,6 +19,7 @@ from flexmbs.dynamics.analyses.statics import STEP, Local, equilibrium
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.speeds import speed_paths
+from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.errors import Diagnostic, SolverError
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Unsteady:
         """
         b, kept = self.local.balance, self.speeds.copy()
         for group in self._groups():
-            way = self.speeds[group] / max(float(np.abs(self.speeds[group]).max()), 1e-300)
+            way = self.speeds[group] / max(float(np.abs(self.speeds[group]).max()), NOTHING)
             in_body = -self.local.K[:, group] @ way
             in_ground = in_body.copy()
             if len(group) == 3:

@@ -23,7 +23,8 @@ from flexmbs.dynamics.descriptor.rows import Found, Relations, RowSums
 from flexmbs.dynamics.descriptor.saddle import ACCURATE, FEW, SOFT, Blocks, Saddle
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.contradiction import CONTRADICTION, contradiction
-from flexmbs.dynamics.reactions.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
+from flexmbs.dynamics.reactions.friction import press
+from flexmbs.dynamics.tolerances import FRICTION_ROUNDS, FRICTION_TOLERANCE
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State

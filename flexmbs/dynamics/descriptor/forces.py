@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.descriptor.saddle import ACCURATE, SOFT, Blocks
 from flexmbs.dynamics.reactions.least_distance import without_pull
 from flexmbs.dynamics.reactions.share import NO_ENERGY
+from flexmbs.dynamics.tolerances import NOTHING, RANK
 from flexmbs.model.joints.base import OFFSET
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class JointForces:
         null = null_space(self.Phi.T.toarray())
         # a basis that is orthonormal in the squares; self-stresses that load no joint drop out
         U, s, Vt = np.linalg.svd(rows @ null, full_matrices=False)
-        kept = s > 1e-10 * s.max(initial=1e-300)
+        kept = s > 1e-10 * s.max(initial=NOTHING)
         null = null @ Vt[kept].T / s[kept]
         value = energy @ lam + self._energy() @ own
         # of the softest joint under a unit of force: where no state loads it, all is rounding
@@ -143,5 +144,5 @@ def null_space(A: Array) -> Array:
     size = np.linalg.norm(A, axis=0)
     size = np.where(size > 0.0, size, 1.0)
     _, s, Vt = np.linalg.svd(A / size, full_matrices=True)
-    rank = int(np.sum(s > 1e-9 * s.max(initial=1e-300)))
+    rank = int(np.sum(s > RANK * s.max(initial=NOTHING)))
     return np.asarray(Vt[rank:].T / size[:, None])

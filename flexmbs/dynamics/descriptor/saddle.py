@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.descriptor.saddle_residual import residual
+from flexmbs.dynamics.tolerances import NOTHING
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -65,7 +66,7 @@ class Blocks:
         from scipy.sparse import csc_matrix
 
         data = np.concatenate([M.data, -Phi.data, -Phi.data, -soft * W.data])[self.order]
-        size = np.sqrt(np.maximum(np.maximum.reduceat(np.abs(data), self.start[:-1]), 1e-300))
+        size = np.sqrt(np.maximum(np.maximum.reduceat(np.abs(data), self.start[:-1]), NOTHING))
         scale = 1.0 / size
         return csc_matrix(
             (data * scale[self.rows] * scale[self.cols], self.rows, self.start), self.shape
@@ -173,11 +174,11 @@ class Saddle:
         self, b: Array, c: Array, z: Array, lam: Array, small: float, goal: float = 1e-15, most: int = ROUNDS
     ) -> tuple[Array, Array, float]:
         best, slow, n = (np.inf, z, lam), 0, self.n
-        given, least = _largest(b), max(_largest(b) / max(self.M_size, 1e-300), _largest(c), small, 1e-300)
+        given, least = _largest(b), max(_largest(b) / max(self.M_size, NOTHING), _largest(c), small, NOTHING)
         for _ in range(most + 1):
             left = self._left(b, c, z, lam)
             above, below, pull, moved = self.size.tolist()
-            size = max(given, pull, self.M_size * moved, 1e-300)
+            size = max(given, pull, self.M_size * moved, NOTHING)
             error = max(above / size, below / max(least, moved))
             slow = slow + 1 if not error < 0.5 * best[0] else 0
             if error < best[0]:

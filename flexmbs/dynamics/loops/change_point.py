@@ -20,6 +20,7 @@ from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.null_spaces import left_null_space, null_space
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.dynamics.speeds import speed_paths
+from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 
@@ -173,7 +174,7 @@ class Position:
         for _ in range(20):
             left, slope = self.null.T @ self.gamma(velocity), self.slope(velocity)
             s = np.linalg.svd(slope, compute_uv=False)
-            if np.sum(s > 1e-5 * self.size * max(speed, 1e-300)) < conditions or not speed:
+            if np.sum(s > 1e-5 * self.size * max(speed, NOTHING)) < conditions or not speed:
                 return None
             change = self.along(np.asarray(np.linalg.lstsq(slope, -left, rcond=1e-6)[0], dtype=np.float64))
             velocity = velocity + change
@@ -182,7 +183,7 @@ class Position:
             if np.linalg.norm(change) < 1e-13 * speed:
                 break
         rest = np.abs(self.null.T @ self.gamma(velocity)).max()
-        return velocity if rest <= 1e-9 * max(self.size * speed**2, 1e-300) else None
+        return velocity if rest <= 1e-9 * max(self.size * speed**2, NOTHING) else None
 
     def branches(self, conditions: int) -> tuple[list[Array], bool]:
         """Speeds `names` on the branches, where one condition binds one or two; and whether there is none."""

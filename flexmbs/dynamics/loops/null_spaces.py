@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.loops.frontal import Frontal
+from flexmbs.dynamics.tolerances import NOTHING, RANK_OF_ROWS
 
 if TYPE_CHECKING:
     from flexmbs.model.system import System
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: a singular value below this share of the largest counts as zero
-RANK_TOLERANCE = 1e-8
 #: rows below which looking for blocks is not worth the import
 SMALL = 30
 #: work (rows^3 of all fronts; some seconds) and entries of a matrix that are not gone beyond
@@ -63,7 +62,7 @@ def left_null_space(G: Array) -> tuple[list[int], Array, float]:
 
 def _left(G: Array) -> tuple[Ints, Array, tuple[float, float]]:
     """Independent rows, null space of G^T, smallest and largest pivot of a block."""
-    found = Frontal(G, RANK_TOLERANCE * _longest(G))
+    found = Frontal(G, RANK_OF_ROWS * _longest(G))
     return found.kept, found.left_null(), found.ends
 
 
@@ -72,7 +71,7 @@ def null_space(G: Array) -> Array:
     found = []
     for rows, columns in blocks(G):
         part = G[np.ix_(rows, columns)]
-        own = Frontal(part, RANK_TOLERANCE * _longest(part)).null()
+        own = Frontal(part, RANK_OF_ROWS * _longest(part)).null()
         wide = np.zeros((G.shape[1], own.shape[1]))
         wide[columns] = own
         found.append(wide)
@@ -80,7 +79,7 @@ def null_space(G: Array) -> Array:
 
 
 def _longest(G: Array) -> float:
-    return max(float(np.linalg.norm(G, axis=1).max(initial=0.0)), 1e-300)
+    return max(float(np.linalg.norm(G, axis=1).max(initial=0.0)), NOTHING)
 
 
 def is_feasible(system: System) -> bool:

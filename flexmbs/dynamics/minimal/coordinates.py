@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.minimal.closed_form import closed_forms
+from flexmbs.dynamics.tolerances import RANK_OF_ROWS, ROUNDED
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions.switching import switching_functions
 
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RANK_TOLERANCE = 1e-8
 ROUNDING = 1e-12
-#: iterations that close a loop, and the change that is rounding
-ITERATIONS, ROUNDED = 30, 1e-13
+#: iterations that close a loop
+ITERATIONS = 30
 #: Elastic columns count this much in the choice, so that joint speeds become the dependent ones; so do those
 #: over which a law has kinks: next to one, they do not follow from the others.
 ELASTIC_SHARE = 1e-3
@@ -60,7 +60,7 @@ def choose(system: System, G: Array, sizes: Array) -> Split:
     scaled = G / np.where(norms > ROUNDING * np.maximum(sizes, norms.max()), norms, np.inf)[:, None]
     # the rank is that of all columns, elastic ones too: only the choice among them is weighted
     size = np.abs(np.diag(qr(scaled[:, free], mode="r", pivoting=True)[0]))
-    rank = int(np.sum(size > RANK_TOLERANCE * size[0])) if len(size) and size[0] > 0.0 else 0
+    rank = int(np.sum(size > RANK_OF_ROWS * size[0])) if len(size) and size[0] > 0.0 else 0
     _, order = qr(scaled[:, free] * weight[free], mode="r", pivoting=True)
     dep = np.sort(free[order[:rank]])
     _, rows = qr(scaled[:, dep].T, mode="r", pivoting=True) if rank else (None, np.zeros(0, dtype=int))

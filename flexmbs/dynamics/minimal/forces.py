@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.minimal.coordinates import Minimal, solve
-from flexmbs.dynamics.reactions.friction import FRICTION_ROUNDS, FRICTION_TOLERANCE, press
+from flexmbs.dynamics.reactions.friction import press
 from flexmbs.dynamics.reactions.share import share_forces
 from flexmbs.dynamics.reactions.wrenches import reactions, wrenches_of_stress
+from flexmbs.dynamics.tolerances import FRICTION_ROUNDS, FRICTION_TOLERANCE
 from flexmbs.model.state import State
 
 Array = NDArray[np.float64]

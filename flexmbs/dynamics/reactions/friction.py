@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs.dynamics.evaluator import Evaluator
-
-#: friction and reactions belong together when the loads change by no more than this part
-FRICTION_TOLERANCE, FRICTION_ROUNDS = 1e-12, 60
+from flexmbs.dynamics.tolerances import NOTHING
 
 
 def press(evaluator: Evaluator) -> float:
@@ -18,6 +16,6 @@ def press(evaluator: Evaluator) -> float:
         c, F = laws.coord[law], ws.joint.reaction[j, :3]
         along = ws.marker.R[evaluator.tables.joint.q[j], :, axis] @ F if axis >= 0 else 0.0
         load = float(np.sqrt(max(F @ F - along * along, 0.0)))
-        change = max(change, abs(load - load_of[c]) / max(load, load_of[c], 1e-300))
+        change = max(change, abs(load - load_of[c]) / max(load, load_of[c], NOTHING))
         load_of[c] = load
     return change

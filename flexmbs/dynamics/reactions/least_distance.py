@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.reactions.contact_shares import ZERO
 from flexmbs.dynamics.reactions.share import SMALL_ENERGY
+from flexmbs.dynamics.tolerances import NOTHING
 
 Array = NDArray[np.float64]
 
@@ -21,7 +22,7 @@ def without_pull(lam: Array, null: Array, squares: Array, energy: Array, side: A
     that every y lets pull count like those.
     """
     _, s, Vt = np.linalg.svd(squares, full_matrices=False)
-    kept = s > 1e-10 * s.max(initial=1e-300)
+    kept = s > 1e-10 * s.max(initial=NOTHING)
     to_y = Vt[kept].T / s[kept]
     size, V = np.linalg.eigh((energy @ to_y).T @ (energy @ to_y))
     top = float(size.max(initial=0.0)) or 1.0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.reactions.wrenches import stress_wrenches
+from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.model.touching.ends import load_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def open_reactions(
     numbers = [row.number for row in rows]
     G = G[numbers]
     size = evaluator.row_sizes(length)[numbers][:, None]
-    stress = stress / np.maximum(np.abs(size * stress).max(axis=0, initial=0.0), 1e-300)
+    stress = stress / np.maximum(np.abs(size * stress).max(axis=0, initial=0.0), NOTHING)
     unit = np.tile(np.repeat([1.0, length], 3), len(system.joints))[:, None]
     loads = stress_of_joints(evaluator, numbers, stress) / unit
     states = States(size * stress, loads, _efforts(system, numbers, stress, G, length))
@@ -119,7 +120,7 @@ def _straining(evaluator: Evaluator, states: States, length: float) -> Array:
     root = np.sqrt(t.joint.soft) * np.repeat([1.0, length], 3)
     R = np.repeat(ws.marker.R[t.joint.p], 2, axis=0)
     own = np.einsum("nji,njk->nik", R, states.loads.reshape(len(R), 3, -1)).reshape(states.loads.shape)
-    return np.asarray(root.reshape(-1, 1) * own / max(float(root.max(initial=0.0)), 1e-300))
+    return np.asarray(root.reshape(-1, 1) * own / max(float(root.max(initial=0.0)), NOTHING))
 
 
 def _components(
@@ -158,7 +159,7 @@ def _carried(system: System, evaluator: Evaluator, name: str, length: float) -> 
             place = system.joints[item.joint]
             load = load_of(item, force, point, ws.marker.x[place.Q.number][None])[0]
             part = np.abs(ws.marker.R[place.P.number].T @ load.reshape(2, 3).T)
-            part /= max(float(part[:, 0].max()), float(part[:, 1].max()) / length, 1e-300)
+            part /= max(float(part[:, 0].max()), float(part[:, 1].max()) / length, NOTHING)
             free = {(move.turn != 0.0, move.axis) for move in place.joint.motion or ()}
             found += [
                 (f"joints.{item.joint}", word, "xyz"[n])

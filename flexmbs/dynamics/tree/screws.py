@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.tolerances import NOTHING, RANK
 from flexmbs.model.joints.base import DISTANCE, EQUAL_TURN, OFFSET, SLIDE, SQUARE
 from flexmbs.model.places import JointPlace
 from flexmbs.model.rows import ANGLE_SECOND, Entry, coordinate_entries, cut_group
@@ -27,7 +28,7 @@ def free_twists(place: JointPlace, evaluator: Evaluator) -> Array:
     """Basis (f, 6) of what a joint leaves free; velocity at the origin of ground, then angular velocity."""
     wrenches = locked_wrenches(place, evaluator)
     _, s, Vt = np.linalg.svd(wrenches)
-    twists = Vt[int(np.sum(s > 1e-9)) :]
+    twists = Vt[int(np.sum(s > RANK)) :]
     v, w = twists[:, :3], twists[:, 3:]
     return np.hstack([v + w @ skew(evaluator.ws.marker.x[place.Q.number]).T, w])
 
@@ -53,7 +54,7 @@ def relation_wrench(entry: Entry, evaluator: Evaluator) -> Array:
         force = R_P[:, a]
     elif kind == DISTANCE:
         d = ws.marker.x[Q] - ws.marker.x[P]
-        force = d / max(float(np.linalg.norm(d)), 1e-300)
+        force = d / max(float(np.linalg.norm(d)), NOTHING)
     elif kind == SQUARE:
         moment = skew(R_Q[:, b]) @ R_P[:, a]
     elif kind == EQUAL_TURN:  # x_P.y_Q - y_P.x_Q

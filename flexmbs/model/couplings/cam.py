@@ -17,10 +17,18 @@ from flexmbs.input.values import Length, Number, Table, fail
 from flexmbs.model.couplings.base import Coupling, Law, coordinate_number, coupling
 from flexmbs.model.touching.cam_outline import TURN, outline
 from flexmbs.model.touching.cam_profile import Contact, Follower
-from flexmbs.model.touching.ends import End, Held, Touch, Touching, carried, common_holder, frame_of
-
-#: angle between axes that counts as none
-PARALLEL = 1e-9
+from flexmbs.model.touching.ends import (
+    SAME,
+    End,
+    Held,
+    Touch,
+    Touching,
+    are_parallel,
+    are_square,
+    carried,
+    common_holder,
+    frame_of,
+)
 
 
 class CamProfile(Table):
@@ -177,16 +185,16 @@ class Cam(Coupling):
         if not np.isfinite(abs(at)):
             raise self._error("the frame that touches travels", "take one at rest in its body")
         radius = 0.0 if self.roller is None else float(self.roller)
-        if not radius and abs(abs(normal) - 1.0) > PARALLEL:
+        if not radius and not are_square(touch.rot[:, 2], out):
             what = "the flat face is not parallel to the cam's axis: the z axis of its frame leaves the plane"
             raise self._error(what, 'name a frame of the follower by "at"')
         common: dict[str, Any] = {"at": at, "sense": self.sense, "radius": radius, "normal": normal}
-        if held.joint.type_name == "prismatic" and abs(z @ out) < PARALLEL:
+        if held.joint.type_name == "prismatic" and are_square(z, out):
             if not radius and not self.sense * (flat(z) * np.conj(normal)).real > 0.0:
                 what = "the flat face would not leave the cam where the follower moves as the cam pushes"
                 raise self._error(what, "turn the frame of the face, z away from the cam, or pushes")
             return Follower(direction=flat(z), **common)
-        if held.joint.type_name == "revolute" and abs(z @ out) > 1.0 - PARALLEL:
+        if held.joint.type_name == "revolute" and are_parallel(z, out):
             pivot = flat(held.inner.pos - centre.pos)
             if abs(pivot) <= float(np.abs(self._shape.at(np.linspace(0.0, TURN, 720))).max()):
                 raise self._error("the pivot of the follower lies within the reach of the cam")
@@ -230,7 +238,7 @@ def _periodic(contact: Contact, name: str) -> Expression:
 def lift_of_table(rows: np.ndarray, name: str) -> Expression | None:
     """A table over one turn whose ends agree, as a law that goes on from turn to turn; None for any other."""
     x, y = rows.T if len(rows) > 3 else (np.zeros(2), np.zeros(2))
-    whole = abs(x[-1] - x[0] - TURN) < 1e-6 and (np.diff(x) > 0.0).all()
+    whole = abs(x[-1] - x[0] - TURN) < SAME and (np.diff(x) > 0.0).all()
     if not whole or abs(y[-1] - y[0]) > 1e-9 * np.abs(y).max():
         return None
     return repeated(periodic_spline(np.append(x[:-1], x[0] + TURN), y), name)

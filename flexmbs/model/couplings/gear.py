@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from flexmbs.input.registered import BodyName
 from flexmbs.input.values import Angle, Length, Plain, Table, fail
 from flexmbs.model.couplings.base import Coupling, Law, Term, coupling
-from flexmbs.model.touching.ends import End, Touching, carried
+from flexmbs.model.touching.ends import SAME, End, Touching, are_parallel, carried
 from flexmbs.model.touching.teeth import Mesh, Pair, meshing, parallel, refuse
 from flexmbs.model.touching.turns import axes_along, path_to, turns
 
@@ -111,7 +111,7 @@ class Gear(Coupling):
         axis = turning[0].rot[:, 2]
         for end in turning[1:]:
             gap = np.linalg.norm(np.cross(end.pos - turning[0].pos, axis))
-            if np.linalg.norm(np.cross(end.rot[:, 2], axis)) > 1e-6 or gap > 1e-6 * min(self._radii()):
+            if not are_parallel(end.rot[:, 2], axis) or gap > SAME * min(self._radii()):
                 what = f"the joints between {wheel} and {self.carrier} have no common axis"
                 raise refuse(self._where, what, "leave out pressure_angle, or place them on one axis")
         return turning[-1]

@@ -10,7 +10,7 @@ from pydantic import Field
 from flexmbs.input.registered import CoordinateName
 from flexmbs.input.values import Angle, Length, Table
 from flexmbs.model.couplings.base import Coupling, Law, Term, coordinate_number, coupling
-from flexmbs.model.touching.ends import Touch, Touching, carried, common_holder
+from flexmbs.model.touching.ends import Touch, Touching, are_square, carried, common_holder
 from flexmbs.model.touching.teeth import refuse
 
 
@@ -49,7 +49,7 @@ class RackPinion(Coupling):
         )
         along, axis = (held.sign * held.inner.rot[:, 2] for held in (rack, pinion))
         types = rack.joint.type_name, pinion.joint.type_name
-        if types != ("prismatic", "revolute") or abs(along @ axis) > 1e-9:
+        if types != ("prismatic", "revolute") or not are_square(along, axis):
             what = "the rack is not prismatic across the axis of a revolute pinion"
             raise refuse(where, what, "leave out pressure_angle")
         outward = np.cross(along, axis) * math.copysign(1.0, self.radius)

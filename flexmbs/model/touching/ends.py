@@ -14,6 +14,19 @@ from flexmbs.spatial import shortest_rotation
 
 Floats = NDArray[np.float64]
 
+#: sine of an angle between axes that counts as none, part by which lengths and ratios may miss each other
+ALIGNED, SAME = 1e-6, 1e-6
+
+
+def are_parallel(a: Floats, b: Floats) -> bool:
+    """Whether two unit vectors are along one line."""
+    return bool(np.linalg.norm(np.cross(a, b)) <= ALIGNED)
+
+
+def are_square(a: Floats, b: Floats) -> bool:
+    """Whether two unit vectors are at right angles."""
+    return bool(abs(a @ b) <= ALIGNED)
+
 
 class End(NamedTuple):
     """A marker in the axes of its body, undeformed; `pos` is not finite where it travels."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.model.touching.ends import Carried, End, Touch, Touching
+from flexmbs.model.touching.ends import ALIGNED, SAME, Carried, End, Touch, Touching, are_parallel, are_square
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def refuse(where: str, what: str, remedy: str = "") -> InputError:
 
 def parallel(pair: Pair, internal: bool, helix: float) -> Mesh:
     """Spur and helical wheels; `helix` angle on A, right-handed positive; normal pressure angle."""
-    if not abs(pair.a @ pair.b) > 1.0 - 1e-9:
+    if not are_parallel(pair.a, pair.b):
         raise refuse(pair.where, "the axes of the wheels are not parallel", "use a bevel or worm gear")
     u = _unit(pair, pair.between)
     ring = internal and pair.radii[0] > pair.radii[1]
@@ -82,7 +82,7 @@ def bevel(pair: Pair) -> Mesh:
     apex = _meeting(pair)
     across = np.cross(a, b)
     sine, cosine = float(np.linalg.norm(across)), float(a @ b)
-    if sine < 1e-6:
+    if sine <= ALIGNED:
         raise refuse(pair.where, "the axes of bevel wheels must meet at an angle")
     cone = [math.atan2(sine, pair.radii[1 - k] / pair.radii[k] + cosine) for k in range(2)]
     p = (a * math.sin(cone[1]) + b * math.sin(cone[0])) / sine
@@ -97,7 +97,7 @@ def bevel(pair: Pair) -> Mesh:
 def worm(pair: Pair, lead: float) -> Mesh:
     """Worm A of lead angle `lead` and its wheel B, axes at right angles; normal pressure angle."""
     a, b = pair.a, pair.b
-    if abs(a @ b) > 1e-9:
+    if not are_square(a, b):
         raise refuse(pair.where, "the axes of worm and wheel are not at right angles")
     across = np.cross(a, b)
     d = float((pair.second.pos - pair.first.pos) @ across)
@@ -115,7 +115,7 @@ def meshing(pair: Pair, mesh: Mesh, factor: float, path: tuple[Carried, ...]) ->
     """The touch of two wheels; the torque on A is `factor` times the multiplier of the law."""
     lever = mesh.point - pair.second.pos
     found = float(np.cross(lever, -mesh.t) @ pair.b)
-    if not abs(found - pair.ratio) < 1e-6 * abs(pair.ratio):
+    if not abs(found - pair.ratio) < SAME * abs(pair.ratio):
         what = (
             f"at the places of the joints the torques of the wheels are 1 : {found:.6g}, the teeth say "
             f"1 : {pair.ratio:.6g}"
@@ -152,6 +152,6 @@ def _meeting(pair: Pair) -> Floats:
     (s, _), *_ = np.linalg.lstsq(np.column_stack([a, -b]), d, rcond=None)
     apex = pair.first.pos + s * a
     miss = float(np.linalg.norm(np.cross(apex - pair.second.pos, b)))
-    if miss > 1e-6 * max(pair.radii):
+    if miss > SAME * max(pair.radii):
         raise refuse(pair.where, f"the axes of the bevel wheels miss each other by {miss:.3g} m")
     return np.asarray(apex)

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.model.couplings.base import Term
-from flexmbs.model.touching.ends import End, end_of
+from flexmbs.model.touching.ends import End, are_parallel, end_of
 
 
 def turns(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Term, Any]]:
@@ -33,7 +33,7 @@ def turns(model: Any, where: str, wheel: str, carrier: str) -> list[tuple[Term, 
                 )
             )
     for (term, axis), (own, along) in zip(found[:-1], found[1:], strict=True):
-        if np.linalg.norm(np.cross(axis, along)) > 1e-6:
+        if not are_parallel(axis, along):
             pair = f"joints.{term.joint} and joints.{own.joint}"
             what = f"between {wheel} and {carrier} the axes of {pair} are not parallel"
             remedy = "name the body that holds the wheel's axis as carrier"
