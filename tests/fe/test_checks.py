@@ -124,6 +124,31 @@ def test_tangled_curved_cell_is_an_error_though_its_volume_is_positive():
     assert str(good.cell_number["tet10"][0]) in check.errors[0].what
 
 
+def test_a_cell_folded_at_a_corner_gets_straight_edges():
+    """Integration points see a positive Jacobian, as in a published knuckle; place and way are told."""
+    good = lattice_mesh("tet10", (2, 2, 2), same)
+    points, rows = good.points.copy(), good.cells["tet10"]
+    middle = rows[0, 4]
+    points[middle] -= 0.28 * (points[rows[0, 1]] - points[rows[0, 0]])
+    check = check_mesh(replace(good, points=points))
+    assert not check.errors and codes(check.warnings) == ["mesh.folded"]
+    assert (
+        "28 % of an edge" in check.warnings[0].what
+        and str(good.cell_number["tet10"][0]) in check.warnings[0].what
+    )
+    np.testing.assert_allclose(check.mesh.points, good.points, atol=1e-15)
+
+
+def test_many_folded_cells_stay_an_error():
+    good = lattice_mesh("tet10", (3, 3, 3), same)
+    points, rows = good.points.copy(), good.cells["tet10"]
+    for cell in range(0, len(rows), 12):
+        points[rows[cell, 4]] = good.points[rows[cell, 4]] - 0.28 * (
+            points[rows[cell, 1]] - points[rows[cell, 0]]
+        )
+    assert "mesh.inverted_cells" in codes(check_mesh(replace(good, points=points)).errors)
+
+
 def test_flat_cells_are_an_error():
     mesh = lattice_mesh("tet4", (1, 1, 1), lambda x: x * [1.0, 1.0, 0.0])
     assert "mesh.flat_cells" in codes(check_mesh(mesh).errors)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.fe.check import connectivity, repair
-from flexmbs.fe.check.quality import ZERO, Shapes, quality_row, shapes
+from flexmbs.fe.check.quality import ZERO, Shapes, folded, quality_row, shapes
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh, far_nodes
 
@@ -23,6 +23,8 @@ LARGE = 10.0  # [m] parts above this are more often millimetres than metres
 SMALL = 1e-3  # [m] parts below this are more often metres that were taken for millimetres
 POOR = 0.05  # scaled Jacobian below which a cell is called poor
 LISTED = 5
+#: quadratic cells that may get straight edges: a share of all, or this many; way of mid-nodes over the edge
+FOLDED, FOLDED_CELLS, FOLDED_WAY = 2e-3, 3, 0.35
 
 
 @dataclass(frozen=True)
@@ -149,16 +151,54 @@ def _check_shapes(mesh: Mesh, where: str, found: Diagnostics) -> tuple[Mesh, dic
             found.warn("mesh.mirrored", where, what, "their nodes are numbered the other way round")
         mesh = repair.reoriented(mesh, mirrored)
         measured.update({kind: shapes(mesh, kind) for kind in mirrored})
+    mesh = _unfold(mesh, measured, where, found)
     for kind, values in measured.items():
         _judge_shapes(mesh, kind, values, where, found)
     return mesh, {kind: quality_row(mesh, kind, values) for kind, values in measured.items()}
+
+
+def _unfold(mesh: Mesh, measured: dict[str, Shapes], where: str, found: Diagnostics) -> Mesh:
+    """A few quadratic cells that are folded near corners get straight edges. Writes: measured, found."""
+    chosen: dict[str, Ints] = {}
+    for kind, values in measured.items():
+        if ELEMENTS[kind].order == 2 and ELEMENTS[kind].n_nodes < 27:
+            cells = folded(mesh, kind, np.flatnonzero(tangled(values)))
+            if 0 < len(cells) <= max(FOLDED_CELLS, FOLDED * len(mesh.cells[kind])):
+                chosen[kind] = cells
+    if not chosen:
+        return mesh
+    better, way = repair.straightened(mesh, chosen)
+    again = {kind: shapes(better, kind) for kind in measured}
+    if way > FOLDED_WAY or any(tangled(again[kind])[cells].any() for kind, cells in chosen.items()):
+        return mesh
+    measured.update(again)
+    for kind, cells in chosen.items():
+        places = mesh.points[mesh.cells[kind][cells[:LISTED]]].mean(axis=1)
+        names = mesh.cell_number[kind][cells]
+        at = "; ".join(
+            f"{name} at ({', '.join(f'{x:.4g}' for x in X)}) m"
+            for name, X in zip(names, places, strict=False)
+        )
+        what = (
+            f"{len(cells)} of {len(mesh.cells[kind])} {kind} cells are folded at a corner: their edges were"
+        )
+        what += f" made straight, which moves mid-nodes by up to {100 * way:.2g} % of an edge (cell {at})"
+        found.warn("mesh.folded", where, what, "remesh there if stresses near them matter")
+    return better
+
+
+def tangled(values: Shapes) -> Any:
+    """Mask of the cells whose Jacobian changes sign."""
+    scale = np.maximum(np.abs(values.det_max), np.abs(values.det_min))
+    flat = (scale == 0) | ~np.isfinite(scale)
+    return ~flat & ((values.det_inside <= ZERO * scale) | (values.det_min < -ZERO * scale))
 
 
 def _judge_shapes(mesh: Mesh, kind: str, values: Shapes, where: str, found: Diagnostics) -> None:
     number = mesh.cell_number[kind]
     scale = np.maximum(np.abs(values.det_max), np.abs(values.det_min))
     flat = (scale == 0) | ~np.isfinite(scale)
-    inverted = ~flat & ((values.det_inside <= ZERO * scale) | (values.det_min < -ZERO * scale))
+    inverted = tangled(values)
     collapsed = ~flat & ~inverted & (values.det_min <= ZERO * scale)
     if flat.any():
         what = f"{int(flat.sum())} {kind} cells have no volume (cell {listed(number[flat])})"

@@ -82,6 +82,12 @@ def shapes(mesh: Mesh, kind: str) -> Shapes:
     return result
 
 
+def folded(mesh: Mesh, kind: str, cells: Ints) -> Ints:
+    """Those of the cells that are folded near a corner only: det J is positive where stiffness is sampled."""
+    X = mesh.points[mesh.cells[kind][cells]]
+    return cells[(det3(jacobians(kind, X, stiffness_rule(kind, True).points)) > 0.0).all(axis=1)]
+
+
 def chunks(kind: str, n_cells: int) -> Iterator[slice]:
     entries = 9 * (len(inner_points(kind, False)) + ELEMENTS[kind].n_nodes)
     step = max(CHUNK // entries, 1)

@@ -1,4 +1,4 @@
-"""Documented rescues of a mesh: merged nodes, turned cells, orphan nodes left out. Each one is reported."""
+"""Documented rescues of a mesh, each one reported: nodes merged or left out, cells turned, edges straightened."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.fe.check.connectivity import coincident_pairs
 from flexmbs.fe.check.quality import mirror
+from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
 
 Ints = NDArray[np.int64]
@@ -77,3 +78,18 @@ def reoriented(mesh: Mesh, mirrored: dict[str, Ints]) -> Mesh:
                 part[turned, 1] = faces[part[turned, 1]]
                 parts[kind] = part
     return replace(mesh, cells=cells, face_sets=face_sets)
+
+
+def straightened(mesh: Mesh, chosen: dict[str, Ints]) -> tuple[Mesh, float]:
+    """The edges of the given cells made straight; the longest way of a mid-node, over its edge."""
+    points, farthest = mesh.points.copy(), 0.0
+    for kind, cells in chosen.items():
+        edges = np.array(ELEMENTS[kind].edges)
+        rows = mesh.cells[kind][cells]
+        a, b = mesh.points[rows[:, edges[:, 0]]], mesh.points[rows[:, edges[:, 1]]]
+        middle, mid = 0.5 * (a + b), rows[:, edges[:, 2]]
+        way = np.linalg.norm(middle - mesh.points[mid], axis=2)
+        length = np.linalg.norm(b - a, axis=2)
+        farthest = max(farthest, float((way / np.where(length > 0, length, np.inf)).max()))
+        points[mid.ravel()] = middle.reshape(-1, 3)
+    return replace(mesh, points=points), farthest
