@@ -1,4 +1,4 @@
-"""Documented rescues of a mesh, each one reported: nodes merged or left out, cells turned, edges straightened."""
+"""Rescues of a mesh, each one reported: nodes merged or left out, cells turned, edges straightened."""
 
 from __future__ import annotations
 
