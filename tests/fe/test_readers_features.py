@@ -8,7 +8,9 @@ import pytest
 from flexmbs.errors import FlexmbsError, InputError
 from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.check.summary import volume
+from flexmbs.fe.node_orders import ORDERS
 from flexmbs.fe.readers import read_mesh
+from tests.fe.mesh_samples import sample
 
 BRICK = """*NODE
 1, 0, 0, 0
@@ -372,3 +374,48 @@ def damaged(good, rng):
         texts = [b"99999999999", b"-1", b"nan", b"1e308", b"\xff" * 8, b"\0" * 4]
         content[at : at + 4] = texts[int(rng.integers(len(texts)))]
     return bytes(content)
+
+
+def small_field(name, *words):
+    """An entry in fields of eight, as many lines as it needs."""
+    text = [f"{word:>8}" for word in words]
+    lines = ["".join(text[k : k + 8]) for k in range(0, len(text), 8)]
+    return f"{name:<8}" + f"+\n{'+':<8}".join(f"{line:<64}" for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["tet4", "tet10", "hex8", "hex20", "wedge6", "wedge15"])
+def test_long_runs_of_nastran_read_as_single_entries_do(tmp_path, kind):
+    mesh = sample(kind)
+    card = {"t": "CTETRA", "h": "CHEXA", "w": "CPENTA", "p": "CPYRAM"}[kind[0]]
+    back = np.argsort(ORDERS["nastran"].get(kind, range(mesh.cells[kind].shape[1])))
+    lines = ["BEGIN BULK", "CORD2R,3,,1.,0.,0.,1.,0.,1.", ",2.,0.,0."]
+    for n, x in enumerate(mesh.points):
+        words = [f"{value:.5f}" for value in x]
+        if n % 5 == 1:
+            words = [f"{value * 1e3:.1f}-3" for value in x]
+        plain = small_field("GRID", n + 1, 3 if n % 7 == 2 else "", *words)
+        lines.append(plain if n % 3 else f"GRID,{n + 1},,{','.join(words)}")
+    lines.append(small_field("GRID", 9001, "", "", "", "", 3))  # with a system for displacements
+    for e, row in enumerate(mesh.cells[kind]):
+        lines.append(small_field(card, e + 1, 1 + e % 2, *(row[back] + 1)))
+    lines += ["PSOLID,1,1", "PSOLID,2,1", "MAT1,1,2.1+11,,.3,7850.", "ENDDATA", "GRID,1,,9.,9.,9."]
+    (tmp_path / "m.bdf").write_text("\n".join(lines))
+    quick, slow = read_mesh(tmp_path / "m.bdf"), read_mesh(tmp_path / "m.bdf", ignore=["PLOTEL"])
+    for one, other in ((quick, slow), (slow, quick)):
+        np.testing.assert_array_equal(np.sort(one.node_number), np.sort(other.node_number))
+        index = one.node_indices(other.node_number)
+        np.testing.assert_array_equal(one.points[index], other.points)
+        order = np.argsort(one.cell_number[kind])
+        np.testing.assert_array_equal(
+            one.node_number[one.cells[kind][order]],
+            other.node_number[other.cells[kind][np.argsort(other.cell_number[kind])]],
+        )
+        assert sorted(one.cell_sets) == ["pid_1", "pid_2"]
+    np.testing.assert_array_equal(slow.cells[kind], mesh.cells[kind][: len(slow.cells[kind])])
+
+
+def test_a_node_at_two_places_is_found_in_long_runs(tmp_path):
+    text = "\n".join(
+        [small_field("GRID", 1, "", "0.", "0.", "0."), small_field("GRID", 1, "", "1.", "0.", "0.")]
+    )
+    assert "m.bdf:2  error  node 1 is defined twice" in message(tmp_path, "m.bdf", text + "\n")

@@ -17,6 +17,7 @@ from flexmbs.errors import Diagnostic
 from flexmbs.fe.deck import count
 from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.nastran_axes import DEFAULT, Systems
+from flexmbs.fe.readers.nastran_bulk import Solids, take_nodes, take_solids
 from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
 from flexmbs.fe.readers.nastran_deck import Content
 from flexmbs.fe.readers.nastran_links import CARDS, LinkReader
@@ -79,6 +80,7 @@ class _Model:
         self.links = LinkReader(self.content.deck, self.systems, lambda: self.content.wtmass)
         self.default_out = 0
         self.rows: dict[str, tuple[list[int], list[int], list[list[int]]]] = {}
+        self.cells: dict[str, tuple[Ints, Ints, Ints]] = {}  # numbers, properties, nodes
         self.unsupported: dict[str, int] = {}
         self.left_out: list[int] = []
         self.sets: dict[int, list[Any]] = {}
@@ -87,6 +89,7 @@ class _Model:
 
     def raw(self) -> RawMesh:
         default_system = 0
+        long_runs = self._long_runs()
         for entry in self.deck.entries():
             if entry.name in self.ignore:
                 self._leave_out(entry)
@@ -94,7 +97,8 @@ class _Model:
                 default_system, self.default_out = entry.whole(1, 0), entry.whole(5, 0)
             else:
                 self._add(entry)
-        self.systems.set_default(default_system)
+        self.systems.grids.close(default_system)
+        self._all_cells(long_runs)
         self._control_sets()
         raw = RawMesh(*self._nodes())
         raw.unsupported = self.unsupported
@@ -105,33 +109,56 @@ class _Model:
             what = "there is no ENDDATA: the end of the file may be missing"
             raw.notes.append(Diagnostic("mesh.no_end", str(self.deck.path), what, severity="warn"))
         parts: dict[int, list[Any]] = {}
-        for kind, (numbers, properties, _) in self.rows.items():
+        for kind, (numbers, properties, _) in self.cells.items():
             if kind.startswith(("tet", "hex", "wedge", "pyramid")):
-                for pid, members in grouped(np.array(properties), np.array(numbers, dtype=np.int64)):
+                for pid, members in grouped(properties, numbers):
                     parts.setdefault(pid, []).append(members)
         raw.deck = self.content.sections(parts)
         self._structure(raw)
         if self.default_out:
-            for number in self.systems.grids:
+            for number in self.systems.grids.number.tolist():
                 self.systems.out.setdefault(number, self.default_out)
         self.links.read(self._taken())
         raw.left_out = np.array(self.left_out, dtype=np.int64)
         return raw
 
+    def _long_runs(self) -> list[Solids]:
+        """Nodes and solids in their plainest form, which need no entries of their own."""
+        if self.ignore:
+            return []
+        lines, number = self.deck.bulk, self.deck.number
+        nodes = take_nodes(lines)
+        if nodes is not None:
+            self.systems.grids.parts.append((nodes.number, nodes.system, nodes.points, number[nodes.at]))
+        return list(take_solids(lines, {name: (row[0], row[2]) for name, row in SOLIDS.items()}))
+
+    def _all_cells(self, long_runs: list[Solids]) -> None:
+        """Cells of entries and of long runs, by kind."""
+        found: dict[str, list[tuple[Ints, Ints, Ints]]] = {}
+        for run in long_runs:
+            corners, linear, _, quadratic = SOLIDS[run.name]
+            kind = linear if run.nodes.shape[1] == corners else quadratic
+            found.setdefault(kind, []).append((run.number, run.pid, run.nodes))
+        for kind, (numbers, properties, rows) in self.rows.items():
+            part = tuple(np.array(item, dtype=np.int64) for item in (numbers, properties, rows))
+            found.setdefault(kind, []).append(part)  # type: ignore[arg-type]
+        for kind, parts in found.items():
+            numbers_of, pids, nodes = (np.concatenate(part) for part in zip(*parts, strict=True))
+            self.cells[kind] = numbers_of, pids, nodes
+
     def _structure(self, raw: RawMesh) -> None:
         """Flat and line cells with a property carry."""
         numbering, reader = Numbering(raw.node_number), self.structure
         flat: list[tuple[Ints, Ints, Any]] = []
-        for kind, (numbers, properties, rows) in self.rows.items():
-            number, pid = np.array(numbers, dtype=np.int64), np.array(properties, dtype=np.int64)
+        for kind, (number, pid, rows) in self.cells.items():
             kinds = LINE_PROPERTIES if kind == "line2" else SHELL_PROPERTIES
             known = [name for name, prop in reader.properties.items() if prop.name in kinds]
-            conrod = [reader.elements[n].name == "CONROD" for n in numbers] if kind == "line2" else False
+            conrod = kind == "line2" and [reader.elements[n].name == "CONROD" for n in number.tolist()]
             taken = np.flatnonzero(np.isin(pid, known) | conrod)
             if kind == "line2":
                 reader.read_lines(number[taken], pid[taken], lambda node: self.systems.position(node))
             elif kind[:3] in ("tri", "qua") and len(taken):
-                corners = corner_points(numbering, raw.points, [rows[k] for k in taken])
+                corners = corner_points(numbering, raw.points, rows[taken])
                 flat.append((number[taken], pid[taken], corners))
         if flat:
             numbers_of, pids, places = (np.concatenate(part) for part in zip(*flat, strict=True))
@@ -144,10 +171,7 @@ class _Model:
             system = entry.whole(1, DEFAULT)
             point = np.array([entry.real(2), entry.real(3), entry.real(4)])
             number = entry.whole(0)
-            known = self.systems.grids.get(number)
-            if known is not None and (known[0] != system or (known[1] != point).any()):
-                raise Damaged(f"node {number} is defined twice at different places", entry.line)
-            self.systems.grids[number] = (system, point)
+            self.systems.grids.add(number, system, point, entry.line)
             if entry.text(5) and entry.text(5) != "0":
                 self.systems.out[number] = entry.whole(5)
             if entry.text(6).strip("0"):
@@ -208,9 +232,7 @@ class _Model:
 
     def _nodes(self) -> tuple[Ints, Any]:
         grids = self.systems.grids
-        number = np.fromiter(grids, dtype=np.int64, count=len(grids))
-        system = np.array([grid[0] for grid in grids.values()], dtype=np.int64)
-        points = np.array([grid[1] for grid in grids.values()]).reshape(-1, 3)
+        number, system, points = grids.number, grids.system, grids.points.copy()
         for name in np.unique(system):
             chosen = system == name
             points[chosen] = self.systems.basic(int(name), points[chosen])
@@ -218,10 +240,9 @@ class _Model:
 
     def _cells(self, raw: RawMesh) -> None:
         names = self._comment_names()
-        for kind, (numbers, properties, rows) in self.rows.items():
-            number, nodes = np.array(numbers, dtype=np.int64), np.array(rows, dtype=np.int64)
+        for kind, (number, properties, nodes) in self.cells.items():
             raw.blocks.append(Block(kind, number, in_our_order(nodes, kind, "nastran")))
-            for pid, members in grouped(np.array(properties, dtype=np.int64), number):
+            for pid, members in grouped(properties, number):
                 raw.cell_sets.setdefault(f"pid_{pid}", []).append(members)
                 if ("property", pid) in names:
                     raw.cell_sets.setdefault(names["property", pid], []).append(members)
@@ -279,9 +300,13 @@ class _Model:
     def _loaded_faces(self, raw: RawMesh) -> None:
         wanted = {entry.whole(1) for entry in self.loads}
         corners: dict[int, tuple[str, list[int]]] = {}
-        for kind, (numbers, _, rows) in self.rows.items():
+        for kind, (numbers, _, rows) in self.cells.items():
             if kind.startswith(("tet", "hex", "wedge", "pyramid")):
-                corners.update((n, (kind, row)) for n, row in zip(numbers, rows, strict=True) if n in wanted)
+                mine = np.isin(numbers, list(wanted))
+                corners.update(
+                    (n, (kind, row))
+                    for n, row in zip(numbers[mine].tolist(), rows[mine].tolist(), strict=True)
+                )
         for entry in self.loads:
             if entry.whole(1) in corners and entry.text(6):
                 kind, row = corners[entry.whole(1)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexmbs.fe.readers.nastran_cards import Entry
-from flexmbs.fe.readers.source import Damaged, Floats
+from flexmbs.fe.readers.source import Damaged, Floats, Ints
 
 DEFAULT = -1  # a node that names no system
 
@@ -23,12 +23,61 @@ class Axes:
     line: int
 
 
+class Grids:
+    """Nodes by their numbers, in the order of the file: system and coordinates in it."""
+
+    def __init__(self) -> None:
+        self.more: list[tuple[int, int, Floats, int]] = []
+        self.parts: list[tuple[Ints, Ints, Floats, Ints]] = []
+        self.number = self.system = np.zeros(0, dtype=np.int64)
+        self.points = np.zeros((0, 3))
+        self._row: dict[int, int] | None = None
+
+    def add(self, number: int, system: int, point: Floats, line: int) -> None:
+        self.more.append((number, system, point, line))
+
+    def close(self, default: int) -> None:
+        """All nodes are known; `default` is the system of those that name none."""
+        parts = list(self.parts)
+        if self.more:
+            columns = [np.array(column) for column in zip(*self.more, strict=True)]
+            parts.append((columns[0], columns[1], columns[2], columns[3]))
+        if not parts:
+            return
+        number, system, points, line = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((line, number))
+        number, system, points, line = number[order], system[order], points[order], line[order]
+        again = np.concatenate([[False], number[1:] == number[:-1]])
+        differs = (system[1:] != system[:-1]) | (points[1:] != points[:-1]).any(axis=1)
+        bad = np.flatnonzero(again[1:] & differs) + 1
+        if len(bad):
+            what = f"node {number[bad[0]]} is defined twice at different places"
+            raise Damaged(what, int(line[bad[0]]))
+        keep = ~again
+        order = np.argsort(line[keep], kind="stable")
+        self.number, self.points = number[keep][order], points[keep][order]
+        system = system[keep][order]
+        self.system = np.where(system == DEFAULT, default, system)
+
+    def _rows(self) -> dict[int, int]:
+        if self._row is None:
+            self._row = {number: row for row, number in enumerate(self.number.tolist())}
+        return self._row
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._rows()
+
+    def __getitem__(self, number: int) -> tuple[int, Floats]:
+        row = self._rows()[number]
+        return int(self.system[row]), self.points[row]
+
+
 class Systems:
     """Positions in the basic system; systems may be defined in each other, but not in a circle."""
 
     def __init__(self) -> None:
         self.axes: dict[int, Axes] = {}
-        self.grids: dict[int, tuple[int, Floats]] = {}
+        self.grids = Grids()
         self.out: dict[int, int] = {}  # displacement systems that are not the basic one
         self._done: dict[int, tuple[Floats, Floats]] = {}
         self._open: set[int] = set()
@@ -44,16 +93,10 @@ class Systems:
                 nodes = [entry.whole(start + k) for k in (1, 2, 3)]
                 self.axes[entry.whole(start)] = Axes(kind, 0, np.zeros((3, 3)), nodes, entry.line)
 
-    def set_default(self, system: int) -> None:
-        """Nodes without a system take that of GRDSET, which may stand anywhere."""
-        for number, (own, point) in self.grids.items():
-            if own == DEFAULT:
-                self.grids[number] = (system, point)
-
     def position(self, node: int) -> Floats:
         """Place of a node in the basic system."""
         system, point = self.grids[node]
-        return self.basic(0 if system == DEFAULT else system, point[None])[0]
+        return self.basic(system, point[None])[0]
 
     def out_axes(self, node: int) -> Floats:
         """Axes (columns) in which displacements of a node are counted."""

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flexmbs.fe.readers.source import MAX_BYTES, Damaged, confined, read_bytes
+import numpy as np
+
+from flexmbs.fe.readers.source import MAX_BYTES, Damaged, Ints, confined, read_bytes
 
 SHORT_EXPONENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)$")
 BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
+ENDDATA = re.compile(r"ENDDATA", re.IGNORECASE)
 MAX_DEPTH = 8
 MAX_FILES = 1000
 
@@ -61,26 +64,30 @@ def short_real(text: str, name: str, line: int) -> float:
 
 @dataclass
 class Deck:
-    """A file as case control lines and bulk data; `comments` and `complete` are known after the entries."""
+    """A file as case control lines and bulk data; `comments` are known after the entries.
+
+    bulk : lines up to ENDDATA;  number : of these in their files;  complete : whether there is an ENDDATA
+    """
 
     path: Path
     control: list[tuple[str, int]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
-    bulk: list[tuple[str, int]] = field(default_factory=list)
+    bulk: list[str] = field(default_factory=list)
+    number: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     complete: bool = False
 
     def entries(self) -> Iterator[Entry]:
         """Entries one by one: a list of them would take ten times the memory of the file."""
         current: Entry | None = None
-        for line, number in self.bulk:
+        for at, line in enumerate(self.bulk):
+            if not line:
+                continue
+            number = int(self.number[at])
             if "$" in line:
                 line, _, comment = line.partition("$")
                 self.comments.append(comment)
             if not line or line.isspace():
                 continue
-            if line[:1] in ("E", "e") and line[:7].upper() == "ENDDATA":
-                self.complete = True
-                break
             name, fields = split_fields(line)
             if name and name[0] not in "+*":
                 if current is not None:
@@ -97,37 +104,49 @@ class Deck:
 def read_deck(path: Path, data: bytes) -> Deck:
     """Split a file; without BEGIN BULK everything is bulk data."""
     deck = Deck(path)
-    lines = list(_Lines(path).of(path, data, 0))
-    begin = next((k for k, (text, _) in enumerate(lines) if BEGIN.match(text)), None)
-    if begin is not None:
-        deck.control = lines[:begin]
-        lines = lines[begin + 1 :]
-        if any(BEGIN.match(text) for text, _ in lines):
-            raise Damaged("the file has several bulk data sections", remedy="superelements are not supported")
-    deck.bulk = lines
+    source = _Lines(path)
+    source.add(path, data, 0)
+    lines, numbers = source.lines, np.concatenate([np.zeros(0, dtype=np.int64), *source.numbers])
+    begins = [at for at, line in enumerate(lines) if "B" in line[:40].upper() and BEGIN.match(line)]
+    if begins:
+        deck.control = list(zip(lines[: begins[0]], numbers[: begins[0]].tolist(), strict=True))
+        lines, numbers = lines[begins[0] + 1 :], numbers[begins[0] + 1 :]
+    end = next((at for at, line in enumerate(lines) if line[:1] in "Ee" and ENDDATA.match(line)), len(lines))
+    deck.complete, lines = end < len(lines), lines[:end]
+    if len(begins) > 1:
+        raise Damaged("the file has several bulk data sections", remedy="superelements are not supported")
+    deck.bulk, deck.number = lines, numbers
     return deck
 
 
 class _Lines:
-    """Lines with their numbers, includes followed inside the folder of the first file."""
+    """Lines and their numbers, includes followed inside the folder of the first file."""
 
     def __init__(self, path: Path) -> None:
         self.root, self.files, self.bytes_left = path.parent, 0, MAX_BYTES
+        self.lines: list[str] = []
+        self.numbers: list[Ints] = []
 
-    def of(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, int]]:
-        number = 0
-        for line in data.decode("utf-8", "replace").splitlines():
-            number += 1
-            if line[:1] in ("I", "i") and line[:7].upper() == "INCLUDE":
+    def add(self, path: Path, data: bytes, depth: int) -> None:
+        lines = data.decode("utf-8", "replace").splitlines()
+        number = np.arange(1, len(lines) + 1, dtype=np.int64)
+        start = 0
+        for at, line in enumerate(lines):
+            if line[:1] in "Ii" and line[:7].upper() == "INCLUDE":
                 self.files += 1
                 if depth >= MAX_DEPTH or self.files > MAX_FILES:
-                    raise Damaged("includes are nested too deeply, or include themselves", number)
-                target = confined(path, line[7:].split("$")[0], number, self.root)
+                    raise Damaged("includes are nested too deeply, or include themselves", at + 1)
+                target = confined(path, line[7:].split("$")[0], at + 1, self.root)
                 more = read_bytes(target, self.bytes_left)
                 self.bytes_left -= len(more)
-                yield from self.of(target, more, depth + 1)
-            else:
-                yield line, number
+                self._take(lines, number, start, at)
+                self.add(target, more, depth + 1)
+                start = at + 1
+        self._take(lines, number, start, len(lines))
+
+    def _take(self, lines: list[str], number: Ints, start: int, end: int) -> None:
+        self.lines += lines[start:end]
+        self.numbers.append(number[start:end])
 
 
 def split_fields(line: str) -> tuple[str, list[str]]:

@@ -382,7 +382,7 @@ def made(make: Callable[..., Profile], sizes: list[float], prop: Entry) -> Profi
         raise Damaged(f"{prop.name} {prop.text(0)}: {error}", prop.line) from None
 
 
-def corner_points(numbering: Numbering, points: Floats, rows: list[list[int]]) -> Floats:
+def corner_points(numbering: Numbering, points: Floats, rows: Ints) -> Floats:
     """Places of the first three nodes of elements (n, 3, 3)."""
-    index, _ = numbering.index(np.array([row[:3] for row in rows], dtype=np.int64))
+    index, _ = numbering.index(rows[:, :3])
     return np.asarray(points[np.maximum(index, 0)])
