@@ -72,6 +72,8 @@ def certify(
     quality |= inertia_tests(reduction, modal, materials)
     quality |= model_tests(reduction, modal)
     quality |= basis_tests(reduction)
+    if reduction.source.tie_error is not None:
+        quality["tie_patch_error"] = reduction.source.tie_error
     if tol is not None:
         quality["reduction_tolerance"] = tol
     found = Diagnostics()

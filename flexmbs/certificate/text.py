@@ -47,6 +47,8 @@ def certificate_text(modal: ModalData) -> str:
     for label, shown, limit, verdict, remark in proven(modal):
         extra = f" ({remark})" if remark else ""
         lines.append(f"  {label:<34} {shown:>10}  <= {limit:<7} {verdict}{extra}")
+    if "tie_patch_error" in quality:
+        lines.append(f"  {'patch test across ties':<34} {float(quality['tie_patch_error']):>10.1e}")
     lumped = quality.get("lumped_difference", {})
     if lumped:
         parts = ", ".join(f"{name} {float(value):.1e}" for name, value in lumped.items())

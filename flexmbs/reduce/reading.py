@@ -20,7 +20,7 @@ from flexmbs.input.rotations import Rotation
 from flexmbs.input.source import Path_, Source
 from flexmbs.input.values import Context, as_given
 from flexmbs.reduce.options import interface_table
-from flexmbs.reduce.recipe import Given, InterfaceSpec, LoadSpec, PointMassSpec, Recipe
+from flexmbs.reduce.recipe import Given, InterfaceSpec, LoadSpec, PointMassSpec, Recipe, TieSpec
 from flexmbs.reduce.tables import (
     GivenTable,
     InterfaceTable,
@@ -103,6 +103,10 @@ def _recipe(source: Source, text: str, *, has_mesh: bool = False) -> Recipe:
             for item in table.point_masses
         ),
         interfaces=tuple(maker.interface(name, item) for name, item in table.interfaces.items()),
+        ties=tuple(
+            TieSpec(name, item.surfaces[0], item.surfaces[1], item.within)
+            for name, item in table.ties.items()
+        ),
         sets=maker.sets(),
         fix=dict(table.fix),
         loads=tuple(_load(name, item) for name, item in table.loads.items()),

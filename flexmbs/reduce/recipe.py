@@ -31,6 +31,16 @@ class InterfaceSpec:
 
 
 @dataclass(frozen=True)
+class TieSpec:
+    """Nodes of one set that follow the faces of another, as far as they are `within` [m]."""
+
+    name: str
+    nodes: str
+    faces: str
+    within: float | None = None
+
+
+@dataclass(frozen=True)
 class PointMassSpec:
     """A mass on a node or at an interface; inertia (3, 3) about its place."""
 
@@ -95,6 +105,7 @@ class Recipe:
     supports: str = "drop"
     point_masses: tuple[PointMassSpec, ...] = ()
     interfaces: tuple[InterfaceSpec, ...] = ()
+    ties: tuple[TieSpec, ...] = ()
     sets: dict[str, dict[str, Any]] = field(default_factory=dict)
     fix: dict[str, tuple[int, ...]] = field(default_factory=dict)
     loads: tuple[LoadSpec, ...] = ()

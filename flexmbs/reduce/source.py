@@ -28,6 +28,7 @@ from flexmbs.modal.interfaces import TIES, Interface, check_separate, make_inter
 from flexmbs.modal.links import Links
 from flexmbs.modal.ties import marker_rows_of_nodes
 from flexmbs.reduce.attached import Attached, attached_to, link_interface
+from flexmbs.reduce.bonds import patch_error, with_ties
 from flexmbs.reduce.deck import body_of_deck, warn_of_effects, with_supports
 from flexmbs.reduce.matrices import check_rigid, read_matrices
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
@@ -50,6 +51,7 @@ class Source:
     materials : cell set -> Material, "" for the other cells;  notes : what the body was taken for
     own_elements : the matrices were assembled here, from mesh and materials
     preload_stress : (node or cell, 6) of a static preload
+    tie_error : of [ties] in the patch test
     """
 
     fe: FeModel
@@ -63,6 +65,7 @@ class Source:
     own_elements: bool = True
     warnings: list[Diagnostic] = field(default_factory=list)
     preload_stress: Floats | None = None
+    tie_error: float | None = None
 
     @property
     def mesh(self) -> Mesh:
@@ -96,6 +99,7 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
     elif not materials and mesh.n_cells:
         materials = {"": material(DEFAULT_MATERIAL)}
         notes = [DEFAULTED]
+    mesh = with_ties(mesh, recipe, notes, found)
     checked = check_mesh(mesh, merge_tol=recipe.merge_tol)
     whole, mesh = mesh, with_picked_sets(checked.require(), recipe.sets)
     turns = mesh.turns or (not mesh.n_cells and any(item.inertia is not None for item in masses))
@@ -106,6 +110,7 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
         interfaces, _ = _interfaces(recipe, mesh, turns, Diagnostics(), attached)
         masses = [*masses, *_point_masses(recipe, mesh, interfaces, 6 if turns else 3)]
     fe = assemble(mesh, materials, mass=recipe.mass, point_masses=masses, progress=progress)
+    tie_error = patch_error(fe, attached.links) if recipe.ties else None
     if attached.springs is not None:
         fe = replace(fe, K_fe=sp.csc_array(fe.K_fe + attached.springs))
     nodal = np.zeros(mesh.n_nodes)
@@ -114,7 +119,7 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
             nodal[item.node] += item.mass
     source = _finish(recipe, fe, mesh, nodal, materials, checked, attached)
     warnings = [*found.warnings, *source.warnings]
-    return replace(source, notes=notes, warnings=warnings, links=attached.links)
+    return replace(source, notes=notes, warnings=warnings, links=attached.links, tie_error=tie_error)
 
 
 def _of_model(recipe: Recipe, fe: FeModel) -> Source:

@@ -304,6 +304,13 @@ class InterfaceTable(Places):
         return self
 
 
+class TieTable(Table):
+    """Two surfaces that become one: nodes of the first follow the faces of the second."""
+
+    surfaces: Annotated[list[str], Field(min_length=2, max_length=2)]
+    within: Length | None = None
+
+
 #: what a load of a recipe may be
 LOADS = ("force", "acceleration", "angular_acceleration", "angular_velocity", "temperature")
 
@@ -394,6 +401,7 @@ class RecipeFile(Table):
     solver: Literal["auto", "superlu", "cholmod", "pardiso"] = "auto"
     point_masses: list[PointMassTable] = Field(default=[])
     interfaces: dict[str, text_or(InterfaceTable)] = Field(default={})
+    ties: dict[str, TieTable] = Field(default={})
     sets: dict[str, Places] = Field(default={})
     fix: dict[str, Dofs] = Field(default={})
     loads: dict[str, LoadTable] = Field(default={})

@@ -13,7 +13,7 @@ from flexmbs.fe.deck import Deck, DeckMass, DeckSpring, Equation, Mean, Rigid, S
 from flexmbs.fe.readers.abaqus_cards import Card, data_lines, flat_numbers, real
 from flexmbs.fe.readers.raw import Numbering
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, one_int
-from flexmbs.fe.readers.tie import tied
+from flexmbs.fe.tie import tied
 
 #: element types that are no cells: number of nodes
 ENDS = {"MASS": 1, "ROTARYI": 1, "SPRING1": 1, "SPRING2": 2, "SPRINGA": 2, "DCOUP3D": 1}

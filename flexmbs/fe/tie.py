@@ -1,4 +1,4 @@
-"""*TIE: nodes of one surface follow the faces of another."""
+"""Ties of surfaces whose meshes need not match: nodes of one follow the faces of the other."""
 
 from __future__ import annotations
 
