@@ -100,12 +100,6 @@ class MissingComponentError(FlexmbsError):
     exit_code = ExitCode.MISSING
 
 
-class ComparisonError(FlexmbsError):
-    """A comparison or verification is outside its tolerance."""
-
-    exit_code = ExitCode.DIFFERENT
-
-
 class Interrupted(FlexmbsError):
     """Stopped by the user; what was computed is kept."""
 

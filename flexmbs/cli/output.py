@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -34,10 +33,6 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--root", metavar="DIR", help="folder of all files that the input names (default: that of the input)"
     )
-
-
-def colours_wanted(stream: Any) -> bool:
-    return "NO_COLOR" not in os.environ and stream.isatty()
 
 
 #: seconds without a line of progress, where there is no terminal

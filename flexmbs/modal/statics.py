@@ -18,9 +18,6 @@ from flexmbs.modal.ties import TiedModel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: K moves this little, of its largest entries, under rigid motions that it must not resist
-RIGID_RESIDUAL = 1e-6
-
 
 class Factor(Protocol):
     """A factorised matrix; `fe/solve/solvers.py` has the real ones."""

@@ -7,11 +7,6 @@ from typing import Any
 
 from flexmbs.model.bodies import Frame
 
-SENSOR_TYPES = (
-    "position", "velocity", "acceleration", "displacement", "rotation",
-    "reaction", "joint", "energy", "expression", "stress",
-)  # fmt: skip
-
 
 @dataclass(kw_only=True)
 class Sensor:

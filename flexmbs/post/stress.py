@@ -13,7 +13,6 @@ from flexmbs.post.record import Floats
 
 Ints = NDArray[np.int64]
 BLOCK_BYTES = 2**25
-COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
 #: rows of an envelope: what is largest or smallest over time
 RANGES = ("von_mises", "max_principal", "min_principal")
 

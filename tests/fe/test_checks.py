@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flexmbs.errors import InputError
-from flexmbs.fe.check.mesh import check_interfaces, check_mesh
+from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.check.quality import mirror, quality_text, shapes
 from flexmbs.fe.check.repair import merge_nodes
 from flexmbs.fe.check.summary import mesh_summary, summary_text, volume
@@ -282,19 +282,6 @@ def test_broken_arrays_are_errors(change, code):
     assert codes(check.errors) == [code]
     with pytest.raises(InputError):
         check.require()
-
-
-def test_interfaces_must_not_share_nodes_and_need_some():
-    mesh = lattice_mesh("hex8", (2, 2, 2), same)
-    interfaces = {
-        "a": np.array([0, 1, 3]),
-        "b": np.array([3, 4, 6]),
-        "c": np.zeros(0, dtype=int),
-        "d": np.array([9, 12, 15]),
-    }
-    found = check_interfaces(mesh, interfaces)
-    assert sorted(codes(found)) == ["mesh.empty_set", "mesh.interface_line", "mesh.shared_nodes"]
-    assert 'shares 1 nodes with interface "a" (node 4)' in "\n".join(item.what for item in found)
 
 
 def test_summary_for_people():

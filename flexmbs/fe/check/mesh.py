@@ -348,26 +348,3 @@ def _check_sets(mesh: Mesh, where: str, found: Diagnostics) -> None:
         empty = sorted(name for name, members in group.items() if not len(members))
         if empty:
             found.warn("mesh.empty_set", where, f"empty {kind} sets: {listed(empty)}", "they cannot be used")
-
-
-def check_interfaces(
-    mesh: Mesh, interfaces: Mapping[str, Ints], where: str = "interfaces"
-) -> list[Diagnostic]:
-    """Findings about interfaces, name -> nodes: empty, sharing nodes, fixing no rotation."""
-    found = Diagnostics()
-    owner: dict[int, str] = {}
-    shared: dict[tuple[str, str], list[int]] = {}
-    for name, nodes in interfaces.items():
-        if not len(nodes):
-            found.error("mesh.empty_set", f"{where}.{name}", "has no nodes", "check the set or its tolerance")
-        elif not mesh.turns and mesh.cells and connectivity.is_line(mesh.points[nodes]):
-            what = f"its {len(nodes)} nodes lie on one line, so they determine no rotation about it"
-            found.warn("mesh.interface_line", f"{where}.{name}", what, 'take a face, or dofs = "x y z"')
-        for node in nodes:
-            other = owner.setdefault(int(node), name)
-            if other != name:
-                shared.setdefault((other, name), []).append(int(mesh.node_number[node]))
-    for (one, other), numbers in shared.items():
-        what = f'shares {len(numbers)} nodes with interface "{one}" (node {listed(numbers)})'
-        found.error("mesh.shared_nodes", f"{where}.{other}", what, "a node can belong to one interface only")
-    return found.items
