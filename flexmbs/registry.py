@@ -17,8 +17,8 @@ class Registry(Generic[T]):
     """Classes by the name a user writes, each in the file of its name in `package`.
 
     `@joint("revolute")` above a class in `revolute.py` is all that adding a joint takes. A file is imported
-    when its name is looked up; classes from elsewhere are known once the decorator has run. `beside`: files
-    without such a class; `dash`: names have - where files have _.
+    when its name is looked up; classes from elsewhere are known once the decorator has run. Classes are told
+    their `type_name`. `beside`: files without such a class; `dash`: names have - where files have _.
     """
 
     def __init__(
@@ -35,6 +35,7 @@ class Registry(Generic[T]):
             if name in self._classes:
                 raise ValueError(f"{self.kind} {name!r} is registered twice")
             self._classes[name] = cls
+            cls.type_name = name  # type: ignore[attr-defined]
             return cls
 
         return add

@@ -100,8 +100,8 @@ def _force(force: Any) -> dict[str, Any]:
     """Type of a force and where it acts."""
     ends = {"on": "on", "from_frame": "from", "to_frame": "to"}
     places = {ends[key]: getattr(force, key) for key in ends if isinstance(getattr(force, key, None), str)}
-    at, kind = getattr(force, "at", None), type(force).__module__.rpartition(".")[2]
-    return _given(type=kind, at=_frame(at) if isinstance(at, Frame) else None, **places)
+    at = getattr(force, "at", None)
+    return _given(type=force.type_name, at=_frame(at) if isinstance(at, Frame) else None, **places)
 
 
 def _numbers(values: Any) -> list[float]:

@@ -28,6 +28,7 @@ class Base(Free):
 class ParticleBase(Joint):
     """Three translations of a mass point; not a joint of the user."""
 
+    type_name = "base"
     motion = (travel("x", "x"), travel("y", "y"), travel("z", "z"))
 
 
@@ -35,6 +36,7 @@ class ParticleBase(Joint):
 class PlanarBase(Joint):
     """Place of the mass centre in the plane of the mechanism, and the turn in it; not a joint of the user."""
 
+    type_name = "base"
     motion = (travel("x", "x"), travel("y", "y"), turn("z"))
 
 

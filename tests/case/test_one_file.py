@@ -96,6 +96,7 @@ def test_a_new_force_and_coupling_move_a_case(registered):
     twin = expected.forward_dynamics(expected.initial_state())
     assert motion.acc.tolist() == twin.acc.tolist() and abs(motion.acc[0]) > 1.0
     assert motion["couplings.c"] == twin["couplings.c"] != 0.0
+    assert found.model.forces["f"].type_name == "rope"
     ends = {"from_frame": "ground", "to_frame": "ground"}
     assert Model().add(FORCES["rope"](name="r", tension=1.0, **ends)).forces["r"].tension == 1.0
 

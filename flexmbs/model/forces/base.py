@@ -49,6 +49,7 @@ class Force:
 
     Keys: ClassVar[type[Table]] = Table
     variables: ClassVar[tuple[str, ...]] = ()
+    type_name: ClassVar[str] = ""  # as users write it
     name: str
 
     def check(self, door: Any) -> None:

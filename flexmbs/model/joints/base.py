@@ -121,13 +121,9 @@ class Joint:
     compliance: Sequence[float] | None = None
     ends: Any = None
 
+    type_name: ClassVar[str] = ""  # as users write it
     motion: ClassVar[tuple[Motion, ...] | Any] = None
     locked: ClassVar[tuple[Relation, ...] | Any] = ()
-
-    @property
-    def type_name(self) -> str:
-        """Name of the type as users write it, which is that of its file."""
-        return type(self).__module__.rpartition(".")[2]
 
     @property
     def n_beta(self) -> int:
