@@ -4,6 +4,7 @@ flexmbs export RESULT.h5 -o a.vtkhdf       moving bodies with displacement and s
 flexmbs export RESULT.h5 -o a.csv --channel rod.q --channel "energy.*"      (also a.parquet)
 flexmbs export RESULT.h5 -o a.nc           everything, as NetCDF-4
 flexmbs export X.modal.h5 -o x.SID_FEM     the body (also .fem, .mbsim.h5, .simscape.mat, .extptfm)
+flexmbs export X.modal.h5 -o modes.vtu     pictures of its modes (also .xdmf)
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 
 from flexmbs.disk import check_target
 from flexmbs.errors import Diagnostic, InputError, UsageError
-from flexmbs.exchange import extptfm, mbdyn, mbsim, sid, simscape
+from flexmbs.exchange import extptfm, mbdyn, mbsim, pictures, sid, simscape
 from flexmbs.modaldata import ModalData
 
 
@@ -31,6 +31,8 @@ FORMATS = {
     ".mbsim.h5": Format("MBSim", mbsim.write, mbsim.read),
     ".simscape.mat": Format("Simscape", simscape.write, simscape.read),
     ".extptfm": Format("OpenFAST", extptfm.write, extptfm.read),
+    ".vtu": Format("ParaView and others", pictures.write, pictures.read),
+    ".xdmf": Format("ParaView and others", pictures.write, pictures.read),
 }
 
 
