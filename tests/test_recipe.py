@@ -390,6 +390,8 @@ def test_a_wrong_option_is_wrong_usage(tmp_path, capsys, monkeypatch):
         assert main(["reduce", "part.msh", *options]) == 2
         assert capsys.readouterr().err.startswith("reduce  error  ")
     assert main(["reduce", "--from-matrices", "K", "M", "nodes", "--modes", "1"]) == 3
+    assert main(["reduce", "--stiffness", "K", "--mass", "M", "--nodes", "nodes", "--modes", "1"]) == 3
+    assert main(["reduce", "--stiffness", "K", "--mass", "lumped", "--nodes", "nodes"]) == 2
     assert "\nK  error  is no readable matrix file: No such file or directory" in capsys.readouterr().err
 
 

@@ -22,7 +22,7 @@ OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("--fmax", "HZ", "all modes up to this frequency; with --tol or --modes the band of the error"),
     ("--tol", "X", "fewest modes whose measured error up to --fmax is below X"),
     ("--frame", "FRAME", "mean-axis (default) or tangent:INTERFACE"),
-    ("--mass", "FORM", "consistent (default) or lumped"),
+    ("--mass", "FORM|M", "consistent (default) or lumped; with --stiffness the mass matrix"),
     ("--stress", "WHERE", "nodes (default), cells, none"),
     ("--supports", "WHAT", "supports of a deck: drop (default, the body is free), interfaces, fix"),
     ("--merge-tol", "LENGTH", "merge nodes closer than this"),
@@ -55,10 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-geometric-stiffness", action="store_true", help="leave out the stiffening by loads"
     )
     parser.add_argument(
+        "--stiffness", metavar="K", help="matrices in place of a mesh, with --mass M and --nodes NODES"
+    )
+    parser.add_argument("--nodes", metavar="NODES", help="of matrices: table of nodes, or their deck")
+    parser.add_argument(
         "--from-matrices",
         nargs=3,
         metavar=("K", "M", "NODES"),
-        help="Matrix Market, .sti/.mas, .mtx, DMIG, OP4, HBMAT; table of nodes or deck",
+        help="the same in one option: Matrix Market, .sti/.mas, .mtx, DMIG, OP4, HBMAT",
     )
     parser.add_argument(
         "--save-matrices", nargs=2, metavar=("K", "M"), help="write the full matrices (Matrix Market)"
@@ -72,6 +76,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_root(parser)
 
 
+def given_matrices(args: argparse.Namespace) -> list[str] | None:
+    """Files of stiffness, mass and nodes, by one option or by three."""
+    from flexmbs.errors import Diagnostic, UsageError
+
+    if not (args.stiffness or args.nodes):
+        return args.from_matrices
+    if not (args.stiffness and args.nodes and args.mass) or args.mass in ("consistent", "lumped"):
+        what = "matrices need --stiffness K, --mass M and --nodes NODES"
+        raise UsageError(Diagnostic("usage.matrices", "reduce", what, "give all three files"))
+    return [args.stiffness, args.mass, args.nodes]
+
+
 def run(args: argparse.Namespace) -> Output:
     from flexmbs.certificate.summary import modal_data, modal_text
     from flexmbs.reduce.command import output_path, reduce_files, write_recipe
@@ -81,11 +97,14 @@ def run(args: argparse.Namespace) -> Output:
     options["interfaces"] = args.interface
     options["ignore"] = args.ignore
     options["geometric_stiffness"] = False if args.no_geometric_stiffness else None
-    options["matrices"] = args.from_matrices
+    matrices = given_matrices(args)
+    if args.stiffness:
+        options["mass"] = None
+    options["matrices"] = matrices
     if args.write_recipe:
         written = write_recipe(args.source, options, Path(args.write_recipe), overwrite=args.overwrite)
         return Output(f"written      {written}", {"file": str(written)})
-    target = output_path(args.source, args.output, args.from_matrices, overwrite=args.overwrite)
+    target = output_path(args.source, args.output, matrices, overwrite=args.overwrite)
     progress = Progress("reduce", quiet=args.quiet)
     modal = reduce_files(
         args.source, options, target, args.save_matrices, progress, overwrite=args.overwrite, root=args.root
