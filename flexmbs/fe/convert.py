@@ -14,6 +14,7 @@ import numpy as np
 from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.fe.check.mesh import MeshCheck, check_mesh
+from flexmbs.fe.elements import plain_name
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.readers.meshio_formats import ENDINGS
@@ -25,6 +26,9 @@ CELLS = {
     "hex27": "hexahedron27", "wedge6": "wedge", "wedge15": "wedge15",
     "pyramid5": "pyramid", "pyramid13": "pyramid13",
 }  # fmt: skip
+#: beside them, cells of lines and surfaces
+OTHERS = {"beam2": "line", "tri3": "triangle", "tri6": "triangle6", "quad4": "quad", "quad8": "quad8",
+          "quad9": "quad9"}  # fmt: skip
 FACES = {3: "triangle", 4: "quad", 6: "triangle6", 8: "quad8", 9: "quad9"}
 #: formats whose sets are whole-number data
 BY_DATA = ("vtk", "vtu", "xdmf")
@@ -149,3 +153,14 @@ def _physical(out: Any, members: dict[str, list[Any]], blocks: list[tuple[str, A
             tag[free] = number
         out.field_data[name] = np.array([number, max(dims, default=3)])
     out.cell_data = {"gmsh:physical": tags, "gmsh:geometrical": [tag.copy() for tag in tags]}
+
+
+def write_fields(mesh: Mesh, path: Path, points: dict[str, Any], cells: dict[str, list[Any]]) -> None:
+    """A mesh with numbers at its points and cells, for viewers; the ending is that of VTK or XDMF."""
+    import meshio
+
+    names = CELLS | OTHERS
+    blocks = [(names[plain_name(kind)], rows) for kind, rows in mesh.cells.items()]
+    options = {"data_format": "XML"} if path.suffix.lower() == ".xdmf" else {}
+    made = meshio.Mesh(mesh.points, blocks, point_data=points, cell_data=cells)
+    meshio.write(path, made, path.suffix.lower()[1:], **options)
