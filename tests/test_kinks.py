@@ -23,7 +23,7 @@ WAYS = [
         for form in ("minimal", "descriptor")
         for name in ("dop853", "radau")
     ),
-    *({"formulation": "descriptor", "stabilisation": name} for name in ("baumgarte", "ggl")),
+    {"formulation": "descriptor", "stabilisation": "baumgarte"},
     *(pytest.param({"method": name}, marks=pytest.mark.needs("sksundae")) for name in ("cvode", "ida")),
 ]
 FIRST = [*METHODS, "minimal", "descriptor"]

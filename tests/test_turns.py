@@ -26,10 +26,9 @@ RUNS = {
     "descriptor": {"formulation": "descriptor"},
     "descriptor-radau": {"formulation": "descriptor", "method": "radau"},
     "baumgarte": {"formulation": "descriptor", "stabilisation": "baumgarte"},
-    "ggl": {"formulation": "descriptor", "stabilisation": "ggl"},
 }
 #: the slower ones are left to the slow tests
-LONG = ("radau", "ida", "minimal-radau", "descriptor-radau", "baumgarte", "ggl")
+LONG = ("radau", "ida", "minimal-radau", "descriptor-radau", "baumgarte")
 EVERY = [
     pytest.param(
         name,

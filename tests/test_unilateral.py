@@ -247,7 +247,6 @@ def test_a_run_goes_on_in_flight_to_the_same_bits_and_another_starts_there(tmp_p
 @pytest.mark.parametrize(
     "analysis",
     [
-        {"formulation": "descriptor", "stabilisation": "ggl"},
         {"formulation": "descriptor", "stabilisation": "baumgarte"},
         {"method": "cvode"},
     ],

@@ -104,7 +104,7 @@ def check_formulation(settings: RunSettings) -> None:
 
 
 def _check_stabilisation(settings: RunSettings) -> None:
-    """Drift is a matter of the descriptor form; index 2 has a method of its own."""
+    """Drift is a matter of the descriptor form."""
     where, word = "analysis.stabilisation", settings.stabilisation
     if word == "projection":
         return
@@ -113,9 +113,6 @@ def _check_stabilisation(settings: RunSettings) -> None:
         raise UsageError(
             Diagnostic(where, where, what, "the other formulations keep loops closed by themselves")
         )
-    if word == "ggl" and settings.method != "auto":
-        what = f'method "{settings.method}" is not offered with stabilisation = "ggl"'
-        raise UsageError(Diagnostic("analysis.method", "analysis.method", what, 'choose "auto"'))
 
 
 def from_result(system: Any, state: State, path: Path, warn: Callable[[str], None] | None = None) -> State:

@@ -14,10 +14,8 @@ from tests.dynamics.test_awkward import PASSED, STUCK, energy_jump, run
 
 pytestmark = pytest.mark.slow
 
-OTHERS = [("minimal", {})] + [
-    ("descriptor", {"stabilisation": word}) for word in ("projection", "baumgarte", "ggl")
-]
-IDS = ["minimal", "projection", "baumgarte", "ggl"]
+OTHERS = [("minimal", {})] + [("descriptor", {"stabilisation": word}) for word in ("projection", "baumgarte")]
+IDS = ["minimal", "projection", "baumgarte"]
 
 
 def by(data, formulation, more):

@@ -94,7 +94,7 @@ class Analysis(Table):
     redundant: Literal["least-norm", "error"] = "least-norm"
     about: Literal["assembled", "equilibrium"] = "equilibrium"
     motion: str | None = None
-    stabilisation: Literal["projection", "baumgarte", "ggl"] = "projection"
+    stabilisation: Literal["projection", "baumgarte"] = "projection"
     elastic: Literal["dynamic", "quasi-static"] = "dynamic"
     inputs: list[str] = Field(default=[])
     outputs: list[str] = Field(default=[])

@@ -1,4 +1,4 @@
-"""Runs of the descriptor form: by projection, Baumgarte's terms, or in index 2 (F33)."""
+"""Runs of the descriptor form: by projection, or by Baumgarte's terms (F33)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from flexmbs.dynamics.descriptor.stiffness import jacobian as stiffness
 from flexmbs.integrate import Settings
 from flexmbs.simulate.choose import Choice
 from flexmbs.simulate.motion.formulation import FormulationRun
-from flexmbs.simulate.motion.half_explicit import HalfExplicit
 
 if TYPE_CHECKING:
     from flexmbs.model.state import State
@@ -97,17 +96,8 @@ class BaumgarteRun(DependentRun):
         return left[0], left[1], self.descriptor.project(state, tolerance)[2]
 
 
-class IndexTwoRun(DependentRun):
-    """Both constraints kept by multipliers of their own, by a half-explicit method."""
-
-    def solver(self) -> Any:
-        return lambda rates, *args, **options: HalfExplicit(self, *args, **options)
-
-
 #: how the descriptor form holds drift, by `analysis.stabilisation`
-STABILISED: dict[str, type[DependentRun]] = {
-    "projection": DependentRun, "baumgarte": BaumgarteRun, "ggl": IndexTwoRun
-}  # fmt: skip
+STABILISED: dict[str, type[DependentRun]] = {"projection": DependentRun, "baumgarte": BaumgarteRun}
 
 
 def explicit_steps(system: Any, duration: float) -> float:
@@ -138,8 +128,6 @@ def formulated(
         choice = Choice("dop853", f"formulation = {kind.formulation}")
         if steps > STIFF:
             choice = Choice("radau", f"modes would hold an explicit method to {steps:.0e} steps")
-    if settings.stabilisation == "ggl":
-        choice = Choice("half-explicit", "index 2")
     kind = STABILISED[settings.stabilisation] if kind is DependentRun else kind
     chosen = reference_settings(system, settings, choice.method)
     times = settings.output_times(state.t)
