@@ -10,8 +10,7 @@ from flexmbs._jit import kernel
 @kernel(inline=True)
 def set_scales(opt, scr, y, y1, f, h):
     """Scale of every group: the largest of |y|, |y1| and the change h |f| in it. Writes: scr.scale."""
-    for g in range(scr.scale.size):
-        scr.scale[g] = 0.0
+    scr.scale[:] = 0.0
     for i in range(opt.n_control):
         size = max(abs(y[i]), abs(y1[i]), abs(h * f[i]))
         g = scr.group[i]

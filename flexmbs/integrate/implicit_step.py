@@ -92,28 +92,34 @@ def change_norm(opt, scr, h, bh, gh):
 def rounding_of_pass(call, run, t, h, bh, gh, y1, a1):
     """How far one pass can repeat itself: its answer to displacements of the size of rounding.
 
-    Constraints on position level divide the rounding of g by bh, and close to a change point by a small
-    pivot too: below that the changes of a do not fall. Needs scr.a_new of the pass. Writes: scr.delta, mem.
+    Constraints on position level divide the rounding of g by bh, and close to a change point by a small pivot
+    too. The smaller answer to two opposite displacements: one may lead over a kink, where more than rounding
+    changes. Needs scr.a_new of the pass. Writes: scr.delta, scr.y_try, mem.
     """
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
-    for j in range(opt.n_vel):
-        twin, bound = scr.twin[j], scr.bound[j]
-        size = scr.scale[scr.group[twin]] if twin >= 0 else 1.0
-        small = ROUNDING[0] * bound if bound < 1e300 else ROUNDING[1] * size
-        scr.delta[j] = small * (2.0 * ((j + 1) * 0.6180339887498949 % 1.0) - 1.0)  # no direction of its own
-    for i in range(mem.y.size):
-        scr.y_try[i] = y1[i]
-    call.increment(data, y1, scr.delta, scr.y_try)
-    moved = scr.y_half[: opt.n_vel]
-    status = call.shifted(data, t + h, scr.y_try, a1, bh, gh, moved, scr.err[: opt.n_aux])
-    mem.evaluations[0] += 1
-    mem.step_passes[0] += 1
-    if status != 0:
-        return 0.0
-    for j in range(opt.n_vel):
-        scr.delta[j] = moved[j] - scr.a_new[j]
-    mem.blurred[0] = REPEATS * motion_norm(opt, scr, scr.delta, bh)
-    return REPEATS * change_norm(opt, scr, h, bh, gh)
+    least, mem.blurred[0] = 0.0, 0.0
+    for side in (1.0, -1.0):
+        for j in range(opt.n_vel):
+            twin, bound = scr.twin[j], scr.bound[j]
+            size = scr.scale[scr.group[twin]] if twin >= 0 else 1.0
+            small = ROUNDING[0] * bound if bound < 1e300 else ROUNDING[1] * size
+            place = 2.0 * ((j + 1) * 0.6180339887498949 % 1.0) - 1.0  # no direction of its own
+            scr.delta[j] = side * small * place
+        for i in range(mem.y.size):
+            scr.y_try[i] = y1[i]
+        call.increment(data, y1, scr.delta, scr.y_try)
+        moved = scr.y_half[: opt.n_vel]
+        status = call.shifted(data, t + h, scr.y_try, a1, bh, gh, moved, scr.err[: opt.n_aux])
+        mem.evaluations[0] += 1
+        mem.step_passes[0] += 1
+        if status != 0:
+            return 0.0
+        for j in range(opt.n_vel):
+            scr.delta[j] = moved[j] - scr.a_new[j]
+        found = REPEATS * change_norm(opt, scr, h, bh, gh)
+        if side > 0.0 or found < least:
+            least, mem.blurred[0] = found, REPEATS * motion_norm(opt, scr, scr.delta, bh)
+    return least
 
 
 @kernel(lean=True, apart=True)

@@ -112,14 +112,17 @@ def accepted_step(call, run):
             return NOT_EVALUATED if mem.failure[0] != 0 else TOO_SMALL
         status, err = attempt(call, run, h)
         mem.failure[0] = status
+        back, least = -1, h <= 1e-13 * (opt.t_end - opt.t_start)
         if status == 0 and err <= 1.0:
             back = thrown_back(call, run, h, 0.0)
             if back < 0:
                 break
-            if h <= 1e-13 * (opt.t_end - opt.t_start):
-                stand_before(run, back, h)
-                return 0
             err = 1e300
+        elif least:
+            back = thrown_back(call, run, h, -1.0)
+        if back >= 0 and least:
+            stand_before(run, back, h)
+            return 0
         reject(run, h, status, err)
     if opt.step > 0.0:
         mem.h[0] = opt.step

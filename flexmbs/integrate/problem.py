@@ -34,8 +34,7 @@ def regular(data, out):
 @kernel(lean=True)
 def none_turned(data, t, y, chosen, s, turned):
     """No switching function changes the equations. Writes: turned."""
-    for k in range(turned.shape[0]):
-        turned[k] = 0.0
+    turned[:] = 0.0
     return 0
 
 

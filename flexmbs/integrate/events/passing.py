@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs.integrate.events.locate import is_on
-from flexmbs.integrate.memory import CHATTER, CORNERED, RESTING, RESTS
+from flexmbs.integrate.implicit_step import NO_CONVERGENCE
+from flexmbs.integrate.memory import CHATTER, CORNERED, RESTING
 from flexmbs.integrate.problem import BEFORE
+from flexmbs.integrate.step import is_displaced
 
 #: part of the way behind a zero, of that to which the speeds before it lead, below which a step is held back
 HELD = 0.02
@@ -19,8 +21,8 @@ BEHIND = 1e-14
 def thrown_back(call, run, h, part):
     """Number of a function before whose zero closing the loops holds a step whose speeds lead over it, or -1.
 
-    So it is where the speeds behind corners lead back, or nowhere. `part`: how far, of the value at its start
-    (scr.s0), its speeds lead over the zero at least. Writes: scr.s1, scr.s2, scr.y_try.
+    So it is where speeds behind corners lead back, or nowhere. `part`: how far, of its value at the start
+    (scr.s0), they lead over it at least; negative where no step was found. Writes: scr.s1, s2, y_try, delta.
     """
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     asked = False
@@ -30,14 +32,19 @@ def thrown_back(call, run, h, part):
         return -1
     t = mem.t[0] + h
     for i in range(mem.y.size):
-        scr.y_try[i] = mem.y[i] + h * mem.f[i]
-    if call.switches(data, t, scr.y1, scr.s1) != 0 or call.switches(data, t, scr.y_try, scr.s2) != 0:
+        scr.y_try[i] = mem.y[i]
+    for j in range(opt.n_vel):
+        scr.delta[j] = h * mem.y[opt.n_pos + j]
+    call.increment(data, mem.y, scr.delta, scr.y_try)
+    if call.switches(data, t, scr.y_try, scr.s2) != 0:
+        return -1
+    if part >= 0.0 and call.switches(data, t, scr.y1, scr.s1) != 0:
         return -1
     for k in range(opt.n_switch - opt.n_sided):
         if scr.jumps[k] != 0.0 and mem.mute[k] < CHATTER:
             led = mem.sign[k] * scr.s2[k]
             least = part * abs(scr.s0[k]) if part > 0.0 else 0.0
-            if led < -least and mem.sign[k] * scr.s1[k] > HELD * led:
+            if led < -least and (part < 0.0 or mem.sign[k] * scr.s1[k] > HELD * led):
                 return k
     return -1
 
@@ -53,23 +60,26 @@ def stand_before(run, k, h):
 
 
 @kernel(lean=True, apart=True)
-def pace(call, run, k):
-    """Change of function k along the speeds of the state, over a short time; 0 where none jumps at its zero.
+def course(call, run, k):
+    """Where the motion from here leads function k in a short time, where speeds jump at its zero.
 
-    Writes: scr.y_try, scr.s2, mem.f.
+    Its change by the speeds, that by the accelerations, and its value then. Writes: mem.f, scr.y_try, scr.s2.
     """
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
-    if scr.jumps[k] == 0.0 or mem.sign[k] == 0.0:
-        return 0.0
-    tau = 1e-6 * (opt.t_end - opt.t_start)
-    if call.switches(data, mem.t[0], mem.y, scr.s2) != 0 or call.rates(data, mem.t[0], mem.y, mem.f) != 0:
-        return 0.0
-    here = scr.s2[k]
-    for i in range(mem.y.size):
-        scr.y_try[i] = mem.y[i] + tau * mem.f[i]
-    if call.switches(data, mem.t[0] + tau, scr.y_try, scr.s2) != 0:
-        return 0.0
-    return scr.s2[k] - here
+    before = here = later = 0.0
+    if scr.jumps[k] == 0.0 or mem.sign[k] == 0.0 or call.rates(data, mem.t[0], mem.y, mem.f) != 0:
+        return 0.0, 0.0, 0.0
+    for side in (-1, 0, 1):  # on the parabola of the motion
+        tau = 1e-6 * side * (opt.t_end - opt.t_start)
+        for i in range(mem.y.size):
+            scr.y_try[i] = mem.y[i] + tau * mem.f[i]
+        for j in range(opt.n_vel):
+            scr.delta[j] = 0.5 * tau * tau * mem.f[opt.n_pos + j]
+        call.increment(data, scr.y_try, scr.delta, scr.y_try)
+        if call.switches(data, mem.t[0] + tau, scr.y_try, scr.s2) != 0:
+            return 0.0, 0.0, 0.0
+        before, here, later = here, later, scr.s2[k]
+    return 0.5 * (later - before), later + before - 2.0 * here, later
 
 
 @kernel(lean=True, apart=True)
@@ -88,10 +98,12 @@ def cross(call, run):
     for _ in range(14):  # to some times the width of the bracket
         t = mem.t[0] + gap
         for i in range(mem.y.size):
-            scr.y1[i] = mem.y[i] + gap * mem.f[i]
+            scr.y1[i] = scr.y_try[i] = mem.y[i] + gap * mem.f[i]
         status = call.switches(data, t, scr.y1, scr.s2) if scr.jumps[chosen] != 0.0 else 0
         if status == 0:
             status = call.project(data, t, scr.y1, 0.0, 0.0, scr.closure)
+        if status == 0 and is_displaced(opt, scr):
+            status = NO_CONVERGENCE
         if status == 0:
             status = call.switches(data, t, scr.y1, scr.s1)
         if status != 0:
@@ -113,28 +125,34 @@ def cross(call, run):
 def pass_event(call, run):
     """Cross the located zero, and do what it changes. Writes: mem, events. Returns a status.
 
-    A motion that crosses a corner again and again, in ever shorter times, comes to rest there: RESTING.
+    A motion comes to rest in a corner, RESTING, where forces press it there from both sides, and behind it
+    lead it back at once.
     """
     data, opt, mem, scr, events = run.data, run.opt, run.mem, run.scr, run.events
     chosen = mem.event[0] - 1
     status = call.rates(data, mem.t[0], mem.y, mem.f)
     if status == 0:
         status = call.turn(data, mem.t[0], mem.y, BEFORE - chosen, scr.s1, scr.turned)
-    before = 0.0
+    side, before, bend = mem.sign[chosen], 0.0, 0.0
     if status == 0:
-        before = pace(call, run, chosen)
+        before, bend, _ = course(call, run, chosen)
         status = cross(call, run)
     if status == 0:
         status = call.turn(data, mem.t[0], mem.y, chosen, scr.s1, scr.turned)
-    if status == 0 and before * pace(call, run, chosen) < -BACK * before * before:
-        status = CORNERED
+    if status == 0:
+        behind, _, later = course(call, run, chosen)
+        if before * behind < -BACK * before * before:
+            status = CORNERED
+        elif scr.jumps[chosen] == 2.0 and side * bend < 0.0 and side * later > 0.0:
+            status = RESTING
     if status != 0:
         return status
     quick = 1e-6 * (opt.t_end - opt.t_start)
     record_turned(run)
     for k in range(opt.n_switch - opt.n_sided):
         old = mem.sign[k]
-        if k == chosen and old != 0.0:
+        before_it = scr.jumps[k] != 0.0 and old * scr.s1[k] > 0.0  # rounding alone had put a step behind it
+        if k == chosen and old != 0.0 and not before_it:
             mem.sign[k] = 0.0 if is_on(run, k, scr.s1[k]) else -old
         elif scr.s1[k] != 0.0:
             mem.sign[k] = 1.0 if scr.s1[k] > 0.0 else -1.0
@@ -144,8 +162,6 @@ def pass_event(call, run):
             events.count[0] += 1
             mem.mute[k] = mem.mute[k] + 1.0 if mem.t[0] - mem.last[k] < quick else 0.0
             mem.last[k] = mem.t[0]
-            if scr.jumps[k] == 2.0 and mem.mute[k] >= RESTS:
-                return RESTING
             if k == opt.until and mem.sign[k] > 0.0:
                 mem.ended[0] = 1
     mem.event[0] = 0

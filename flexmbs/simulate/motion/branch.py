@@ -96,8 +96,7 @@ def along(data, t, pos, vel, aux, gh, bh, with_rates):
     tau = time_to_reach(data.branch.scale, vel)
     if tau == 0.0:
         return 1
-    for k in range(b.mean.shape[0]):
-        b.mean[k] = 0.0
+    b.mean[:] = 0.0
     for e in range(b.turns.shape[0]):
         b.turns[e] = data.ws.relation.turn[e]
     status = 0
@@ -125,8 +124,7 @@ def along(data, t, pos, vel, aux, gh, bh, with_rates):
 def rates_beside(data, t, aux):
     """Accelerations and rates of aux at the place on the side. Writes: branch.acc, aux_dot; a status."""
     b = data.branch
-    for j in range(b.acc.shape[0]):
-        b.acc[j] = 0.0
+    b.acc[:] = 0.0
     status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, (t, b.pos, b.vel, aux, b.acc))
     if data.size[4] == 1 and status == 0:
         efforts(data, t, b.pos, b.vel, aux, b.acc)

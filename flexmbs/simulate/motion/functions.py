@@ -24,8 +24,7 @@ def rates(data, t, y, y_dot):
     pos, vel, aux = y[:n], y[n:m], y[m:]
     acc = y_dot[n:m]
     take_held(data, y)
-    for k in range(acc.shape[0]):
-        acc[k] = 0.0
+    acc[:] = 0.0
     data.ws.loop.near[0] = 1e300
     status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, (t, pos, vel, aux, acc))
     if data.size[4] == 1 and status == 0:  # its work needs the forces of drives and joints
@@ -125,8 +124,7 @@ def switches(data, t, y, s):
     pos, vel, aux = y[:n], y[n:m], y[m:]
     at = t, pos, vel, aux, data.acc
     take_held(data, y)
-    for k in range(data.acc.shape[0]):
-        data.acc[k] = 0.0
+    data.acc[:] = 0.0
     if data.contact.row.shape[0] > 0:  # the force of a contact takes the accelerations
         status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, at)
         if status != 0:
@@ -158,7 +156,6 @@ def at_rest(data, t, y):
     """Motion and inertia of a state, with no accelerations."""
     n, m = data.size[0], data.size[0] + data.size[1]
     take_held(data, y)
-    for k in range(data.acc.shape[0]):
-        data.acc[k] = 0.0
+    data.acc[:] = 0.0
     evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, (t, y[:n], y[n:m], y[m:], data.acc))
     evaluate.masses(data.sys, data.ws, y[:n], y[n:m])

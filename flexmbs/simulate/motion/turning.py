@@ -20,8 +20,7 @@ def turn(data, t, y, chosen, s, turned):
     """
     n_contacts = data.contact.row.shape[0]
     first = s.shape[0] - n_contacts
-    for k in range(turned.shape[0]):
-        turned[k] = 0.0
+    turned[:] = 0.0
     if chosen <= BEFORE:
         return kink_begins(data, t, y, BEFORE - chosen)
     if has_kink(data, chosen):
