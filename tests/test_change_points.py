@@ -11,7 +11,7 @@ from flexmbs.case.runner import execute
 from flexmbs.integrate import Settings, integrator
 from flexmbs.simulate.motion.branch import watch
 from flexmbs.simulate.motion.equations import problem, state_vector
-from tests.dynamics.awkward import driven, four_bar, slider_crank, with_velocity
+from tests.dynamics.awkward import driven, four_bar, parallelogram, slider_crank, with_velocity
 from tests.dynamics.test_awkward import PASSED
 
 pytestmark = pytest.mark.slow
@@ -94,6 +94,22 @@ def test_the_implicit_method_agrees_with_the_others_at_change_points(name, rtol)
     assert len(events) == 1 and events[0] == pytest.approx(event, abs=size + 1e-5)
     assert np.abs(found[:, :n] - exact[:, :n]).max() < size
     assert np.abs(found[:, speeds] - exact[:, speeds]).max() < 10.0 * size
+
+
+@pytest.mark.parametrize(("gravity", "load"), [(0.0, 0.0), (0.0, 3.0), (9.81, 0.0), (9.81, 3.0)])
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "rk4", "generalized-alpha"])
+def test_every_change_point_of_a_turning_parallelogram_is_recorded(method, gravity, load):
+    """Cranks are in line with the base at every half turn, whatever the tolerance and the length of steps."""
+    data = with_velocity(parallelogram(1.0), a=8.0, d=8.0, b=-8.0) | {"gravity": [0.0, -gravity, 0.0]}
+    data["forces"] = {"m": {"type": "joint_force", "joint": "a", "value": load}}
+    for rtol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-8):
+        settings = {"rtol": rtol, "atol": 1e-2 * rtol}
+        times = np.linspace(0.0, 2.0, 401)
+        t, y, events = integrate(Case.from_dict(data).system(), 2.0, method, times, **settings)
+        turns = np.floor(y[:, 0] / np.pi)
+        passed = t[1:][np.diff(turns) != 0.0]
+        assert len(events) == len(passed) > 4
+        np.testing.assert_allclose(events, passed, rtol=0, atol=0.006)  # samples are 0.005 s apart
 
 
 SWINGS = {f"swing from {theta}": load("parallelogram.toml", theta=theta) for theta in (0.06, -0.01, -0.06)}

@@ -15,7 +15,10 @@ from flexmbs.integrate.events.passing import (
 )
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE, metric
 from flexmbs.integrate.memory import CANNOT_START, DONE, FULL, NOT_EVALUATED, PAUSED, TOO_SMALL
-from flexmbs.integrate.step import attempt, first_size, inside, restart
+from flexmbs.integrate.step import attempt, first_size, inside, restart, within_reach
+
+#: events of one step beside those of the switching functions: change points, of which stages may tell several
+MOST_EVENTS = 32
 
 
 @kernel(lean=True, apart=True)
@@ -41,7 +44,8 @@ def run(call, run, n_steps, t_pause):
             continue  # outputs that fall on the end of the step
         if mem.t[0] >= opt.t_end or mem.ended[0] == 1:
             return DONE
-        if steps >= n_steps or mem.t[0] >= t_pause or events.count[0] + 1 + mem.sign.size > events.t.size:
+        full = events.count[0] + MOST_EVENTS + mem.sign.size > events.t.size
+        if steps >= n_steps or mem.t[0] >= t_pause or full:
             return PAUSED
         status = accepted_step(call, run)
         if status != 0:
@@ -93,7 +97,7 @@ def proposed(run):
         if target > opt.t_end - 1e-9 * opt.step:
             target = opt.t_end
     else:
-        target = opt.t_end
+        h, target = min(h, within_reach(run)), opt.t_end
     left = target - t
     if h >= left * (1.0 - 1e-10):
         return left, target
@@ -134,17 +138,16 @@ def accepted_step(call, run):
     mem.pending[0] = 1
     mem.t_step[0], mem.h_step[0] = t_step, h
     call.nearness(data, scr.closure)
-    near = scr.closure[0]
+    mem.end_nearness[0] = scr.closure[0]
     status = 0
     if opt.n_switch > 0:
         status = locate(call, run)
     low = mem.h_step[0]
     if status == 0 and mem.event[0] > 0 and low > 0.0:
+        call.nearness(data, scr.closure)
+        mem.end_nearness[0] = scr.closure[0]
         if thrown_back(call, run, low, 1e-3) >= 0:
             shorten(mem)
-            return 0
-    if status == 0:
-        find_change(call, run, near)
     return status
 
 
@@ -239,6 +242,7 @@ def move_on(call, run):
     """
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     if mem.h_step[0] > 0.0:
+        find_change(call, run)
         for k in range(opt.n_aux):
             mem.aux_prev[k] = mem.f[opt.n_pos + opt.n_vel + k]
         for i in range(mem.y.size):

@@ -87,6 +87,7 @@ class Memory(NamedTuple):
     t_event: Floats
     nearness: Floats  # of constraints to a change point, at the last two steps
     last_nearness: Floats
+    end_nearness: Floats  # and at the end of the pending one
     t_last: Floats
     blurred: Floats  # rounding in the accelerations of the implicit step, in terms of its change, where met
     # numbers of `count`
@@ -128,6 +129,7 @@ class Scratch(NamedTuple):
     group: Ints
     twin: Ints  # place in pos of the coordinate of a speed, or -1 (rotations)
     bound: Floats  # largest local error of a displacement that constraints determine
+    reach: Floats  # largest displacement in a step
     scale: Floats
     K: Floats
     F: Floats
@@ -214,7 +216,8 @@ def scratch(problem: Problem, tab: Tableau) -> Scratch:
         return np.full(shape, np.nan)
 
     return Scratch(
-        group, problem.twins, problem.bounds, full(n_groups), full(tab.A.shape[0], size), full(n_dense, size),
+        group, problem.twins, problem.bounds, problem.reaches,
+        full(n_groups), full(tab.A.shape[0], size), full(n_dense, size),
         full(size), full(size), full(size), full(size), full(size),
         full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(problem.n_aux),
         full(n_vel), full(n_vel), full(size), np.zeros(3), full(3 * tab.A.shape[0]),

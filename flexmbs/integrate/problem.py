@@ -81,6 +81,8 @@ class Problem:
     `bound` (n_vel,) is the largest local error of the displacements in a step where constraints fix them:
     positions are then exact with any step, but speeds are not, and beyond a part of a turn another branch
     of a loop is as near. Infinite for modes, and where nothing is said.
+    `reach` (n_vel,) is the largest displacement in a step under error control; infinite where nothing is
+    said.
     `group` (n_pos + n_vel + n_aux,) gives components that share one scale in error control the same number.
     """
 
@@ -104,6 +106,7 @@ class Problem:
     group: NDArray[np.int64] | None = None
     twin: NDArray[np.int64] | None = None
     bound: Array | None = None
+    reach: Array | None = None
     jumps: Array | None = None
     stiffness: Callable[[float, Array], float] | None = None
 
@@ -128,6 +131,11 @@ class Problem:
     def bounds(self) -> Array:
         """Largest local displacement error of every speed; none where the problem says nothing."""
         return np.full(self.n_vel, np.inf) if self.bound is None else np.array(self.bound, dtype=float)
+
+    @property
+    def reaches(self) -> Array:
+        """Largest displacement of every speed in a step; infinite where the problem says nothing."""
+        return np.full(self.n_vel, np.inf) if self.reach is None else np.array(self.reach, dtype=float)
 
     @property
     def jumping(self) -> Array:

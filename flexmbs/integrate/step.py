@@ -40,6 +40,17 @@ def is_ahead(mem, h):
     return 1.5 * (old - now) / (t - t_last) * h > now
 
 
+@kernel(lean=True)
+def within_reach(run):
+    """Longest step in which no displacement goes further than it may; accelerations of implicit ones lie."""
+    opt, mem, reach, longest = run.opt, run.mem, run.scr.reach, 1e300
+    for j in range(opt.n_vel):
+        if reach[j] < 1e300:
+            v, a = abs(mem.y[opt.n_pos + j]), opt.explicit * abs(mem.f[opt.n_pos + j])
+            longest = min(longest, 2.0 * reach[j] / (v + (v * v + 2.0 * a * reach[j]) ** 0.5 + 1e-300))
+    return longest
+
+
 @kernel(lean=True, apart=True)
 def attempt(call, run, h):
     """A step of size h with its end made consistent. Writes: scr.y1, scr.f_end, scr.a_end, scr.acc_end.

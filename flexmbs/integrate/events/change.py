@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.step import inside, is_ahead
+from flexmbs.integrate.step import inside, is_ahead, within_reach
 
 GOLDEN = 0.6180339887498949
 #: a least nearness below this part of that at the ends of the step is zero
@@ -14,58 +14,61 @@ ZERO = 1e-3
 AWAY = 0.1
 #: by then the nearness of a zero, found by halves and less, is below that
 SHALLOW = 8
+#: nearness that rises from zero and falls back to it within the reach of a step, at its steepest
+STEEP = 2.5
 #: events of change points are numbered downwards from here, by group of constraints
 FIRST_CHANGE = -2
 
 
 @kernel(lean=True, apart=True)
-def find_change(call, run, new):
-    """Record the change point in the pending step, when there is one (F28). Writes: mem, events.
+def find_change(call, run):
+    """Record the change points in the pending step, when nothing takes it back any more (F28).
 
     Nearness goes to zero along a line and rises again behind the point. It is followed inside a step only
-    where the line of the last step ends before, or soon after, the end of this one, or where the stages of
-    an explicit step say so. `new` is the nearness at the end of the step.
+    where the line of the last step ends before, or soon after, the end of this one; in an implicit step where
+    it could fall to zero and rise again; and between the stages of an explicit step beside one that is nearer
+    than both: a long step may pass several. Writes: mem, events.
     """
-    opt, tab, mem, scr, events = run.opt, run.tab, run.mem, run.scr, run.events
-    t, h, now = mem.t[0], mem.h_step[0], mem.nearness[0]
-    ahead = is_ahead(mem, h)
-    soon = zero_of_line(mem, h) if ahead else 1.0
-    if opt.explicit == 1 or mem.over[0] == 1:
-        ahead = ahead or dips(tab, scr.near, now, new)
+    opt, tab, mem, scr = run.opt, run.tab, run.mem, run.scr
+    t, h, now, new = mem.t[0], mem.h_step[0], mem.nearness[0], mem.end_nearness[0]
+    staged = opt.explicit == 1 or mem.over[0] == 1
+    ahead, behind = is_ahead(mem, h), mem.changed[0] == 1
+    soon = now * (t - mem.t_last[0]) / ((mem.last_nearness[0] - now) * h) if ahead else 1.0  # on that line
     # at a start it was measured by the masses, in implicit steps by the stiffness too: no line joins the two
-    joined = opt.explicit == 1 or mem.over[0] == 1 or t > mem.t_last[0]
+    joined = staged or t > mem.t_last[0]
     mem.last_nearness[0] = now if joined else np.inf
     mem.nearness[0], mem.t_last[0] = new, t
-    if mem.changed[0] == 1 and new > AWAY:
-        mem.changed[0] = 0
-        return 0
-    if mem.changed[0] == 1 or not ahead:
-        return 0
+    mem.changed[0] = 1 if behind and new <= AWAY else 0
     counted, passes = mem.evaluations[0], mem.step_passes[0]
-    place = -1.0
-    if 3.0 * soon < 1.0:  # behind it nearness may rise and fall again before a long step ends
-        place = zero_between(call, run, 3.0 * soon, now, new)
-    if place < 0.0:
-        place = zero_between(call, run, 1.0, now, new)
+    done = -1.0
+    if ahead and not behind:
+        done = zero_between(call, run, 0.0, min(3.0 * soon, 1.0))
+    if not (staged or behind) and done < 0.0 and (now + new) * within_reach(run) < STEEP * h:
+        done = zero_between(call, run, 0.0, 1.0)
+    low, before, slope = 0.0, now, 0.0
+    place, here = next_stage(tab, scr.near, 0.0) if staged else (1.0, new)
+    while place < 1.0:
+        high, after = next_stage(tab, scr.near, place)
+        after = new if high == 1.0 else after
+        if here <= before and here <= after and done <= low and not (behind and low == 0.0):
+            done = max(done, zero_between(call, run, low, high))
+        slope = (here - before) / (place - low)
+        low, before, place, here = place, here, high, after
+    if low > done and new < before < -1.5 * slope * (1.0 - low):  # on the line of the stages, zero at the end
+        zero_between(call, run, low, 1.0)
     mem.evaluations[0], mem.step_passes[0] = counted, passes
-    if place >= 0.0:
-        n = events.count[0]
-        events.t[n], events.index[n] = t + place * h, FIRST_CHANGE - int(scr.closure[1])
-        events.direction[n] = 1.0
-        mem.changed[0] = 1 if new <= AWAY else 0  # a long step may end near the next one
-        events.count[0] += 1
-    return 0
 
 
 @kernel(lean=True, apart=True)
-def zero_between(call, run, end, now, new):
-    """Where nearness is zero from the start of the pending step to a fraction of it; -1 where it is not."""
-    low, high = 0.0, end
-    x, y = (1.0 - GOLDEN) * end, GOLDEN * end
+def zero_between(call, run, begin, end):
+    """Record where nearness is zero between two fractions of the pending step, or -1. Writes: mem, events."""
+    mem, events, now, new = run.mem, run.events, run.mem.last_nearness[0], run.mem.nearness[0]
+    low, high, size = begin, end, max(now, new) if now < 1e300 else new
+    x, y = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     f = at(call, run, x)
     g = at(call, run, y)
     for k in range(40):
-        if k == SHALLOW and min(f, g) > AWAY * max(now, new):
+        if k == SHALLOW and min(f, g) > AWAY * size:
             break
         if f < g:
             high, y, g = y, x, f
@@ -75,34 +78,27 @@ def zero_between(call, run, end, now, new):
             low, x, f = x, y, g
             y = low + GOLDEN * (high - low)
             g = at(call, run, y)
-    found = min(f, g) < ZERO * max(now, new) and low > 0.0 and high < end
-    return 0.5 * (low + high) if found else -1.0
+    if not (min(f, g) < ZERO * size and low > begin and high < end):
+        return -1.0
+    n, place = events.count[0], 0.5 * (low + high)
+    events.t[n] = mem.t[0] + place * mem.h_step[0]
+    events.index[n], events.direction[n] = FIRST_CHANGE - int(run.scr.closure[1]), 1.0
+    mem.changed[0] = 1 if new <= AWAY else 0  # a long step may end near the next one
+    events.count[0] += 1
+    return place
 
 
-@kernel(lean=True)
-def zero_of_line(mem, h):
-    """Where nearness is zero on the line of the last step, as a fraction of the pending one (it falls)."""
-    now = mem.nearness[0]
-    return now * (mem.t[0] - mem.t_last[0]) / ((mem.last_nearness[0] - now) * h)
-
-
-@kernel(lean=True, apart=True)
-def dips(tab, near, now, new):
-    """Whether nearness falls at first and rises at the end, or runs to zero in the step or soon behind it."""
-    first, last, least = near[1], 1, 1e300
+@kernel(inline=True)
+def next_stage(tab, near, behind):
+    """Place of the next stage behind a fraction of an explicit step, also of its halves, and its nearness."""
+    place, found = 1.0, 0.0
     for s in range(1, tab.n_stages):
-        for part in range(3):  # halves are NaN where there are none
+        for part in range(3):
             here = near[part * tab.A.shape[0] + s]
-            least = here if here < least else least
-        if tab.C[last] < tab.C[s] < 1.0:
-            last = s
-    if not new < 1e300:
-        return False
-    if (first < now and near[last] < new) or least < min(now, new):
-        return True
-    if near[last] < 1.5 * (now - near[last]) * (1.0 / tab.C[last] - 1.0):
-        return True  # on the line to the last stage, zero before the end
-    return new < (near[last] - new) / (1.0 - tab.C[last])
+            c = tab.C[s] if part == 0 else 0.5 * (tab.C[s] + part - 1.0)
+            if here >= 0.0 and behind < c < place:
+                place, found = c, here
+    return place, found
 
 
 @kernel(lean=True, apart=True)

@@ -15,6 +15,8 @@ Ints = NDArray[np.int64]
 
 #: Local error of a step, rotations in rad, that keeps well on its branch of a loop
 BRANCH = 0.02
+#: displacement in a step, rotations in rad, in which at most one change point of a loop lies
+REACH = 0.5
 
 
 def displacements(system: System) -> Floats:
@@ -29,6 +31,20 @@ def displacements(system: System) -> Floats:
 def bounds(system: System) -> Floats | None:
     """Largest local error of a step in joint coordinates where loops are closed: rotations, travels (F44)."""
     return BRANCH * displacements(system) if system.n_rows else None
+
+
+def reaches(system: System) -> Floats:
+    """Largest displacement of a step, infinite for speeds that are in no loop of joints.
+
+    Beyond a part of a turn change points hide inside a step, and another branch of a loop is as near (F28).
+    """
+    t, inside = system.tables, np.zeros(system.n_vel, dtype=bool)
+    for p, q in zip(t.marker.body[t.relation.p], t.marker.body[t.relation.q], strict=True):
+        while p != q:  # up to where both chains meet: parents have smaller numbers
+            i = max(p, q)
+            inside[t.tree.o_eta[i] : t.tree.o_qd[i]] = True
+            p, q = (t.tree.parent[p], q) if i == p else (p, t.tree.parent[q])
+    return np.where(inside, REACH * displacements(system), np.inf)
 
 
 def twins(system: System) -> Ints:

@@ -17,7 +17,7 @@ from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.workspace import make_workspace
 from flexmbs.simulate.motion.branch import Branch, branch
-from flexmbs.simulate.motion.components import bounds, displacements, groups, twins
+from flexmbs.simulate.motion.components import bounds, displacements, groups, reaches, twins
 from flexmbs.simulate.motion.contact import Contacts, contacts
 from flexmbs.simulate.motion.functions import increment, nearness, project, rates, shifted, switches
 from flexmbs.simulate.motion.powers import N_QUAD, damped_bodies
@@ -106,6 +106,7 @@ def problem(system: System, kept: Any = None) -> Problem:
         group=groups(system),
         twin=twins(system),
         bound=bounds(system),
+        reach=reaches(system),
     )
 
 

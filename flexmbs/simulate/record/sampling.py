@@ -12,6 +12,7 @@ from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.energy import energies
+from flexmbs.model.laws.pair_kernels import from_axes, to_axes
 from flexmbs.model.laws.tables import N_OUT, REL_W
 from flexmbs.model.laws.values import (
     fill_slots,
@@ -20,6 +21,7 @@ from flexmbs.model.laws.values import (
 )
 from flexmbs.model.measure import SensorTables, measure
 from flexmbs.model.quaternions import relative_quaternion
+from flexmbs.model.vectors import cross
 from flexmbs.simulate.motion.branch import NEAR, WEIGHTS, beside, time_to_reach
 from flexmbs.simulate.motion.powers import take_held
 
@@ -122,38 +124,28 @@ def body_row(sys, ws, vel, energy, i, p, row):
 @kernel(lean=True)
 def momenta(sys, ws, vel, i, p, row):
     """Momentum, angular momentum about the origin of ground, m r_com: from M v_hat (F12). Writes: row."""
-    R, v, o, b = ws.body.R[i], ws.body.v[i], ws.body.out, 15 * i
-    mass = sys.body.block_data[sys.body.o_block[i]]
-    vx = R[0, 0] * v[0] + R[1, 0] * v[1] + R[2, 0] * v[2]
-    vy = R[0, 1] * v[0] + R[1, 1] * v[1] + R[2, 1] * v[2]
-    vz = R[0, 2] * v[0] + R[1, 2] * v[1] + R[2, 2] * v[2]
-    wx = R[0, 0] * v[3] + R[1, 0] * v[4] + R[2, 0] * v[5]
-    wy = R[0, 1] * v[3] + R[1, 1] * v[4] + R[2, 1] * v[5]
-    wz = R[0, 2] * v[3] + R[1, 2] * v[4] + R[2, 2] * v[5]
-    sx, sy, sz = o[b], o[b + 1], o[b + 2]
-    px = mass * vx + wy * sz - wz * sy
-    py = mass * vy + wz * sx - wx * sz
-    pz = mass * vz + wx * sy - wy * sx
-    hx = o[b + 3] * wx + o[b + 4] * wy + o[b + 5] * wz + sy * vz - sz * vy
-    hy = o[b + 4] * wx + o[b + 6] * wy + o[b + 7] * wz + sz * vx - sx * vz
-    hz = o[b + 5] * wx + o[b + 7] * wy + o[b + 8] * wz + sx * vy - sy * vx
+    R, r, u, o, b = ws.body.R, ws.body.r[i], ws.body.v[i], ws.body.out, 15 * i
+    mass, s = sys.body.block_data[sys.body.o_block[i]], (o[b], o[b + 1], o[b + 2])
+    v, w = to_axes(R, i, u[0], u[1], u[2]), to_axes(R, i, u[3], u[4], u[5])
+    px, py, pz = cross(w, s)
+    hx, hy, hz = cross(s, v)
+    px, py, pz = px + mass * v[0], py + mass * v[1], pz + mass * v[2]
+    hx += o[b + 3] * w[0] + o[b + 4] * w[1] + o[b + 5] * w[2]
+    hy += o[b + 4] * w[0] + o[b + 6] * w[1] + o[b + 7] * w[2]
+    hz += o[b + 5] * w[0] + o[b + 7] * w[1] + o[b + 8] * w[2]
     for a in range(sys.body.nf[i]):
         k, rate = sys.body.o_rows[i] + 7 * a, vel[sys.tree.o_qd[i] + a]
-        px += ws.body.rows[k] * rate
-        py += ws.body.rows[k + 1] * rate
-        pz += ws.body.rows[k + 2] * rate
-        hx += ws.body.rows[k + 3] * rate
-        hy += ws.body.rows[k + 4] * rate
-        hz += ws.body.rows[k + 5] * rate
+        px, hx = px + ws.body.rows[k] * rate, hx + ws.body.rows[k + 3] * rate
+        py, hy = py + ws.body.rows[k + 1] * rate, hy + ws.body.rows[k + 4] * rate
+        pz, hz = pz + ws.body.rows[k + 2] * rate, hz + ws.body.rows[k + 5] * rate
+    p_0, h_0, s_0 = (
+        from_axes(R, i, px, py, pz),
+        from_axes(R, i, hx, hy, hz),
+        from_axes(R, i, s[0], s[1], s[2]),
+    )
+    arm = cross(r, p_0)
     for c in range(3):
-        row[p + c] = R[c, 0] * px + R[c, 1] * py + R[c, 2] * pz
-        row[p + 3 + c] = R[c, 0] * hx + R[c, 1] * hy + R[c, 2] * hz
-    r = ws.body.r[i]
-    for c in range(3):
-        row[p + 6 + c] = mass * r[c] + R[c, 0] * sx + R[c, 1] * sy + R[c, 2] * sz
-    row[p + 3] += r[1] * row[p + 2] - r[2] * row[p + 1]
-    row[p + 4] += r[2] * row[p] - r[0] * row[p + 2]
-    row[p + 5] += r[0] * row[p + 1] - r[1] * row[p]
+        row[p + c], row[p + 3 + c], row[p + 6 + c] = p_0[c], h_0[c] + arm[c], mass * r[c] + s_0[c]
 
 
 @kernel(lean=True)
