@@ -43,6 +43,8 @@ def runs(folder: Path, only: str) -> Iterator[tuple[str, Case]]:
         for formulation in choices("formulation"):
             for method in methods:
                 values = {"analysis.formulation": formulation, "analysis.method": method}
+                if own.type == "dynamics":
+                    values |= {"analysis.band": "all"}
                 if (formulation, method) != (own.formulation, own.method):
                     values |= settings(case.name, formulation, method, own)
                 t_end = begin_of(case.name, formulation, method)

@@ -15,18 +15,18 @@ from flexmbs.simulate import cost
 
 METHODS = ["generalized-alpha", "dop853", "radau"]
 FORCE, LOAD = 40.0, 5.0  # Hz, N
+BAR = {
+    "material": "steel",
+    "mesh": {"shape": "beam", "length": 1.0, "divisions": 10, "section": {"rectangle": [0.02, 0.02]}},
+    "interfaces": {"root": {"set": "start"}, "tip": {"set": "end"}},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A clamped bar with modes from 17 Hz to some kHz."""
     path = tmp_path_factory.mktemp("bar")
-    bar = {
-        "modes": 6, "material": "steel",
-        "mesh": {"shape": "beam", "length": 1.0, "divisions": 10, "section": {"rectangle": [0.02, 0.02]}},
-        "interfaces": {"root": {"set": "start"}, "tip": {"set": "end"}}, "frame": "tangent:root",
-    }  # fmt: skip
-    fm.reduce(bar).save(path / "bar.modal.h5")
+    fm.reduce(BAR | {"modes": 6, "frame": "tangent:root"}).save(path / "bar.modal.h5")
     return path
 
 
@@ -98,13 +98,42 @@ def test_what_the_band_leaves_out_is_said_with_its_error(folder, tmp_path):
     change = (Phi * (1.0 / (omega**2 - w**2 + 1j * w * extra) - 1.0 / (omega**2 - w**2))) @ Phi.T
     wrong = np.linalg.norm(change, 2) / np.linalg.norm((Phi / omega**2) @ Phi.T, 2)
     assert left.late == pytest.approx(wrong, rel=0.2) and 0.0 < left.late < 0.1
-    assert 'band = "measured"' in text(check(clamped(folder)))
     assert bands(clamped(folder).system().model.bodies) == []
 
 
-def test_the_measured_band_is_that_of_the_certificate(folder):
-    body = clamped(folder, "measured").system().model.bodies["bar"]
-    assert body.band == body.modal.quality["reduction_band_hz"]
+RECIPES = {
+    "half of a limit": ({"fmax": "800 Hz"}, 400.0),
+    "the band of a tolerance": ({"fmax": "200 Hz", "tol": 0.05}, 200.0),
+    "a band beside a number": ({"modes": 6, "fmax": "300 Hz"}, 300.0),
+    "the highest of a number": ({"modes": 4}, None),
+    "shapes at rest alone": ({"modes": 0}, np.inf),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_recipe_gives_the_band(name):
+    """With a number of modes alone their highest: of a bar held at both ends, by its wave numbers."""
+    asked, wanted = RECIPES[name]
+    modal = fm.reduce(BAR | asked)
+    if wanted is None:  # two planes: the second of each, (4.730, 7.853) of beta L
+        speed = np.sqrt(210e9 / 7850.0) * 0.02 / np.sqrt(12.0)
+        wanted = 7.853**2 * speed / (2.0 * np.pi)
+    assert float(modal.quality.get("interest_hz", np.inf)) == pytest.approx(wanted, rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["auto", "generalized-alpha", "radau"])
+def test_the_band_of_the_recipe_is_the_default(folder, method):
+    body = clamped(folder, "auto", method=method).system().model.bodies["bar"]
+    assert body.band == body.modal.quality["interest_hz"] < body.modal.frequency_hz.max()
+    assert Case.from_dict(clamped(folder).source.data, folder=folder).spec.analysis.band == "all"
+
+
+@pytest.mark.parametrize("more", [{"method": "dop853"}, {"band": "all"}, {"type": "linearize"}])
+def test_everything_is_resolved_where_it_is_asked_for(folder, more):
+    data = clamped(folder).source.data
+    analysis = {k: v for k, v in data["analysis"].items() if k != "band"} | more
+    case = Case.from_dict(data | {"analysis": analysis}, folder=folder)
+    assert bands(case.system().model.bodies) == []
 
 
 @pytest.mark.parametrize("band", ["nearly all", -1.0])

@@ -149,3 +149,53 @@ def test_modes_of_threefold_frequency_are_counted(n):
     mesh = {"shape": "box", "size": [0.3, 0.2, 0.1], "divisions": [2, 1, 1], "element": "hex8"}
     modal = fm.reduce({"mesh": mesh, "material": "steel"}, modes=n, interfaces=["x_min", "x_max"])
     assert modal.quality["sylvester_missing"] == 0
+
+
+#: a flat bar held at two faces of its ends
+PLATE = {
+    "material": "steel", "stress": "none", "geometric_stiffness": False,
+    "mesh": {"shape": "box", "size": [0.4, 0.06, 0.02], "divisions": [8, 2, 1], "element": "hex8"},
+    "interfaces": {"left": {"set": "x_min"}, "right": {"set": "x_max"}},
+}  # fmt: skip
+
+
+def test_errors_of_frequencies_are_those_against_the_full_model_F52():
+    """The free frequencies of the same mesh, by its own eigenvalues."""
+    few = fm.reduce(PLATE | {"modes": 2})
+    full = fm.reduce(PLATE | {"modes": 12, "method": "free-interface"}).frequency_hz
+    known = few.quality["frequency_error"]
+    np.testing.assert_allclose(known[:, 0], few.frequency_hz, rtol=1e-6)
+    exact = known[:7, 0] / (1.0 + known[:7, 1])
+    np.testing.assert_allclose(exact, [full[np.argmin(np.abs(full - f))] for f in exact], rtol=2e-4)
+    np.testing.assert_allclose(np.sort(exact)[:5], full[:5], rtol=2e-4)  # each stands for another one
+    assert known[0, 1] < 5e-3 < 0.05 < known[5, 1]
+    assert "frequencies of the free body" in certificate_text(few)
+
+
+def test_the_certificate_says_up_to_where_a_body_is_good_F52():
+    """The same error at the end of a band that ends there."""
+    body = fm.reduce(PLATE | {"modes": 2, "fmax": "12 kHz"})
+    good = body.quality["reduction_good_hz"]
+    assert body.quality["reduction_error"] > 0.3 and 0.0 < good < 12e3
+    assert fm.reduce(PLATE | {"modes": 2, "fmax": good}).quality["reduction_error"] <= 0.3
+    assert fm.reduce(PLATE | {"modes": 2, "fmax": 1.5 * good}).quality["reduction_error"] > 0.3
+    assert "BEYOND" in certificate_text(body) and f"good to 0.3 up to {good:.4g} Hz" in certificate_text(body)
+
+
+def test_a_number_of_modes_names_no_band_that_could_be_missed():
+    """Where no frequency was asked for, up to where they are good is a fact and no warning."""
+    body = fm.reduce(PLATE | {"modes": 7})
+    assert body.quality["reduction_error"] > 0.3
+    assert "BEYOND" not in certificate_text(body) and "reduction error" not in str(body.quality["warnings"])
+    assert f"up to {body.quality['reduction_good_hz']:.4g} Hz" in certificate_text(body)
+
+
+def test_free_modes_are_offered_where_they_are_far_better_F52():
+    """What is foretold is what the other method then gives."""
+    fixed = fm.reduce(PLATE | {"modes": 7, "fmax": "4 kHz"})
+    free = fm.reduce(PLATE | {"modes": 7, "fmax": "4 kHz", "method": "free-interface"})
+    foretold = fixed.quality["free_interface_error"]
+    assert free.quality["reduction_error"] == pytest.approx(foretold, rel=0.01)
+    offered = any("free-interface" in text and "how_to_modes" in text for text in fixed.quality["notes"])
+    assert offered == (foretold < 0.01 * fixed.quality["reduction_error"])
+    assert not any("free-interface" in text for text in free.quality["notes"])

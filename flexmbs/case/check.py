@@ -13,7 +13,7 @@ from flexmbs.case.start import warn_start
 from flexmbs.dynamics.analyses.mobility import Mobility, mobility
 from flexmbs.dynamics.loops.change_point import choose_branch
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
-from flexmbs.model.band import above, bands, measured_band
+from flexmbs.model.band import bands
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.fronts import width
 from flexmbs.simulate.analyses import bends
@@ -221,17 +221,6 @@ def _frequencies(case: Case, system: Mechanism) -> dict[str, Any]:
         f"highest mode {highest:.4g} Hz ({where}): an explicit method needs steps below {explicit:.2g} s"
         f"{count}, the implicit one follows the motion"
     )
-    beyond = {
-        name: measured_band(body)
-        for name, body in system.model.bodies.items()
-        if isinstance(body, FlexibleBody) and name not in left and above(body, measured_band(body)).any()
-    }
-    if beyond:
-        worst = min(beyond, key=lambda name: beyond[name])
-        text += (
-            f"; modes of {', '.join(beyond)} lie above the band for which they were made "
-            f'({beyond[worst]:.4g} Hz of {worst}): band = "measured" lets these follow without vibrating'
-        )
     return {
         "highest_frequency_hz": highest,
         "step_advice": text,

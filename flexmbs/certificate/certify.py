@@ -35,6 +35,8 @@ WARNINGS = {
     "static_error": 1e-5,
     "reduction_error": 0.3,
 }
+#: an error of the response from which on other modes are worth a note, and how much better they have to be
+WORTH, BETTER = 0.01, 0.01
 #: eigenvalues within this of each other are not told apart by their count
 CLOSE = 1e-4
 REMEDIES = {
@@ -76,6 +78,10 @@ def certify(
         quality["tie_patch_error"] = reduction.source.tie_error
     if tol is not None:
         quality["reduction_tolerance"] = tol
+    if reduction.band is not None:
+        quality["reduction_good_hz"] = reduction.band.good_hz(
+            WARNINGS["reduction_error"] if tol is None else tol
+        )
     found = Diagnostics()
     found.extend(reduction.source.warnings)
     found.extend(reduction.warnings)
@@ -83,11 +89,27 @@ def certify(
     sanity(reduction, modal, materials, where, found)
     found.raise_errors(SolverError)
     quality["element_quality"] = reduction.source.element_quality
-    quality["notes"] = list(reduction.source.notes)
+    quality["notes"] = [*reduction.source.notes, *free_interface_note(reduction)]
     quality["warnings"] = [
         f"{item.what}; {item.remedy}" if item.remedy else item.what for item in found.warnings
     ]
     return replace(modal, quality=quality)
+
+
+def free_interface_note(reduction: Any) -> list[str]:
+    """Where free modes give the response at the interfaces far better than as many fixed ones."""
+    band = reduction.band
+    if (
+        band is None
+        or reduction.method != "craig-bampton"
+        or band.error < WORTH
+        or not band.free < BETTER * band.error
+    ):
+        return []
+    return [
+        f'method = "free-interface" would give the response at the interfaces to {band.free:.1g} in place of '
+        f"{band.error:.1g} with as many modes (see how_to_modes.md)"
+    ]
 
 
 def inertia_tests(reduction: Any, modal: ModalData, materials: Mapping[str, Material]) -> dict[str, Any]:
@@ -187,6 +209,11 @@ def basis_tests(reduction: Any) -> dict[str, Any]:
         result["reduction_error_at_hz"] = band.frequency_hz
         result["reduction_band_hz"] = band.band_hz
         result["reduction_error_uncertainty"] = band.uncertainty
+        result["band_is_given"] = int(reduction.band_is_given)
+        result["frequency_error"] = band.modes
+        result["free_interface_error"] = band.free
+    if reduction.interest_hz is not None:
+        result["interest_hz"] = reduction.interest_hz
     if reduction.basis.dropped:
         result["dropped"] = list(reduction.basis.dropped)
     return result
@@ -214,10 +241,19 @@ def below_last(omega2: Floats) -> float:
     return float(omega2[first] - min(0.1 * (omega2[first] - before[first]), CLOSE * omega2[first]))
 
 
+def enough(quality: Mapping[str, Any]) -> bool:
+    """Whether a body whose recipe names no band is good to the bound up to its first frequency at least."""
+    modes = np.asarray(quality.get("frequency_error", np.zeros((0, 2))))
+    first = float(modes[0, 0]) if len(modes) else 0.0
+    return not quality.get("band_is_given", 1) and bool(quality.get("reduction_good_hz", 0.0) >= first)
+
+
 def judge(quality: Mapping[str, Any], where: str, found: Diagnostics, imported: bool = False) -> None:
     """Hold every number against its bound; NaN is beyond any. Imported stiffness was judged at the door."""
     for table, report in ((ERRORS, found.error), (WARNINGS, found.warn)):
         for name, bound in table.items():
+            if name == "reduction_error" and enough(quality):
+                continue
             if name in quality and not quality[name] <= bound:
                 what = f"{name.replace('_', ' ')} is {quality[name]:.2g}, the bound is {bound:g}"
                 told = found.warn if imported and name == "rigid_residual" else report

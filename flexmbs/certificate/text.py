@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from flexmbs.certificate.certify import ERRORS, WARNINGS
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flexmbs.certificate.certify import ERRORS, WARNINGS, enough
 from flexmbs.modaldata import ModalData
 
 LABELS = {
@@ -35,8 +40,31 @@ def proven(modal: ModalData) -> list[tuple[str, str, str, str, str]]:
         if name == "reduction_error" and "reduction_error_at_hz" in quality:
             worst, top = quality["reduction_error_at_hz"], quality.get("reduction_band_hz", 0.0)
             remark = f"worst at {worst:.4g} Hz, up to {top:.4g} Hz"
-        rows.append((label, shown, limit, "ok" if value <= bound else "BEYOND", remark))
+            good = quality.get("reduction_good_hz")
+            if not value <= bound and good is not None and not enough(quality):
+                remark += f"; good to {bound:g} up to {good:.4g} Hz"
+        verdict = "ok" if value <= bound else "BEYOND"
+        if verdict != "ok" and name == "reduction_error" and enough(quality):
+            verdict = f"up to {quality['reduction_good_hz']:.4g} Hz"
+        rows.append((label, shown, limit, verdict, remark))
     return rows
+
+
+def frequencies(quality: Mapping[str, Any]) -> str:
+    """How right the frequencies of the free body are; "" where nothing is known of them."""
+    modes = np.asarray(quality.get("frequency_error", np.zeros((0, 2))), dtype=float)
+    top = quality.get("interest_hz", np.inf)
+    modes = modes[(modes[:, 0] <= top) & np.isfinite(modes[:, 1])]
+    if not len(modes):
+        return ""
+    parts: list[str] = []
+    for bound in (0.001, 0.01, 0.1):
+        count = int(np.argmin(np.append(modes[:, 1] <= bound, False)))
+        if count:
+            parts.append(f"within {100 * bound:g} % up to {modes[count - 1, 0]:.4g} Hz")
+        if count == len(modes):
+            break
+    return ", ".join(parts) or f"the first is off by {modes[0, 1]:.1%}"
 
 
 def certificate_text(modal: ModalData) -> str:
@@ -47,6 +75,9 @@ def certificate_text(modal: ModalData) -> str:
     for label, shown, limit, verdict, remark in proven(modal):
         extra = f" ({remark})" if remark else ""
         lines.append(f"  {label:<34} {shown:>10}  <= {limit:<7} {verdict}{extra}")
+    told = frequencies(quality)
+    if told:
+        lines.append(f"  {'frequencies of the free body':<34} {told}")
     if "tie_patch_error" in quality:
         lines.append(f"  {'patch test across ties':<34} {float(quality['tie_patch_error']):>10.1e}")
     lumped = quality.get("lumped_difference", {})

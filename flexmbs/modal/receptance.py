@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ N_FREQUENCIES = 120
 #: the full model is solved until its receptance changes by less than this
 SOLVED = 1e-6
 MAX_BLOCKS = 24
+#: part of a mode that has to lie in the mode of the full model that it stands for
+ALIKE = 0.8
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,27 @@ class ModalReceptance:
 
 @dataclass(frozen=True)
 class BandError:
-    """Largest relative error of the receptance over the band, where, and how well it is known."""
+    """Largest relative error of the receptance over the band, where, and how well it is known.
+
+    errors : (n_freq, 2) frequency and error along the band
+    modes : (nf, 2) frequencies of the free body by the basis, and their relative errors; NaN where the full
+    model shows none that is alike
+    free : the same as `error` for as many free modes with their residual shapes
+    """
 
     error: float
     frequency_hz: float
     band_hz: float
     uncertainty: float
+    errors: Floats = field(default_factory=lambda: np.zeros((0, 2)))
+    modes: Floats = field(default_factory=lambda: np.zeros((0, 2)))
+    free: float = np.inf
+
+    def good_hz(self, bound: float) -> float:
+        """Up to where every error along the band stays within a bound; 0 where none does."""
+        beyond = np.flatnonzero(~(self.errors[:, 1] <= bound))
+        last = int(beyond[0]) if len(beyond) else len(self.errors)
+        return float(self.errors[last - 1, 0]) if last else 0.0
 
 
 class FullResponse:
@@ -61,6 +78,8 @@ class FullResponse:
         own = self.basis.frequency_hz
         self.frequencies = np.unique(np.concatenate([grid, own[(own < band_hz) & (own > grid[0])]]))
         self.change = np.inf
+        self.full = self.of(self.basis.U, self.basis.omega2)
+        self.turn = np.eye(len(self.basis.omega2))
         self.response = self.of(self.basis.U, self.basis.omega2).at(self.frequencies)
         self._iterate(statics)
 
@@ -89,7 +108,8 @@ class FullResponse:
             U.append(block)
             MU.append(M_block)
             omega2, turn = np.linalg.eigh(0.5 * (K_r + K_r.T))
-            new = self._with_rigid(C @ turn, np.maximum(omega2, 0.0)).at(self.frequencies)
+            self.full, self.turn = self._with_rigid(C @ turn, np.maximum(omega2, 0.0)), turn
+            new = self.full.at(self.frequencies)
             self.change = float(np.max(relative_difference(self.response, new)))
             self.response = new
             if self.change < SOLVED and step and not empty:
@@ -106,13 +126,49 @@ class FullResponse:
         )
 
     def error_of_basis(self, basis: Basis) -> BandError:
-        return self.error_of(self.of(basis.U, basis.omega2))
+        """Error of a reduced basis, of its frequencies, and of as many free modes."""
+        found = self.error_of(self.of(basis.U, basis.omega2))
+        return replace(found, modes=self.frequency_errors(basis), free=self.free_error(basis))
+
+    def frequency_errors(self, basis: Basis) -> Floats:
+        """Modes of a basis, and how much higher each lies than the mode of the full model that is like it."""
+        rigid, known = self.model.rigid.shape[1], self.basis
+        alike = (known.U.T @ (self.model.M @ basis.U)).T @ self.turn[: known.U.shape[1]]
+        if not alike.size:
+            return np.zeros((0, 2))
+        same = np.argmax(np.abs(alike), axis=1)
+        full = np.maximum(self.full.omega2[rigid:][same], 1e-300)
+        near = np.abs(alike[np.arange(len(same)), same]) > ALIKE
+        return np.column_stack(
+            [basis.frequency_hz, np.where(near, np.sqrt(np.maximum(basis.omega2, 0.0) / full) - 1.0, np.nan)]
+        )
+
+    def free_error(self, basis: Basis) -> float:
+        """Error with as many free modes of the full model as the basis has fixed ones, and residual shapes.
+
+        Those are the static responses less the part of the modes, with their own inertia.
+        """
+        rigid, full = self.model.rigid.shape[1], self.full
+        count = max(len(basis.omega2) - self.rows.shape[0] + rigid, 0)
+        omega2, C = full.omega2[rigid:], full.C[:, rigid:]
+        rest = C[:, count:].T / omega2[count:, None]
+        if not rest.size:
+            return np.inf
+        size = np.linalg.norm(rest, axis=0)
+        turn, _ = independent(rest.T @ rest / np.outer(size, size), [""] * len(size))
+        shapes = rest / size @ turn
+        w2, vector = np.linalg.eigh(shapes.T @ (omega2[count:, None] * shapes))
+        own = C[:, count:] @ shapes @ vector
+        few = self._with_rigid(np.hstack([C[:, :count], own]), np.concatenate([omega2[:count], w2]))
+        return self.error_of(few).error
 
     def error_of(self, modes: ModalReceptance) -> BandError:
         """Error of a reduced basis against the full response."""
         error = relative_difference(modes.at(self.frequencies), self.response)
-        worst = int(np.argmax(error))
-        return BandError(float(error[worst]), float(self.frequencies[worst]), self.band_hz, self.change)
+        worst, along = int(np.argmax(error)), np.column_stack([self.frequencies, error])
+        return BandError(
+            float(error[worst]), float(self.frequencies[worst]), self.band_hz, self.change, along
+        )
 
 
 def remainder(block: Floats, M_block: Floats, U: list[Floats], MU: list[Floats]) -> tuple[Floats, Floats]:

@@ -39,6 +39,8 @@ QUALITY = {
     "inertia": "kg m^2",
     "reduction_error_at_hz": "Hz",
     "reduction_band_hz": "Hz",
+    "reduction_good_hz": "Hz",
+    "interest_hz": "Hz",
 }
 
 

@@ -40,12 +40,12 @@ def modal_damping(m_ff: Array, K_ff: Array, ratio: Array) -> Array:
     return (MV * (2.0 * ratio * np.sqrt(np.maximum(omega2, 0.0)))) @ MV.T
 
 
-def measured_band(body: FlexibleBody) -> float:
-    """Up to where the basis of a body was measured [Hz] (F52): half of a plain `fmax`, `fmax` with `tol`.
+def band_of_recipe(body: FlexibleBody) -> float:
+    """Up to where the recipe of a body asks for vibrations [Hz]: half of a plain `fmax`, `fmax` with `tol`.
 
-    Infinite where it was not, as for shapes of one's own.
+    With a number of modes alone, the highest of these; infinite where it says nothing, as for given shapes.
     """
-    return float(body.modal.quality.get("reduction_band_hz", np.inf))
+    return float(body.modal.quality.get("interest_hz", np.inf))
 
 
 def above(body: FlexibleBody, band: float | None = None) -> Flags:
@@ -89,7 +89,8 @@ class Followed:
     def text(self) -> str:
         return (
             f"bodies.{self.name}: {self.count} of {self.modes} modes, above {self.band:.4g} Hz, follow their "
-            f"loads without vibrating; deflections up to {0.5 * self.band:.4g} Hz change by {self.late:.1%}"
+            f"loads without vibrating; deflections up to {0.5 * self.band:.4g} Hz change by {self.late:.1%} "
+            '(band = "all" resolves them)'
         )
 
 

@@ -53,6 +53,7 @@ class Choice:
     columns: Columns
     modes: Modes
     band: BandError | None = None
+    interest_hz: float | None = None  # up to here vibrations were asked for
     basis: Basis | None = None  # in the mean-axis frame, where it has been formed
     warnings: list[Diagnostic] = field(default_factory=list)
 
@@ -71,11 +72,24 @@ def choose(
         statics, recipe.modes, None if recipe.modes is not None else recipe.fmax, progress
     )
     columns = Candidates(statics.model, static, extra, dynamic).first(dynamic.U.shape[1])
-    choice = Choice(columns, modes)
+    choice = Choice(columns, modes, interest_hz=_interest(recipe, modes))
     if statics.model.boundary.shape[0] and columns.U.shape[1]:
         full = FullResponse(statics, columns, _band_end(recipe, statics, columns, modes))
         choice.basis, choice.band = full.basis, full.error_of_basis(full.basis)
     return choice
+
+
+def _interest(recipe: Recipe, modes: Modes) -> float | None:
+    """Up to where a recipe asks for vibrations, None where it says nothing of them.
+
+    `fmax` with `tol` or a number of modes is that frequency; all modes up to a limit are meant for half of
+    it; a number of modes asks for these, and what lies above the highest are shapes at rest.
+    """
+    if recipe.fmax is not None:
+        return (
+            recipe.fmax if recipe.modes is not None or recipe.tol is not None else LIMIT_TO_BAND * recipe.fmax
+        )
+    return float(modes.frequency_hz[-1]) if len(modes.omega2) else None
 
 
 def _band_end(recipe: Recipe, statics: Statics, columns: Columns, modes: Modes) -> float:
@@ -111,7 +125,7 @@ def _by_tolerance(method: Callable[..., Any], statics: Statics, recipe: Recipe, 
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if error(middle).error <= recipe.tol else (middle, high)
-        choice = Choice(candidates.first(high), modes.first(high), error(high))
+        choice = Choice(candidates.first(high), modes.first(high), error(high), recipe.fmax)
         if choice.band is not None and choice.band.error > recipe.tol:
             what = f"{count} modes leave an error of {choice.band.error:.2g}, tol is {recipe.tol:g}"
             raise InputError(

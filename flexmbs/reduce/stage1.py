@@ -59,6 +59,8 @@ class Reduction:
     eigenpairs: Modes | None = None
     band: BandError | None = None
     limit_hz: float | None = None  # all modes up to here were asked for
+    interest_hz: float | None = None  # up to here vibrations were asked for
+    band_is_given: bool = True  # by a frequency in the recipe
     warnings: list[Diagnostic] = field(default_factory=list)
 
 
@@ -142,6 +144,8 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progre
         chosen.modes,
         chosen.band,
         recipe.fmax if recipe.modes is None and recipe.tol is None else None,
+        chosen.interest_hz,
+        recipe.fmax is not None,
         chosen.warnings,
     )
 

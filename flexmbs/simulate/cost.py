@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.speeds import speed_paths
-from flexmbs.model.band import above, measured_band
+from flexmbs.model.band import above, band_of_recipe
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.system import System
 from flexmbs.simulate.settings import RunSettings
@@ -87,12 +87,12 @@ class Cost:
     def _mode(self, name: str, body: FlexibleBody, mode: int) -> str:
         pick = np.arange(body.modal.nf) if body.modes is None else np.asarray(body.modes)
         frequency = float(np.asarray(body.modal.frequency_hz)[pick][mode])
-        band = measured_band(body)
+        band = band_of_recipe(body)
         remedy = f'band = "{round_down(0.5 * frequency):g} Hz" lets it follow without vibrating'
         if np.isinf(body.band) and above(body, band)[mode]:
             remedy = (
-                f"it lies above the band of its basis ({band:.4g} Hz): "
-                'band = "measured" or a lower one lets it follow without vibrating'
+                f'it lies above the band of its recipe: band = "{round_down(band):g} Hz", or a lower one, '
+                "lets it follow without vibrating"
             )
         others = "or damp it, start in equilibrium, raise rtol"
         return f"{name} ({frequency:.4g} Hz) limits them: {remedy}; {others}"

@@ -97,7 +97,7 @@ def suspension(folder: Path) -> dict[str, Any]:
 
 #: what is compared, and the time over which all modes can be resolved [s]
 CHANNEL, SHORT = "forces/strut/length", 0.02
-BANDS = ("500 Hz", "1 kHz", "measured")
+BANDS = ("500 Hz", "1 kHz", "auto")
 
 
 def cpu() -> float:

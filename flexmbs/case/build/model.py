@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from flexmbs.case.build.bodies import body_of
 from flexmbs.case.build.drives import drive_of
 from flexmbs.case.build.frames import rigid_frame
@@ -12,11 +14,14 @@ from flexmbs.case.names import Resolver
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant
 from flexmbs.input.registered import names_in
-from flexmbs.model.band import measured_band
+from flexmbs.model.band import band_of_recipe
 from flexmbs.model.bodies import GROUND, Body, FlexibleBody
 from flexmbs.model.model import Model, OwnState
 from flexmbs.model.sensors import Sensor
 from flexmbs.model.topology import build_topology
+
+#: methods that are held by the highest mode
+EXPLICIT = ("dopri5", "dop853", "rk4")
 
 
 def build_model(report: Report) -> Model:
@@ -47,10 +52,17 @@ def build_model(report: Report) -> Model:
 
 
 def _set_band(report: Report, body: Body) -> None:
-    """Modes of a body above the band of interest follow their loads without vibrating."""
+    """Modes of a body above the band of interest follow their loads without vibrating.
+
+    An explicit method that was asked for resolves all of them: damped modes would only shorten its steps.
+    """
     analysis = report.spec.analysis
-    if isinstance(body, FlexibleBody) and analysis is not None and analysis.band != "all":
-        body.band = measured_band(body) if analysis.band == "measured" else float(analysis.band)
+    if not isinstance(body, FlexibleBody) or analysis is None or analysis.type != "dynamics":
+        return
+    if analysis.band == "auto":
+        body.band = np.inf if analysis.method in EXPLICIT else band_of_recipe(body)
+    elif analysis.band != "all":
+        body.band = float(analysis.band)
 
 
 def _check_drives(report: Report, model: Model) -> None:

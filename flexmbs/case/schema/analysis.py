@@ -17,9 +17,9 @@ Step = Annotated[
     Discriminator(lambda value: "word" if value == "auto" else "number"),
 ]
 Band = Annotated[
-    Annotated[Literal["all", "measured"], Tag("word")]
+    Annotated[Literal["auto", "all"], Tag("word")]
     | Annotated[Annotated[Frequency, Field(gt=0.0)], Tag("number")],
-    Discriminator(lambda value: "word" if value in ("all", "measured") else "number"),
+    Discriminator(lambda value: "word" if value in ("auto", "all") else "number"),
 ]
 TYPES = ("assembly", "kinematics", "inverse_dynamics", "statics", "dynamics", "linearize")
 
@@ -90,7 +90,7 @@ class Analysis(Table):
     step: Step = "auto"
     rtol: Annotated[Plain, Field(gt=0.0, lt=1.0)] = 1e-6
     atol: Annotated[Plain, Field(gt=0.0)] = 1e-9
-    band: Band = "all"
+    band: Band = "auto"
     redundant: Literal["least-norm", "error"] = "least-norm"
     about: Literal["assembled", "equilibrium"] = "equilibrium"
     motion: str | None = None
@@ -109,7 +109,7 @@ class Analysis(Table):
             raise fail('an analysis of type "inverse_dynamics" needs "motion"')
         if self.elastic != "dynamic" and self.type != "inverse_dynamics":
             raise fail('"elastic" belongs to an analysis of type "inverse_dynamics"')
-        if self.band != "all" and self.type != "dynamics":
+        if self.band not in ("auto", "all") and self.type != "dynamics":
             raise fail('"band" belongs to an analysis of type "dynamics"')
         for key in ("inputs", "outputs", "frequencies", "campbell"):
             if getattr(self, key) and self.type != "linearize":
