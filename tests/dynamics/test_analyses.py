@@ -284,3 +284,19 @@ def test_steps_of_the_linear_model_suit_stiff_bodies_and_regularised_friction_F3
     system = build(model)
     lin = linearize(system, system.initial_state())
     assert lin.A[1, 1] == pytest.approx(-1.5 * 0.3 / 1e-3 / 0.1, rel=1e-9)
+
+
+def test_bodies_with_stiff_shapes_find_their_balance_F36():
+    """The rod of an engine in a closed loop: shapes at 100 kHz beside modes of some hundred hertz."""
+    from flexmbs.case import Case
+    from flexmbs.resources import resource
+
+    system = Case.load(resource("cases", "slider_crank.toml")).system()
+    follower = Follower(system.evaluator(), system.initial_state(), quasi_static=True)
+    acc = follower.at(0.0)
+    state, ev = follower.state, follower.evaluator
+    i = system.bodies.index("rod")
+    own = slice(int(system.tables.tree.o_qd[i]), int(system.tables.tree.o_qd[i] + system.tables.body.nf[i]))
+    borne = ev.jacobian(state).T @ ev.ws.row.force + ev.sound_tree_forces(state, acc)
+    pulled = system.integrals("rod").K_ff @ state.pos[system.tables.body.o_q[i] :][: own.stop - own.start]
+    assert np.abs(borne[own]).max() < 1e-8 * np.abs(pulled).max()

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import block_diag
 
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.analyses.initial import row_names
@@ -245,31 +247,41 @@ class Follower:
         if not self.quasi_static:
             change[free] = -_least(G[:, free], gap)
             return change, -_least(G[:, free].T, load[free])
-        moving, K = self._moving(free)
-        n = len(moving)
-        whole = np.block([[K, -G[:, moving].T], [G[:, moving], np.zeros((len(G), len(G)))]])
-        k0 = float(np.abs(K).max(initial=0.0)) or 1.0  # stiffness and multipliers in its unit
-        whole[:n, :n] /= k0
-        x = _least(whole, np.concatenate([load[moving] / k0, -gap]), ROUNDING)
-        change[moving] = x[:n]
-        return change, x[n:] * k0
+        rest, K, elastic, give = self._condensed
+        load_e, G_e = load[elastic], G[:, elastic]
+        C = G_e @ give @ G_e.T  # what elastic coordinates add to the gaps under multipliers
+        n, unit = len(rest), float(np.abs(C).max(initial=0.0)) or 1.0
+        whole = np.block([[unit * K, -G[:, rest].T], [G[:, rest], C / unit]])
+        x = _least(whole, np.concatenate([unit * load[rest], -gap - G_e @ give @ load_e]), ROUNDING)
+        lam = x[n:] / unit
+        change[rest] = x[:n]
+        change[elastic] = give @ (load_e + G_e.T @ lam)
+        return change, lam
 
-    def _moving(self, free: Ints) -> tuple[Ints, Array]:
-        """Free joint speeds and all elastic ones, with their stiffness (zero for joints)."""
-        t = self.system.tables
-        elastic = [
-            k
-            for i in range(1, len(t.tree.parent))
-            for k in range(t.tree.o_qd[i], t.tree.o_qd[i] + t.body.nf[i])
-        ]
-        moving = np.concatenate([free, np.array(elastic, dtype=np.int64)])
-        K, place = np.zeros((len(moving), len(moving))), len(free)
+    @cached_property
+    def _condensed(self) -> tuple[Ints, Array, Ints, Array]:
+        """Free joint speeds with their stiffness, and elastic ones with their compliance.
+
+        Shapes without stiffness are with the joints.
+        """
+        t, free = self.system.tables, self._free()
+        rest, elastic, give, K = [free], [], [], [np.zeros((len(free), len(free)))]
         for i in range(1, len(t.tree.parent)):
             nf = int(t.body.nf[i])
+            own = np.arange(t.tree.o_qd[i], t.tree.o_qd[i] + nf)
             block = t.body.K_data[t.body.o_K[i] + nf * nf : t.body.o_K[i] + 2 * nf * nf].reshape(nf, nf)
-            K[place : place + nf, place : place + nf] = block
-            place += nf
-        return moving, K
+            if nf and np.linalg.eigvalsh(block)[0] > ROUNDING * np.abs(block).max():
+                elastic.append(own)
+                give.append(np.linalg.inv(block))
+            else:
+                rest.append(own)
+                K.append(block)
+        return (
+            np.concatenate(rest),
+            block_diag(*K),
+            np.concatenate([[], *elastic]).astype(int),
+            block_diag(*give),
+        )
 
     def _motion(self) -> Array:
         """Positions, speeds and accelerations that keep the constraints; returns the latter."""
