@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
+from typing import Any
 
 #: as many choices as a message lists: all joints, couplings, forces, sensors
 MOST_CHOICES = 20
@@ -82,6 +83,12 @@ class UsageError(FlexmbsError):
     exit_code = ExitCode.USAGE
 
 
+class UnknownNameError(UsageError, KeyError, AttributeError):
+    """There is nothing of that name; mappings and attributes ask for errors of their kind."""
+
+    __str__ = Exception.__str__
+
+
 class InputError(FlexmbsError):
     """A case, mesh, modal data or result file is not valid."""
 
@@ -144,6 +151,27 @@ def nearest(name: str, choices: Sequence[str]) -> str:
         return "there are none"
     listed = ", ".join(str(choice) for choice in list(choices)[:MOST_CHOICES])
     return f"choices: {listed}" + (", ..." if len(choices) > MOST_CHOICES else "")
+
+
+class Known(dict[str, Any]):
+    """Things by name; an unknown name is an error with the choices."""
+
+    def __init__(self, kind: str, items: Mapping[str, Any]) -> None:
+        super().__init__(items)
+        self.kind = kind
+
+    def __missing__(self, name: str) -> Any:
+        raise unknown_name(self.kind, str(name), list(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, dict(self))
+
+
+def unknown_name(where: str, name: str, choices: Sequence[str]) -> UnknownNameError:
+    """The error of a name that nothing has."""
+    return UnknownNameError(
+        Diagnostic("name.unknown", where, f'there is no "{name}"', nearest(name, choices))
+    )
 
 
 def missing_component(what: str, needs: str, extra: str) -> MissingComponentError:

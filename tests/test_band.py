@@ -166,3 +166,14 @@ def test_a_long_run_says_how_long_and_what_limits_it(folder, method, tmp_path, m
 def test_durations_are_for_people():
     assert cost.duration(50.0) == "about 50 s" and cost.duration(600.0) == "about 10 min"
     assert cost.duration(9000.0) == "about 2.5 h" and cost.duration(np.inf) == "no end"
+
+
+def test_methods_of_other_libraries_name_what_changes_fastest(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(cost, "PATIENCE", 0.0)
+    monkeypatch.setattr(cost, "WORTH", 0.0)
+    said = []
+    execute(
+        clamped(folder, force=LOAD, method="radau", rtol=1e-4, atol=1e-8), tmp_path / "a.h5", say=said.append
+    )
+    (text,) = [line for line in said if " to go; " in line]
+    assert "through Python" in text and "bodies.bar.q[" in text and "generalized-alpha" in text

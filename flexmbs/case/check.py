@@ -18,6 +18,7 @@ from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.fronts import width
 from flexmbs.simulate.analyses import bends
 from flexmbs.simulate.motion.jumps import check_jumps
+from flexmbs.simulate.sudden import sudden
 
 if TYPE_CHECKING:
     from flexmbs.case.case import Case, Progress
@@ -140,7 +141,9 @@ def check(case: Case, progress: Progress | None = None) -> Check:
     if analysis is not None and analysis.t_end:
         check_jumps(system, state.t, analysis.t_end)
     if analysis is not None and analysis.type == "dynamics":
-        system.forward_dynamics(state)  # a motion that cannot start is an error, by name
+        motion = system.forward_dynamics(state)  # a motion that cannot start is an error, by name
+        if analysis.start == "assembled":
+            report.facts["sudden"] = sudden(system, state, motion)
     _warn_redundancy(counts, case, len(system.tables.drive.coord), problems)
     warn_start(case, system, state, problems)
     warn_bodies(system, state, problems)
@@ -288,6 +291,7 @@ def text(report: Check) -> str:
         *[f"start       {k} = {v[0]:.8g}, rate {v[1]:.8g}" for k, v in list(facts["initial"].items())[:20]],
         f"step        {facts['step_advice']}",
         *[f"band        {line}" for line in facts.get("band", [])],
+        *[f"sudden      {line}" for line in (facts.get("sudden"),) if line],
         f"output      {facts['samples']} samples, about {facts['result_bytes'] / 1e6:.3g} MB",
         *[str(item) for item in report.warnings],
     ]

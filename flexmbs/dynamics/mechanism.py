@@ -17,7 +17,7 @@ from flexmbs.dynamics.analyses.initial import assemble
 from flexmbs.dynamics.analyses.mobility import plane_normal
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.contradiction import check_rows
-from flexmbs.errors import Diagnostic, SolverError, UsageError, nearest
+from flexmbs.errors import Diagnostic, Known, SolverError, UsageError, nearest
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
 from flexmbs.model.bodies import FlexibleBody, RigidBody
@@ -268,7 +268,10 @@ def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:
     }
     drives: dict[str, Any] = {name: ws.joint.effort[n].copy() for name, n in system.efforts.items()}
     drives = {name: float(x[0]) if len(x) == 1 else x for name, x in drives.items()}
-    return Motion(state.t, bodies, joints, couplings, drives, acc)
+    return Motion(
+        state.t, Known("motion.bodies", bodies), Known("motion.joints", joints),
+        Known("motion.couplings", couplings), Known("motion.drives", drives), acc,
+    )  # fmt: skip
 
 
 def loads_of_touches(evaluator: Evaluator) -> list[tuple[str, Array]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs import hdf5
-from flexmbs.errors import Diagnostic, InputError, nearest
+from flexmbs.errors import Diagnostic, InputError, unknown_name
 from flexmbs.results import frames, pack, segments
 from flexmbs.results.catalogue import Damaged, Place, catalogue
 from flexmbs.results.channels import channel
@@ -26,8 +26,9 @@ from flexmbs.results.validate import Shape, check_numbers, validate
 
 
 class Named:
-    """Names of datasets, and what lies below each."""
+    """Names of datasets of a file, and what lies below each."""
 
+    name: str
     paths: list[str]
 
     @cached_property
@@ -53,7 +54,7 @@ class FileStore(Named):
         self._stack = contextlib.ExitStack()
         opened = hdf5.open_checked(path, format=FORMAT, max_version=FORMAT_VERSION)
         self._file = self._stack.enter_context(opened)
-        self._path, self._name = path, path.name
+        self._path, self.name = path, path.name
         self._blocks: dict[str, tuple[int, Any]] = {}
         self._known: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {}
         try:
@@ -64,7 +65,7 @@ class FileStore(Named):
                     name: node for name, node in nodes.items() if not name.startswith(hdf5.CHECKSUMS + "/")
                 }
                 self.attributes = _plain(self._file.attrs)
-                validate(self._name, {p: _shape(p, x) for p, x in self._nodes.items()}, self.attributes)
+                validate(self.name, {p: _shape(p, x) for p, x in self._nodes.items()}, self.attributes)
                 self._catalogue = catalogue(self._nodes)
         except Damaged as error:
             self.close()
@@ -81,7 +82,7 @@ class FileStore(Named):
         with hdf5.readable(self._path):
             place = self._places.get(path)
             values = _value(self._nodes[path]) if place is None else self._at(place)
-            return check_numbers(self._name, path, values)
+            return check_numbers(self.name, path, values)
 
     def _at(self, place: Place) -> Any:
         """Numbers at a place; what is read beside them is kept, as the next ones often stand there."""
@@ -115,7 +116,7 @@ class FileStore(Named):
                 return self._catalogue.attributes(place, whole, axis)
             found = _plain(self._file[path].attrs) if path in self._file else None
         if found is None:
-            raise KeyError(path)
+            raise unknown_name(self.name, path, [*self.below.get("", {}), *self.paths])
         return found
 
     def dimensions(self, path: str) -> tuple[str, ...]:
@@ -163,8 +164,8 @@ class PartsStore(Named):
                 for path, node in nodes.items()
             }
             self.attributes = _plain(file.attrs) | self._state()
-        self._name = folder.name
-        validate(self._name, shapes | self._shapes(), self.attributes)
+        self.name = folder.name
+        validate(self.name, shapes | self._shapes(), self.attributes)
         self._fields = {item.path: item for item in self.layout.fields}
         self._axes = {axis.path: axis for axis in self.layout.axes}
         events = ("events/event", "events/time", "events/kind", "events/text")
@@ -194,7 +195,7 @@ class PartsStore(Named):
         return {"format": FORMAT, "t_reached": t} | segments.read_status(self.folder)
 
     def read(self, path: str) -> Any:
-        return check_numbers(self._name, path, self._read(path))
+        return check_numbers(self.name, path, self._read(path))
 
     def _read(self, path: str) -> Any:
         if path in self._fields:
@@ -254,15 +255,13 @@ class Branch(Mapping[str, Any]):
             return self._cache.setdefault(path, self._store.read(path))
         if path + "/" in self._store.below:
             return Branch(self._store, path + "/", self._cache)
-        raise KeyError(f"{name!r} is not in this result; {nearest(str(name), list(self))}")
+        where = f"{self._store.name}:/{self._prefix}".rstrip("/")
+        raise unknown_name(where, str(name), list(self))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(str(error.args[0])) from None
+        return self[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._store.below.get(self._prefix, {}))

@@ -31,6 +31,7 @@ from flexmbs.simulate.record.items import counts_of, indeterminate, left_out, to
 from flexmbs.simulate.record.sampling import sample
 from flexmbs.simulate.run import Progress, Recorder, record
 from flexmbs.simulate.settings import RunSettings
+from flexmbs.simulate.sudden import sudden
 from flexmbs.simulate.summary import RunLog, Summary, Watch, balance_advice
 
 __all__ = ["Outcome", "RunSettings", "Summary", "simulate"]
@@ -73,7 +74,7 @@ def simulate(
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes about a minute")
     notes: list[str] = []
-    settings, state, counts = _begin(system, settings, say, notes)
+    settings, state, counts, start = _begin(system, settings, say, notes)
     if moved is not None and settings.start == "assembled" and settings.type not in ("statics", "linearize"):
         for text in moved(state):
             say(f"warning: {text}")
@@ -105,6 +106,7 @@ def simulate(
             record(motion, Recorder(system, writer, history, watch), settings, progress, cost)
         summary = _summary(choice, motion, watch, settings, counts)
         summary.warnings[:0] = notes
+        summary.followed += [start] if start else []
         for line in summary.text.splitlines():
             log.note(line)
         provenance = {**writer.items.get("provenance", {}), "log": Item(log.text)}
@@ -116,8 +118,9 @@ def simulate(
 
 def _begin(
     system: Any, settings: RunSettings, say: Callable[[str], None], notes: list[str]
-) -> tuple[RunSettings, Any, Any]:
-    """Settings with the end of the run, the state at its start, and the count of freedoms, if any.
+) -> tuple[RunSettings, Any, Any, str]:
+    """Settings with the end of the run, the state at its start, the count of freedoms, if any, and what is
+    suddenly there.
 
     `notes` gets doubts about the state, for the summary; what takes time says them before.
     """
@@ -141,18 +144,25 @@ def _begin(
             what = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
             raise InputError(Diagnostic("model.redundant", "model", what, 'or set redundant = "least-norm"'))
         choose_branch(system, state, settings.type)
+    told = ""
     if settings.type not in SINGLE and not is_followed(system, settings):
-        _try_start(system, state, settings)
-    return settings, state, counts
+        told = _try_start(system, state, settings)
+    if told:
+        say(told)
+    return settings, state, counts, told
 
 
-def _try_start(system: Any, state: Any, settings: RunSettings) -> None:
-    """What cannot start says why, by name; a run keeps its start where constraints part from there on."""
+def _try_start(system: Any, state: Any, settings: RunSettings) -> str:
+    """What cannot start says why, by name; a run keeps its start where constraints part from there on.
+
+    Returns what is to be said of a start far from rest.
+    """
     try:
-        system.forward_dynamics(state)
+        return sudden(system, state, system.forward_dynamics(state))
     except SolverError as error:
         if error.diagnostics[0].code != "solver.contradiction" or settings.t_end <= state.t:
             raise explained(error, system, state.pos) from None
+    return ""
 
 
 def _motion(

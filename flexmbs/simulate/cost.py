@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 PATIENCE, WORTH = 3.0, 15.0
 #: step times the highest angular frequency from which on an explicit method is held by it
 STABLE = 0.5
+#: part of the time to go over which rates are seen to change
+SMALL = 1e-7
 
 
 @dataclass
@@ -52,11 +54,22 @@ class Cost:
         memory = getattr(run, "memory", None)
         if self.settings.step > 0.0:
             return [f'the step is fixed at {self.settings.step:g} s: step = "auto" chooses it']
+        if not getattr(run, "compiled", True):
+            return self._of_reference(run)
         if memory is None or not memory.h_last[0] > 0.0:
             return []
         speed = self._fastest(float(memory.h_last[0])) if run.options.explicit == 1 else None
         speed = limiting_speed(run) if speed is None else speed
         words = [f"steps of {memory.h_last[0]:.2g} s"]
+        return words if speed is None else [*words, self._named(speed)]
+
+    def _of_reference(self, run: Any) -> list[str]:
+        """The same of methods of other libraries, which do not say what their steps heed."""
+        count = run.statistics()["evaluations"]
+        words = [f'{count} evaluations, through Python: "generalized-alpha" and "dop853" are compiled']
+        if run.problem.n_vel != self.system.n_vel:
+            return words
+        speed = changing_speed(run)
         return words if speed is None else [*words, self._named(speed)]
 
     def _fastest(self, step: float) -> int | None:
@@ -96,6 +109,20 @@ class Cost:
             )
         others = "or damp it, start in equilibrium, raise rtol"
         return f"{name} ({frequency:.4g} Hz) limits them: {remedy}; {others}"
+
+
+def changing_speed(run: Any) -> int | None:
+    """The speed whose rate changes fastest along the motion, in units of its tolerance."""
+    problem, n = run.problem, run.problem.n_pos
+    y, ahead, rates = run.y.copy(), np.zeros(problem.size), np.zeros(problem.size)
+    if problem.rates(problem.data, run.t, y, rates) != 0 or not np.isfinite(rates).all():
+        return None
+    step = SMALL * (run.t_end - run.t)
+    if problem.rates(problem.data, run.t + step, y + step * rates, ahead) != 0:
+        return None
+    bend = np.abs(ahead - rates)[n : n + problem.n_vel]
+    size = run.settings.atol + run.settings.rtol * np.abs(y[n : n + problem.n_vel])
+    return int(np.argmax(np.nan_to_num(bend / size)))
 
 
 def limiting_speed(run: Any) -> int | None:

@@ -1,0 +1,44 @@
+"""What has no such name says which there are, as an error of ours."""
+
+import pytest
+
+from flexmbs.case import Case
+from flexmbs.case.runner import execute
+from flexmbs.errors import FlexmbsError, Known, UnknownNameError
+
+LINK = {"type": "rigid", "mass": 1, "inertia": {"ixx": 0.1, "iyy": 0.1, "izz": 0.1}}
+CASE = {
+    "bodies": {"crank": LINK},
+    "joints": {"main": {"type": "revolute", "from": "ground", "to": "crank"}},
+    "analysis": {"t_end": 0.0},
+}
+
+
+@pytest.mark.parametrize("group, wrong, right", [("bodies", "crnk", "crank"), ("joints", "mian", "main")])
+def test_motions_name_their_parts(group, wrong, right):
+    system = Case.from_dict(CASE).system()
+    motion = system.forward_dynamics(system.initial_state())
+    assert getattr(motion, group)[right] is motion[f"{group}.{right}"]
+    with pytest.raises(FlexmbsError, match=f'did you mean "{right}"'):
+        getattr(motion, group)[wrong]
+    with pytest.raises(FlexmbsError, match="there are none"):
+        motion.drives["motor"]
+
+
+def test_results_name_their_parts(tmp_path):
+    result = execute(Case.from_dict(CASE), tmp_path / "a.h5").result
+    for wrong in (lambda: result["bodys"], lambda: result.bodys, lambda: result.attributes_of("bodys")):
+        with pytest.raises(FlexmbsError, match='a.h5.*there is no "bodys"; did you mean "bodies"'):
+            wrong()
+    with pytest.raises(FlexmbsError, match='did you mean "position"'):
+        result.bodies["crank"].positoin  # noqa: B018
+    assert "bodys" not in result and not hasattr(result, "bodys") and result.get("bodys") is None
+
+
+def test_unknown_names_are_errors_of_mappings_too():
+    """So that `in`, `get` and `hasattr` work."""
+    found = Known("motion.bodies", {"a": 1})
+    assert found.get("b", 3) == 3 and "b" not in found and found["a"] == 1
+    with pytest.raises(KeyError, match="there is no"):
+        found["b"]
+    assert issubclass(UnknownNameError, AttributeError)
