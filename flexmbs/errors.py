@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import Any
@@ -15,6 +15,9 @@ MOST_CHOICES = 20
 
 #: as much as a message shows of a value that it found
 MOST_SHOWN = 80
+#: as many findings of the same kind are told one by one
+FEW = 3
+_PART = re.compile(r"\b(bodies|joints|couplings|drives|forces|sensors|states)\.[A-Za-z_]\w*")
 _LONG = re.compile(rf'\S{{{3 * MOST_SHOWN},}}|"[^"]{{{MOST_SHOWN + 1},}}"')
 #: control characters but line feeds and tabs, and marks that turn the direction of what follows
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -139,7 +142,28 @@ class Diagnostics:
     def raise_errors(self, kind: type[FlexmbsError] = InputError) -> None:
         """Raise all errors found so far as one exception; do nothing when there are none."""
         if self.errors:
-            raise kind(*self.errors)
+            raise kind(*merged(self.errors))
+
+
+def merged(items: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """One finding, with a count, where more than FEW parts share it word for word but for their names."""
+    alike: dict[Any, list[Diagnostic]] = {}
+    for item in items:
+        key = item.code, item.severity, item.remedy, _PART.sub(r"\1.*", item.what)
+        alike.setdefault(key if _PART.search(f"{item.where} {item.what}") else item, []).append(item)
+    found: list[Diagnostic] = []
+    for group in alike.values():
+        found += group if len(group) <= FEW else [_of_all(group)]
+    return found
+
+
+def _of_all(group: Sequence[Diagnostic]) -> Diagnostic:
+    """The first of findings that are the same, with the names of some others."""
+    first = group[0]
+    names = [match[0] for item in group if (match := _PART.search(f"{item.what} {item.where}"))]
+    listed = ", ".join(dict.fromkeys(names[1:FEW]))
+    more = f"the same in {len(group) - 1} more: {listed}, ..."
+    return replace(first, what=f"{first.what} ({more})")
 
 
 def nearest(name: str, choices: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Modes above the band of interest follow their loads without vibrating, a little late (F14a)."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from flexmbs.case import Case
 from flexmbs.case.check import check, text
 from flexmbs.case.runner import execute
 from flexmbs.errors import InputError
-from flexmbs.model.band import LAG, bands
+from flexmbs.model.band import LAG, bands, told
 from flexmbs.simulate import cost
 
 METHODS = ["generalized-alpha", "dop853", "radau"]
@@ -91,7 +92,7 @@ def test_what_the_band_leaves_out_is_said_with_its_error(folder, tmp_path):
     """The error foretold is that of the tip under a force in the middle of the band."""
     case = clamped(folder, "200 Hz")
     (left,) = bands(case.system().model.bodies)
-    assert left.text in text(check(case)) and left.text in execute(case, tmp_path / "a.h5").summary.text
+    assert left.text() in text(check(case)) and left.text() in execute(case, tmp_path / "a.h5").summary.text
     modal = case.system().model.bodies["bar"].modal
     omega, Phi, w = 2.0 * np.pi * modal.frequency_hz, modal.interfaces["tip"].Phi, 2.0 * np.pi * 100.0
     extra = np.where(modal.frequency_hz > 200.0, LAG / (2.0 * np.pi * 200.0) * omega**2, 0.0)
@@ -177,3 +178,11 @@ def test_methods_of_other_libraries_name_what_changes_fastest(folder, tmp_path, 
     )
     (text,) = [line for line in said if " to go; " in line]
     assert "through Python" in text and "bodies.bar.q[" in text and "generalized-alpha" in text
+
+
+def test_bodies_that_are_alike_share_a_line(folder):
+    (left,) = bands(clamped(folder, "200 Hz").system().model.bodies)
+    alike = [replace(left, name=f"b{k}") for k in range(7)] + [replace(left, name="other", count=1)]
+    both = told(alike)
+    assert len(both) == 2 and both[0].startswith("bodies.b0, bodies.b1, bodies.b2, bodies.b3 and 3 more: ")
+    assert both[1] == alike[-1].text()

@@ -2,9 +2,12 @@
 
 import pytest
 
+import flexmbs as fm
 from flexmbs.case import Case
+from flexmbs.case.check import check
 from flexmbs.case.runner import execute
-from flexmbs.errors import FlexmbsError, Known, UnknownNameError
+from flexmbs.errors import FlexmbsError, InputError, Known, UnknownNameError
+from tests.test_band import BAR
 
 LINK = {"type": "rigid", "mass": 1, "inertia": {"ixx": 0.1, "iyy": 0.1, "izz": 0.1}}
 CASE = {
@@ -42,3 +45,26 @@ def test_unknown_names_are_errors_of_mappings_too():
     with pytest.raises(KeyError, match="there is no"):
         found["b"]
     assert issubclass(UnknownNameError, AttributeError)
+
+
+def test_a_faulty_value_of_many_bodies_is_one_message_with_a_count():
+    """The same finding of each; another one stays beside it."""
+    bodies = {f"link{k}": LINK | {"mass": -2.0} for k in range(50)} | {"other": LINK | {"mass": "1 s"}}
+    with pytest.raises(InputError) as caught:
+        Case.from_dict({"bodies": bodies}).system()
+    first, other = caught.value.diagnostics
+    assert "bodies.link0" in str(first) and "the same in 49 more: bodies.link1, bodies.link2, ..." in str(
+        first
+    )
+    assert "bodies.other" in str(other)
+    with pytest.raises(InputError) as caught:
+        Case.from_dict({"bodies": {name: bodies[name] for name in ("link0", "link1", "link2")}}).system()
+    assert len(caught.value.diagnostics) == 3
+
+
+def test_a_warning_of_many_bodies_is_one(tmp_path):
+    fm.reduce(BAR | {"modes": 2}).save(tmp_path / "bar.modal.h5")
+    bars = {f"bar{k}": {"type": "flexible", "modal": "bar.modal.h5"} for k in range(6)}
+    case = Case.from_dict({"bodies": bars, "analysis": {"t_end": 0.1}}, folder=tmp_path)
+    undamped = [item for item in check(case).warnings if item.code == "body.undamped"]
+    assert len(undamped) == 1 and "the same in 5 more: bodies.bar1" in str(undamped[0])

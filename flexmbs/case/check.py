@@ -12,8 +12,8 @@ from flexmbs.case.outcome import check_channels, result_paths
 from flexmbs.case.start import warn_start
 from flexmbs.dynamics.analyses.mobility import Mobility, mobility
 from flexmbs.dynamics.loops.change_point import choose_branch
-from flexmbs.errors import Diagnostic, Diagnostics, InputError
-from flexmbs.model.band import bands
+from flexmbs.errors import Diagnostic, Diagnostics, InputError, merged
+from flexmbs.model.band import bands, told
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.fronts import width
 from flexmbs.simulate.analyses import bends
@@ -150,7 +150,7 @@ def check(case: Case, progress: Progress | None = None) -> Check:
     for name, part in system.model.couplings.items():
         for text in part.warnings(system.model):
             problems.warn("cam.pressure_angle", f"couplings.{name}", text)
-    report.warnings = problems.items
+    report.warnings = merged(problems.items)
     return report
 
 
@@ -207,7 +207,6 @@ def _initial(system: Mechanism, state: State) -> dict[str, Any]:
 def _frequencies(case: Case, system: Mechanism) -> dict[str, Any]:
     """Highest elastic frequency and what it means for the step."""
     highest, where = 0.0, ""
-    left = {item.name: item for item in bands(system.model.bodies)}
     for name, body in system.model.bodies.items():
         if isinstance(body, FlexibleBody) and body.modal.nf:
             pick = list(range(body.modal.nf)) if body.modes is None else list(body.modes)
@@ -227,7 +226,7 @@ def _frequencies(case: Case, system: Mechanism) -> dict[str, Any]:
     return {
         "highest_frequency_hz": highest,
         "step_advice": text,
-        "band": [item.text for item in left.values()],
+        "band": told(bands(system.model.bodies)),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
+from flexmbs.errors import Diagnostic, Diagnostics, InputError, merged, nearest
 from flexmbs.input.registered import Registered
 from flexmbs.input.source import Source
 from flexmbs.input.values import Context, shown
@@ -35,7 +35,7 @@ def read_tables(
         found.extend(diagnostics_of(error, source, model))
     except RecursionError:
         found.error(f"{source.kind}.limits", source.name, "nested too deeply")
-    raise InputError(*sorted(found.errors, key=_place))
+    raise InputError(*merged(sorted(found.errors, key=_place)))
 
 
 def _place(item: Diagnostic) -> tuple[str, int, int]:

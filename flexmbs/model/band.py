@@ -7,8 +7,8 @@ share of every deflection, all by the same short time late, and error control le
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 #: by how much of a radian at the end of the band modes above it follow late
 LAG = 0.1
+#: names of bodies in a line
+MOST = 4
 
 
 def modal_damping(m_ff: Array, K_ff: Array, ratio: Array) -> Array:
@@ -85,13 +87,23 @@ class Followed:
     modes: int
     late: float
 
-    @property
-    def text(self) -> str:
+    def text(self, names: Sequence[str] = ()) -> str:
+        """In words, for all bodies of which it is the same."""
+        shown = ", ".join(f"bodies.{name}" for name in list(names or [self.name])[:MOST])
+        shown += f" and {len(names) - MOST} more" if len(names) > MOST else ""
         return (
-            f"bodies.{self.name}: {self.count} of {self.modes} modes, above {self.band:.4g} Hz, follow their "
+            f"{shown}: {self.count} of {self.modes} modes, above {self.band:.4g} Hz, follow their "
             f"loads without vibrating; deflections up to {0.5 * self.band:.4g} Hz change by {self.late:.1%} "
             '(band = "all" resolves them)'
         )
+
+
+def told(found: Iterable[Followed]) -> list[str]:
+    """What the band leaves out, once for all bodies that are alike."""
+    alike: dict[Followed, list[str]] = {}
+    for item in found:
+        alike.setdefault(replace(item, name=""), []).append(item.name)
+    return [item.text(names) for item, names in alike.items()]
 
 
 def followed(name: str, body: FlexibleBody) -> Followed | None:

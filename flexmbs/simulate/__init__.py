@@ -13,7 +13,7 @@ from flexmbs.dynamics.loops.change_point import choose_branch
 from flexmbs.errors import Diagnostic, InputError, Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
-from flexmbs.model.band import bands
+from flexmbs.model.band import bands, told
 from flexmbs.results import Item, Result, ResultWriter
 from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_followed, start_state
 from flexmbs.simulate.choose import Choice, choose
@@ -144,12 +144,12 @@ def _begin(
             what = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
             raise InputError(Diagnostic("model.redundant", "model", what, 'or set redundant = "least-norm"'))
         choose_branch(system, state, settings.type)
-    told = ""
+    start = ""
     if settings.type not in SINGLE and not is_followed(system, settings):
-        told = _try_start(system, state, settings)
-    if told:
-        say(told)
-    return settings, state, counts, told
+        start = _try_start(system, state, settings)
+    if start:
+        say(start)
+    return settings, state, counts, start
 
 
 def _try_start(system: Any, state: Any, settings: RunSettings) -> str:
@@ -268,6 +268,6 @@ def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings, coun
     if outside and settings.type not in SINGLE:
         warnings.append(f"output.times: {outside[0]:g} s lies behind the end, t_end = {settings.t_end:g} s")
     reason = choice.reason if settings.type == "dynamics" else f"{settings.type}: {choice.reason}"
-    left = [found.text for found in bands(watch.system.model.bodies)]
+    left = told(bands(watch.system.model.bodies))
     balance = (watch.balance, watch.energy) if advice is not None else (0.0, 0.0)
     return Summary(choice.method, reason, statistics, *balance, warnings, left)

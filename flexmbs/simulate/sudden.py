@@ -24,9 +24,10 @@ def sudden(system: System, state: Any, motion: Any) -> str:
     """
     worst, found, whole = 0.0, "", 0.0
     for name, body in system.model.bodies.items():
-        if not isinstance(body, FlexibleBody) or not body.modal.nf:
+        q, q_ddot = motion.bodies[name].q, motion.bodies[name].q_ddot
+        if not isinstance(body, FlexibleBody) or not len(q):
             continue
-        q, q_ddot, integrals = motion.bodies[name].q, motion.bodies[name].q_ddot, system.integrals(name)
+        integrals = system.integrals(name)
         lacking = np.linalg.lstsq(integrals.K_ff, integrals.m_ff @ q_ddot, rcond=None)[0]
         rest = q + lacking
         struck = np.where(above(body), 0.0, lacking)

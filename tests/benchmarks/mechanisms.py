@@ -41,19 +41,22 @@ class Mechanism:
 
 def crank_train(folder: Path) -> dict[str, Any]:
     """Six cylinders at 3000 rpm: a shaft of bricks with its pins on arms, six rods of beams, gas forces."""
-    radius, length, pitch = 0.04, 0.15, 0.1
-    x = {f"pin{k}": -2.5 * pitch + k * pitch for k in range(6)}
-    phase = {f"pin{k}": 2.0 * np.pi * (0, 2, 1, 1, 2, 0)[k] / 3.0 for k in range(6)}
+    radius, length, turns = 0.04, 0.15, (0, 2, 1, 1, 2, 0)
+    along = {f"pin{k}": -0.25 + 0.1 * k for k in range(6)}
+    phase = {f"pin{k}": 2.0 * np.pi * turns[k] / 3.0 for k in range(6)}
     ends = {"front": -0.35, "rear": 0.35}
-    sets = {name: {"box": [[at - 0.013, -1, -1], [at + 0.013, 1, 1]]} for name, at in (x | ends).items()}
-    arms = {
-        name: [at, radius * np.cos(phase[name]), radius * np.sin(phase[name])] for name, at in x.items()
-    } | {name: [at, 0.0, 0.0] for name, at in ends.items()}
+    sets = {name: {"box": [[-1, -1, z - 0.013], [1, 1, z + 0.013]]} for name, z in (along | ends).items()}
+    pins = {
+        name: [radius * np.cos(phase[name]), radius * np.sin(phase[name]), z] for name, z in along.items()
+    }
+    arms = pins | {name: [0.0, 0.0, z] for name, z in ends.items()}
     shaft = {
         "method": "craig-bampton", "material": "steel", "modes": 8, "frame": "mean-axis",
-        "mesh": {"shape": "box", "size": [0.7, 0.05, 0.05], "divisions": [56, 4, 4], "element": "hex8"},
+        "mesh": {"shape": "box", "size": [0.05, 0.05, 0.7], "divisions": [4, 4, 56], "element": "hex8"},
         "sets": sets,
-        "interfaces": {name: {"set": name, "tie": "rbe2", "pos": at} for name, at in arms.items()},
+        "interfaces": {
+            name: {"set": name, "tie": "rbe2", "pos": list(map(float, at))} for name, at in arms.items()
+        },
     }  # fmt: skip
     rod = {
         "method": "craig-bampton", "material": "steel", "modes": 4, "frame": "mean-axis",
@@ -64,40 +67,30 @@ def crank_train(folder: Path) -> dict[str, Any]:
     reduced(rod, folder / "rod.modal.h5")
     bodies: dict[str, Any] = {"shaft": {"type": "flexible", "modal": "shaft.modal.h5"}}
     joints: dict[str, Any] = {
-        "main": {"type": "revolute", "from": "ground.front", "to": "shaft.front", "axis": [1, 0, 0]},
-        "rear": {"type": "cylindrical", "from": "ground.rear", "to": "shaft.rear", "axis": [1, 0, 0]},
+        "main": {"type": "revolute", "from": "ground.front", "to": "shaft.front"},
+        "rear": {"type": "cylindrical", "from": "ground.rear", "to": "shaft.rear"},
     }
-    forces, frames = {}, {name: {"pos": [at, 0, 0]} for name, at in ends.items()}
+    forces, frames = {}, {name: {"pos": [0, 0, z]} for name, z in ends.items()}
+    piston = {"type": "rigid", "mass": 0.5, "inertia": {"ixx": 3e-4, "iyy": 3e-4, "izz": 3e-4}}
     for k in range(6):
-        at, y, z = arms[f"pin{k}"]
-        top = y + np.sqrt(length**2 - z**2)
-        turn = np.arctan2(-z, top - y)
-        c, s = np.cos(turn), np.sin(turn)
-        bodies[f"rod{k}"] = {
-            "type": "flexible", "modal": "rod.modal.h5",
-            "pose": {"pos": [at, y, z], "rot": {"matrix": [[0, 0, 1], [c, -s, 0], [s, c, 0]]}},
-        }  # fmt: skip
-        bodies[f"piston{k}"] = {
-            "type": "rigid", "mass": 0.5, "pose": {"pos": [at, top, 0]},
-            "inertia": {"ixx": 3e-4, "iyy": 3e-4, "izz": 3e-4},
-        }  # fmt: skip
-        frames[f"bore{k}"] = {"pos": [at, 0, 0]}
+        x, y, z = map(float, pins[f"pin{k}"])
+        top = x + np.sqrt(length**2 - y**2)
+        bodies |= {f"rod{k}": {"type": "flexible", "modal": "rod.modal.h5"}, f"piston{k}": piston}
+        frames[f"bore{k}"] = {"pos": [0, 0, z]}
         joints[f"big{k}"] = {
-            "type": "cylindrical",
-            "from": f"shaft.pin{k}",
-            "to": f"rod{k}.big",
-            "axis": [1, 0, 0],
-        }
+            "type": "cylindrical", "from": f"shaft.pin{k}", "to": f"rod{k}.big",
+            "initial": {"position": [float(np.arctan2(-y, top - x)), 0.0]},
+        }  # fmt: skip
         joints[f"small{k}"] = {"type": "spherical", "from": f"rod{k}.small", "to": f"piston{k}"}
         joints[f"guide{k}"] = {
-            "type": "prismatic", "from": f"ground.bore{k}", "to": f"piston{k}", "axis": [0, 1, 0],
+            "type": "prismatic", "from": f"ground.bore{k}", "to": f"piston{k}", "axis": [1, 0, 0],
             "initial": {"position": float(top)},
         }  # fmt: skip
-        lag = phase[f"pin{k}"] + 2.0 * np.pi * (0, 1, 0, 1, 0, 1)[k]
-        fire = f"=-8000*exp(-20*(1-cos((main.position + {lag:.12g})/2 - 0.15)))"
-        forces[f"gas{k}"] = {"type": "point", "on": f"piston{k}", "force": [0, fire, 0]}
+        lag = phase[f"pin{k}"] + 2.0 * np.pi * (k % 2)
+        fire = f"=-8000*exp(-20*(1 - cos((main.position + {lag:.12g})/2 - 0.15)))"
+        forces[f"gas{k}"] = {"type": "point", "on": f"piston{k}", "force": [fire, 0, 0]}
     return {
-        "gravity": [0, -9.81, 0], "ground": {"frames": frames}, "bodies": bodies, "joints": joints,
+        "gravity": [-9.81, 0, 0], "ground": {"frames": frames}, "bodies": bodies, "joints": joints,
         "forces": forces, "drives": {"motor": {"joint": "main", "position": "=100*pi*t"}},
         "sensors": {"rear": {"type": "rotation", "on": "shaft.rear", "relative_to": "shaft.front"}},
         "analysis": {"t_end": 0.1},
@@ -107,7 +100,7 @@ def crank_train(folder: Path) -> dict[str, Any]:
 def satellite(folder: Path) -> dict[str, Any]:
     """A free hub with two panels of bricks, turned by a torque to and fro."""
     panel = {
-        "method": "craig-bampton", "material": "aluminium", "modes": 8, "frame": "tangent:root",
+        "method": "craig-bampton", "material": "aluminium", "modes": 8, "frame": "mean-axis",
         "mesh": {"shape": "box", "size": [2.0, 0.8, 0.01], "divisions": [20, 8, 1], "element": "hex8"},
         "interfaces": {"root": {"set": "x_min", "tie": "rbe2"}, "tip": {"set": "x_max", "tie": "rbe3"}},
     }  # fmt: skip
@@ -132,7 +125,7 @@ def robot_arm(folder: Path) -> dict[str, Any]:
     """Two links of tubes with a load at the end, shoulder and elbow driven from rest to rest."""
     for name, length in (("upper", 0.8), ("fore", 0.7)):
         link = {
-            "method": "craig-bampton", "material": "aluminium", "modes": 6, "frame": "tangent:inner",
+            "method": "craig-bampton", "material": "aluminium", "modes": 6, "frame": "mean-axis",
             "mesh": {"shape": "beam", "length": length, "divisions": 20, "section": {"tube": [0.05, 0.046]}},
             "interfaces": {"inner": {"set": "start"}, "outer": {"set": "end"}},
         }  # fmt: skip
