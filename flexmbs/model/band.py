@@ -93,7 +93,8 @@ class Followed:
         shown += f" and {len(names) - MOST} more" if len(names) > MOST else ""
         return (
             f"{shown}: {self.count} of {self.modes} modes, above {self.band:.4g} Hz, follow their "
-            f"loads without vibrating; deflections up to {0.5 * self.band:.4g} Hz change by {self.late:.1%} "
+            f"loads without vibrating; deflections up to {0.5 * self.band:.4g} Hz change by {self.late:.1%}, "
+            f"vibrations there lose up to {np.pi * self.late:.1%} in a period "
             '(band = "all" resolves them)'
         )
 

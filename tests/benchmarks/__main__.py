@@ -27,6 +27,8 @@ TITLES = {
     "large-reduction": "Complete reduction of a large mesh", "dynamics": "From case to motion",
     "scaling": "Time over size",
 }  # fmt: skip
+#: sections that commands of their own measure: mechanisms, result_cost
+BESIDE = ("## Four mechanisms by default settings", "## Results of many bodies")
 PROGRAMS = ["numpy", "scipy", "numba", "pymetis", "ngsolve", "exudyn", "pin", "scikit-sparse"]
 
 
@@ -73,6 +75,8 @@ def page(store: dict[str, Any]) -> str:
             lines += ["", heading, "", *text_of(group, store[group])]
         else:  # as it was measured before, elsewhere
             lines += section(heading)
+    for heading in BESIDE:
+        lines += section(heading)
     return "\n".join(lines) + "\n"
 
 

@@ -25,11 +25,11 @@ Point = tuple[float, float, float]
 
 
 def block(
-    size: list[float], divisions: list[int], faces: dict[str, Point], modes: int = 12
+    size: list[float], divisions: list[int], faces: dict[str, Point], asked: dict[str, Any]
 ) -> dict[str, Any]:
     """Recipe of a block of linear tetrahedra (six per brick) with patches of nodes as interfaces."""
     return {
-        "method": "craig-bampton", "material": "steel", "modes": modes, "frame": "mean-axis",
+        "method": "craig-bampton", "material": "steel", "frame": "mean-axis", **asked,
         "mesh": {"shape": "box", "size": size, "divisions": divisions, "element": "tet4"},
         "sets": {name: {"box": patch(*place)} for name, place in faces.items()},
         "interfaces": {name: {"set": name, "tie": "rbe3", "pos": list(at)} for name, at in faces.items()},
@@ -40,8 +40,9 @@ def patch(x: float, y: float, z: float, reach: float = 0.021) -> list[list[float
     return [[x - reach, y - reach, z - reach], [x + reach, y + reach, z + reach]]
 
 
-def suspension(folder: Path) -> dict[str, Any]:
+def suspension(folder: Path, asked: dict[str, Any] | None = None) -> dict[str, Any]:
     """Two arms and a knuckle: six balls, a rod, four loops, spring and damper; a road shakes the hub."""
+    asked = asked or {"modes": 12}
     arms = {"lower": (0.36, 0.30, 0.03, [36, 30, 7]), "upper": (0.28, 0.20, 0.02, [28, 20, 4])}
     for name, (x, y, z, n) in arms.items():
         ends = {
@@ -51,14 +52,14 @@ def suspension(folder: Path) -> dict[str, Any]:
         }
         if name == "lower":
             ends["strut"] = (0.06, 0, z / 2)
-        reduced(block([x, y, z], n, ends), folder / f"{name}.modal.h5")
+        reduced(block([x, y, z], n, ends, asked), folder / f"{name}.modal.h5")
     ends = {
         "low": (0, 0, -0.15),
         "top": (0, 0, 0.15),
         "hub": (0.03, 0, 0),
         "rod": (0, 0.03, -0.05),
     }
-    reduced(block([0.06, 0.06, 0.3], [8, 8, 40], ends), folder / "knuckle.modal.h5")
+    reduced(block([0.06, 0.06, 0.3], [8, 8, 40], ends, asked), folder / "knuckle.modal.h5")
     at = {"lower": [0.48, 0, 0.2], "upper": [0.52, 0, 0.5], "knuckle": [0.66, 0, 0.35]}
     bodies = {
         name: {"type": "flexible", "modal": f"{name}.modal.h5", "pose": {"pos": pos}}

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from flexmbs.case import Case
+from flexmbs.case.check import check
 from flexmbs.case.generate import four_bars
 from flexmbs.dynamics.analyses.mobility import mobility
 from flexmbs.resources import resource
@@ -85,3 +86,30 @@ def test_open_trees_have_nothing_redundant():
     assert (found.mobility, found.closure_rows, found.redundant) == (13, 0, 0)
     assert found.indeterminate_joints == []
     assert found.structure == "open"
+
+
+@pytest.mark.parametrize(
+    "axis, wanted",
+    [
+        ([0, 0, 1], {"translation x", "translation y", "rotation x", "rotation y", "rotation z"}),
+        ([1, 0, 0], {"translation y", "translation along ground z", "rotation y", "rotation about ground z",
+                     "rotation about ground x"}),
+        ([1, 1, 0], {"translation x", "translation y", "rotation x", "rotation y", "rotation z"}),
+    ],
+)  # fmt: skip
+def test_redundant_directions_are_named_in_ground_axes_where_they_lie_along_them(axis, wanted):
+    """A slide on two rails: all that the second one holds besides is held already."""
+    frames = {"p": {"pos": [0, 0, 0]}, "q": {"pos": [0.3, 0.2, 0.1]}}
+    slide = {"type": "rigid", "mass": 1, "inertia": {"ixx": 1, "iyy": 1, "izz": 1}, "frames": frames}
+    rails = {
+        name: {"type": "prismatic", "from": f"ground.{at}", "to": f"slide.{at}", "axis": axis}
+        for name, at in (("one", "p"), ("two", "q"))
+    }
+    case = {
+        "ground": {"frames": frames},
+        "bodies": {"slide": slide},
+        "joints": rails,
+        "analysis": {"t_end": 1.0},
+    }
+    found = {text.partition("(")[2].rstrip(")") for text in check(Case.from_dict(case)).counts.redundant_rows}
+    assert found == wanted

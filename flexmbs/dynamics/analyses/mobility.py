@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.dynamics.analyses.directions import in_ground
 from flexmbs.dynamics.analyses.idle import hidden_freedoms
 from flexmbs.dynamics.loops.null_spaces import left_null_space
 from flexmbs.dynamics.reactions.self_stress import open_reactions
@@ -147,7 +148,11 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
         n_floating=len(floating(system.model)),
         body_freedoms=body_freedoms(system.model, 6),
         conditions=sum(conditions(system)) + len(system.model.couplings),
-        redundant_rows=[name for k, name in enumerate(names) if k not in set(kept)],
+        redundant_rows=in_ground(
+            [name for k, name in enumerate(names) if k not in set(kept)],
+            [row for k, row in enumerate(rows) if k not in set(kept)],
+            evaluator,
+        ),
         hidden=[item.text for item in hidden],
         n_hidden=sum(len(item.twists) for item in hidden),
         condition=condition,
