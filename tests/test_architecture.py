@@ -13,8 +13,8 @@ PACKAGE = ROOT / "flexmbs"
 
 # in this order; a room imports only from rooms listed above it (or from itself)
 ROOMS = [
-    "errors", "registry", "_handles", "_trial", "_jit", "_dispatch", "_trial_kernels", "_simd", "resources",
-    "disk", "hdf5", "toml_file", "units", "expressions", "channels", "spatial",
+    "errors", "interrupts", "registry", "_handles", "_trial", "_jit", "_dispatch", "_trial_kernels", "_simd",
+    "resources", "disk", "hdf5", "toml_file", "units", "expressions", "channels", "spatial",
     "input", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce", "exchange",
     "model", "dynamics", "integrate", "results", "simulate", "case",
     "post", "verify", "demo", "cli",

@@ -768,3 +768,58 @@ def test_a_length_that_jumps_is_refused_by_its_own_size(tmp_path):
     data["joints"]["knee"] = {"type": "distance", "from": "a.tip", "to": "b", "length": "=where(t<0.35,1,2)"}
     with pytest.raises(FlexmbsError, match=r"joints.knee.*jumps by 1 at t = 0.35 s"):
         run(data, tmp_path / "a.h5")
+
+
+def test_a_complete_result_is_not_resumed(tmp_path):
+    path = tmp_path / "a.h5"
+    case = Case.from_dict(pendulum({"t_end": 0.1}))
+    execute(case, path)
+    before = path.stat()
+    done = execute(case, path, resume=True)
+    assert done.summary.text == "complete already: nothing was left to compute"
+    assert done.result.status == "complete" and os.path.samestat(before, path.stat())
+    assert os.listdir(tmp_path) == ["a.h5"]
+    other = Case.from_dict(pendulum({"t_end": 0.2}))
+    with pytest.raises(UsageError, match="exists already"):
+        execute(other, path, resume=True)
+
+
+def test_results_are_planned_before_they_are_computed(tmp_path, monkeypatch):
+    data = pendulum({"t_end": 1.0}, output={"every": 1e-5})
+    assert execute(Case.from_dict(data), tmp_path / "b.h5").result["time"].size == 100_001
+    os.remove(tmp_path / "b.h5")
+    monkeypatch.setattr("flexmbs.simulate.settings.MAX_BYTES", 2**20)
+    with pytest.raises(
+        UsageError, match=r"GiB in samples of \d+ bytes are asked for, more than the limit of 0.000976562 GiB"
+    ):
+        execute(Case.from_dict(data), tmp_path / "a.h5")
+    assert os.listdir(tmp_path) == []
+
+
+def test_samples_of_one_step_have_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr("flexmbs.simulate.run.MAX_WAITING", 2**20)
+    data = pendulum({"t_end": 1.0}, output={"every": 1e-5})
+    with pytest.raises(SolverError, match="one step holds samples of more than 1048576 bytes"):
+        execute(Case.from_dict(data), tmp_path / "a.h5")
+
+
+BAD_MOTIONS = {
+    "time,pin\n0,0\n1,two\n2,2\n": r'm.csv:3  error  "two" in the column pin is no finite number',
+    "time,pin\n0,0\n1,nan\n2,2\n": r'm.csv:3  error  "nan" in the column pin',
+    "time,pin\n0,0\n1\n2,2\n": "m.csv:3  error  has 1 values for 2 names",
+    "time,pin\n0,0,0\n1,1\n": "m.csv:2  error  has 3 values for 2 names",
+    "time,pin\n": "has no row of numbers",
+    "time\n0\n1\n": 'has one column, "time"',
+    "": 'has one column, ""',
+}
+
+
+@pytest.mark.parametrize("text", BAD_MOTIONS)
+@pytest.mark.parametrize("end", [{}, {"t_end": 1.0}])
+def test_what_is_wrong_with_a_motion_is_told_with_its_line(tmp_path, text, end, recwarn):
+    (tmp_path / "m.csv").write_text(text)
+    data = pendulum() | {"analysis": {"type": "inverse_dynamics", "motion": "m.csv"} | end}
+    case = Case.from_dict(data, folder=tmp_path)
+    with pytest.raises(InputError, match=BAD_MOTIONS[text]):
+        execute(case, tmp_path / "a.h5")
+    assert not recwarn.list

@@ -12,13 +12,12 @@ import logging
 import os
 import pkgutil
 import re
-import signal
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from flexmbs import __version__, cli, disk
+from flexmbs import __version__, cli, disk, interrupts
 from flexmbs.cli.output import Output
 from flexmbs.errors import Diagnostic, ExitCode, FlexmbsError, InputError, nearest, visible
 
@@ -151,14 +150,12 @@ def report_error(error: FlexmbsError, args: argparse.Namespace) -> int:
             "warnings": [str(item) for item in error.diagnostics if item.severity != "error"],
         }
         print(json.dumps(payload, indent=2))
-    for item in error.diagnostics[:SHOWN]:
-        print(item, file=sys.stderr)
+    lines = [str(item) for item in error.diagnostics[:SHOWN]]
     if len(error.diagnostics) > SHOWN:
         rest = len(error.diagnostics) - SHOWN
-        print(
-            f"... and {rest} more ({len(error.diagnostics)} in all; --json or --log shows them)",
-            file=sys.stderr,
-        )
+        lines.append(f"... and {rest} more ({len(error.diagnostics)} in all; --json or --log shows them)")
+    with contextlib.suppress(OSError):  # the exit code tells it where nothing can be written
+        print("\n".join(lines), file=sys.stderr, flush=True)
     for item in error.diagnostics:
         logging.getLogger("flexmbs.log").debug("%s", item)
     return int(error.exit_code)
@@ -175,20 +172,26 @@ def report_bug(error: BaseException) -> int:
     return int(ExitCode.INTERNAL)
 
 
-def interrupt(signum: int, frame: Any) -> None:
-    raise KeyboardInterrupt
-
-
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; returns the exit code and never raises, except with --traceback."""
-    signal.signal(signal.SIGTERM, interrupt)
+    """Run one command; returns the exit code and never raises. Without words it is the process itself."""
+    if argv is None:
+        interrupts.end_in_time()
+    try:
+        return command(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return int(ExitCode.INTERRUPTED)
+
+
+def command(words: list[str]) -> int:
+    """Run one command to its exit code, with all that it says."""
     for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show is shown as an escape
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(100_000, 50, 50)  # what is imported stays: looking for garbage in it takes 0.15 s
     args = None
     try:
-        args = build_parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
+        args = build_parser(words).parse_args(words)
         configure_logging(args)
         output = args.run(args)
         print_output(output, args.json)
@@ -200,9 +203,6 @@ def main(argv: list[str] | None = None) -> int:
         if args.traceback:
             traceback.print_exc()
         return report_error(error, args)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return int(ExitCode.DONE)

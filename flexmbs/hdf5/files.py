@@ -10,7 +10,7 @@ from typing import Any
 import h5py
 from h5py import Group
 
-from flexmbs import disk
+from flexmbs import disk, interrupts
 from flexmbs.hdf5.content import attributes, content_hash, name_users
 from flexmbs.hdf5.reading import file_format
 
@@ -97,17 +97,26 @@ def build_file(
     The root gets `format`, `format_version` and `content_sha256`. With `overwrite` it replaces a file of the
     same format.
     """
+
+    def whole(file: Group) -> None:
+        fill(file)
+        name_users(file)
+        attributes(file, format=format, format_version=version, content_sha256=content_hash(file))
+
     with disk.atomic_file(path, overwrite, of_format(format)) as raw:
-        quiet = QuietFile(raw)
-        try:
-            with h5py.File(quiet, "w", libver=("v110", "v110")) as file:
-                fill(file)
-                name_users(file)
-                attributes(file, format=format, format_version=version, content_sha256=content_hash(file))
-            quiet.to_disk()
-        finally:
-            if quiet.error is not None:  # whatever HDF5 said afterwards: this is the cause
-                raise quiet.error
+        fill_file(raw, whole)
+
+
+def fill_file(raw: Any, fill: Callable[[Group], None]) -> None:
+    """Let HDF5 build a file in an open one; an error of writing is raised when the driver is at its end."""
+    quiet = QuietFile(raw)
+    try:
+        with interrupts.held(), h5py.File(quiet, "w", libver=("v110", "v110")) as file:
+            fill(file)
+        quiet.to_disk()
+    finally:
+        if quiet.error is not None:  # whatever HDF5 said afterwards: this is the cause
+            raise quiet.error
 
 
 def of_format(format: str) -> Callable[[Path], bool]:

@@ -7,27 +7,24 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from h5py import Dataset
+from h5py import Dataset, Group
 from numpy.typing import NDArray
 
 from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.hdf5.files import QuietFile
+from flexmbs.hdf5.files import fill_file
 from flexmbs.hdf5.reading import _check_dataset, _unreadable, is_hdf5
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]], *, overwrite: bool = False) -> None:
     """Write arrays at the root of a new file, without anything of ours beside them."""
+
+    def fill(file: Group) -> None:
+        for name, value in arrays.items():
+            file.create_dataset(name, data=value)
+
     with disk.atomic_file(path, overwrite, is_hdf5) as raw:
-        quiet = QuietFile(raw)
-        try:
-            with h5py.File(quiet, "w", libver=("v110", "v110")) as file:
-                for name, value in arrays.items():
-                    file.create_dataset(name, data=value)
-            quiet.to_disk()
-        finally:
-            if quiet.error is not None:
-                raise quiet.error
+        fill_file(raw, fill)
 
 
 def read_arrays(path: Path, *, most_bytes: int = 4 * 2**30) -> dict[str, NDArray[np.generic]]:

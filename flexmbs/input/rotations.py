@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from flexmbs.input.values import Angle, Direction, Plain, Table, fail, vector
+from flexmbs.input.values import LARGEST, SMALLEST, Angle, Direction, Plain, Table, fail, vector
 from flexmbs.spatial import axis_angle, quat_to_matrix
 
 Array = NDArray[np.float64]
@@ -84,8 +84,8 @@ class Rotation(Table):
 def _direction(values: Any, name: str) -> Array:
     n = np.array(values, dtype=float)
     length = np.linalg.norm(n)
-    if length < 1e-12:
-        raise fail(f"the direction {name} is zero")
+    if not SMALLEST < length < LARGEST:
+        raise fail(f"the direction {name} is zero, or too long")
     return n / length
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -29,6 +30,8 @@ from flexmbs.units import Dimension, UnitError
 
 #: numbers of bodies beyond this are mistakes, and their products would not be finite
 LARGEST = 1e60
+#: directions shorter than this are none
+SMALLEST = 1e-12
 NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
@@ -203,6 +206,17 @@ def law(dimension: Dimension | None) -> Any:
         return read_law(value, dimension, context_of(info))
 
     return Annotated[Expression, BeforeValidator(read), _schema(words, law=True)]
+
+
+def not_negative(item: Any) -> Any:
+    """Annotation of a number or expression that is no negative number; an expression may turn negative."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, Expression) and value.is_constant and value.number() < 0.0:
+            raise fail(f"must be at least 0, found {value.number():g}")
+        return value
+
+    return Annotated[item, AfterValidator(check)]
 
 
 def vector(item: Any, length: int | None = 3) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -86,6 +87,11 @@ class Layout:
     def shape(self, item: Field) -> tuple[int, ...]:
         """Shape of one sample of a field."""
         return tuple(self.axis(path).size for path in item.axes)
+
+    @property
+    def sample_bytes(self) -> int:
+        """Bytes of all fields at one time."""
+        return sum(math.prod(self.shape(item)) * np.dtype(item.dtype).itemsize for item in self.fields)
 
     def to_json(self) -> str:
         return json.dumps(

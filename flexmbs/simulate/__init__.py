@@ -82,6 +82,7 @@ def simulate(
     if settings.formulation in OTHERS:
         check_offered(system, evaluator, state, settings)
     history = History(system, equations(system, evaluator), indeterminate(counts))
+    settings.check_size(state.t, history.layout.sample_bytes)
     linear: dict[str, Any] = {}
     if settings.type == "linearize":
         from flexmbs.simulate.record.linear import linear_items

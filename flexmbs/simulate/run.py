@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, Interrupted, SolverError
 from flexmbs.integrate import Chunk
 from flexmbs.integrate.events.change import FIRST_CHANGE
+from flexmbs.interrupts import deferred
 from flexmbs.model.laws.tables import COORD_STOP, RELATION
 from flexmbs.model.system import System
 from flexmbs.results import ResultWriter
 from flexmbs.simulate.cost import Cost
 from flexmbs.simulate.failure import located, without_value
-from flexmbs.simulate.interrupts import deferred
 from flexmbs.simulate.motion.contact import EVENTS as CONTACT_EVENTS
 from flexmbs.simulate.record.history import History
 from flexmbs.simulate.settings import RunSettings
@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 Progress = Callable[[float, str], None]
 COMMIT_SECONDS = 10.0
 COMMIT_BYTES = 2**26
+#: samples of one step wait together, as a segment ends between steps: so much of them
+MAX_WAITING = 2**30
 #: what must be a number in every sample
 TOLD = ("position", "velocity", "acceleration", "effort")
 
@@ -164,6 +166,8 @@ def record(
                 progress(min(run.t / settings.t_end, 1.0), f"t = {run.t:.4g} s")
             if cost is not None and not run.finished:
                 cost.look(run)
+            if recorder.waiting_bytes > MAX_WAITING:
+                raise _too_many(run)
             if chunk.fails:  # what ended it is said, not what its last state lacks
                 continue
             if run.between_steps and (_due(run, recorder, target) or stop.asked):
@@ -177,6 +181,12 @@ def record(
                 where = str(recorder.writer.path)
                 again = "--resume --overwrite" if recorder.writer.path.exists() else "--resume"
                 raise Interrupted(Diagnostic("run.interrupted", where, what, f"go on with {again}"))
+
+
+def _too_many(run: Any) -> SolverError:
+    what = f"one step holds samples of more than {MAX_WAITING} bytes, the limit of what is kept in memory"
+    remedy = "choose a longer output.every, or a fixed analysis.step"
+    return SolverError(Diagnostic("output.waiting", f"t = {run.t:.6g} s", what, remedy))
 
 
 def _due(run: Any, recorder: Recorder, target: float) -> bool:

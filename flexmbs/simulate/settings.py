@@ -11,6 +11,7 @@ from flexmbs.errors import Diagnostic, UsageError
 
 Floats = NDArray[np.float64]
 MAX_SAMPLES = 10_000_000
+MAX_BYTES = 2**33
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,14 @@ class RunSettings:
     every: float | None = None
     times: tuple[float, ...] = field(default_factory=tuple)
     checkpoint_every: float | None = None
+
+    def check_size(self, t_start: float, sample_bytes: int) -> None:
+        """Refuse a result that is too large before anything of it is computed."""
+        wanted = len(self.output_times(t_start)) * sample_bytes
+        if wanted > MAX_BYTES:
+            size = f"{wanted / 2**30:.1f} GiB in samples of {sample_bytes} bytes are asked for"
+            what = f"{size}, more than the limit of {MAX_BYTES / 2**30:g} GiB"
+            raise UsageError(Diagnostic("output.samples", "output.every", what, "choose a longer interval"))
 
     def output_times(self, t_start: float = 0.0) -> Floats:
         """All output times: a grid from the start, the end, and the further times; sorted, each once."""

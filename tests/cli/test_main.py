@@ -149,6 +149,13 @@ def test_a_full_disk_behind_the_screen_is_told(words):
     assert (done.returncode, "standard output" in done.stderr) == (ExitCode.INPUT, True), done.stderr
 
 
+@pytest.mark.parametrize("words", [["info", "nothing.h5"], ["check", "nothing.toml"]])
+def test_the_exit_code_tells_it_where_nothing_can_be_written(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "flexmbs.cli.main", *words], stdout=full, stderr=full)
+    assert done.returncode == ExitCode.INPUT
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_terminals_that_lack_characters_show_escapes(encoding):
     code = "import sys; from flexmbs.cli import main; sys.exit(main.main(['new', '\u0394', '.']))"

@@ -7,11 +7,22 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from flexmbs.input.values import Frequency, Law, Number, Plain, Table, Time, fail
 
-Positive = Annotated[Time, Field(gt=0.0)]
+#: spans beyond these [s] are mistakes, and their sums and quotients no numbers any more
+SHORTEST, LONGEST = 1e-60, 1e60
+
+
+def _within_reach(value: float) -> float:
+    if value and not SHORTEST <= abs(value) <= LONGEST:
+        raise fail(f"{value:.4g} s is out of range, {SHORTEST:g} to {LONGEST:g} s")
+    return value
+
+
+Span = Annotated[Time, Field(ge=0.0), AfterValidator(_within_reach)]
+Positive = Annotated[Time, Field(gt=0.0), AfterValidator(_within_reach)]
 Step = Annotated[
     Annotated[Literal["auto"], Tag("word")] | Annotated[Positive, Tag("number")],
     Discriminator(lambda value: "word" if value == "auto" else "number"),
@@ -80,7 +91,7 @@ class Analysis(Table):
         "dynamics"
     )
     formulation: Literal["recursive", "minimal", "descriptor"] = "recursive"
-    t_end: Annotated[Time, Field(ge=0.0)] | None = None
+    t_end: Span | None = None
     until: Law | None = None
     start: str = "assembled"
     method: Literal[
@@ -122,7 +133,7 @@ class OutputTable(Table):
 
     file: str | None = None
     every: Positive | None = None
-    times: list[Annotated[Time, Field(ge=0.0)]] = Field(default=[])
+    times: list[Span] = Field(default=[])
     checkpoint_every: Positive | None = None
 
 

@@ -179,8 +179,8 @@ class RayleighDamping(Table):
     """Rayleigh damping: `alpha` [1/s] times the mass matrix plus `beta` [s] times the stiffness matrix."""
 
     type: Literal["rayleigh"]
-    alpha: number((0, 0, -1, 0, 0)) = 0.0
-    beta: number(units.TIME) = 0.0
+    alpha: Annotated[number((0, 0, -1, 0, 0)), Field(ge=0.0)] = 0.0
+    beta: Annotated[number(units.TIME), Field(ge=0.0)] = 0.0
 
 
 class MatrixDamping(Table):

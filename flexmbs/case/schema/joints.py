@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
@@ -12,7 +13,19 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model, m
 from flexmbs import units
 from flexmbs.input.registered import FrameName, Registered
 from flexmbs.input.rotations import Rotation
-from flexmbs.input.values import Direction, Law, Length, Number, Point, Table, fail, law
+from flexmbs.input.values import (
+    LARGEST,
+    SMALLEST,
+    Direction,
+    Law,
+    Length,
+    Number,
+    Point,
+    Table,
+    fail,
+    law,
+    not_negative,
+)
 from flexmbs.model.joints import JOINTS, Joint
 
 
@@ -58,7 +71,7 @@ class Spring(Table):
 class Damper(Table):
     """Joint damper: effort = -damping*velocity, or `force`, an expression of x (position), v (velocity)."""
 
-    damping: Law | None = None
+    damping: not_negative(Law) | None = None
     force: Law | None = None
     coordinate: str | None = None
 
@@ -125,8 +138,8 @@ class JointTable(Table):
 
     @model_validator(mode="after")
     def _check(self) -> JointTable:
-        if self.axis is not None and not any(self.axis):
-            raise fail("the axis is zero; give a direction, such as [0, 0, 1]")
+        if self.axis is not None and not SMALLEST < math.hypot(*self.axis) < LARGEST:
+            raise fail("the axis is zero, or too long; give a direction, such as [0, 0, 1]")
         return self
 
 

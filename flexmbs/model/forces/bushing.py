@@ -12,10 +12,12 @@ from pydantic import Field
 
 from flexmbs import units
 from flexmbs.input.laws import AnyLaw
+from flexmbs.input.values import not_negative
 from flexmbs.model.forces.base import Number, PairForce, PairKeys, force
 from flexmbs.model.laws.tables import BUSHING
 
 Six = Annotated[list[AnyLaw], Field(min_length=6, max_length=6)]
+SixDampers = Annotated[list[not_negative(AnyLaw)], Field(min_length=6, max_length=6)]
 
 
 @force("bushing")
@@ -32,7 +34,7 @@ class Bushing(PairForce):
         """Six springs and dampers in the axes of `from`: three translations, three rotations."""
 
         stiffness: Six
-        damping: Six | None = None
+        damping: SixDampers | None = None
 
     stiffness: Sequence[Number] = (0.0,) * 6
     damping: Sequence[Number] = (0.0,) * 6

@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from flexmbs import units
 from flexmbs.input.laws import ForceLaw, force_law
-from flexmbs.input.values import fail
+from flexmbs.input.values import fail, not_negative
 from flexmbs.model.forces.base import Number, PairForce, PairKeys, PythonNumber, force
 from flexmbs.model.laws.tables import SPAN, SPAN_LAW
 
@@ -28,7 +28,7 @@ class SpringDamper(PairForce):
         """Spring and damper between two frames, or `force` of x (length), v (its rate); tension positive."""
 
         stiffness: force_law(units.STIFFNESS) | None = None
-        damping: force_law(units.DAMPING) | None = None
+        damping: not_negative(force_law(units.DAMPING)) | None = None
         length: force_law(units.LENGTH) | None = None
         preload: ForceLaw | None = None
         force: ForceLaw | None = None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.inverse import measured_drive
 from flexmbs.dynamics.minimal.coordinates import Minimal
@@ -14,6 +15,8 @@ from flexmbs.model.attitudes import ball_place
 from flexmbs.model.drives import Drive, RotationLaw
 from flexmbs.model.joints.base import ROTATION
 from flexmbs.results import Result
+
+MAX_BYTES = 50_000_000
 
 
 def measured_drives(system: Any, path: str | Path, t_end: float) -> list[Drive]:
@@ -86,27 +89,48 @@ def end_of_motion(path: str | Path) -> float:
     path = Path(path)
     if path.suffix == ".h5":
         return float(Result.load(path)["time"][-1])
-    try:
-        table = np.genfromtxt(path, delimiter=",", skip_header=1, ndmin=2, encoding="utf-8-sig")
-    except (OSError, ValueError, UnicodeDecodeError) as error:
-        what = f"cannot be read: {str(error).splitlines()[0]}"
-        raise InputError(Diagnostic("motion.file", str(path), what)) from None
-    if not table.size or not np.isfinite(table[-1, 0]):
-        raise InputError(Diagnostic("motion.rows", path.name, "its last row has no time"))
+    _, table = _read_csv(path)
     return float(table[-1, 0])
 
 
-def _from_csv(system: Any, path: Path) -> dict[str, Any]:
+def _read_csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
+    """Names of the columns and all rows of a motion file; what is no number is told with its line."""
     try:
-        header, *_ = path.read_text(encoding="utf-8-sig").split("\n", 1)
-        table = np.genfromtxt(path, delimiter=",", skip_header=1, ndmin=2, encoding="utf-8-sig")
-    except (OSError, ValueError, UnicodeDecodeError) as error:
-        what = f"cannot be read: {str(error).splitlines()[0]}"
-        raise InputError(Diagnostic("motion.file", str(path), what)) from None
+        if path.stat().st_size > MAX_BYTES:
+            raise OSError(f"larger than {MAX_BYTES} bytes")
+        header, *lines = path.read_text(encoding="utf-8-sig").splitlines() or [""]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InputError(Diagnostic("motion.file", str(path), f"cannot be read: {reason}")) from None
     names = [name.strip().strip('"') for name in header.split(",")]
-    if table.shape[1] != len(names) or len(names) < 2:
-        what = f"has {len(names)} names for {table.shape[1]} columns"
+    if len(names) < 2:
+        what = f'has one column, "{names[0][:80]}"'
         raise InputError(Diagnostic("motion.columns", path.name, what, "first column time, then joints"))
+    rows = [_row(path, n, line, names) for n, line in enumerate(lines, start=2) if line.strip()]
+    if not rows:
+        raise InputError(Diagnostic("motion.rows", path.name, "has no row of numbers below the names"))
+    return names, np.array(rows)
+
+
+def _row(path: Path, number: int, line: str, names: list[str]) -> list[float]:
+    cells, where = line.split(","), f"{path.name}:{number}"
+    if len(cells) != len(names):
+        what = f"has {len(cells)} values for {len(names)} names"
+        raise InputError(Diagnostic("motion.columns", where, what, "first column time, then joints"))
+    row = []
+    for cell, name in zip(cells, names, strict=True):
+        try:
+            row.append(float(cell))
+        except ValueError:
+            row.append(np.nan)
+        if not np.isfinite(row[-1]):
+            what = f'"{cell.strip()[:80]}" in the column {name[:80]} is no finite number'
+            raise InputError(Diagnostic("motion.rows", where, what, "give all rows as numbers"))
+    return row
+
+
+def _from_csv(system: Any, path: Path) -> dict[str, Any]:
+    names, table = _read_csv(path)
     known = [c.joint for c in system.coordinates] + [f"{c.joint}.{c.name}" for c in system.coordinates]
     columns, taken = {"": table[:, 0]}, dict[tuple[str, str], str]()
     for name, values in zip(names[1:], table[:, 1:].T, strict=True):
