@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from flexmbs.errors import InputError
+from flexmbs.fe.check import connectivity
 from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.check.quality import mirror, quality_text, shapes
 from flexmbs.fe.check.repair import merge_nodes
@@ -321,3 +322,51 @@ def test_orphans_have_no_component():
     mesh = lattice_mesh("tet4", (1, 1, 1), curved)
     more = Mesh(np.vstack([mesh.points, [9.0, 9, 9]]), mesh.cells)
     assert more.components().tolist() == [0] * 8 + [-1]
+
+
+def moved(mesh, node, to):
+    points = mesh.points.copy()
+    points[node] = to
+    return replace(mesh, points=points)
+
+
+@pytest.mark.parametrize("kind", ["tet4", "tet10", "wedge6", "hex8"])
+def test_volumes_agree_with_the_skin_where_no_cells_overlap(kind):
+    """What the rule rests on: cells on two sides of every face fill what the skin encloses."""
+    mesh = lattice_mesh(kind, (3, 3, 2))
+    assert connectivity.on_one_side(mesh)[0] == 0 and not len(connectivity.buried(mesh))
+
+
+def test_tangled_tetrahedra_are_told_though_each_has_a_volume():
+    """A node pushed through its neighbours: the cells that turned over count as mirrored, and overlap."""
+    mesh = lattice_mesh("tet4", (4, 4, 4), same)
+    middle = int(np.argmin(np.linalg.norm(mesh.points - mesh.points.mean(axis=0), axis=1)))
+    neighbours = mesh.cells["tet4"][(mesh.cells["tet4"] == middle).any(axis=1)]
+    rng, told = np.random.default_rng(5), 0
+    for _ in range(40):
+        other = mesh.points[rng.choice(neighbours.ravel())]
+        tangled = moved(
+            mesh, middle, mesh.points[middle] + rng.uniform(1.5, 4.0) * (other - mesh.points[middle])
+        )
+        check = check_mesh(tangled)
+        gained = volume(check.mesh) / volume(mesh) - 1.0
+        assert (gained > 1e-9) == ("mesh.overlap" in codes(check.errors)), gained
+        told += gained > 1e-9
+    assert told >= 15
+
+
+def test_a_pulled_corner_is_a_shape_and_no_overlap():
+    mesh = lattice_mesh("tet4", (2, 2, 2), same)
+    corner = int(np.argmax(mesh.points.sum(axis=1)))
+    check = check_mesh(moved(mesh, corner, 1.5 * mesh.points[corner]))
+    assert "mesh.overlap" not in codes(check.diagnostics)
+
+
+@pytest.mark.parametrize("kind", ["tet4", "tet10", "hex8", "wedge6"])
+def test_parts_that_overlap_are_told_and_parts_that_touch_are_not(kind):
+    one = lattice_mesh(kind, (3, 3, 3), same)
+    size = np.ptp(one.points, axis=0)
+    over = check_mesh(joined(one, one, 0.37 * size, 0.0))
+    assert "mesh.overlap" in codes(over.errors)
+    touching = check_mesh(joined(one, one, [size[0], 0.1 * size[1], 0.0], 0.0))
+    assert "mesh.overlap" not in codes(touching.errors)

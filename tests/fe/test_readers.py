@@ -114,3 +114,24 @@ def test_unit_scales_the_coordinates(tmp_path):
     np.testing.assert_allclose(
         read_mesh(tmp_path / "m.inp", unit=1e-3).points, 1e-3 * mesh.points, rtol=1e-15
     )
+
+
+def test_duplicates_of_gmsh_22_are_counted(tmp_path):
+    """An element stands in the file once per group; beyond that it is a duplicate, and counts once."""
+    path = tmp_path / "a.msh"
+    write.write_gmsh22(sample("tet4"), path)
+    good = read_mesh(path)
+    head, _, rest = path.read_text().partition("$Elements\n")
+    count, *lines = rest.split("\n")
+    end = lines.index("$EndElements")
+    rows = [line.split() for line in lines[:end]]
+    solids = [row for row in rows if row[1] == "4"]
+    last = max(int(row[0]) for row in rows)
+    more = [[str(last + 1 + k), *row[1:]] for k, row in enumerate(solids[:3])]
+    in_two = [[str(last + 9), row[1], row[2], "77", *row[4:]] for row in solids[4:5]]
+    text = "\n".join(" ".join(row) for row in rows + more + in_two)
+    path.write_text(f"{head}$Elements\n{int(count) + 4}\n{text}\n" + "\n".join(lines[end:]))
+    mesh = read_mesh(path)
+    assert mesh.n_cells == good.n_cells
+    (note,) = mesh.notes
+    assert note.code == "mesh.repeated" and note.what.startswith("3 tet4 elements repeat others (element ")

@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CROWDED = 20  # neighbours per point: beyond, all pairs would take the square of the memory
+NEAR = 12  # cells in which the middle of another one is looked for
+DEEP = 0.1  # of the way from every face of a cell to its middle
 COLLINEAR = 1e-6  # relative: shared nodes on one line carry no moment about it
 
 
@@ -57,6 +59,66 @@ def crowded_faces(mesh: Mesh) -> int:
     """Number of faces that more than two cells share."""
     label, count = group_rows(face_table(mesh)[0])
     return int((count > 2).sum())
+
+
+def on_one_side(mesh: Mesh) -> tuple[int, Ints]:
+    """How many faces have both of their cells on one side, and running indices of those cells.
+
+    Cells count as turned to positive volumes. Two cells that lie on either side of a face see it turn in
+    opposite senses; where the sense is the same, they overlap, as when a node was moved through the opposite
+    face of its cell. Where no face is like that, the volumes of the cells add up to the volume that the skin
+    encloses.
+    """
+    keys, where, _, kinds = face_table(mesh)
+    turns = np.zeros(len(keys), dtype=bool)
+    for number, kind in enumerate(kinds):
+        for local in range(len(ELEMENTS[kind].faces)):
+            chosen = np.flatnonzero((where[:, 0] == number) & (where[:, 2] == local))
+            rows = mesh.cells[kind][where[chosen, 1]][:, corners_of(kind, local)]
+            first, every = rows.argmin(axis=1), np.arange(len(rows))
+            turns[chosen] = rows[every, (first + 1) % rows.shape[1]] < rows[every, first - 1]
+    label, count = group_rows(keys)
+    same = np.bincount(label, weights=turns) != 1.0
+    wrong = (count == 2) & same if len(count) else same
+    cells = (cell_offsets(mesh)[where[:, 0]] + where[:, 1])[wrong[label]]
+    return int(wrong.sum()), np.unique(cells)
+
+
+def buried(mesh: Mesh) -> Ints:
+    """Running indices of cells that hold the middle of another cell, one of the skin."""
+    from scipy.spatial import cKDTree
+
+    offsets, solids = cell_offsets(mesh), [kind for kind in mesh.cells if ELEMENTS[kind].faces]
+    skin = [offsets[solids.index(kind)] + faces[:, 0] for kind, faces in skin_faces(mesh).items()]
+    owner = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *skin]))
+    corners = [mesh.cells[kind][:, : ELEMENTS[kind].n_corners] for kind in solids]
+    middles = np.concatenate([mesh.points[rows].mean(axis=1) for rows in corners])
+    count = min(NEAR, len(middles))
+    near = cKDTree(middles).query(middles[owner], count)[1].reshape(len(owner), count)
+    inside = near != owner[:, None]
+    for number, kind in enumerate(solids):
+        sample, column = np.nonzero(inside & (near >= offsets[number]) & (near < offsets[number + 1]))
+        cell = near[sample, column]
+        X = mesh.points[mesh.cells[kind][cell - offsets[number]]]
+        deep = np.ones(len(cell), dtype=bool)
+        for local in range(len(ELEMENTS[kind].faces)):
+            deep &= share_of_way(X[:, corners_of(kind, local)], middles[cell], middles[owner[sample]]) >= DEEP
+        inside[sample, column] = deep
+    return np.unique(near[inside])
+
+
+def corners_of(kind: str, local: int) -> list[int]:
+    """Corner nodes of a face of a cell type."""
+    nodes = ELEMENTS[kind].faces[local]
+    return list(nodes[: CORNERS_OF_FACE[len(nodes)]])
+
+
+def share_of_way(face: Floats, middle: Floats, point: Floats) -> Floats:
+    """How far the points lie on the way from the plane of a face, 0, to the middle of its cell, 1."""
+    plane = face.mean(axis=1)
+    normal = np.cross(face[:, 1] - face[:, 0], face[:, -1] - face[:, 0])
+    whole, part = (np.einsum("ij,ij->i", normal, x - plane) for x in (middle, point))
+    return part / np.where(whole == 0.0, np.inf, whole)
 
 
 def cell_offsets(mesh: Mesh) -> Ints:

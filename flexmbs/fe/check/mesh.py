@@ -25,6 +25,7 @@ POOR = 0.05  # scaled Jacobian below which a cell is called poor
 LISTED = 5
 #: quadratic cells that may get straight edges: a share of all, or this many; way of mid-nodes over the edge
 FOLDED, FOLDED_CELLS, FOLDED_WAY = 2e-3, 3, 0.35
+TANGLED = "the mesh is tangled there, or a coordinate is wrong: remesh"
 
 
 @dataclass(frozen=True)
@@ -236,16 +237,37 @@ def _reason(mesh: Mesh, kind: str, cells: Ints) -> str:
 
 
 def _check_connections(mesh: Mesh, where: str, found: Diagnostics) -> None:
-    for kind, cells in connectivity.duplicate_cells(mesh).items():
+    repeated = connectivity.duplicate_cells(mesh)
+    for kind, cells in repeated.items():
         what = f"{len(cells)} {kind} cells repeat others (cell {listed(mesh.cell_number[kind][cells])})"
         found.error("mesh.duplicate_cells", where, what, "they count twice: remove them")
     crowded = connectivity.crowded_faces(mesh)
     if crowded:
         what = f"{crowded} faces belong to more than two cells"
         found.error("mesh.crowded_faces", where, what, "cells overlap: remesh")
+    if not repeated:
+        _check_overlap(mesh, where, found)
     _check_parts(mesh, where, found)
     if not {item.code for item in found.errors} & {"mesh.inverted_cells", "mesh.flat_cells"}:  # would follow
         _check_hanging(mesh, where, found)
+
+
+def _check_overlap(mesh: Mesh, where: str, found: Diagnostics) -> None:
+    """Cells that fill the same place: their mass would count twice."""
+    count, cells = connectivity.on_one_side(mesh)
+    if count:
+        what = f"{count} faces have both of their cells on one side: cells overlap"
+        found.error("mesh.overlap", where, f"{what} (cell {listed(numbers_of(mesh, cells))})", TANGLED)
+    elif not found.errors and len(cells := connectivity.buried(mesh)):
+        what = f"{len(cells)} cells hold the middle of another one: parts overlap"
+        remedy = "mesh them as one body, or move one of them"
+        found.error("mesh.overlap", where, f"{what} (cell {listed(numbers_of(mesh, cells))})", remedy)
+
+
+def numbers_of(mesh: Mesh, cells: Ints) -> Ints:
+    """Numbers in the file of cells by their running indices over all solids."""
+    numbers = [mesh.cell_number[kind] for kind in mesh.cells if ELEMENTS[kind].faces]
+    return np.concatenate(numbers)[cells]
 
 
 def _check_parts(mesh: Mesh, where: str, found: Diagnostics) -> None:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from flexmbs.errors import Diagnostic
 from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.gmsh_sections import BinaryCursor, Cursor, Groups, Sections, TextCursor
-from flexmbs.fe.readers.raw import Block, RawMesh, grouped
+from flexmbs.fe.readers.raw import Block, RawMesh, grouped, listed
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
 
 # type number -> (name, number of nodes); the names of supported types are ours
@@ -276,7 +277,21 @@ def merge_repeated(raw: RawMesh) -> RawMesh:
         order = np.argsort(old, kind="stable")
         for name, parts in raw.cell_sets.items():
             raw.cell_sets[name] = [replaced(part, old[order], new[order]) for part in parts]
+    for kind, (_, new) in renumber.items():
+        note_duplicates(raw, kind, new)
     return raw
+
+
+def note_duplicates(raw: RawMesh, kind: str, numbers: Ints) -> None:
+    """Tell of elements that stand in the file more often than they have groups; `numbers`: of the first."""
+    kept, times = np.unique(numbers, return_counts=True)
+    groups = np.zeros(len(kept), dtype=np.int64)
+    for parts in raw.cell_sets.values():
+        groups += np.isin(kept, np.concatenate(parts)) if parts else 0
+    more = times - np.maximum(groups, 1)
+    if (more > 0).any():
+        what = f"{int(more[more > 0].sum())} {kind} elements repeat others (element {listed(kept[more > 0])})"
+        raw.notes.append(Diagnostic("mesh.repeated", "$Elements", what, "each counts once", "warn"))
 
 
 def replaced(part: Ints, old: Ints, new: Ints) -> Ints:
