@@ -3,6 +3,11 @@
 Every operation that changes a disk goes through `operations.system`, so that tests can make each one fail.
 """
 
+try:
+    import fcntl as _fcntl  # noqa: F401
+except ImportError:
+    raise ImportError("flexmbs needs the file locks of Linux or macOS; on Windows, WSL has them") from None
+
 from flexmbs.disk.kinds import check_target, looks_like, what_is
 from flexmbs.disk.lock import lock
 from flexmbs.disk.log import open_log

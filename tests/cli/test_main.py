@@ -156,6 +156,29 @@ def test_the_exit_code_tells_it_where_nothing_can_be_written(words):
     assert done.returncode == ExitCode.INPUT
 
 
+ELSEWHERE = {
+    "windows": ("sys.modules['fcntl'] = None", "flexmbs runs on Linux and macOS; this is linux"),
+    "old": ("sys.version_info = (3, 9, 2)", "flexmbs needs Python 3.11 or newer; this is 3.9.2"),
+}
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_other_platforms_are_told_in_one_line(where):
+    change, message = ELSEWHERE[where]
+    code = f"import sys; {change}; from flexmbs.cli.main import main; main(['doctor'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (ExitCode.MISSING, "")
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith(message)
+
+
+def test_a_library_without_locks_says_so():
+    code = "import sys; sys.modules['fcntl'] = None; import flexmbs.disk"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].startswith(
+        "ImportError: flexmbs needs the file locks of Linux or macOS"
+    )
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_terminals_that_lack_characters_show_escapes(encoding):
     code = "import sys; from flexmbs.cli import main; sys.exit(main.main(['new', '\u0394', '.']))"

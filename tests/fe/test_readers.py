@@ -135,3 +135,13 @@ def test_duplicates_of_gmsh_22_are_counted(tmp_path):
     assert mesh.n_cells == good.n_cells
     (note,) = mesh.notes
     assert note.code == "mesh.repeated" and note.what.startswith("3 tet4 elements repeat others (element ")
+
+
+def test_vtu_points_in_a_plane_are_refused(tmp_path):
+    path = tmp_path / "a.vtu"
+    write.write_vtu(sample("tet4"), path)
+    text = path.read_text()
+    assert text.count('NumberOfComponents="3"') == 1
+    path.write_text(text.replace('NumberOfComponents="3"', 'NumberOfComponents="2"'))
+    with pytest.raises(InputError, match="the points have 2 components, not 3"):
+        read_mesh(path)

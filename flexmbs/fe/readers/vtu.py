@@ -81,6 +81,8 @@ def read_piece(piece: ElementTree.Element, coding: Coding) -> Grid:
     cells = {array.get("Name"): array for array in piece.findall("Cells/DataArray")}
     if points is None or not {"connectivity", "offsets", "types"} <= set(cells):
         raise Damaged("the piece lacks points or cells")
+    if (width := points.get("NumberOfComponents", "3")) != "3":
+        raise Damaged(f"the points have {width[:20]} components, not 3", remedy="save x, y and z")
     xyz = read_array(points, coding, 3 * n_points).astype(float).reshape(-1, 3)
     offsets = to_ints(read_array(cells["offsets"], coding, n_cells))
     total = int(offsets[-1]) if n_cells else 0
