@@ -117,9 +117,9 @@ def configure_logging(args: argparse.Namespace) -> None:
     screen.setFormatter(logging.Formatter("%(message)s"))
     root.addHandler(screen)
     if args.log:
-        from flexmbs import disk
+        from flexmbs.disk.log import open_log
 
-        log_file = logging.StreamHandler(disk.open_log(args.log))
+        log_file = logging.StreamHandler(open_log(args.log))
         log_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(log_file)
 
