@@ -16,12 +16,15 @@ from flexmbs.hdf5.content import content_hash
 
 @dataclass(frozen=True)
 class Damage:
-    """A damaged input; `wrong`: a command that accepts it is at fault; `entity`: a message names it."""
+    """A damaged input; `wrong`: a command that accepts it is at fault.
+
+    `names`: a message holds one of these, "" where the damage does not know what it hits.
+    """
 
     data: bytes
     what: str
     wrong: bool = False
-    entity: str = ""
+    names: tuple[str, ...] = ()
 
 
 # blind to what the bytes mean
@@ -111,12 +114,14 @@ TEXT = (delete_line, double_line, swap_lines, other_number)
 VALUES = (
     "nan", "inf", "-1", "0", "true", "[]", "{}", '""', '"x"', "[1, 2]", "[[1]]", "1e308", "5e-324", "-5",
     "1e-300",
-    '"\\u001b[31mred\\u0007"', '"../../../etc/passwd"', '"/etc/passwd"', '"= 1/0"', '"=" ', '"=nan"',
+    '"\\u001b[31mred\\u0007"', '"../outside/canary.txt"', '"../outside/made.h5"',
+    '"link.h5"', '"pipe"', '"/etc/passwd"', '"= 1/0"', '"=" ', '"=nan"',
     '"3 parsec"',
     "1979-05-27", "[nan, 0, 0]", "{ x = 1 }", '"' + "y" * 3000 + '"', "99999999999999999999", '"\\u202e"',
 )  # fmt: skip
 PAIR = re.compile(r"^([ \t]*)([\w.\"-]+)([ \t]*=[ \t]*)(.+)$", re.MULTILINE)
-SURELY_WRONG = {"nan", '"3 parsec"', "{ x = 1 }", '"= 1/0"', '"=" '}
+SURELY_WRONG = {"nan", '"3 parsec"', "{ x = 1 }", '"= 1/0"', '"=" ', "1979-05-27", "[nan, 0, 0]"}
+TEXTS = {"title", "file", "name"}  # keys that take any text
 
 
 def other_value(data, rng):
@@ -129,7 +134,9 @@ def other_value(data, rng):
     new = VALUES[int(rng.integers(len(VALUES)))]
     line = text.count("\n", 0, pair.start()) + 1
     changed = text[: pair.start()] + pair[1] + pair[2] + pair[3] + new + text[pair.end() :]
-    return Damage(changed.encode(), f"line {line}: {pair[2]} = {pair[4][:40]} -> {new[:40]}")
+    wrong = new in SURELY_WRONG and not (pair[2] in TEXTS and new.startswith('"'))
+    what = f"line {line}: {pair[2]} = {pair[4][:40]} -> {new[:40]}"
+    return Damage(changed.encode(), what, wrong, (pair[2].strip('"'), f":{line}:"))
 
 
 def unknown_key(data, rng):
@@ -138,15 +145,16 @@ def unknown_key(data, rng):
     pair = pairs[int(rng.integers(len(pairs)))]
     line = text.count("\n", 0, pair.start()) + 1
     changed = text[: pair.start()] + pair[1] + pair[2] + "_x = 1\n" + text[pair.start() :]
-    return Damage(changed.encode(), f"line {line}: key {pair[2]}_x added", False, f"{pair[2]}_x")
+    return Damage(changed.encode(), f"line {line}: key {pair[2]}_x added", False, (f"{pair[2]}_x",))
 
 
 def delete_key(data, rng):
     text = data.decode()
     pairs = list(PAIR.finditer(text))
     pair = pairs[int(rng.integers(len(pairs)))]
+    line = text.count("\n", 0, pair.start()) + 1
     changed = text[: pair.start()] + text[pair.end() :]
-    return Damage(changed.encode(), f"key {pair[2]} deleted")
+    return Damage(changed.encode(), f"line {line}: key {pair[2]} deleted")
 
 
 def deep(data, rng):
@@ -154,7 +162,7 @@ def deep(data, rng):
     n = int(rng.integers(30, 3000))
     brackets, braces = "q = " + "[" * n + "]" * n, "q = " + "{ a = " * n + "1" + " }" * n
     new = (brackets, braces, ".".join("q" * n) + " = 1")[int(rng.integers(3))]
-    return Damage(new.encode() + b"\n" + data, f"nested {n} times", True)
+    return Damage(new.encode() + b"\n" + data, f"nested {n} times", True, ("nested",))
 
 
 TOML = (other_value, unknown_key, delete_key, deep, other_number, delete_line, double_line)

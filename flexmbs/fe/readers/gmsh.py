@@ -43,10 +43,11 @@ def read_gmsh(data: bytes) -> RawMesh:
             f"format version {sections.version[:20]} of gmsh is not supported",
             remedy="save it as version 4.1 or 2.2 (gmsh -save -format msh41 X.msh)",
         )
-    groups = Groups(names=read_names(sections))
-    if sections.version == "4.1":
-        return read_41(sections, groups)
-    return read_22(sections, groups)
+    try:
+        groups = Groups(names=read_names(sections))
+        return (read_41 if sections.version == "4.1" else read_22)(sections, groups)
+    except Damaged as damage:
+        raise damage.within(sections.here, sections.line) from None
 
 
 def read_names(sections: Sections) -> dict[tuple[int, int], str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexmbs.fe.readers.source import Damaged, Floats, Ints, numbers, to_ints
+from flexmbs.fe.readers.source import Damaged, Floats, Ints, line_at, numbers, to_ints
 
 
 @dataclass
@@ -24,8 +24,8 @@ class Groups:
 class TextCursor:
     """Hands out numbers of a text section in order."""
 
-    def __init__(self, text: bytes) -> None:
-        self.values = numbers(text)
+    def __init__(self, text: bytes, line: int | None = None) -> None:
+        self.values = numbers(text, line=line)
         self.at = 0
 
     def take(self, count: int, what: str) -> Floats:
@@ -85,6 +85,8 @@ class Sections:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.here = ""  # the section that is read,
+        self.line: int | None = None  # and the line in which it begins
         header = self._between("MeshFormat")
         words = header.split(maxsplit=3)
         if len(words) < 3:
@@ -116,9 +118,11 @@ class Sections:
         return self._between(name)
 
     def cursor(self, name: str) -> Cursor:
-        if not self.binary:
-            return TextCursor(self._between(name))
         start = self._start(name)
+        self.here = f"section ${name}"
+        self.line = None if self.binary or start < 0 else line_at(self.data, start)
+        if not self.binary:
+            return TextCursor(self._between(name), self.line)
         if start < 0:
             raise Damaged(f"there is no section ${name}", remedy="write the mesh again")
         return BinaryCursor(self.data, start, self.order)

@@ -26,6 +26,13 @@ class Damaged(Exception):
         super().__init__(what)
         self.what, self.line, self.remedy = what, line, remedy
 
+    def within(self, place: str, line: int | None = None) -> Damaged:
+        """The same, with the part of the file in which it was met, and its line where that is not known."""
+        if place and place not in self.what:
+            self.what = f"{place}: {self.what}"
+        self.line = self.line or line
+        return self
+
     def as_error(self, path: Path | str) -> InputError:
         where = f"{path}:{self.line}" if self.line else str(path)
         return InputError(Diagnostic("mesh.damaged", where, self.what, self.remedy))
@@ -60,16 +67,24 @@ def numbers(text: str | bytes, sep: str = " ", line: int | None = None) -> Float
         try:
             return np.fromstring(text, dtype=np.float64, sep=sep)
         except (DeprecationWarning, ValueError):
-            raise Damaged(f'expected numbers, found "{first_non_number(text, sep)}"', line) from None
+            token, before = first_non_number(text, sep)
+            line = line + before if line else line
+            raise Damaged(f'expected numbers, found "{token}"', line) from None
 
 
-def first_non_number(text: str, sep: str) -> str:
-    for token in re.split(r"\s+" if sep == " " else rf"\s*[{re.escape(sep)}\s]\s*", text.strip()):
+def first_non_number(text: str, sep: str) -> tuple[str, int]:
+    """The first token that is none, and the number of line ends before it."""
+    for found in re.finditer(r"\S+" if sep == " " else rf"[^{re.escape(sep)}\s]+", text):
         try:
-            float(token)
+            float(found[0])
         except ValueError:
-            return token[:40]
-    return text.strip()[:40]
+            return found[0][:40], text.count("\n", 0, found.start())
+    return text.strip()[:40], 0
+
+
+def line_at(data: bytes, place: int) -> int:
+    """Number of the line, from 1, in which a place of a text lies."""
+    return data.count(b"\n", 0, place) + 1
 
 
 def to_ints(values: Any, what: str = "number", line: int | None = None) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.fe.readers.raw import RawMesh
-from flexmbs.fe.readers.source import Damaged, Ints, to_ints
+from flexmbs.fe.readers.source import Damaged, Ints, line_at, to_ints
 from flexmbs.fe.readers.vtk_cells import Grid, to_raw
 
 DTYPES = {
@@ -28,6 +28,7 @@ class Reader:
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
+        self.keyword, self.binary = "", False
 
     def line(self) -> list[str]:
         """Words of the next line that is not blank; none at the end."""
@@ -43,7 +44,7 @@ class Reader:
     def array(self, count: int, type_name: str) -> NDArray:
         """The next `count` values; more than the file can hold is damage."""
         if type_name.lower() not in DTYPES:
-            raise Damaged(f'unknown data type "{type_name[:30]}"')
+            raise Damaged(f'unknown data type "{type_name[:20]}"')
         dtype = np.dtype(DTYPES[type_name.lower()])
         if count < 0:
             raise Damaged(f"a negative count {count}")
@@ -69,12 +70,16 @@ class Reader:
         if 2 * count > len(self.data) - self.at + 1:
             raise Damaged(f"the file claims {count} numbers and ends before")
         words: list[bytes] = []
+        start = self.at
         while len(words) < count:
             words.extend(self._some_words(count - len(words)))
         try:
             values = np.array(words, dtype=np.float64) if words else np.zeros(0)
         except ValueError:
-            raise Damaged(f"expected {count} numbers, found a word among them") from None
+            word = next((word for word in words if not is_number(word)), b"")
+            self.at = max(self.data.find(word, start), start)  # for the line of the message
+            found = word.decode("ascii", "replace")[:20]
+            raise Damaged(f'expected {count} numbers, found "{found}" among them') from None
         return values if dtype.kind == "f" else to_ints(values)
 
     def _some_words(self, count: int) -> list[bytes]:
@@ -99,7 +104,7 @@ class Reader:
         try:
             return int(words[index])
         except (IndexError, ValueError):
-            raise Damaged(f'a count is missing after "{" ".join(words)[:40]}"') from None
+            raise Damaged(f'a count is missing after "{" ".join(words)[:20]}"') from None
 
     def read(self) -> RawMesh:
         self.line()
@@ -109,7 +114,7 @@ class Reader:
         dataset = self.line()
         if [word.upper() for word in dataset[:2]] != ["DATASET", "UNSTRUCTURED_GRID"]:
             found = dataset[1] if len(dataset) > 1 else "nothing"
-            raise Damaged(f"the dataset is {found[:40]}", remedy="save it as UNSTRUCTURED_GRID")
+            raise Damaged(f"the dataset is {found[:20]}", remedy="save it as UNSTRUCTURED_GRID")
         return to_raw(self.grid())
 
     def data_title(self) -> None:
@@ -122,7 +127,7 @@ class Reader:
         place: dict[str, NDArray] = {}
         count = 0
         while words := self.line():
-            keyword = words[0].upper()
+            keyword = self.keyword = words[0].upper()
             if keyword == "POINTS":
                 n_points = self.one_int(words, 1)
                 grid.points = self.array(3 * n_points, (words + ["", ""])[2]).astype(float).reshape(-1, 3)
@@ -181,7 +186,7 @@ class Reader:
         elif keyword == "FIELD":
             self.field(self.one_int(words, 2), place)
         else:
-            raise Damaged(f'unknown keyword "{words[0][:40]}"', remedy="write the mesh again")
+            raise Damaged(f'unknown keyword "{words[0][:20]}"', remedy="write the mesh again")
 
     def field(self, n_arrays: int, place: dict[str, NDArray]) -> None:
         for _ in range(n_arrays):
@@ -219,6 +224,14 @@ class Reader:
         self.at = len(self.data) if end is None else end.end()
 
 
+def is_number(word: bytes) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
 def split_counted(values: Ints, n_cells: int) -> tuple[Ints, Ints]:
     """Rows "k, k node indices" -> offsets and connectivity."""
     sizes, at = [], 0
@@ -238,4 +251,9 @@ def split_counted(values: Ints, n_cells: int) -> tuple[Ints, Ints]:
 
 def read_vtk(data: bytes) -> RawMesh:
     """Content of a legacy .vtk file."""
-    return Reader(data).read()
+    reader = Reader(data)
+    try:
+        return reader.read()
+    except Damaged as damage:
+        line = None if reader.binary else line_at(data, reader.at)
+        raise damage.within(reader.keyword[:20], line) from None

@@ -63,7 +63,7 @@ def cut_appended(data: bytes) -> tuple[bytes, bytes, bool]:
         return data, b"", False
     end = data.rfind(b"</AppendedData>")
     if end < found.end():
-        raise Damaged("the appended data are incomplete", remedy="write the mesh again")
+        raise Damaged("the section AppendedData has no end", remedy="write the mesh again")
     text = data[: found.start()] + b"<AppendedData>" + data[end:]
     return text, data[found.end() : end], b"base64" in found[1]
 
@@ -110,6 +110,13 @@ def read_data(group: ElementTree.Element | None, coding: Coding, count: int) -> 
 
 def read_array(array: ElementTree.Element, coding: Coding, count: int) -> NDArray:
     """Exactly `count` values."""
+    try:
+        return read_values(array, coding, count)
+    except Damaged as damage:
+        raise damage.within(f'array "{array.get("Name") or "Points"}"') from None
+
+
+def read_values(array: ElementTree.Element, coding: Coding, count: int) -> NDArray:
     name, kind = array.get("Name") or "Points", array.get("type", "")
     if kind not in DTYPES:
         raise Damaged(f'array "{name}" has type "{kind[:20]}"')

@@ -1,0 +1,187 @@
+"""A folder with one small input of every kind, all of them good, and the commands that read each."""
+
+import contextlib
+import os
+from unittest import mock
+
+import flexmbs as fm
+from flexmbs.results import ResultWriter, segments
+from tests.fe import mesh_writers as writers
+from tests.fe.mesh_samples import sample
+
+RECIPE = """\
+modes = 2
+frame = "tangent:left"
+
+[mesh]
+shape = "box"
+size = [0.3, "40 mm", 0.03]
+corner = [0, 0, 0]
+divisions = [2, 1, 1]
+element = "hex8"
+
+[material]
+young = "=E"
+poisson = 0.3
+density = 7850
+
+[parameters]
+E = "210 GPa"
+
+[interfaces]
+left = { set = "x_min", tie = "rbe2" }
+right = { set = "x_max", dofs = "x y z" }
+
+[sets]
+top = { plane = { point = [0, 0, 0.03], normal = [0, 0, 1] }, tolerance = 1e-6 }
+"""
+
+CASE = """\
+format_version = 1
+title = "Two links, one of them bends"
+gravity = [0.0, -9.81, 0.0]
+include = ["more.toml"]
+
+[parameters]
+r = "50 mm"
+speed = "60 rpm"
+
+[ground.frames]
+rail = { pos = [0.2, 0, 0] }
+
+[bodies.crank]
+type = "rigid"
+mass = 0.4
+com = ["=r/2", 0, 0]
+inertia = { ixx = 2e-5, iyy = 1.1e-4, izz = 1.1e-4 }
+frames = { pin = { pos = ["=r", 0, 0] } }
+visual = { shape = "link", to = "pin", radius = "8 mm" }
+
+[bodies.rod]
+type = "flexible"
+modal = "rod.modal.h5"
+modes = { count = 4 }
+damping = { type = "modal", ratio = 0.01 }
+frames = { mid = { at = [0.15, 0.02, 0.015] } }
+
+[joints.main]
+type = "revolute"
+from = "ground"
+to = "crank"
+axis = [0, 0, 1]
+initial = { velocity = "=speed" }
+spring = { stiffness = 3.0, free = 0.1 }
+
+[joints.bigend]
+type = "revolute"
+from = "crank.pin"
+to = "rod.left"
+axis = [0, 0, 1]
+damper = { damping = 0.01 }
+
+[sensors.mid]
+type = "displacement"
+on = "rod.mid"
+
+[analysis]
+type = "dynamics"
+t_end = 0.01
+method = "generalized-alpha"
+step = 1e-3
+
+[output]
+file = "case.h5"
+every = 1e-3
+
+[metrics]
+peak = "=max(abs(mid.y))"
+
+[expected]
+"joints.main.position[0]" = { value = 0.0, atol = 1e-9 }
+"""
+
+INCLUDED = """\
+[forces.push]
+type = "point"
+on = "rod.right"
+force = ["=2*sin(10*t)", "=-0.1*main.velocity", "=table(\\"push.csv\\", t)"]
+
+[forces.spring]
+type = "spring_damper"
+from = "ground.rail"
+to = "rod.right"
+stiffness = "1 N/mm"
+damping = 0.1
+length = 0.1
+"""
+
+PUSH = "t, F\n0, 0\n0.5, 1\n1, 0\n"
+
+MESHES = {
+    "a41.msh": lambda mesh, path: writers.write_gmsh41(mesh, path),
+    "b41.msh": lambda mesh, path: writers.write_gmsh41(mesh, path, binary=True),
+    "a22.msh": lambda mesh, path: writers.write_gmsh22(mesh, path),
+    "b22.msh": lambda mesh, path: writers.write_gmsh22(mesh, path, binary=True),
+    "a.inp": writers.write_inp,
+    "a.bdf": writers.write_bdf,
+    "a.vtk": writers.write_vtk,
+    "b.vtk": lambda mesh, path: writers.write_vtk(mesh, path, binary=True, version=5),
+    "a.vtu": writers.write_vtu,
+    "b.vtu": lambda mesh, path: writers.write_vtu(mesh, path, form="appended"),
+}
+BINARY = {"b41.msh", "b22.msh", "b.vtk", "b.vtu"}
+
+
+#: an unfinished result with some segments, and what goes on with it
+PARTS = "cut.h5.parts"
+SETTING = {"output.checkpoint_every": 0.004}
+RESUME = ["run", "case.toml", "-o", "cut.h5", "--resume", "--set", "output.checkpoint_every=0.004"]
+
+
+class Stopped(Exception):
+    """Stands for the end of a process."""
+
+
+def make(folder):
+    """Write all inputs; their names are those of READERS."""
+    for name, text in {
+        "rod.reduce.toml": RECIPE, "case.toml": CASE, "more.toml": INCLUDED, "push.csv": PUSH,
+    }.items():  # fmt: skip
+        (folder / name).write_text(text)
+    fm.reduce(folder / "rod.reduce.toml").save(folder / "rod.modal.h5")
+    fm.run(folder / "case.toml", folder / "result.h5")
+    with mock.patch.object(ResultWriter, "finish", side_effect=Stopped), contextlib.suppress(Stopped):
+        fm.run(folder / "case.toml", folder / "cut.h5", **SETTING)
+    segments.write_status(folder / PARTS, "failed", "the process ended")
+    (folder / "link.h5").symlink_to("../outside/canary.txt")
+    os.mkfifo(folder / "pipe")
+    mesh = sample("hex8")
+    for name, write in MESHES.items():
+        write(mesh, folder / name)
+
+
+#: input -> commands that read it, in the folder where it lies
+READERS = {
+    "case.toml": (*4 * (["check", "case.toml"],), ["run", "case.toml", "-o", "out.h5"]),
+    "more.toml": (["check", "case.toml"],),
+    "push.csv": (["check", "case.toml"],),
+    "rod.reduce.toml": (["reduce", "rod.reduce.toml", "-o", "out.modal.h5"],),
+    "rod.modal.h5": (
+        ["info", "rod.modal.h5"],
+        ["run", "case.toml", "-o", "out.h5"],
+        ["animate", "rod.modal.h5", "-o", "out.glb"],
+    ),
+    "result.h5": (
+        ["info", "result.h5"],
+        ["export", "result.h5", "-o", "out.csv"],
+        ["export", "result.h5", "-o", "out.vtkhdf"],
+        ["animate", "result.h5", "-o", "out.glb"],
+        ["report", "result.h5", "-o", "out.html", "--no-animation"],
+        ["animate", "result.h5", "-o", "out.html"],
+        ["stress", "result.h5", "rod"],
+        ["compare", "result.h5", "result.h5"],
+    ),
+    **{f"{PARTS}/{name}": (["info", "cut.h5"], RESUME) for name in ("header.h5", "000000.h5", "000001.h5")},
+    **{f"{PARTS}/{name}": (RESUME, ["info", "cut.h5"]) for name in ("manifest.jsonl", "status.json")},
+    **{name: (["info", name],) for name in MESHES},
+}
