@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flexmbs import __version__, hdf5
+from flexmbs import __version__
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.drawing import drawing
 from flexmbs.case.names import Resolver
@@ -19,8 +19,7 @@ from flexmbs.dynamics.mechanism import Mechanism, build
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, ExpressionError, constant
 from flexmbs.results import Item, Result
-from flexmbs.results.layout import FORMAT
-from flexmbs.results.segments import parts_folder
+from flexmbs.results.writer import complete_result
 from flexmbs.simulate import RunSettings, Summary, simulate
 from flexmbs.simulate.stepping import Simulation
 
@@ -89,7 +88,7 @@ def execute(
         return {"metrics": {name: Item(value) for name, value in computed.items()}} if computed else {}
 
     target = Path(path) if path is not None else result_path(case)
-    if resume and (there := complete_result(case, target)) is not None:
+    if resume and (there := complete_result(target, case_hash(case))) is not None:
         told = Summary(followed=["complete already: nothing was left to compute"])
         return CaseRun(there, told, comparisons(case, there, metrics(case, there)))
     outcome = simulate(
@@ -118,15 +117,6 @@ def _campbell(case: Case, progress: Progress | None, say: Callable[[str], None] 
     from flexmbs.case.campbell import campbell_items
 
     return campbell_items(case, case.spec.analysis.campbell, progress, say)
-
-
-def complete_result(case: Case, path: Path) -> Result | None:
-    """The result under this name, where it is the complete one of this case and none is being written."""
-    if parts_folder(path).exists() or hdf5.file_format(path) != FORMAT:
-        return None
-    there = Result.load(path)
-    same = hdf5.text(there.attributes.get("case_sha256", b"")).strip() == case_hash(case)
-    return there if same and there.status == "complete" else None
 
 
 def prepare(case: Case, progress: Progress | None = None) -> Mechanism:

@@ -42,7 +42,7 @@ def lock(path: str | Path) -> Iterator[None]:
 
 def _take(handle: int, path: Path, lock_path: Path) -> None:
     said = os.pread(handle, 80, 0)
-    if said and not said.startswith(HOLDER):
+    if not said.startswith(HOLDER) and not HOLDER.startswith(said):  # one that was cut off is ours too
         raise _foreign(lock_path, "is a file of another program")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

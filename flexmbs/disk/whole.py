@@ -58,22 +58,30 @@ def write_error(path: Path, error: OSError) -> InputError:
 
 
 @contextlib.contextmanager
+def told(path: Path) -> Iterator[None]:
+    """What the system says against writing `path` becomes an error for people."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+@contextlib.contextmanager
 def atomic_file(path: str | Path, overwrite: bool = False, accept: Accept = looks_like) -> Iterator[Sink]:
     """A new file that appears under `path` only when the block ends well, whole and synced."""
     path = Path(path)
     check_target(path, overwrite, accept)
     temporary: Path | None = None
     try:
-        temporary, handle = _new_beside(path)
-        try:
-            yield Sink(handle)
-            operations.system.sync(handle)
-            _name(temporary, path, overwrite)
-        finally:
-            os.close(handle)
-        operations.system.sync_folder(path.parent)
-    except OSError as error:
-        raise write_error(path, error) from error
+        with told(path):
+            temporary, handle = _new_beside(path)
+            try:
+                yield Sink(handle)
+                operations.system.sync(handle)
+                _name(temporary, path, overwrite)
+            finally:
+                os.close(handle)
+            operations.system.sync_folder(path.parent)
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
@@ -117,6 +125,11 @@ def _remove_unheld(temporary: Path, path: Path) -> None:
             raise _busy(path) from None
         finally:
             os.close(handle)
+
+
+def remove_left(path: Path) -> None:
+    """Remove the temporary file of a killed process."""
+    _remove_unheld(temporary_name(path), path)
 
 
 def _busy(path: Path) -> InputError:

@@ -86,7 +86,8 @@ class ResultWriter:
 
     def __exit__(self, *error: Any) -> None:
         if not self._entries:  # nothing to go on from
-            segments.remove(self.folder)
+            with contextlib.suppress(OSError):
+                segments.remove(self.folder)
         self._stack.close()
 
     def _open(self) -> None:
@@ -102,17 +103,15 @@ class ResultWriter:
         if unfinished and not (self.resume or self.overwrite):
             remedy = "--resume goes on, --overwrite starts again, -o chooses another name"
             raise _exists(self.folder, remedy)
-        if unfinished and self.resume:
-            self._go_on()
-        else:
-            self._start()
+        with disk.told(self.path):
+            if unfinished and self.resume:
+                self._go_on()
+            else:
+                self._start()
 
     def _start(self) -> None:
         segments.remove(self.folder)
-        try:
-            disk.make_folder(self.folder)
-        except OSError as error:
-            raise disk.write_error(self.folder, error) from error
+        disk.make_folder(self.folder)
         hdf5.build_file(
             self.folder / segments.HEADER, self._fill_header, format=HEADER_FORMAT, version=FORMAT_VERSION
         )
@@ -170,15 +169,12 @@ class ResultWriter:
             hdf5.write_tree(root.create_group("checkpoint"), checkpoint)
 
         path = self.folder / name
-        with self._kept():
+        with self._kept(), disk.told(path):
             hdf5.build_file(path, fill, format=SEGMENT_FORMAT, version=FORMAT_VERSION, overwrite=True)
             sha256 = segments.file_hash(path)
             self._chain = segments.link(self._chain, sha256)
             entry = segments.Entry(name, sha256, self._chain, len(samples["time"]), float(t))
-            try:
-                segments.append(self.folder, entry)
-            except OSError as error:
-                raise disk.write_error(path, error) from error
+            segments.append(self.folder, entry)
         self._entries.append(entry)
         if self.announce is not None:
             self.announce(float(t))
@@ -213,9 +209,33 @@ class ResultWriter:
         root = self.attributes | {"status": status, "message": message, "t_reached": t_reached}
         root |= {"wall_seconds": wall} | attributes
         whole = dict(self.items) | dict(items or {})
-        pack(self.path, self.folder, self._entries, self.layout, whole, root, self.overwrite)
-        segments.remove(self.folder)
+        with disk.told(self.path):
+            pack(self.path, self.folder, self._entries, self.layout, whole, root, self.overwrite)
+        with contextlib.suppress(OSError):  # what stays is known as the rest of a complete result
+            segments.remove(self.folder)
         return self.path
+
+
+def complete_result(path: Path, case_sha256: str) -> Any:
+    """The complete result of a case under this name, if it is one; what its run left beside it is removed."""
+    from flexmbs.results.reader import Result
+
+    if hdf5.file_format(path) != FORMAT:
+        return None
+    with disk.told(path):
+        disk.remove_left(path)  # it may be the same file under two names, and be locked while it is read
+    there, folder = Result.load(path), segments.parts_folder(path)
+    same = hdf5.text(there.attributes.get("case_sha256", b"")).strip() == case_sha256
+    if not same or there.status != "complete":
+        return None
+    segments.check_folder(folder)
+    entries = segments.read_manifest(folder) if disk.what_is(folder) else []
+    if entries and entries[-1].t != there.attributes["t_reached"]:
+        return None  # a run that is to replace it
+    if disk.what_is(folder) or disk.what_is(Path(f"{path}.lock")):
+        with disk.told(path), disk.lock(path):
+            segments.remove(folder)
+    return there
 
 
 def _exists(path: Path, remedy: str) -> UsageError:
