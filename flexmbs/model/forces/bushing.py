@@ -17,7 +17,6 @@ from flexmbs.model.forces.base import Number, PairForce, PairKeys, force
 from flexmbs.model.laws.tables import BUSHING
 
 Six = Annotated[list[AnyLaw], Field(min_length=6, max_length=6)]
-SixDampers = Annotated[list[not_negative(AnyLaw)], Field(min_length=6, max_length=6)]
 
 
 @force("bushing")
@@ -34,7 +33,7 @@ class Bushing(PairForce):
         """Six springs and dampers in the axes of `from`: three translations, three rotations."""
 
         stiffness: Six
-        damping: SixDampers | None = None
+        damping: Annotated[list[not_negative(AnyLaw)], Field(min_length=6, max_length=6)] | None = None
 
     stiffness: Sequence[Number] = (0.0,) * 6
     damping: Sequence[Number] = (0.0,) * 6
