@@ -1,0 +1,120 @@
+"""Mutations of all that is parsed, in one process: every parser answers with a value or an error for people.
+
+`pytest -m soak tests/damage/test_parsers.py` is the long one, with FLEXMBS_MUTATIONS and FLEXMBS_SEED.
+What fails is kept as `finds/NAME-...` beside this file, and tried again by the default suite from then on.
+"""
+
+import hashlib
+import itertools
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexmbs.errors import FlexmbsError
+from flexmbs.expressions import ExpressionError, parse
+from flexmbs.expressions.files import read_table
+from flexmbs.fe.check.mesh import check_mesh
+from flexmbs.fe.readers import read_mesh
+from flexmbs.toml_file import parse_toml
+from flexmbs.units import UnitError, parse_quantity
+from tests.damage import generators as g
+from tests.damage import inputs
+from tests.fe.mesh_samples import sample
+
+FINDS = Path(__file__).parent / "finds"
+EXPRESSION = b'3.5*sin(2*pi*t)^2 - max(0, main.position[-1])*table("push.csv", t) + if(t < 1, a, -b/1e-3)'
+QUANTITY = b"-12.5e-3 kg*m/s^2"
+
+
+def text_of(path):
+    return path.read_bytes().decode("utf-8", "replace")
+
+
+PARSERS = {
+    **{name: lambda path: check_mesh(read_mesh(path)) for name in inputs.MESHES},
+    "case.toml": lambda path: parse_toml(text_of(path)),
+    "rod.reduce.toml": lambda path: parse_toml(text_of(path)),
+    "push.csv": read_table,
+    "an.expression": lambda path: parse(text_of(path)),
+    "a.quantity": lambda path: parse_quantity(text_of(path)),
+}
+ALLOWED = (FlexmbsError, ExpressionError, UnitError)
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("good")
+    for name, write in inputs.MESHES.items():
+        write(sample("tet4"), folder / name)
+    texts = {"case.toml": inputs.CASE, "rod.reduce.toml": inputs.RECIPE, "push.csv": inputs.PUSH}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "an.expression").write_bytes(EXPRESSION)
+    (folder / "a.quantity").write_bytes(QUANTITY)
+    return folder
+
+
+def kinds_of(name):
+    if name.endswith(".toml"):
+        return g.TOML + g.BLIND
+    return g.BLIND if name in inputs.BINARY else g.TEXT + g.BLIND
+
+
+def attempt(name, path):
+    """The error that no parser may raise, or None."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            PARSERS[name](path)
+    except ALLOWED:
+        return None
+    except (Exception, SystemExit) as error:  # meshio ends the interpreter on some files
+        return error
+    return None
+
+
+def mutated(data, kind, rng):
+    """One mutation; where there is no text or key left to change, a bit of what is there."""
+    try:
+        return kind(data, rng).data
+    except (UnicodeDecodeError, ValueError):
+        return g.flip(data, rng).data if data else b"\0"
+
+
+def mutate(good, folder, count, seed):
+    rng, failed = np.random.default_rng(seed), []
+    for name in itertools.islice(itertools.cycle(PARSERS), count):
+        kinds, data = kinds_of(name), (good / name).read_bytes()
+        for _ in range(int(rng.integers(1, 4))):
+            data = mutated(data, kinds[int(rng.integers(len(kinds)))], rng)
+        path = folder / name
+        path.write_bytes(data)
+        error = attempt(name, path)
+        if error is not None:
+            FINDS.mkdir(exist_ok=True)
+            (FINDS / f"{hashlib.sha256(data).hexdigest()[:8]}-{name}").write_bytes(data)
+            failed.append(f"{name}: {type(error).__name__}: {str(error)[:200]}")
+    assert not failed, f"{len(failed)} of {count}:\n" + "\n".join(failed[:20])
+
+
+def test_mutations_are_parsed_or_refused(good, tmp_path):
+    mutate(good, tmp_path, 600, 1)
+
+
+@pytest.mark.slow
+def test_many_mutations_are_parsed_or_refused(good, tmp_path):
+    mutate(good, tmp_path, 6000, 2)
+
+
+@pytest.mark.soak
+def test_a_million_mutations_are_parsed_or_refused(good, tmp_path):
+    count, seed = os.environ.get("FLEXMBS_MUTATIONS", "1_000_000"), os.environ.get("FLEXMBS_SEED", "3")
+    mutate(good, tmp_path, int(count), int(seed))
+
+
+@pytest.mark.parametrize("find", sorted(FINDS.glob("*")), ids=lambda path: path.name)
+def test_finds_stay_mended(find):
+    assert attempt(find.name.partition("-")[2], find) is None
