@@ -122,7 +122,7 @@ def test_damaged_inputs_are_told(good, tmp_path, name):
     examine(good, tmp_path, name, COUNTS.get(name, FEW_RUNS if inputs.PARTS in name else FEW), 1)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", sorted(inputs.READERS))
 def test_many_damaged_inputs_are_told(good, tmp_path, name):
     examine(good, tmp_path, name, 40, 2)

@@ -104,7 +104,7 @@ def test_mutations_are_parsed_or_refused(good, tmp_path):
     mutate(good, tmp_path, 600, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_many_mutations_are_parsed_or_refused(good, tmp_path):
     mutate(good, tmp_path, 6000, 2)
 

@@ -104,7 +104,7 @@ def test_an_operation_that_fails_loses_nothing_announced(tmp_path, monkeypatch, 
         fail(folder, monkeypatch, reference[0], at, error, for_good)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_every_operation_fails_in_every_way(tmp_path, monkeypatch, reference):
     for at, error, for_good in combinations(reference, True):
         folder = tmp_path / f"{at}-{error}-{for_good}"
@@ -156,7 +156,7 @@ def test_kills_before_and_within_operations_lose_nothing(tmp_path, reference, wi
     kill_at(tmp_path, reference, places[:: 2 if within else 4], within)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_kills_before_every_operation_lose_nothing(tmp_path, reference):
     kill_at(tmp_path, reference, range(len(reference[1])), False)
 
@@ -205,7 +205,7 @@ def test_power_cuts_lose_nothing_announced(tmp_path, monkeypatch, reference):
     cuts(tmp_path, monkeypatch, reference, 40, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_many_power_cuts_lose_nothing_announced(tmp_path, monkeypatch, reference):
     cuts(tmp_path, monkeypatch, reference, 1000, 2)
 
@@ -292,4 +292,4 @@ def test_a_full_file_system_keeps_what_was_announced(tmp_path, reference, target
         subprocess.run(["mount", "-o", "remount,size=4m", str(place)], check=True)
         ends_the_same(place / "a.h5", reference[0])
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(["umount", "-l", str(place)], check=True)
