@@ -92,12 +92,12 @@ def crank_train(folder: Path) -> dict[str, Any]:
             "initial": {"position": float(top)},
         }  # fmt: skip
         lag = phase[f"pin{k}"] + 2.0 * np.pi * (k % 2)
-        fire = f"=-8000*step(t, 0, 0, 0.04, 1)*exp(-20*(1 - cos((main.position + {lag:.12g})/2 - 0.15)))"
+        fire = f"=-8000*step(t, 0, 0, 0.02, 1)*exp(-20*(1 - cos((main.position + {lag:.12g})/2 - 0.15)))"
         forces[f"gas{k}"] = {"type": "point", "on": f"piston{k}", "force": [fire, 0, 0]}
     return {
         "gravity": [-9.81, 0, 0], "ground": {"frames": frames}, "bodies": bodies, "joints": joints,
         "forces": forces,
-        "drives": {"motor": {"joint": "main", "velocity": "=100*pi*step(t, 0, 0, 0.04, 1)"}},
+        "drives": {"motor": {"joint": "main", "velocity": "=100*pi*step(t, 0, 0, 0.02, 1)"}},
         "sensors": {"rear": {"type": "rotation", "on": "shaft.rear", "relative_to": "shaft.front"}},
         "analysis": {"t_end": 0.1},
     }  # fmt: skip
@@ -106,7 +106,7 @@ def crank_train(folder: Path) -> dict[str, Any]:
 def satellite(folder: Path) -> dict[str, Any]:
     """A free hub with two panels of bricks, turned by a torque to and fro."""
     panel = {
-        "method": "craig-bampton", "material": "aluminium", "frame": "mean-axis", **asked("60 Hz"),
+        "method": "craig-bampton", "material": "aluminium", "frame": "mean-axis", **asked("100 Hz"),
         "mesh": {"shape": "box", "size": [2.0, 0.8, 0.01], "divisions": [20, 8, 1], "element": "hex8"},
         "interfaces": {"root": {"set": "x_min", "tie": "rbe2"}, "tip": {"set": "x_max", "tie": "rbe3"}},
     }  # fmt: skip
@@ -163,7 +163,7 @@ MECHANISMS = {
     "suspension": Mechanism(
         lambda folder: suspension(folder, asked("1 kHz")), "forces/strut/length", 0.25, 2e-4
     ),
-    "crank train": Mechanism(crank_train, "sensors/rear", 0.05, 1e-4),
+    "crank train": Mechanism(crank_train, "sensors/rear", 0.03, 1e-4),
     "satellite": Mechanism(satellite, "sensors/tip", 3.0, 2e-3),
     "robot arm": Mechanism(robot_arm, "sensors/bent", 1.0, 5e-4),
 }

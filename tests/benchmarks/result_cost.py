@@ -18,7 +18,7 @@ import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.results import writer
 
-SIZES = ((240, 51), (1000, 6))
+SIZES = ((240, 51), (1000, 6), (1000, 1000))
 
 
 def links(bodies: int, samples: int) -> Case:
