@@ -122,32 +122,56 @@ def hexapod_legs(k: int) -> list[tuple[list[float], list[float]]]:
     return legs
 
 
-def stacked_platforms(n: int) -> dict[str, Any]:
-    """N plates on each other, each on six legs (universal foot, slide, ball): five loops a storey.
+def platform(n: int) -> dict[str, Any]:
+    """One platform on n legs (universal foot, slide, ball) from ground: n - 1 loops; start at rest."""
+    data = _platforms(f"a platform on {n} legs")
+    _stand(data, "plate", [0.0, 0.0, 1.0], "ground", legs_of_platform(n), "")
+    return data
 
-    Plates of 2 kg, parts of the legs of 0.2 kg; start at rest.
-    """
-    plate = {"type": "rigid", "mass": 2.0, "inertia": {"ixx": 0.1, "iyy": 0.1, "izz": 0.2}}
-    part = {"type": "rigid", "mass": 0.2, "inertia": {"ixx": 0.01, "iyy": 0.01, "izz": 0.002}}
-    bodies: dict[str, Any] = {}
-    joints: dict[str, Any] = {}
+
+def legs_of_platform(n: int) -> list[tuple[list[float], list[float]]]:
+    """Feet and heads of n legs, which lean to both sides in turn."""
+    legs = []
+    for j in range(n):
+        foot, head = 2 * math.pi * j / n, 2 * math.pi * j / n + 0.5 * (-1) ** j
+        low, up = [math.cos(foot), math.sin(foot), 0.0], [0.6 * math.cos(head), 0.6 * math.sin(head), 1.0]
+        legs.append((low, up))
+    return legs
+
+
+def stacked_platforms(n: int) -> dict[str, Any]:
+    """N platforms on each other, each on six such legs: five loops a storey."""
+    data = _platforms(f"{n} platforms on each other")
     for k in range(n):
         below = f"plate{k - 1}" if k else "ground"
-        bodies[f"plate{k}"] = plate | {"pose": {"pos": [0, 0, k + 1.0]}}
-        for j, (foot, head) in enumerate(hexapod_legs(k)):
-            along = [b - a for a, b in zip(foot, head, strict=True)]
-            for name, place in (("low", foot), ("up", head)):
-                bodies[f"{name}{k}{j}"] = part | {"pose": {"pos": place}}
-            for name, kind, a, b, point in (
-                ("foot", "universal", below, f"low{k}{j}", foot),
-                ("slide", "prismatic", f"low{k}{j}", f"up{k}{j}", foot),
-                ("head", "spherical", f"up{k}{j}", f"plate{k}", head),
-            ):
-                joints[f"{name}{k}{j}"] = {"type": kind, "from": a, "to": b, "point": point, "axis": along}
+        _stand(data, f"plate{k}", [0, 0, k + 1.0], below, hexapod_legs(k), str(k))
+    return data
+
+
+def _platforms(title: str) -> dict[str, Any]:
     return {
-        "title": f"{n} platforms on each other",
+        "title": title,
         "gravity": [0.0, 0.0, -9.81],
-        "bodies": bodies,
-        "joints": joints,
+        "bodies": {},
+        "joints": {},
         "analysis": {"t_end": 0.05},
     }
+
+
+def _stand(data: dict[str, Any], name: str, place: list[float], below: str, legs: Any, tag: str) -> None:
+    """A plate of 2 kg on legs, whose parts have 0.2 kg, from feet on what is below to heads on it."""
+    plate = {"type": "rigid", "mass": 2.0, "inertia": {"ixx": 0.1, "iyy": 0.1, "izz": 0.2}}
+    part = {"type": "rigid", "mass": 0.2, "inertia": {"ixx": 0.01, "iyy": 0.01, "izz": 0.002}}
+    data["bodies"][name] = plate | {"pose": {"pos": place}}
+    for j, (foot, head) in enumerate(legs):
+        along = [b - a for a, b in zip(foot, head, strict=True)]
+        low, up = f"low{tag}{j}", f"up{tag}{j}"
+        data["bodies"] |= {low: part | {"pose": {"pos": foot}}, up: part | {"pose": {"pos": head}}}
+        for joint, kind, a, b, point in (
+            ("foot", "universal", below, low, foot),
+            ("slide", "prismatic", low, up, foot),
+            ("head", "spherical", up, name, head),
+        ):
+            data["joints"][f"{joint}{tag}{j}"] = {
+                "type": kind, "from": a, "to": b, "point": point, "axis": along,
+            }  # fmt: skip

@@ -11,8 +11,9 @@ from flexmbs.dynamics.loops.fronts import ACCELERATION, POSITION, load_rows, pla
 from flexmbs.dynamics.loops.passes import backward, forward
 from flexmbs.dynamics.loops.rows import coordinates, rows
 from flexmbs.dynamics.reactions.contact_shares import FREE
+from flexmbs.dynamics.reactions.null_states import self_stress
 from flexmbs.dynamics.reactions.share import share_forces
-from flexmbs.dynamics.reactions.wrenches import reactions, self_stress
+from flexmbs.dynamics.reactions.wrenches import reactions
 from flexmbs.dynamics.tolerances import FRICTION_ROUNDS, FRICTION_TOLERANCE
 from flexmbs.dynamics.tree.kinematics import positions, velocities
 from flexmbs.dynamics.tree.residuals import masses, residuals
@@ -195,7 +196,7 @@ def observe(sys, ws, laws, lw, at):
 
 @kernel(lean=True, apart=True)
 def jacobian(sys, ws, laws, lw, at):
-    """Rows of the constraints in the tree coordinates, in `loop.e` by paths (F27); g, g_dot. Writes: e."""
+    """Rows of the constraints in the tree coordinates, in `loop.G` by paths (F27); g, g_dot. Writes: G."""
     kinematics(sys, ws, laws, lw, at)
     plain_rows(sys, ws)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,37 +51,18 @@ class Evaluator:
         evaluate.jacobian(*self._args(state, self.acc))
         return self._dense_rows()
 
-    @cached_property
-    def pattern(self) -> tuple[Ints, Ints, Ints]:
-        """What of G may hold anything: where rows begin, columns, places in e, or behind it in e_f."""
-        t = self.tables
-        found = [np.zeros((3, 0), dtype=np.int64)]
-        for i in range(1, len(t.tree.parent)):
-            first, n, nf = int(t.front.row[i]), int(t.front.row[i + 1] - t.front.row[i]), int(t.body.nf[i])
-            rows, joint = t.slot.row[first : first + n], np.arange(t.tree.o_eta[i], t.tree.o_qd[i])
-            place = t.front.e[i] + np.arange(len(joint) * n).reshape(len(joint), n)
-            own = np.stack(np.broadcast_arrays(rows, joint[:, None], place))
-            found.append(own[:, :, int(t.front.closed[i]) :].reshape(3, -1))
-            place = t.front.e[-1] + t.front.m[i] + np.arange(n * nf).reshape(n, nf)
-            own = np.stack(np.broadcast_arrays(rows[:, None], t.tree.o_qd[i] + np.arange(nf), place))
-            found.append(own.reshape(3, -1))
-        rows, columns, places = np.concatenate(found, axis=1)
-        order = np.lexsort((columns, rows))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.system.n_rows))])
-        return starts, columns[order], places[order]
+    @property
+    def pattern(self) -> tuple[Ints, Ints]:
+        """What of G may hold anything: where rows begin, columns."""
+        return self.tables.path.start, self.tables.path.speed
 
     def values(self) -> Array:
         """Values of G where it may hold anything (F27). Needs evaluate.jacobian."""
-        starts, _, places = self.pattern
-        out = np.concatenate([self.ws.loop.e, self.ws.loop.e_f])[places]
-        off = self.tables.row.massless >= 0  # no constraints: their unknown is not a speed
-        off[self.open_rows] = True
-        out[np.repeat(off, np.diff(starts))] = 0.0
-        return np.asarray(out)
+        return np.asarray(self.ws.loop.G.copy())
 
     def _dense_rows(self) -> Array:
         G = np.zeros((self.system.n_rows, self.system.n_vel))
-        starts, columns, _ = self.pattern
+        starts, columns = self.pattern
         G[np.repeat(np.arange(len(G)), np.diff(starts)), columns] = self.values()
         return G
 

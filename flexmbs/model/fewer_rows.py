@@ -36,7 +36,7 @@ def with_rows(t: Tables, kept: Flags) -> Tables:
     fewer = t._replace(
         relation=t.relation._replace(kind=kinds),
         drive=t.drive._replace(row=renumbered(t.drive.row, kept)),
-        joint=t.joint._replace(row=_before(kept)[t.joint.row]),
+        joint=t.joint._replace(row=_before(kept)[t.joint.row], of_row=t.joint.of_row[kept]),
         row=row._replace(
             shared=renumbered(t.row.shared[kept[t.row.shared]], kept),
             contact=renumbered(t.row.contact[kept[t.row.contact]], kept),
@@ -50,8 +50,8 @@ def with_rows(t: Tables, kept: Flags) -> Tables:
         group=t.group._replace(start=offsets(size)),
         block=t.block._replace(first=first_rows(t.block.of_group, size)),
     )
-    front, slot = front_tables(fewer)
-    return fewer._replace(front=front, slot=slot)
+    front, slot, path = front_tables(fewer)
+    return fewer._replace(front=front, slot=slot, path=path)
 
 
 def _some(part: Any, kept: Flags, *names: str) -> Any:

@@ -122,6 +122,9 @@ def joint_tables(
         c = place.coordinates
         coords.append((c[0].number, c[-1].number + 1) if c else (0, 0))
         entry_joint[[item.entry.number for item in c if item.entry is not None]] = j
+    of_row = np.full(len(_rows(groups)), -1, dtype=np.int64)
+    for j, (first, end) in enumerate(rows):
+        of_row[first:end] = j
     soft = [place.joint.compliance for place in joints.values()]
     drive_rows = {group.name: group.rows for group in groups if group.kind == "drive"}
     order = {name: j for j, name in enumerate(joints)}
@@ -136,6 +139,7 @@ def joint_tables(
         q=ints(place.Q.number for place in joints.values()),
         soft=np.array([np.zeros(6) if c is None else c for c in soft], dtype=float).reshape(-1, 6),
         row=np.array(rows, dtype=np.int64).reshape(-1, 2),
+        of_row=of_row,
         coord=np.array(coords, dtype=np.int64).reshape(-1, 2),
     )
     drive = DriveTables(

@@ -15,6 +15,10 @@ from typing import Any
 
 #: another tree is taken where it makes less than this part of the work
 BETTER = 0.7
+#: a front of fewer rows is not taken apart
+SMALL = 12
+#: rows that can differ in what they ask of a rigid body
+MOST = 6
 #: bodies times edges up to which exchanges of edges are tried
 EXCHANGES = 10_000
 
@@ -146,25 +150,48 @@ class Graph:
         return parent, depth, order
 
     def open_rows(self, tree: set[int]) -> list[int]:
-        """Rows that are open at every body."""
+        """Rows that are open at every body; those that end on ground close early where fronts let them."""
         parent, depth, order = self.rooted(tree)
-        rows = [0] * self.n
+        rows, grounded = [0] * self.n, [0] * self.n
         for k, edge in enumerate(self.edges):
             if k in tree:
                 continue
             a, b = edge.a, edge.b
-            rows[a] += edge.rows
-            rows[b] += edge.rows
+            found = rows if a and b else grounded
+            found[a] += edge.rows
+            found[b] += edge.rows
             while a != b:
                 if depth[a] >= depth[b]:
                     a = parent[a]
                 else:
                     b = parent[b]
-            rows[a] -= 2 * edge.rows
+            found[a] -= 2 * edge.rows
+        here = list(grounded)
         for body in reversed(order):
             if body:
                 rows[parent[body]] += rows[body]
+                grounded[parent[body]] += grounded[body]
+        early = {c for c in range(1, self.n) if parent[c] == 0 and not rows[c] and grounded[c] > SMALL}
+        left = self._left(tree, here, parent, order) if early else here
+        branch = [0] * self.n
+        for body in order:
+            if body:
+                branch[body] = branch[parent[body]] or body
+                rows[body] += left[body] if branch[body] in early else grounded[body]
         return rows
+
+    def _left(self, tree: set[int], here: list[int], parent: list[int], order: list[int]) -> list[int]:
+        """Rows on ground that are left at every body when its joints have closed what they can."""
+        free = [0] * self.n
+        for k in tree:
+            edge = self.edges[k]
+            free[edge.b if parent[edge.b] == edge.a else edge.a] = 0 if edge.must else 6 - edge.rows
+        left, handed = [0] * self.n, [0] * self.n
+        for body in reversed(order):
+            left[body] = here[body] + min(MOST, handed[body])
+            if body:
+                handed[parent[body]] += max(0, left[body] - free[body])
+        return left
 
     def work(self, tree: set[int]) -> float:
         return float(sum(r * r for r in self.open_rows(tree)[1:]))

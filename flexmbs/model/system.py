@@ -200,8 +200,8 @@ def build_system(
         block=block_tables(groups, joints, numbers),
         **vars(rows),
     )
-    front, slot = front_tables(SimpleNamespace(**parts))
-    tables = Tables(**parts, front=front, slot=slot)
+    front, slot, path = front_tables(SimpleNamespace(**parts))
+    tables = Tables(**parts, front=front, slot=slot, path=path)
     numbered = Numbered(
         numbers, joints, tuple(groups), tuple(laws.items), travels, tables, tuple(laws.attitudes)
     )
@@ -244,13 +244,14 @@ def model_length(joints: list[JointPlace], numbers: BodyNumbers) -> float:
 
 
 def _tree_markers(numbers: BodyNumbers, joints: dict[str, JointPlace], found: list[Marker]) -> dict[str, Any]:
-    """Markers of the tree joints on the inner and the outer side, by body."""
-    m_in, m_out = [0] * len(numbers.names), [0] * len(numbers.names)
-    for place in joints.values():
+    """The tree joints and their markers on the inner and the outer side, by body."""
+    m_in, m_out, joint = [0] * len(numbers.names), [0] * len(numbers.names), [-1] * len(numbers.names)
+    for j, place in enumerate(joints.values()):
         if place.body:
+            joint[place.body] = j
             inner, outer = (place.Q, place.P) if place.reverse else (place.P, place.Q)
             m_in[place.body], m_out[place.body] = inner.number, outer.number
-    return {"m_in": ints(m_in), "m_out": ints(m_out)}
+    return {"m_in": ints(m_in), "m_out": ints(m_out), "joint": ints(joint)}
 
 
 def _groups(

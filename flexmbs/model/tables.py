@@ -48,6 +48,7 @@ class TreeTables(NamedTuple):
     """The tree: parents, speeds, markers of the tree joints, what is prescribed."""
 
     parent: Ints
+    joint: Ints  # joint of body i, or -1
     o_eta: Ints  # offset of the joint's speeds in vel, n_bodies + 2 long
     o_qd: Ints  # offset of q_dot in vel: speeds o_qd[i] ... o_eta[i + 1]
     child_start: Ints  # bodies outboard of body i: child[child_start[i] ... child_start[i + 1]]
@@ -119,6 +120,7 @@ class JointTables(NamedTuple):
     q: Ints  # marker Q
     soft: Annotated[Floats, 6]  # compliances in the axes of P, for forces that equilibrium leaves open
     row: Annotated[Ints, 2]  # (n_joints, 2) its rows, when it is a cut
+    of_row: Ints  # (n_rows,) the cut joint that has a row, or -1
     coord: Annotated[Ints, 2]  # (n_joints, 2) its scalar coordinates
 
 
@@ -197,20 +199,31 @@ class FrontTables(NamedTuple):
     closed: Ints  # its first rows, which close in it; the others stay open
     up: Ints  # front that takes the open ones
     run: Ints  # 1 where they stand side by side in it, in the same order
+    tried: Ints  # rows behind those that close, which are tried: they close as soon as they can
+    next: Ints  # slot in the next front of the first that is still open of these, -1 where all end
+    room: Ints  # slots that it has there for them
     L: Ints  # offset of its compliances in loop.L_open
     e: Ints  # offset of (speeds of the joint) x (rows) numbers in loop.e
     m: Ints  # offset of (rows) x (modes) numbers in loop.e_f
     body: Ints
     branch: Ints  # fronts of branches of body i: branch[i] ... branch[i + 1]
-    last: Ints  # one behind the last body outboard of body i
-    of_row: Ints  # front in which a row closes
+    inner: Ints  # fronts whose open rows front f takes: inside[inner[f]] ... inside[inner[f + 1]]
+    inside: Ints
+
+
+class PathTables(NamedTuple):
+    """Speeds on which rows may depend."""
+
+    meet: Ints  # (n_groups,) body where the ends of a group meet
+    start: Ints  # speeds of row r: start[r] ... start[r + 1]
+    speed: Ints
 
 
 class SlotTables(NamedTuple):
     """Slots of rows in fronts, and those that the terms of a row load."""
 
-    row: Ints  # row at a slot
-    up: Ints  # its slot in the next front, -1 where it closes
+    row: Ints  # row at a slot, -1 where any that is tried may come
+    up: Ints  # its slot in the next front, -1 where it closes or is tried
     p: Ints  # slot of the row of a term at the bodies of P and Q, -1 for ground
     q: Ints
     speed: Ints  # place in loop.e of the row of a tree coordinate, at its speed
@@ -243,6 +256,7 @@ class Tables(NamedTuple):
     speed: SpeedTables
     front: FrontTables
     slot: SlotTables
+    path: PathTables
 
 
 class BodyWork(NamedTuple):
@@ -373,8 +387,15 @@ class LoopWork(NamedTuple):
     whole: Floats  # (n_rows,) its compliance before others are taken out
     natural: Floats  # (n_rows,) what that would be if the row moved the whole model
     pivot_inv: Floats  # (n_slots,) reciprocals of the pivots, 0 of redundant rows
-    order: Ints  # (n_slots,) row at every slot that closes: rows of a group may have changed places
+    order: Ints  # (n_slots,) row at every slot: those that close or are tried may have changed places
+    up: Ints  # (n_slots,) slot in the next front, -1 where it closed
+    closed: Ints  # (n_fronts,) rows that closed in a front
+    found: Ints  # (n_groups,) independent rows of a group that were tried
+    lost: Ints  # (n_groups,) redundant ones
+    basis: Annotated[Floats, 6]  # (7, 6) scratch
+    G: Floats  # values of the rows in tree coordinates, by path
     swap: Floats  # (n_rows,) scratch
+    along: Floats  # (n_vel,) scratch, zero
     cap: Ints  # (n_groups,) most independent rows that a group may have
     near: Floats  # (2,) least pivot over its natural size since it was set, and its group (F28)
 
@@ -391,8 +412,17 @@ class NullWork(NamedTuple):
 
     lam: Floats  # (n_null, n_rows) multipliers: in row k the k-th states of all blocks
     n: Ints  # (n_blocks,) how many there are
-    w: Floats  # (n_null, 6 n_joints) their joint wrenches
-    v: Floats  # (n_null + 1, 6) those of a joint or coupling in a metric, then as they are
+    span: Annotated[Ints, 2]  # (n_rows, 2) where the rows of a state begin and end in `rows`, by place
+    rows: Ints
+    w: Annotated[Floats, 6]  # wrenches of loaded joints, one entry for every state and joint
+    of: Ints  # state of an entry in its block
+    next: Ints  # next entry of the same joint, or -1
+    head: Ints  # (n_joints,) last entry of a joint, or -1
+    mark: Ints  # (n_joints,) its entry in the state that is made
+    size: Ints  # (3,) rows and entries so far, the first entry of the state that is made
+    lo: Ints  # (n_rows,) first state with which that of a place has products
+    stack: Ints  # scratch
+    v: Floats  # (n_null + 1, 6) wrenches of a joint or coupling in a metric, then as they are
     A: Floats  # (n_rows, n_null) squares, energies, directions without energy
     B: Floats
     V: Floats
@@ -407,6 +437,7 @@ class SideWork(NamedTuple):
 
     state: Ints
     i: Ints
+    lo: Ints  # zero
     z: Floats
     M: Floats
     C: Floats

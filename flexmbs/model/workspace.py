@@ -127,8 +127,15 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
             whole=nan(n_rows),
             natural=nan(n_rows),
             pivot_inv=nan(n_slots),
-            order=np.zeros(n_slots, dtype=np.int64),
+            order=t.slot.row.copy(),
+            up=t.slot.up.copy(),
+            closed=t.front.closed.copy(),
+            found=np.zeros(len(sizes), dtype=np.int64),
+            lost=np.zeros(len(sizes), dtype=np.int64),
+            basis=nan(7, 6),
+            G=nan(len(t.path.speed)),
             swap=nan(n_rows),
+            along=np.zeros(n_vel),
             cap=sizes.astype(np.int64),
             near=np.full(2, np.inf),
         ),
@@ -143,10 +150,17 @@ def null_work(t: Tables) -> NullWork:
 
     Zeros, of which memory is taken only where something is written: seldom are all rows redundant.
     """
-    n_rows, n_wrench, n_null = len(t.row.law), 6 * len(t.joint.body), most_null(t)
-    zero = np.zeros
+    n_rows, n_joints, n_null, zero = len(t.row.law), len(t.joint.body), most_null(t), np.zeros
+    rows = np.diff(t.block.first)
+    joints = np.bincount(t.block.of_joint[t.block.of_joint >= 0], minlength=len(rows))
+    most = np.minimum(rows, n_null)
+    entries = int(most @ joints)
     return NullWork(
-        lam=zero((n_null, n_rows)), n=zero(len(t.block.first) - 1, np.int64), w=zero((n_null, n_wrench)),
+        lam=zero((n_null, n_rows)), n=zero(len(rows), np.int64), span=zero((n_rows, 2), np.int64),
+        rows=zero(int(most @ rows), np.int64), w=zero((entries, 6)), of=zero(entries, np.int64),
+        next=zero(entries, np.int64), head=zero(n_joints, np.int64), mark=zero(n_joints, np.int64),
+        size=zero(3, np.int64), lo=zero(n_rows, np.int64),
+        stack=zero(max(len(t.front.body), len(rows)), np.int64),
         v=zero((n_null + 1, 6)), A=zero((n_rows, n_null)), B=zero((n_rows, n_null)), V=zero((n_null, n_null)),
         y=zero(n_rows), d=zero(n_rows), e=zero(2 * n_null), i=zero(n_null, np.int64),
     )  # fmt: skip
@@ -156,8 +170,8 @@ def side_work(t: Tables) -> SideWork:
     """Contacts among the states of self-stress."""
     n, zero = len(t.row.contact), np.zeros
     return SideWork(
-        state=zero(n, np.int64), i=zero(n, np.int64), z=zero((n, most_null(t))), M=zero((n, n)),
-        C=zero((n, n)), f=zero(n), q=zero(n), u=zero(n), x=zero(n),
+        state=zero(n, np.int64), i=zero(n, np.int64), lo=zero(n, np.int64), z=zero((n, most_null(t))),
+        M=zero((n, n)), C=zero((n, n)), f=zero(n), q=zero(n), u=zero(n), x=zero(n),
     )  # fmt: skip
 
 

@@ -200,11 +200,30 @@ def platforms_flexmbs(n: str) -> dict[str, Any]:
 
 
 @measurement
+def legs_flexmbs(n: str) -> dict[str, Any]:
+    from flexmbs.case.generate import platform
+
+    return per_evaluation(platform(int(n)), 1e-6)
+
+
+@measurement
+def legs_pinocchio(n: str) -> dict[str, Any]:
+    from flexmbs.case.generate import legs_of_platform
+
+    return platforms_of_pinocchio([legs_of_platform(int(n))])
+
+
+@measurement
 def platforms_pinocchio(n: str) -> dict[str, Any]:
+    from flexmbs.case.generate import hexapod_legs
+
+    return platforms_of_pinocchio([hexapod_legs(k) for k in range(int(n))])
+
+
+def platforms_of_pinocchio(storeys: list[Any]) -> dict[str, Any]:
     """The same platforms: every plate stands on its first leg, the heads of the others are cut."""
     import pinocchio as pin
 
-    from flexmbs.case.generate import hexapod_legs
     from flexmbs.spatial import shortest_rotation
 
     def inertia(mass: float, x: float, z: float) -> Any:
@@ -213,9 +232,9 @@ def platforms_pinocchio(n: str) -> dict[str, Any]:
     model, contacts = pin.Model(), pin.StdVec_RigidConstraintModel()
     model.gravity.linear = np.array([0, 0, -GRAVITY])
     plate, base = 0, np.zeros(3)
-    for k in range(int(n)):
+    for k, legs in enumerate(storeys):
         heads, start = [], plate
-        for foot, head in hexapod_legs(k):
+        for foot, head in legs:
             R = shortest_rotation((np.array(head) - foot) / np.linalg.norm(np.array(head) - foot))
             j = model.addJoint(start, pin.JointModelRX(), pin.SE3(R, foot - base), f"x{model.njoints}")
             j = model.addJoint(j, pin.JointModelRY(), pin.SE3.Identity(), f"y{model.njoints}")

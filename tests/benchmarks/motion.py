@@ -119,6 +119,13 @@ def shared_loop_rows() -> list[dict[str, str]]:
             cause="a plate and its first leg carry fifteen open rows",
         )  # fmt: skip
         table.append(line)
+    for n in (6, 24, 96):
+        best = best_of(3, {"ours": ("legs_flexmbs", n), "peer": ("legs_pinocchio", n)})
+        line = row(
+            f"a platform on {n} legs, one evaluation", best["ours"], best["peer"],
+            "Pinocchio lcaba", target=1.0, note=f"{n - 1} loops, {PROJECTED}",
+        )  # fmt: skip
+        table.append(line)
     return table
 
 

@@ -24,6 +24,9 @@ CURVES: dict[str, tuple[str, str, Any, tuple[int, ...], tuple[int, int]]] = {
     "platforms on each other, one evaluation": (
         "storeys", "platforms_flexmbs", lambda n: (n,), (1, 2, 5, 10, 20, 40, 80), (5, 80),
     ),
+    "a platform on legs, one evaluation": (
+        "legs", "legs_flexmbs", lambda n: (n,), (6, 12, 24, 48, 96), (6, 96),
+    ),
     "flexible rods of 16 modes, one implicit step": (
         "bodies", "rods_flexmbs", lambda n: (n, 16, 1e-4), (1, 4, 16, 64, 256), (4, 256),
     ),
@@ -39,6 +42,7 @@ ONE = {
     "loops": "loop",
     "stages": "stage",
     "storeys": "storey",
+    "legs": "leg",
     "modes": "mode",
     "DOF": "DOF",
 }

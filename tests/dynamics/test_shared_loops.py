@@ -8,11 +8,12 @@ import pytest
 from flexmbs.case import Case
 from flexmbs.case.check import assembled
 from flexmbs.case.generate import four_bars, scissor_lift
+from flexmbs.case.generate import platform as legs_on_ground
 from flexmbs.dynamics.mechanism import build
 from flexmbs.model.bodies import GROUND
-from flexmbs.model.fronts import SMALL
 from flexmbs.model.model import Model
-from flexmbs.model.spanning import Edge, Graph
+from flexmbs.model.spanning import SMALL, Edge, Graph
+from flexmbs.spatial import exp_so3
 from tests import reference
 from tests.dynamics.mechanisms import add_body, add_joint, body_accelerations, moving_state
 from tests.dynamics.test_descriptor import assert_same
@@ -100,6 +101,7 @@ def drawn(seed, make, n, flexible, repeat=()):
 
 KINDS = {
     "ladder": (ladder, 4), "mast": (mast, 2), "platform": (platform, 6), "ring": (ring, 8),
+    "many legs": (platform, 12),
     "ring on ground": (lambda rng, model, n, flexible: ring(rng, model, n, flexible, GROUND), 8),
 }  # fmt: skip
 
@@ -114,6 +116,115 @@ def test_loops_that_share_joints_agree_with_the_dense_solution_F54(kind, flexibl
     assert evaluator.ws.row.redundant.sum() == 0
     if kind.startswith("ring"):  # taken apart
         assert len(system.tables.front.body) > len(system.bodies) > SMALL // 2
+
+
+def check_stress(system, evaluator, state):
+    """States of self-stress: as many as the rank of G says, independent, and they move nothing."""
+    G, t = evaluator.jacobian(state.copy()), system.tables
+    evaluator.observe(state)
+    G[:, t.tree.driven >= 0] = 0.0
+    rank = int(np.linalg.matrix_rank(G, 1e-9)) if G.size else 0
+    Z = evaluator.ws.null.lam[: evaluator.ws.null.n.max()]
+    assert len(Z) == evaluator.ws.row.redundant.sum() == system.n_rows - rank
+    assert np.linalg.matrix_rank(Z) == len(Z) if len(Z) else True
+    assert np.abs(Z @ G).max(initial=0.0) <= 1e-12 * np.abs(Z).max(initial=0.0)
+
+
+def turned_plate(n):
+    """A plate on n legs of two bars in an oblique plane: three rows of each loop are redundant."""
+    R = exp_so3([0.5, -0.7, 0.3])
+    bar = {"type": "rigid", "mass": 0.2, "inertia": {"ixx": 0.01, "iyy": 0.01, "izz": 0.02}}
+    plate = {"type": "rigid", "mass": 2.0, "inertia": {"ixx": 0.1, "iyy": 0.1, "izz": 0.2}}
+    bodies, joints = {"plate": plate}, {}
+    for k in range(n):
+        middle = 2 * np.pi * k / n
+        foot, knee, head = (
+            (R @ [r * np.cos(middle + a), r * np.sin(middle + a), 0.0]).tolist()
+            for r, a in ((2.0, 0.0), (1.3, 0.5), (0.5, 0.3))
+        )
+        bodies |= {f"low{k}": bar | {"pose": {"pos": foot}}, f"up{k}": bar | {"pose": {"pos": knee}}}
+        for name, a, b, point in (
+            ("foot", "ground", f"low{k}", foot), ("knee", f"low{k}", f"up{k}", knee),
+            ("head", f"up{k}", "plate", head),
+        ):  # fmt: skip
+            axis = R[:, 2].tolist()
+            joints[f"{name}{k}"] = {"type": "revolute", "from": a, "to": b, "point": point, "axis": axis}
+    return {"gravity": [0, -9.81, 0], "bodies": bodies, "joints": joints, "analysis": {"t_end": 0.1}}
+
+
+def with_flat_feet(n, count):
+    """Legs whose feet cannot say how the leg turns: one row of each is left to the plate."""
+    data = legs_on_ground(n)
+    for k in range(count):
+        foot = data["joints"][f"foot{k}"]
+        foot["axis"] = np.cross(foot["axis"], [0.3, 0.1, 1.0]).tolist()
+    return data
+
+
+def with_feet(n):
+    """A scissor lift every bar of which is held in its plane by ground: rows on ground all along."""
+    data = scissor_lift(n)
+    for k in range(1, n):
+        data["joints"][f"foot{k}"] = {"type": "in_plane", "from": "ground", "to": f"a{k}"}
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "still"),
+    [
+        (with_flat_feet(12, 0), False), (with_flat_feet(9, 3), False), (with_flat_feet(12, 9), True),
+        (turned_plate(4), False), (turned_plate(9), False), (with_feet(16), False),
+    ],
+    ids=["all close", "three left", "more left than can differ", "planar", "planar, many", "along a lift"],
+)  # fmt: skip
+def test_rows_on_ground_close_on_the_way_or_are_handed_on_F54(data, still):
+    system = Case.from_dict(data).system()
+    t = system.tables
+    assert t.front.tried.sum() > 0
+    assert np.diff(t.front.row).max() <= SMALL + 6
+    evaluator, state = moving_state(system, 1)
+    if still:
+        state = system.initial_state()
+    truth = compare(system, state, evaluator)
+    assert evaluator.ws.row.redundant.sum() == truth.n_rows - truth.rank
+    check_stress(system, evaluator, state)
+
+
+def test_states_of_self_stress_load_their_own_loops_alone_F28():
+    """What sharing costs follows from the joints that states load: the same for each loop of any lift."""
+    sizes = []
+    for n in (6, 24):
+        system = Case.from_dict(scissor_lift(n)).system()
+        evaluator, state = moving_state(system, 0)
+        check_stress(system, evaluator, state)
+        null, places = evaluator.ws.null, np.arange(3 * (n - 1))
+        sizes.append((null.size[:2] / (n - 1), (places - null.lo[places]).max()))
+    (few, narrow), (many, wide) = sizes
+    assert few.tolist() == many.tolist()
+    assert narrow == wide < 12
+
+
+@pytest.mark.parametrize("driven", [5, 9])
+def test_driven_legs_leave_rows_to_their_platform_F54(driven):
+    """A driven slide leaves a leg one freedom less than its foot has rows."""
+    data = legs_on_ground(9)
+    data["drives"] = {f"d{k}": {"joint": f"slide{k}", "position": "=0"} for k in range(driven)}
+    model = Case.from_dict(data).model()
+    tree, other = build(model), build(model, formulation="descriptor")
+    evaluator, state = moving_state(tree, 0)
+    assert tree.tables.front.tried.sum() > 0
+    found = body_accelerations(tree, evaluator, evaluator.observe(state))
+    second = other.evaluator()
+    twin = body_accelerations(other, second, second.observe(other.state_like(tree, state)))
+    for name, a in found.items():
+        np.testing.assert_allclose(a, twin[name], rtol=0, atol=1e-9, err_msg=name)
+    check_stress(tree, evaluator, state)
+
+
+def test_fronts_of_a_platform_grow_with_its_legs_alone_F54():
+    sizes = [np.diff(Case.from_dict(legs_on_ground(n)).system().tables.front.row) for n in (12, 48)]
+    assert sizes[0].max() == sizes[1].max()
+    assert (sizes[1] ** 2).sum() <= 4.4 * (sizes[0] ** 2).sum()
 
 
 @pytest.mark.parametrize(("kind", "repeat"), [("ladder", ("rung1", "rung2")), ("ring", ("tie2", "arm3"))])

@@ -19,8 +19,9 @@ from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.projection import add_increment
+from flexmbs.dynamics.reactions.null_states import self_stress
 from flexmbs.dynamics.reactions.share import share_forces
-from flexmbs.dynamics.reactions.wrenches import reactions, self_stress
+from flexmbs.dynamics.reactions.wrenches import reactions
 from flexmbs.dynamics.tolerances import FRICTION_TOLERANCE, RANK, ROUNDED
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression, Node, spline_through

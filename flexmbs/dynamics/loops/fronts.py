@@ -6,8 +6,14 @@ inertia; the bias of a row gathers on the way. Where both ends have met, L says 
 multipliers, and they are eliminated: M += E L^-1 E^T. Redundant rows are those whose pivot vanishes: their
 multiplier is zero, the motion is the same; the split of the forces is a matter of outputs (F28).
 
+Rows that end on ground are tried on the way there: those with a sound pivot close at once. What is left acts
+on one body, hardly gives way, and is handed on, in the six slots at most that stand for this in the next
+front: seven rows that do not give way differ in no more than six things that they ask of a rigid body.
+
 L of a front is packed, row by row from the diagonal on: (r, c) is at `packed(n, r) + c`.
 """
+
+import math
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.tree.elastic import solve_factor
@@ -19,6 +25,10 @@ from flexmbs.model.vectors import add_wrench_at, between, on_mode, times_wrench,
 TOLERANCE = 1e-10
 #: Nor is one below this part of the largest row, over the natural sizes of both: rounding squared.
 ROUNDING = 1e-24
+#: Rows that are tried close with pivots above this part of what they had, and of their natural size.
+SOUND = 1e-4
+#: Forces on a body that differ by less than this part of the largest are combinations of others.
+SAME = 1e-7
 SINGULAR_JOINT = 2
 ACCELERATION, POSITION, VELOCITY = 0, 1, 2
 
@@ -46,9 +56,11 @@ def load_rows(sys, ws, level, bh):
 
     level 0: constraints on acceleration level; 1: on position level, `g + bh G change = 0`; 2: of velocities,
     `g_dot + G change = 0`. A row that is off has no column: its multiplier comes out as zero.
-    Writes: E, e, e_f, L_open, bias, whole, natural.
+    Writes: E, e, e_f, L_open, bias, whole, natural; order, up of rows that are tried; found, lost.
     """
     clear(sys, ws)
+    for g in range(ws.loop.found.shape[0]):
+        ws.loop.found[g] = ws.loop.lost[g] = 0
     for k in range(ws.loop.L_open.shape[0]):
         ws.loop.L_open[k] = 0.0
     mass = sys.tree.mass_scale[0]
@@ -57,8 +69,11 @@ def load_rows(sys, ws, level, bh):
         by_mass, by_turning = 1.0 / mass, 1.0 / sys.tree.mass_scale[1]
     for f in range(sys.front.closed.shape[0]):
         first, n = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f]
-        for k in range(sys.front.closed[f]):
+        for k in range(sys.front.closed[f] + sys.front.tried[f]):
             r, at = sys.slot.row[first + k], sys.front.L[f] + packed(n, k) + k
+            ws.loop.order[first + k], ws.loop.up[first + k] = r, -1
+            if r < 0:
+                continue
             v = sys.row.massless[r]
             ws.loop.bias[r] = ws.loop.whole[r] = ws.loop.natural[r] = 0.0
             if ws.row.soft[r] < 0.0:
@@ -126,7 +141,7 @@ def close_branches(sys, ws, i):
 
 @kernel(lean=True, apart=True)
 def close(sys, ws, f):
-    """Eliminate the multipliers of the rows that close in front f; vanishing pivots mark redundant ones.
+    """Eliminate the multipliers of rows that close, or can, in front f; vanishing pivots are redundant rows.
 
     The rows of a group (one joint, say) take turns by the size of their pivots over their natural sizes. A
     group takes no more independent rows than it has where constraints hold (loop.cap): off them, rows of an
@@ -138,13 +153,9 @@ def close(sys, ws, f):
     L, largest, r0 = ws.loop.L_open[sys.front.L[f] : sys.front.L[f + 1]], 1.0, 0
     for k in range(sys.front.closed[f]):
         r = sys.slot.row[first + k]
-        ws.loop.order[first + k] = r
         # the compliance of a soft row (F45) goes to infinity with shorter steps: no measure for the others
-        if (
-            ws.loop.natural[r] > 0.0
-            and ws.row.soft[r] == 0.0
-            and ws.loop.whole[r] > largest * ws.loop.natural[r]
-        ):
+        hard = ws.loop.natural[r] > 0.0 and ws.row.soft[r] == 0.0
+        if hard and ws.loop.whole[r] > largest * ws.loop.natural[r]:
             largest = ws.loop.whole[r] / ws.loop.natural[r]
     while r0 < sys.front.closed[f]:
         g, found = sys.row.group[sys.slot.row[first + r0]], 0
@@ -162,23 +173,162 @@ def close(sys, ws, f):
                 continue
             elif ws.row.soft[r] == 0.0 and d < ws.loop.near[0] * natural:
                 ws.loop.near[0], ws.loop.near[1] = d / natural, g
-            ws.row.redundant[r], ws.loop.pivot_inv[first + k] = 0, 1.0 / d
-            found += 1
             take_out(sys, ws, L, first, n, k, i)
+            found += 1
         if found < ws.loop.cap[g] and sys.group.soft[g] == 0:
             ws.loop.near[0], ws.loop.near[1] = 0.0, g
         r0 = end
+    if sys.front.tried[f] > 0:
+        try_rows(sys, ws, f, L, first, n)
     return 0
+
+
+@kernel(lean=True, apart=True)
+def try_rows(sys, ws, f, L, first, n):
+    """Close those of the rows that are tried in front f whose pivots are sound, hand on the others (F54).
+
+    At ground nothing follows: there they close as rows do, or are redundant. Others stay open, as many as the
+    next front has slots; before they become more, those close that can at all, and the rest are redundant.
+    Writes: as close; closed, found, lost, up.
+    """
+    k, room, i = sys.front.closed[f], sys.front.room[f], sys.front.body[f]
+    m = k + sys.front.tried[f]
+    if sys.body.nf[i] == 0:
+        k = close_sound(sys, ws, f, k, m, SOUND if room > 0 else TOLERANCE, 0)
+        end, m = m, k
+        for c in range(k, end):
+            if ws.loop.order[first + c] >= 0:
+                exchange(ws, L, first, n, m, c)
+                m += 1
+    if m - k > room:
+        kept = 0
+        if room > 0:
+            k = close_sound(sys, ws, f, k, m, TOLERANCE, m - room)
+            kept = spread(sys, ws, L, first, n, k, m) if m - k > room else m - k
+        for c in range(k, m - kept):
+            drop(sys, ws, first + c)
+        k = m - kept
+    ws.loop.closed[f] = k
+    for c in range(k, m):
+        to = sys.front.next[f] + c - k
+        ws.loop.order[to] = ws.loop.order[first + c]
+        ws.loop.up[first + c] = to if ws.loop.order[to] >= 0 else -1
+
+
+@kernel(lean=True)
+def drop(sys, ws, slot):
+    """The row at a slot is redundant. Writes: redundant, pivot_inv, lost; near, if its group has too few."""
+    r = ws.loop.order[slot]
+    g = sys.row.group[r]
+    ws.row.redundant[r], ws.loop.pivot_inv[slot] = 1, 0.0
+    ws.loop.lost[g] += 1
+    size = sys.group.start[g + 1] - sys.group.start[g]
+    if size - ws.loop.lost[g] < ws.loop.cap[g] and sys.group.soft[g] == 0:
+        ws.loop.near[0], ws.loop.near[1] = 0.0, g
+
+
+@kernel(lean=True)
+def close_sound(sys, ws, f, k, end, sound, last):
+    """Close rows k ... end of front f, the best first, while pivots are sound; up to row `last`, if not 0.
+
+    Writes: as take_out; near, found. Returns the number of the first row that is left.
+    """
+    first, n, i = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f], sys.front.body[f]
+    L, least = ws.loop.L_open[sys.front.L[f] : sys.front.L[f + 1]], ROUNDING if sound == TOLERANCE else sound
+    while k < end and (last == 0 or k < last):
+        best, p = 0.0, -1
+        for c in range(k, end):
+            r = ws.loop.order[first + c]
+            if r < 0:
+                continue
+            d, natural = L[packed(n, c) + c], ws.loop.natural[r]
+            if sound == TOLERANCE and ws.loop.found[sys.row.group[r]] >= ws.loop.cap[sys.row.group[r]]:
+                continue
+            if d > sound * ws.loop.whole[r] and d > least * natural:
+                size = d / natural if natural > 0.0 else math.inf
+                if size > best:
+                    best, p = size, c
+        if p < 0:
+            break
+        exchange(ws, L, first, n, k, p)
+        r = ws.loop.order[first + k]
+        if sound == TOLERANCE and ws.row.soft[r] == 0.0 and best < ws.loop.near[0]:
+            ws.loop.near[0], ws.loop.near[1] = best, sys.row.group[r]
+        ws.loop.found[sys.row.group[r]] += 1
+        take_out(sys, ws, L, first, n, k, i)
+        k += 1
+    return k
+
+
+@kernel(lean=True)
+def spread(sys, ws, L, first, n, k, m):
+    """Bring six rows at most of k ... m - 1 to their end, of which the others are combinations on the body.
+
+    Factors of the combinations stand in the place of their compliance, which is zero: a unit of a redundant
+    row asks for as much less of those that are kept. Writes: E, L_open, order. Returns their number.
+    """
+    q, kept, largest = ws.loop.basis, 0, 0.0
+    while kept < 6 and kept < m - k:
+        best, p = 0.0, k
+        for c in range(k, m - kept):
+            s = left_of(sys, ws, first + c, kept)
+            if s > best:
+                best, p = s, c
+        largest = max(largest, best)
+        if not best > SAME * SAME * largest:
+            break
+        left_of(sys, ws, first + p, kept)
+        for row in range(6):
+            q[kept, row] = q[6, row] / math.sqrt(best)
+        exchange(ws, L, first, n, p, m - 1 - kept)
+        kept += 1
+    for c in range(k, m - kept):
+        at = packed(n, c)
+        for o in range(c + 1, n):
+            L[at + o] = 0.0
+        for a in range(kept - 1, -1, -1):
+            s = along(sys, ws, first + c, q[a])
+            for b in range(a + 1, kept):
+                s -= L[at + m - 1 - b] * along(sys, ws, first + m - 1 - b, q[a])
+            L[at + m - 1 - a] = s / along(sys, ws, first + m - 1 - a, q[a])
+    return kept
+
+
+@kernel(lean=True)
+def left_of(sys, ws, slot, kept):
+    """Square of what of the force at a slot no direction of the basis has; that part. Writes: basis[6]."""
+    q, E = ws.loop.basis, ws.loop.E[slot]
+    for row in range(6):
+        q[6, row] = E[row] / (sys.length[0] if row > 2 else 1.0)
+    for _ in range(2):  # twice is enough
+        for a in range(kept):
+            t = dot_six(six(q, 6), six(q, a))
+            put_six(q, 6, plus_six(six(q, 6), -t, six(q, a)))
+    return dot_six(six(q, 6), six(q, 6))
+
+
+@kernel(lean=True)
+def along(sys, ws, slot, q):
+    """What the force at a slot has along a direction, moments over the length of the model."""
+    E, l = ws.loop.E[slot], 1.0 / sys.length[0]
+    return E[0] * q[0] + E[1] * q[1] + E[2] * q[2] + l * (E[3] * q[3] + E[4] * q[4] + E[5] * q[5])
 
 
 @kernel(lean=True)
 def bring_largest(sys, ws, L, first, n, k, end):
-    """Exchange row k with the one behind it, before `end`, of the largest pivot. Writes: E, L_open, order."""
+    """Exchange row k with the one of the largest pivot up to `end`. Writes: E, L_open, order."""
     best, p = 0.0, k
     for c in range(k, end):
         size = ws.loop.natural[ws.loop.order[first + c]]
         if size > 0.0 and L[packed(n, c) + c] > best * size:
             best, p = L[packed(n, c) + c] / size, c
+    if p != k:
+        exchange(ws, L, first, n, k, p)
+
+
+@kernel(lean=True)
+def exchange(ws, L, first, n, k, p):
+    """Exchange rows k and p of a front, k <= p. Writes: E, L_open, order."""
     if p == k:
         return
     a = six(ws.loop.E, first + k)
@@ -199,9 +349,13 @@ def bring_largest(sys, ws, L, first, n, k, end):
 
 @kernel(lean=True)
 def take_out(sys, ws, L, first, n, k, i):
-    """Eliminate row k of a front at body i (F54). Writes: E, L_open, bias of those behind; M (upper), f."""
-    row, s, e = packed(n, k), ws.loop.pivot_inv[first + k], six(ws.loop.E, first + k)
-    t, M = s * ws.loop.bias[ws.loop.order[first + k]], ws.body.M_star[i]
+    """Eliminate row k of a front at body i (F54).
+
+    Writes: redundant, pivot_inv; E, L_open, bias of those behind; M (upper), f.
+    """
+    row, r, e, M = packed(n, k), ws.loop.order[first + k], six(ws.loop.E, first + k), ws.body.M_star[i]
+    s = 1.0 / L[row + k]
+    ws.row.redundant[r], ws.loop.pivot_inv[first + k], t = 0, s, s * ws.loop.bias[r]
     if i > 0:
         put_six(ws.body.f_star, i, plus_six(six(ws.body.f_star, i), -t, e))
         for a in range(6):
@@ -214,16 +368,17 @@ def take_out(sys, ws, L, first, n, k, i):
             continue
         if i > 0:
             put_six(ws.loop.E, first + o, plus_six(six(ws.loop.E, first + o), -s * c, e))
-        ws.loop.bias[row_at(sys, ws, first + o)] -= t * c
+        ws.loop.bias[ws.loop.order[first + o]] -= t * c
         at, c = packed(n, o), s * c
         for q in range(o, n):
             L[at + q] -= c * L[row + q]
 
 
 @kernel(inline=True)
-def row_at(sys, ws, slot):
-    """Row at a slot: those that close in its front may have changed places."""
-    return sys.slot.row[slot] if sys.slot.up[slot] >= 0 else ws.loop.order[slot]
+def row_in(sys, ws, slot):
+    """Row at a slot before any closed, -1 where none came."""
+    r = sys.slot.row[slot]
+    return r if r >= 0 else ws.loop.order[slot]
 
 
 @kernel(lean=True, apart=True, reassociate=True)
@@ -234,7 +389,9 @@ def rows_past_modes(sys, ws, i):
     moving = sys.marker.row[sys.tree.m_out[i]] >= 0  # else its rows of H are zero
     u = ws.tree.u[k0 : k0 + nf]
     for k in range(n):
-        E, r, at = ws.loop.E[first + k], sys.slot.row[first + k], sys.front.m[i] + k * nf
+        E, r, at = ws.loop.E[first + k], row_in(sys, ws, first + k), sys.front.m[i] + k * nf
+        if r < 0:
+            continue
         x = ws.loop.e_f[at : at + nf]
         if moving:
             for a in range(nf):
@@ -265,10 +422,12 @@ def rows_past_joint(sys, ws, i):
     Writes: e; E, L_open of that front; e_f of its body; bias, whole.
     """
     first, n, p = sys.front.row[i], sys.front.row[i + 1] - sys.front.row[i], sys.tree.parent[i]
-    k0, e0, closed = sys.tree.o_eta[i], sys.front.e[i], sys.front.closed[i]
-    x, y, z = between(ws.body.r, p, ws.body.r, i)
+    k0, e0, closed = sys.tree.o_eta[i], sys.front.e[i], ws.loop.closed[i]
+    d = between(ws.body.r, p, ws.body.r, i)
     for o in range(closed, n):
-        E, r, b, w = six(ws.loop.E, first + o), sys.slot.row[first + o], 0.0, 0.0
+        E, r, b, w = six(ws.loop.E, first + o), ws.loop.order[first + o], 0.0, 0.0
+        if r < 0:
+            continue
         for k in range(sys.tree.o_qd[i] - 1, k0 - 1, -1):
             at = e0 + (k - k0) * n + o
             if sys.tree.driven[k] >= 0:
@@ -283,7 +442,7 @@ def rows_past_joint(sys, ws, i):
         ws.loop.bias[r] += b
         ws.loop.whole[r] += w
         if p > 0:
-            to_parent(sys, ws, i, sys.slot.up[first + o], E, x, y, z)
+            to_parent(sys, ws, i, ws.loop.up[first + o], E, d)
     for k in range(k0, sys.tree.o_qd[i]):
         if sys.tree.driven[k] < 0:
             e = ws.loop.e[e0 + (k - k0) * n : e0 + (k - k0 + 1) * n]
@@ -295,38 +454,35 @@ def rows_past_joint(sys, ws, i):
 
 
 @kernel(inline=True)
-def to_parent(sys, ws, i, to, E, x, y, z):
-    """Add a column of body i, (x, y, z) behind its parent, to it, at its origin and on its modes (F25)."""
-    p, B = sys.tree.parent[i], ws.tree.B
-    m = E[3] + y * E[2] - z * E[1], E[4] + z * E[0] - x * E[2], E[5] + x * E[1] - y * E[0]
-    put_six(ws.loop.E, to, plus_six(six(ws.loop.E, to), 1.0, (E[0], E[1], E[2], m[0], m[1], m[2])))
+def to_parent(sys, ws, i, to, E, d):
+    """Add a column of body i, at d from its parent, to it, at its origin and on its modes (F25)."""
+    p = sys.tree.parent[i]
+    put_six(ws.loop.E, to, plus_six(six(ws.loop.E, to), 1.0, wrench_at(E, d)))
     nf = sys.body.nf[p]
     at = sys.front.m[p] + (to - sys.front.row[p]) * nf
     for a in range(nf):
-        b = sys.tree.o_B[i] + 6 * a
-        ws.loop.e_f[at + a] += dot_six((B[b], B[b + 1], B[b + 2], B[b + 3], B[b + 4], B[b + 5]), E)
+        ws.loop.e_f[at + a] += on_mode(ws.tree.B, sys.tree.o_B[i] + 6 * a, E)
 
 
 @kernel(lean=True)
 def rows_to_front(sys, ws, f, moved):
     """Compliances of the open rows of front f, and their columns unless they moved, to the next front."""
     first, n, up = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f], sys.front.up[f]
-    to, m, L, L0 = (
-        sys.front.row[up],
-        sys.front.row[up + 1] - sys.front.row[up],
-        ws.loop.L_open,
-        sys.front.L[up],
-    )
-    for o in range(sys.front.closed[f], n):
-        row, at = sys.slot.up[first + o] - to, sys.front.L[f] + packed(n, o)
+    to, L, L0 = sys.front.row[up], ws.loop.L_open, sys.front.L[up]
+    m = sys.front.row[up + 1] - to
+    for o in range(ws.loop.closed[f], n):
+        row, at = ws.loop.up[first + o] - to, sys.front.L[f] + packed(n, o)
+        if row < 0:
+            continue
         target = L0 + packed(m, row)
         if sys.front.run[f] == 1:  # they stand together there too
             for c in range(o, n):
                 L[target + row + c - o] += L[at + c]
         else:
             for c in range(o, n):
-                col = sys.slot.up[first + c] - to
-                L[target + col if col >= row else L0 + packed(m, col) + row] += L[at + c]
+                col = ws.loop.up[first + c] - to
+                if col >= 0:
+                    L[target + col if col >= row else L0 + packed(m, col) + row] += L[at + c]
         if moved == 0 and sys.front.body[f] > 0:
             put_six(ws.loop.E, to + row, plus_six(six(ws.loop.E, to + row), 1.0, six(ws.loop.E, first + o)))
 
@@ -335,11 +491,12 @@ def rows_to_front(sys, ws, f, moved):
 def multipliers(sys, ws, f, a):
     """Multipliers of the rows that close in front f, from the acceleration of its body (F54). Writes: lam."""
     first, n = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f]
-    for k in range(sys.front.closed[f] - 1, -1, -1):
+    for k in range(ws.loop.closed[f] - 1, -1, -1):
         r, at = ws.loop.order[first + k], sys.front.L[f] + packed(n, k)
         s = ws.loop.bias[r] + dot_six(six(ws.loop.E, first + k), a)
         for o in range(k + 1, n):
-            s += ws.loop.L_open[at + o] * ws.row.lam[row_at(sys, ws, first + o)]
+            if ws.loop.order[first + o] >= 0:
+                s += ws.loop.L_open[at + o] * ws.row.lam[ws.loop.order[first + o]]
         ws.row.lam[r] = -s * ws.loop.pivot_inv[first + k]
 
 
@@ -352,35 +509,35 @@ def multipliers_of_branches(sys, ws, i, a):
 
 @kernel(lean=True, apart=True)
 def plain_rows(sys, ws):
-    """Rows in the tree coordinates: nothing is eliminated on the way and e is G (F27). Writes: e, e_f, E."""
-    clear(sys, ws)
+    """Rows in the tree coordinates (F27). Needs rows. Writes: G; along, which is zero again."""
+    G, out = ws.loop.G, ws.loop.along
     for r in range(sys.row.law.shape[0]):
-        if ws.row.soft[r] >= 0.0 and sys.group.soft[sys.row.group[r]] == 0:
-            load_row(sys, ws, r, 0.0, 0.0)
-    for i in range(sys.tree.parent.shape[0] - 1, 0, -1):
-        for f in range(sys.front.branch[i], sys.front.branch[i + 1]):
-            columns_to_front(sys, ws, f)
-        first, n, p, nf = (
-            sys.front.row[i],
-            sys.front.row[i + 1] - sys.front.row[i],
-            sys.tree.parent[i],
-            sys.body.nf[i],
-        )
-        x, y, z = between(ws.body.r, p, ws.body.r, i)
-        for o in range(n):
-            E = six(ws.loop.E, first + o)
-            for a in range(nf):
-                ws.loop.e_f[sys.front.m[i] + o * nf + a] += dot_six(six(ws.tree.H, sys.tree.o_qd[i] + a), E)
-            if o < sys.front.closed[i]:
-                continue
-            for k in range(sys.tree.o_eta[i], sys.tree.o_qd[i]):
-                ws.loop.e[sys.front.e[i] + (k - sys.tree.o_eta[i]) * n + o] += dot_six(six(ws.tree.H, k), E)
-            to_parent(sys, ws, i, sys.slot.up[first + o], E, x, y, z)
+        on = ws.row.soft[r] >= 0.0 and sys.group.soft[sys.row.group[r]] == 0
+        for k in range(sys.term.start[r], sys.term.start[r + 1] if on else 0):
+            e, c = sys.term.relation[k], ws.row.c_term[k]
+            plain_end(sys, ws, r, sys.relation.q[e], e, c)
+            plain_end(sys, ws, r, sys.relation.p[e], e, -c)
+        for k in range(sys.speed.start[r], sys.speed.start[r + 1] if on else 0):
+            out[sys.coord.vel[sys.speed.coord[k]]] += ws.row.c_speed[k]
+        for k in range(sys.path.start[r], sys.path.start[r + 1]):
+            G[k], out[sys.path.speed[k]] = out[sys.path.speed[k]], 0.0
 
 
 @kernel(lean=True)
-def columns_to_front(sys, ws, f):
-    """Columns of the open rows of front f as they are to the next front. Writes: E."""
-    for k in range(sys.front.row[f] + sys.front.closed[f], sys.front.row[f + 1]):
-        to = sys.slot.up[k]
-        put_six(ws.loop.E, to, plus_six(six(ws.loop.E, to), 1.0, six(ws.loop.E, k)))
+def plain_end(sys, ws, r, m, e, c):
+    """Force of a relation, c times that on Q, on the speeds from marker m to where the ends meet."""
+    i, meet, q, out = sys.marker.body[m], sys.path.meet[sys.row.group[r]], sys.relation.q[e], ws.loop.along
+    w = times_wrench(c, ws.relation.at[e])
+    F = wrench_at(w, between(ws.marker.x, m, ws.marker.x, q))
+    for a in range(sys.body.nf[i] if sys.marker.row[m] >= 0 else 0):  # modes feel it at the marker itself
+        out[sys.tree.o_qd[i] + a] += on_mode(ws.marker.L, sys.marker.L[m] + 6 * a, F)
+    while True:
+        F = wrench_at(w, between(ws.body.r, i, ws.marker.x, q))
+        for k in range(sys.tree.o_qd[i] if i == meet else sys.tree.o_eta[i], sys.tree.o_eta[i + 1]):
+            out[k] += dot_six(six(ws.tree.H, k), F)
+        if i == meet:
+            break
+        p = sys.tree.parent[i]
+        for a in range(sys.body.nf[p]):
+            out[sys.tree.o_qd[p] + a] += on_mode(ws.tree.B, sys.tree.o_B[i] + 6 * a, F)
+        i = p

@@ -125,7 +125,7 @@ def _rows_of(system: System, evaluator: Evaluator, g: int, per_speed: Array, len
     """Values and gradients of the rows of group g, (rows, 1 + speeds of its path), without units."""
     t, ws, group = system.tables, evaluator.ws, system.groups[g]
     r0, n = int(t.group.start[g]), len(group.rows)
-    starts, columns, _ = evaluator.pattern
+    starts, columns = evaluator.pattern
     own = slice(starts[r0], starts[r0 + n])
     # rows of a group have the same columns
     G = evaluator.values()[own].reshape(n, -1)

@@ -7,14 +7,14 @@ from flexmbs.dynamics.loops.fronts import (
     multipliers,
     multipliers_of_branches,
     packed,
-    row_at,
+    row_in,
     rows_past_joint,
     rows_past_modes,
 )
 from flexmbs.dynamics.tree.elastic import dense_block, eliminate_modes, modes_forward, solve_factor
 from flexmbs.dynamics.tree.recursion import DONE, SINGULAR_ELASTIC, SINGULAR_JOINT, past_joint
-from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six
-from flexmbs.model.vectors import between
+from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six, six_at
+from flexmbs.model.vectors import add_wrench_at, between, on_mode
 
 
 @kernel(lean=True, apart=True)
@@ -44,7 +44,7 @@ def backward(sys, ws, gh, bh, closed):
                 return SINGULAR_ELASTIC, i
             if closed:
                 rows_past_modes(sys, ws, i)
-        if closed and sys.front.closed[i] > 0 and close(sys, ws, i) != 0:
+        if closed and sys.front.closed[i] + sys.front.tried[i] > 0 and close(sys, ws, i) != 0:
             return SINGULAR_JOINT, i
         if not past_joint(sys, ws, i, gh, bh):
             return SINGULAR_JOINT, i
@@ -79,14 +79,15 @@ def again(sys, ws):
 def close_again(sys, ws, f):
     """Biases of the rows that close in front f, to those behind them and to the body. Writes: bias, f."""
     first, n, i = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f], sys.front.body[f]
-    for k in range(sys.front.closed[f]):
+    for k in range(ws.loop.closed[f]):
         t = ws.loop.pivot_inv[first + k] * ws.loop.bias[ws.loop.order[first + k]]
         if t == 0.0:
             continue
         put_six(ws.body.f_star, i, plus_six(six(ws.body.f_star, i), -t, six(ws.loop.E, first + k)))
         row = sys.front.L[f] + packed(n, k)
         for o in range(k + 1, n):
-            ws.loop.bias[row_at(sys, ws, first + o)] -= t * ws.loop.L_open[row + o]
+            if ws.loop.order[first + o] >= 0:
+                ws.loop.bias[ws.loop.order[first + o]] -= t * ws.loop.L_open[row + o]
 
 
 @kernel(lean=True, apart=True)
@@ -101,16 +102,12 @@ def past_joint_again(sys, ws, i):
         ws.tree.u[k], s = u, u * ws.tree.D_inv[k]
         f = plus_six(f, -s, six(ws.tree.U, k))
         at = sys.front.e[i] + (k - sys.tree.o_eta[i]) * n
-        for o in range(sys.front.closed[i], n):
-            ws.loop.bias[sys.slot.row[first + o]] += s * ws.loop.e[at + o]
-    x, y, z = between(ws.body.r, p, ws.body.r, i)
-    g = f[0], f[1], f[2], f[3] + y * f[2] - z * f[1], f[4] + z * f[0] - x * f[2], f[5] + x * f[1] - y * f[0]
-    put_six(ws.body.f_star, p, plus_six(six(ws.body.f_star, p), 1.0, g))
+        for o in range(ws.loop.closed[i], n):
+            if ws.loop.order[first + o] >= 0:
+                ws.loop.bias[ws.loop.order[first + o]] += s * ws.loop.e[at + o]
+    add_wrench_at(ws.body.f_star[p], f, between(ws.body.r, p, ws.body.r, i))
     for a in range(sys.body.nf[p]):
-        b, B = sys.tree.o_B[i] + 6 * a, ws.tree.B
-        ws.tree.u[sys.tree.o_qd[p] + a] += dot_six(
-            (B[b], B[b + 1], B[b + 2], B[b + 3], B[b + 4], B[b + 5]), f
-        )
+        ws.tree.u[sys.tree.o_qd[p] + a] += on_mode(ws.tree.B, sys.tree.o_B[i] + 6 * a, f)
 
 
 @kernel(lean=True, apart=True)
@@ -132,30 +129,22 @@ def forward(sys, ws, delta):
             b[3], b[4], b[5],
         )  # fmt: skip
         for m in range(sys.body.nf[p]):
-            o, d = sys.tree.o_B[i] + 6 * m, delta[sys.tree.o_qd[p] + m]
-            B = (
-                ws.tree.B[o],
-                ws.tree.B[o + 1],
-                ws.tree.B[o + 2],
-                ws.tree.B[o + 3],
-                ws.tree.B[o + 4],
-                ws.tree.B[o + 5],
-            )
-            a = plus_six(a, d, B)
+            a = plus_six(a, delta[sys.tree.o_qd[p] + m], six_at(ws.tree.B, sys.tree.o_B[i] + 6 * m))
         first, n, at = sys.front.row[i], sys.front.row[i + 1] - sys.front.row[i], sys.front.e[i]
         for k in range(sys.tree.o_eta[i], sys.tree.o_qd[i]):
             if sys.tree.driven[k] >= 0:
                 delta[k] = 0.0
             else:
                 d = ws.tree.u[k] - dot_six(six(ws.tree.U, k), a)
-                for o in range(sys.front.closed[i], n):
-                    d += ws.loop.e[at + o] * ws.row.lam[sys.slot.row[first + o]]
+                for o in range(ws.loop.closed[i], n):
+                    if ws.loop.order[first + o] >= 0:
+                        d += ws.loop.e[at + o] * ws.row.lam[ws.loop.order[first + o]]
                 d *= ws.tree.D_inv[k]
                 delta[k] = d
                 a = plus_six(a, d, six(ws.tree.H, k))
             at += n
         put_six(ws.body.da, i, a)
-        if sys.front.closed[i] > 0:
+        if ws.loop.closed[i] > 0:
             multipliers(sys, ws, i, a)
         if sys.body.nf[i] > 0:
             rows_on_modes(sys, ws, i)
@@ -183,7 +172,8 @@ def modes_again(sys, ws, i):
         s, x = 0.0, ws.loop.e_f[at + k * nf : at + (k + 1) * nf]
         for a in range(nf):
             s += x[a] * u[a]
-        ws.loop.bias[sys.slot.row[first + k]] += s
+        if row_in(sys, ws, first + k) >= 0:
+            ws.loop.bias[row_in(sys, ws, first + k)] += s
 
 
 @kernel(lean=True, apart=True, reassociate=True)
@@ -192,6 +182,7 @@ def rows_on_modes(sys, ws, i):
     nf, k0, first, at = sys.body.nf[i], sys.tree.o_qd[i], sys.front.row[i], sys.front.m[i]
     u = ws.tree.u[k0 : k0 + nf]
     for k in range(sys.front.row[i + 1] - first):
-        x, s = ws.loop.e_f[at + k * nf : at + (k + 1) * nf], ws.row.lam[sys.slot.row[first + k]]
+        x, r = ws.loop.e_f[at + k * nf : at + (k + 1) * nf], row_in(sys, ws, first + k)
+        s = ws.row.lam[r] if r >= 0 else 0.0
         for a in range(nf):
             u[a] += s * x[a]

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.minimal.coordinates import Minimal, solve
 from flexmbs.dynamics.reactions.friction import press
+from flexmbs.dynamics.reactions.null_states import begin_state, end_state, forget_states, load
 from flexmbs.dynamics.reactions.share import share_forces
-from flexmbs.dynamics.reactions.wrenches import reactions, wrenches_of_stress
+from flexmbs.dynamics.reactions.wrenches import reactions
 from flexmbs.dynamics.tolerances import FRICTION_ROUNDS, FRICTION_TOLERANCE
 from flexmbs.model.state import State
 
@@ -43,7 +44,6 @@ def observe(minimal: Minimal, state: State) -> Array:
         acc = accelerations(minimal, state)
         lam = _multipliers(minimal, state, acc)
         evaluator.kinematics(state, acc)
-        wrenches_of_stress(evaluator.tables, ws)
         args = evaluator._args(state, acc)
         evaluate.forces(*args)
         ws.row.force[:] = lam
@@ -82,14 +82,13 @@ def _self_stress(minimal: Minimal, state: State) -> None:
     block = t.block.of_group[t.row.group]
     others = np.setdiff1d(rows, s.rows)
     own = solve(G[np.ix_(s.rows, s.dep)].T, G[np.ix_(others, s.dep)].T) if len(s.dep) else np.zeros((0, 0))
-    ws.null.n[:] = 0
-    ws.null.lam[:] = 0.0
+    forget_states(t, ws)
     for k, r in enumerate(others):
         number = ws.null.n[block[r]]
         if number == len(ws.null.lam):
             continue
-        ws.null.lam[number, r] = 1.0
-        if len(s.dep):
-            near = block[s.rows] == block[r]
-            ws.null.lam[number, s.rows[near]] = -own[near, k]
-        ws.null.n[block[r]] += 1
+        begin_state(t, ws, block[r])
+        load(ws, ws.null.lam[number], r, 1.0)
+        for near in np.flatnonzero((block[s.rows] == block[r]) & (own[:, k] != 0.0)) if len(s.dep) else ():
+            load(ws, ws.null.lam[number], s.rows[near], -own[near, k])
+        end_state(t, ws, block[r])

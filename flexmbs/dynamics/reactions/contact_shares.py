@@ -39,7 +39,7 @@ def hold_contacts(sys, ws, b, is_soft):
         if is_soft:
             yield_to(ws.null.A[first : first + n], ws.null.V, ws.null.e, z[m], n)
         else:
-            solve_factors(ws.null.A[first : first + n], z[m], n)
+            solve_factors(ws.null.A[first : first + n], ws.null.lo[first : first + n], z[m], n)
         m += 1
     for i in range(m):
         r = sys.row.contact[ws.side.i[i]]
@@ -129,5 +129,5 @@ def answer(ws, m, k):
             both = held and ws.side.state[ws.side.i[j]] == HELD
             C[i, j] = M[i, j] if both else 0.0
         C[i, i] = M[i, i] if held else 1.0
-    factorise_symmetric(C, m)
-    solve_factors(C, x, m)
+    factorise_symmetric(C, ws.side.lo, m)
+    solve_factors(C, ws.side.lo, x, m)

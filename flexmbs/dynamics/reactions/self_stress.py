@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.reactions.wrenches import stress_wrenches
+from flexmbs.dynamics.reactions.wrenches import push_rows, wrenches
 from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.model.touching.ends import load_of
 
@@ -184,9 +184,13 @@ def _texts(components: list[Component]) -> list[str]:
 
 def stress_of_joints(evaluator: Evaluator, rows: list[int], stress: Array) -> Array:
     """Wrenches (6 n_joints, states of self-stress) at the origins of Q; `stress` by the given rows."""
-    multipliers = np.zeros((evaluator.system.n_rows, stress.shape[1]))
+    ws, multipliers = evaluator.ws, np.zeros((evaluator.system.n_rows, stress.shape[1]))
     multipliers[rows] = stress
     loads = np.zeros((stress.shape[1], 6 * len(evaluator.system.joints)))
     for k, out in enumerate(loads):
-        stress_wrenches(evaluator.tables, evaluator.ws, multipliers[:, k].copy(), out)
+        ws.body.f_star[:] = 0.0
+        ws.row.force[:] = multipliers[:, k]
+        push_rows(evaluator.tables, ws, ws.row.force)
+        wrenches(evaluator.tables, ws, 0.0)
+        out[:] = ws.joint.reaction.ravel()
     return loads.T

@@ -35,18 +35,18 @@ def share_forces(sys, ws, length):
     y, d, first = ws.null.y, ws.null.d, sys.block.first
     for k in range(y.shape[0]):
         y[k] = 0.0
-    gather(sys, ws, SQUARES, length, ws.null.A)
-    for b in range(ws.null.n.shape[0]):
-        n = ws.null.n[b]
-        own = d[first[b] : first[b] + n]
-        factorise_symmetric(ws.null.A[first[b] : first[b] + n], n)
-        solve_factors(ws.null.A[first[b] : first[b] + n], own, n)
-        for a in range(n):
-            y[first[b] + a] = own[a]
     is_soft = 0.0
     for j in range(sys.joint.soft.shape[0]):
         for row in range(6):
             is_soft = max(is_soft, sys.joint.soft[j, row])
+    envelope(sys, ws, is_soft > 0.0)
+    gather(sys, ws, SQUARES, length, ws.null.A)
+    for b in range(ws.null.n.shape[0]):
+        n, end = ws.null.n[b], first[b] + ws.null.n[b]
+        factorise_symmetric(ws.null.A[first[b] : end], ws.null.lo[first[b] : end], n)
+        solve_factors(ws.null.A[first[b] : end], ws.null.lo[first[b] : end], d[first[b] : end], n)
+        for a in range(first[b], end):
+            y[a] = d[a]
     if is_soft > 0.0:
         gather(sys, ws, ENERGY, length, ws.null.B)
     for k in range(sys.row.contact.shape[0]):
@@ -58,9 +58,10 @@ def share_forces(sys, ws, length):
             hold_contacts(sys, ws, b, is_soft > 0.0)
     for r in range(ws.row.force.shape[0]):
         ws.loop.swap[r] = 0.0
-        b = sys.block.of_group[sys.row.group[r]]
+    for b in range(ws.null.n.shape[0]):
         for a in range(ws.null.n[b]):
-            ws.loop.swap[r] += y[first[b] + a] * ws.null.lam[a, r]
+            for k in range(ws.null.span[first[b] + a, 0], ws.null.span[first[b] + a, 1]):
+                ws.loop.swap[ws.null.rows[k]] += y[first[b] + a] * ws.null.lam[a, ws.null.rows[k]]
     for k in range(sys.row.contact.shape[0]):
         if ws.side.state[k] == HELD:  # exactly zero: rounding is no pull
             ws.loop.swap[sys.row.contact[k]] = -ws.row.force[sys.row.contact[k]]
@@ -107,50 +108,76 @@ def least_energy(sys, ws, first, n, length):
 
 
 @kernel(lean=True)
+def envelope(sys, ws, full):
+    """The first state that shares a joint or coupling with a state or one before it; all, if `full`.
+
+    Writes: null_lo.
+    """
+    lo = ws.null.lo
+    for b in range(ws.null.n.shape[0]):
+        for a in range(ws.null.n[b]):
+            lo[sys.block.first[b] + a] = 0 if full else a
+    for j in range(ws.null.head.shape[0]):
+        least, k = ws.null.lam.shape[0], ws.null.head[j]
+        while k >= 0:
+            least, k = min(least, ws.null.of[k]), ws.null.next[k]
+        k = ws.null.head[j]
+        while k >= 0:
+            at = sys.block.first[sys.block.of_joint[j]] + ws.null.of[k]
+            lo[at], k = min(lo[at], least), ws.null.next[k]
+    for k in range(sys.row.shared.shape[0]):
+        r = sys.row.shared[k]
+        b, least = sys.block.of_group[sys.row.group[r]], -1
+        for a in range(ws.null.n[b]):
+            if ws.null.lam[a, r] != 0.0:
+                least = a if least < 0 else least
+                lo[sys.block.first[b] + a] = min(lo[sys.block.first[b] + a], least)
+
+
+@kernel(lean=True)
 def gather(sys, ws, level, length, A):
     """Squares or energy of all forces with null_y of self-stress, by blocks. Writes: A, null_d, null_v."""
     v = ws.null.v
     for b in range(ws.null.n.shape[0]):
         for a in range(ws.null.n[b]):
-            ws.null.d[sys.block.first[b] + a] = 0.0
-            for c in range(ws.null.n[b]):
-                A[sys.block.first[b] + a, c] = 0.0
+            s = sys.block.first[b] + a
+            ws.null.d[s] = 0.0
+            for c in range(ws.null.lo[s], a + 1):
+                A[s, c] = 0.0
     for j in range(ws.joint.reaction.shape[0]):
-        b = sys.block.of_joint[j]
-        if b < 0 or ws.null.n[b] == 0:
+        b, m, k = sys.block.of_joint[j], 0, ws.null.head[j]
+        if k < 0:
             continue
         n = ws.null.n[b]
-        weigh(sys, ws, j, level, length, ws.joint.reaction[j], 0, v[n])
-        for a in range(n):
-            weigh(sys, ws, j, level, length, ws.null.w[a], 6 * j, v[a])
-        add_products(ws, sys.block.first[b], n, 6, A)
+        weigh(sys, ws, j, level, length, ws.joint.reaction[j], v[n])
+        while k >= 0:
+            weigh(sys, ws, j, level, length, ws.null.w[k], v[ws.null.of[k]])
+            ws.null.i[m], m, k = ws.null.of[k], m + 1, ws.null.next[k]
+        add_products(ws, sys.block.first[b], n, m, 6, A)
     if level == ENERGY:
         return  # couplings do not give way
     for k in range(sys.row.shared.shape[0]):
-        r = sys.row.shared[k]
+        r, m = sys.row.shared[k], 0
         b = sys.block.of_group[sys.row.group[r]]
         n, size = ws.null.n[b], coupling_size(sys, ws, r, length)
         v[n, 0] = size * ws.row.force[r]
         for a in range(n):
-            v[a, 0] = size * ws.null.lam[a, r]
-        add_products(ws, sys.block.first[b], n, 1, A)
+            if ws.null.lam[a, r] != 0.0:
+                v[a, 0], ws.null.i[m] = size * ws.null.lam[a, r], a
+                m += 1
+        add_products(ws, sys.block.first[b], n, m, 1, A)
 
 
 @kernel(lean=True)
-def add_products(ws, first, n, width, A):
-    """Products of the forces of a part under n states of self-stress and as they are, null_v.
+def add_products(ws, first, n, m, width, A):
+    """Products of the forces of a part under those m states that load it, null_i, and as they are, null_v.
 
-    Most states load few parts. Writes: A, null_d; null_v, null_i.
+    Writes: A, null_d; null_v.
     """
-    v, y, d, m = ws.null.v, ws.null.y, ws.null.d, 0
-    for a in range(n):
-        size = 0.0
+    v, y, d = ws.null.v, ws.null.y, ws.null.d
+    for i in range(m):
         for c in range(width):
-            v[n, c] += y[first + a] * v[a, c]
-            size += abs(v[a, c])
-        if size > 0.0:
-            ws.null.i[m] = a
-            m += 1
+            v[n, c] += y[first + ws.null.i[i]] * v[ws.null.i[i], c]
     for i in range(m):
         a = ws.null.i[i]
         for c in range(width):
@@ -159,20 +186,20 @@ def add_products(ws, first, n, width, A):
             b, s = ws.null.i[k], 0.0
             for c in range(width):
                 s += v[a, c] * v[b, c]
-            A[first + a, b] += s
+            A[first + max(a, b), min(a, b)] += s
 
 
 @kernel(lean=True)
-def weigh(sys, ws, j, level, length, wrench, k, out):
-    """Wrench of joint j, from place k on, in the metric of a level. Writes: out."""
+def weigh(sys, ws, j, level, length, wrench, out):
+    """Wrench of joint j in the metric of a level. Writes: out."""
     for row in range(6):
         first = 3 * (row // 3)
         if level == SQUARES:
-            out[row] = wrench[k + row] / (length if first == 3 else 1.0)
+            out[row] = wrench[row] / (length if first == 3 else 1.0)
         else:
             R, axis = ws.marker.R[sys.joint.p[j]], row - first
-            s = R[0, axis] * wrench[k + first]
-            s += R[1, axis] * wrench[k + first + 1] + R[2, axis] * wrench[k + first + 2]
+            s = R[0, axis] * wrench[first]
+            s += R[1, axis] * wrench[first + 1] + R[2, axis] * wrench[first + 2]
             out[row] = math.sqrt(sys.joint.soft[j, row]) * s
 
 

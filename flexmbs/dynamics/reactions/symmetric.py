@@ -8,17 +8,17 @@ JACOBI_SWEEPS = 60
 
 
 @kernel(lean=True, apart=True)
-def factorise_symmetric(A, n):
-    """L D L^T of the lower triangle of A; D = 0 for what loads no joint. Writes: A.
+def factorise_symmetric(A, lo, n):
+    """L D L^T of the lower triangle of A; D = 0 for what loads no joint.
 
-    Cost is that of the envelope: states of self-stress that share no joint leave zeros before their rows.
+    Row a begins in column lo[a]: the cost is that of this envelope. Writes: A.
     """
     for a in range(n):
-        whole, first = A[a, a], first_entry(A, a)
-        for b in range(first, a):
-            for c in range(first, b):
+        whole = A[a, a]
+        for b in range(lo[a], a):
+            for c in range(max(lo[a], lo[b]), b):
                 A[a, b] -= A[a, c] * A[b, c]
-        for b in range(first, a):
+        for b in range(lo[a], a):
             s = A[a, b]
             A[a, b] = s / A[b, b] if A[b, b] > 0.0 else 0.0
             A[a, a] -= s * A[a, b]
@@ -27,25 +27,16 @@ def factorise_symmetric(A, n):
 
 
 @kernel(lean=True, apart=True)
-def solve_factors(A, y, n):
+def solve_factors(A, lo, y, n):
     """Solution by these factors; what loads no joint gets nothing. Writes: y."""
     for a in range(n):
-        for b in range(first_entry(A, a), a):
+        for b in range(lo[a], a):
             y[a] -= A[a, b] * y[b]
     for a in range(n):
         y[a] = y[a] / A[a, a] if A[a, a] > 0.0 else 0.0
     for a in range(n - 1, -1, -1):
-        for b in range(first_entry(A, a), a):
+        for b in range(lo[a], a):
             y[b] -= A[a, b] * y[a]
-
-
-@kernel(inline=True)
-def first_entry(A, a):
-    """Column of the first entry of row a that is not zero, a at most."""
-    b = 0
-    while b < a and A[a, b] == 0.0:
-        b += 1
-    return b
 
 
 @kernel(lean=True)

@@ -15,10 +15,11 @@ from flexmbs.dynamics.tree.sixes import (
     put_six,
     put_upper,
     six,
+    six_at,
     upper,
     upper_times,
 )
-from flexmbs.model.vectors import add_wrench_at, between
+from flexmbs.model.vectors import add_wrench_at, between, on_mode
 
 DONE, SINGULAR_ELASTIC, SINGULAR_JOINT = 0, 1, 2
 #: A pivot this small against mass and length of the model is rounding: the motion has no inertia.
@@ -71,46 +72,20 @@ def past_joint(sys, ws, i, gh, bh):
 
 @kernel(lean=True, apart=True)
 def to_modes_of_parent(sys, ws, i):
-    """Add M and f of body i to the modes of its parent (F22). Needs all of M.
+    """Add M and f of body i to the modes of its parent (F22).
 
     Writes: M_f, N, tau of the parent.
     """
-    p = sys.tree.parent[i]
-    M, f = ws.body.M_star[i], ws.body.f_star[i]
-    x, y, z = between(ws.body.r, p, ws.body.r, i)
+    p, M, f = sys.tree.parent[i], upper(ws.body.M_star, i), ws.body.f_star[i]
+    arm = between(ws.body.r, p, ws.body.r, i)
     nf, b0, m0, k0 = sys.body.nf[p], sys.tree.o_B[i], sys.body.o_E[p], sys.tree.o_qd[p]
     N = ws.elastic.N[sys.body.o_N[p] : sys.body.o_N[p] + nf * nf].reshape(nf, nf)
     for a in range(nf):
-        # one column of M B at a time
-        b = b0 + 6 * a
-        c0, c1, c2 = column(M, ws.tree.B, b, 0), column(M, ws.tree.B, b, 1), column(M, ws.tree.B, b, 2)
-        c3, c4, c5 = column(M, ws.tree.B, b, 3), column(M, ws.tree.B, b, 4), column(M, ws.tree.B, b, 5)
+        C = upper_times(M, six_at(ws.tree.B, b0 + 6 * a))  # one column of M B at a time
         for c in range(a, nf if sys.body.low_rank[p] < 0 else 0):
-            e = b0 + 6 * c
-            N[c, a] += (
-                ws.tree.B[e] * c0 + ws.tree.B[e + 1] * c1 + ws.tree.B[e + 2] * c2
-                + ws.tree.B[e + 3] * c3 + ws.tree.B[e + 4] * c4 + ws.tree.B[e + 5] * c5
-            )  # fmt: skip
-        m = m0 + 6 * a
-        ws.elastic.M_f[m] += c0
-        ws.elastic.M_f[m + 1] += c1
-        ws.elastic.M_f[m + 2] += c2
-        ws.elastic.M_f[m + 3] += c3 + y * c2 - z * c1
-        ws.elastic.M_f[m + 4] += c4 + z * c0 - x * c2
-        ws.elastic.M_f[m + 5] += c5 + x * c1 - y * c0
-        s = 0.0
-        for row in range(6):
-            s += ws.tree.B[b + row] * f[row]
-        ws.tree.tau[k0 + a] += s
-
-
-@kernel(inline=True)
-def column(M, B, b, row):
-    """Row `row` of M times six numbers of B."""
-    s = 0.0
-    for k in range(6):
-        s += M[row, k] * B[b + k]
-    return s
+            N[c, a] += on_mode(ws.tree.B, b0 + 6 * c, C)
+        add_wrench_at(ws.elastic.M_f[m0 + 6 * a : m0 + 6 * a + 6], C, arm)
+        ws.tree.tau[k0 + a] += on_mode(ws.tree.B, b0 + 6 * a, f)
 
 
 @kernel(lean=True, apart=True)
@@ -119,13 +94,7 @@ def tree_forces(sys, ws, out):
     for i in range(sys.tree.parent.shape[0] - 1, 0, -1):
         p, f = sys.tree.parent[i], ws.body.f_star[i]
         for k in range(sys.tree.o_eta[i], sys.tree.o_eta[i + 1]):
-            s = ws.tree.tau[k]
-            for row in range(6):
-                s += ws.tree.H[k, row] * f[row]
-            out[k] = s
+            out[k] = ws.tree.tau[k] + dot_six(six(ws.tree.H, k), f)
         for m in range(sys.body.nf[p]):
-            s, b = 0.0, sys.tree.o_B[i] + 6 * m
-            for row in range(6):
-                s += ws.tree.B[b + row] * f[row]
-            ws.tree.tau[sys.tree.o_qd[p] + m] += s
+            ws.tree.tau[sys.tree.o_qd[p] + m] += on_mode(ws.tree.B, sys.tree.o_B[i] + 6 * m, f)
         add_wrench_at(ws.body.f_star[p], f, between(ws.body.r, p, ws.body.r, i))

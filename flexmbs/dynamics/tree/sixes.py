@@ -10,6 +10,12 @@ def six(x, k):
 
 
 @kernel(inline=True)
+def six_at(x, k):
+    """Six numbers of a flat array, from place k on."""
+    return x[k], x[k + 1], x[k + 2], x[k + 3], x[k + 4], x[k + 5]
+
+
+@kernel(inline=True)
 def put_six(x, k, a):
     """Writes: x[k]."""
     x[k, 0], x[k, 1], x[k, 2], x[k, 3], x[k, 4], x[k, 5] = a
