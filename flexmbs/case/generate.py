@@ -148,6 +148,30 @@ def stacked_platforms(n: int) -> dict[str, Any]:
     return data
 
 
+def mast(n: int) -> dict[str, Any]:
+    """Mast of n cells, each a plate on three legs of two bars (hinge, ball, hinge): two loops a cell."""
+    data = _platforms(f"mast of {n} cells")
+    bar = {"type": "rigid", "mass": 0.2, "inertia": {"ixx": 0.01, "iyy": 0.01, "izz": 0.01}}
+    plate = {"type": "rigid", "mass": 1.0, "inertia": {"ixx": 0.05, "iyy": 0.05, "izz": 0.1}}
+    for k in range(n):
+        below, name = f"plate{k - 1}" if k else "ground", f"plate{k}"
+        data["bodies"][name] = plate | {"pose": {"pos": [0, 0, k + 1.0]}}
+        for j in range(3):
+            c, s = math.cos(2 * math.pi * j / 3), math.sin(2 * math.pi * j / 3)
+            low, up, axis = f"low{k}{j}", f"up{k}{j}", [-s, c, 0.0]
+            foot, knee, head = ([r * c, r * s, z] for r, z in ((0.4, k), (0.8, k + 0.5), (0.4, k + 1.0)))
+            data["bodies"] |= {low: bar | {"pose": {"pos": foot}}, up: bar | {"pose": {"pos": knee}}}
+            for joint, kind, a, b, point in (
+                ("foot", "revolute", below, low, foot),
+                ("knee", "spherical", low, up, knee),
+                ("head", "revolute", up, name, head),
+            ):
+                data["joints"][f"{joint}{k}{j}"] = {
+                    "type": kind, "from": a, "to": b, "point": point, "axis": axis,
+                }  # fmt: skip
+    return data
+
+
 def _platforms(title: str) -> dict[str, Any]:
     return {
         "title": title,

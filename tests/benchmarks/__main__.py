@@ -2,7 +2,7 @@
 
 Needs the peers: `pip install exudyn ngsolve pin gmsh`, matplotlib, and CHOLMOD (`apt-get install
 libsuitesparse-dev libopenblas0-pthread`, `pip install scikit-sparse==0.4.16`). Groups: stage1, dynamics,
-scaling, and only by name large-modes and large-reduction (a quarter of an hour, 11 GB). What a group
+loops, scaling, and only by name large-modes and large-reduction (a quarter of an hour, 11 GB). What a group
 measured is kept in results/benchmarks.json, so that one group can be repeated alone.
 """
 
@@ -21,10 +21,14 @@ LARGE = {
     "large-modes": partial(large.with_conditions, large.mode_rows),
     "large-reduction": partial(large.with_conditions, large.reduction_rows),
 }
-GROUPS = {"stage1": stage1.rows, **LARGE, "dynamics": motion.rows, "scaling": scaling.curves}
+GROUPS = {
+    "stage1": stage1.rows, **LARGE, "dynamics": motion.rows, "loops": motion.shared_loops,
+    "scaling": scaling.curves,
+}  # fmt: skip
 TITLES = {
     "stage1": "From mesh to modal data", "large-modes": "Twenty modes of a large mesh",
     "large-reduction": "Complete reduction of a large mesh", "dynamics": "From case to motion",
+    "loops": "Loops that share joints",
     "scaling": "Time over size",
 }  # fmt: skip
 #: sections that commands of their own measure: mechanisms, result_cost
@@ -51,7 +55,9 @@ def section(heading: str) -> list[str]:
 def text_of(group: str, measured: Any) -> list[str]:
     """Lines of a section as they were measured."""
     if group == "scaling":
-        return scaling.lines(measured)
+        return ["![time over size](benchmarks.svg)", "", *scaling.lines(measured)]
+    if group == "loops":
+        return [*table(measured["rows"]), "", *scaling.lines(measured["curves"])]
     if group in LARGE:
         return [measured["conditions"], "", *table(measured["rows"])]
     return table(measured)

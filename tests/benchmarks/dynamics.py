@@ -200,6 +200,13 @@ def platforms_flexmbs(n: str) -> dict[str, Any]:
 
 
 @measurement
+def mast_flexmbs(n: str) -> dict[str, Any]:
+    from flexmbs.case.generate import mast
+
+    return per_evaluation(mast(int(n)), 1e-6)
+
+
+@measurement
 def legs_flexmbs(n: str) -> dict[str, Any]:
     from flexmbs.case.generate import platform
 

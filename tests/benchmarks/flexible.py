@@ -67,6 +67,32 @@ def chain_case(n: int, modes: int, folder: Path, frame: str = "") -> dict[str, A
     }  # fmt: skip
 
 
+def lift_case(n: int, modes: int, folder: Path) -> dict[str, Any]:
+    """Scissor lift of n stages of such rods, which meet in their middles; loops close by in-line joints."""
+    rod = {
+        "type": "flexible", "modal": str(rod_data(10, folder, "mean-axis")), "modes": {"count": modes},
+        "frames": {"middle": {"at": [LENGTH / 2, 0.0, 0.0]}},
+    }  # fmt: skip
+    bodies: dict[str, Any] = {}
+    joints: dict[str, Any] = {
+        "base": {"type": "revolute", "from": "ground", "to": "a0.left", "initial": {"position": 0.5}}
+    }
+    for k in range(n):
+        bodies |= {f"a{k}": rod, f"b{k}": rod}
+        for name, a, b, turn in (("centre", "middle", "middle", -1.0), ("left", "left", "left", 1.0)):
+            if name == "centre" or k + 1 < n:
+                ends = (f"a{k}", f"b{k}") if name == "centre" else (f"b{k}", f"a{k + 1}")
+                joints[f"{name}{k}"] = {
+                    "type": "revolute", "from": f"{ends[0]}.{a}", "to": f"{ends[1]}.{b}",
+                    "initial": {"position": turn, "velocity": 0.0},
+                }  # fmt: skip
+        if k + 1 < n:
+            joints[f"right{k}"] = {"type": "in_line", "from": f"a{k}.right", "to": f"b{k + 1}.right"}
+    return {
+        "gravity": [0.0, -9.81, 0.0], "bodies": bodies, "joints": joints, "analysis": {"t_end": END_TIME},
+    }  # fmt: skip
+
+
 def crank_case(modes: int, folder: Path, frame: str = "") -> dict[str, Any]:
     """The case as a dictionary; the modal data are made once in `folder`."""
     path = rod_data(modes, folder, frame)

@@ -16,6 +16,7 @@ from tests.benchmarks.flexible import (
     crank_exudyn,
     deflection_exudyn,
     deflection_rows,
+    lift_case,
 )
 from tests.benchmarks.runner import DATA, measurement
 
@@ -47,6 +48,16 @@ def rods_flexmbs(n: str, modes: str, step: str, frame: str = "") -> dict[str, An
     system, run = stepper(data, "generalized-alpha", float(step), 10.0, rho_inf=0.8)
     seconds, passes = per_step(run, slices=10 if int(n) > 16 else 40)
     return {"seconds": seconds, "passes": passes, "nf": int(system.tables.body.nf.max())}
+
+
+@measurement
+def lift_flexmbs(n: str, modes: str, step: str) -> dict[str, Any]:
+    """Seconds per step of a scissor lift of flexible rods."""
+    DATA.mkdir(parents=True, exist_ok=True)
+    data = lift_case(int(n), int(modes), DATA)
+    _, run = stepper(data, "generalized-alpha", float(step), 10.0, rho_inf=0.8)
+    seconds, passes = per_step(run, slices=10 if int(n) > 16 else 40)
+    return {"seconds": seconds, "passes": passes}
 
 
 @measurement

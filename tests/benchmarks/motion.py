@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tests.benchmarks import scaling
 from tests.benchmarks.runner import best_of, row, run_alone, shown
 
 PROJECTED = "the projection of every step included"
@@ -47,7 +48,7 @@ def aimed(line: dict[str, str], answer: dict[str, Any], limit: float, cause: str
 
 def rows() -> list[dict[str, str]]:
     """All lines of this group; the programs take turns."""
-    return [*rigid_rows(), *loop_rows(), *shared_loop_rows(), *flexible_rows(), *start_rows()]
+    return [*rigid_rows(), *loop_rows(), *flexible_rows(), *start_rows()]
 
 
 def rigid_rows() -> list[dict[str, str]]:
@@ -97,6 +98,11 @@ def loop_rows() -> list[dict[str, str]]:
             line = row(work, best["ours"], best[peer], name, target=wanted, note=errors, cause=SHARES)
             table.append(line)
     return table
+
+
+def shared_loops() -> dict[str, Any]:
+    """A section of its own: lines and curves."""
+    return {"rows": shared_loop_rows(), "curves": scaling.curves(shared=True)}
 
 
 def shared_loop_rows() -> list[dict[str, str]]:

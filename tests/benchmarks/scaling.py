@@ -24,8 +24,14 @@ CURVES: dict[str, tuple[str, str, Any, tuple[int, ...], tuple[int, int]]] = {
     "platforms on each other, one evaluation": (
         "storeys", "platforms_flexmbs", lambda n: (n,), (1, 2, 5, 10, 20, 40, 80), (5, 80),
     ),
+    "mast of spatial cells, one evaluation": (
+        "cells", "mast_flexmbs", lambda n: (n,), (1, 5, 10, 20, 40, 80, 160), (5, 160),
+    ),
     "a platform on legs, one evaluation": (
         "legs", "legs_flexmbs", lambda n: (n,), (6, 12, 24, 48, 96), (6, 96),
+    ),
+    "scissor lift of flexible rods of 6 modes, one implicit step": (
+        "stages", "lift_flexmbs", lambda n: (n, 6, 1e-4), (10, 20, 40, 80, 160), (10, 160),
     ),
     "flexible rods of 16 modes, one implicit step": (
         "bodies", "rods_flexmbs", lambda n: (n, 16, 1e-4), (1, 4, 16, 64, 256), (4, 256),
@@ -37,21 +43,26 @@ CURVES: dict[str, tuple[str, str, Any, tuple[int, ...], tuple[int, int]]] = {
         "DOF", "reduction_flexmbs", lambda n: (n,), (12000, 49000, 100000, 200000), (12000, 200000),
     ),
 }  # fmt: skip
+#: curves of loops that share joints, a section of their own
+SHARED = ("scissor", "platforms", "mast", "a platform")
 ONE = {
     "bodies": "body",
     "loops": "loop",
     "stages": "stage",
     "storeys": "storey",
+    "cells": "cell",
     "legs": "leg",
     "modes": "mode",
     "DOF": "DOF",
 }
 
 
-def curves() -> list[dict[str, Any]]:
-    """All measurements, with slopes."""
+def curves(shared: bool = False) -> list[dict[str, Any]]:
+    """All measurements, with slopes: of loops that share joints, or of the rest."""
     found = []
     for title, (unit, name, arguments, sizes, (low, high)) in CURVES.items():
+        if title.startswith(SHARED) != shared:
+            continue
         answers = {n: run_alone(name, *arguments(n)) for n in sizes}
         points = {n: answer["seconds"] for n, answer in answers.items() if "seconds" in answer}
         failures = [f"{n}: {answer['failed']}" for n, answer in answers.items() if "failed" in answer]
@@ -74,7 +85,7 @@ def short(number: float) -> str:
 
 def lines(found: list[dict[str, Any]]) -> list[str]:
     """Tables of the page."""
-    text = ["![time over size](benchmarks.svg)", ""]
+    text = []
     for curve in found:
         low, high = curve["range"]
         each = [s / n for n, s in zip(curve["sizes"], curve["seconds"], strict=True)]
