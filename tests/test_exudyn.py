@@ -197,7 +197,7 @@ def our_crank(tmp_path, stiffening):
                       "initial": {"position": RADIUS + LENGTH}},
         },
         "sensors": {name: {"type": "position", "on": f"rod.{name}"} for name in ("left", "mid", "right")},
-        "analysis": {"t_end": END, "rtol": 1e-8, "atol": 1e-11},
+        "analysis": {"t_end": END, "band": "all", "rtol": 1e-8, "atol": 1e-11},
         "output": {"every": END / 60},
     }  # fmt: skip
     result = fm.run(Case.from_dict(case, folder=tmp_path), tmp_path / "ours.h5")
