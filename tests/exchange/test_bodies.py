@@ -322,6 +322,7 @@ type = "dynamics"
 t_end = 0.02
 method = "generalized-alpha"
 step = 1e-4
+band = "all"
 """
 
 
