@@ -6,16 +6,29 @@ import numpy as np
 
 from flexmbs._jit import kernel
 
+#: power of the step below which an error of the work does not fall: noise; steps until it is asked for again
+FALLS, AGAIN = 2.5, 20
+#: the step after one whose work is too wrong: so short that noise shows
+SHORTER = 0.25
+
 
 @kernel(inline=True)
-def set_scales(opt, scr, y, y1, f, h):
-    """Scale of every group: the largest of |y|, |y1| and the change h |f| in it. Writes: scr.scale."""
+def copy(x, out):
+    for i in range(out.size):
+        out[i] = x[i]
+
+
+@kernel(inline=True)
+def set_scales(opt, scr, y, y1, f, h, work):
+    """Scale of every group: the largest of |y|, |y1|, the change h |f|; of `work` in the last one."""
     scr.scale[:] = 0.0
     for i in range(opt.n_control):
         size = max(abs(y[i]), abs(y1[i]), abs(h * f[i]))
         g = scr.group[i]
         if not size <= scr.scale[g]:  # NaN goes through
             scr.scale[g] = size
+    if opt.n_work > 0:  # where quadratures pass zero they are not small
+        scr.scale[scr.scale.size - 1] = max(scr.scale[scr.scale.size - 1], work)
 
 
 @kernel(inline=True)
@@ -71,6 +84,16 @@ def speed_norm(opt, scr, e, factor, floor):
             if np.isnan(value):
                 return value
     return norm
+
+
+@kernel(inline=True)
+def with_work(mem, err, work, h):
+    """Error of an implicit step with that of work, save noise: it falls slower with the step. Writes: mem."""
+    if mem.noisy[0] > 0 or work <= 1.0:
+        return err if mem.noisy[0] > 0 else max(err, work)
+    noise = mem.tried_h[0] > 0.0 and work > mem.tried_err[0] * (h / mem.tried_h[0]) ** FALLS
+    mem.tried_err[0], mem.tried_h[0], mem.noisy[0] = work, h, AGAIN if noise else 0
+    return err if noise else max(work, (0.9 / SHORTER) ** 3)
 
 
 @kernel(inline=True)

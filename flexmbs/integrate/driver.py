@@ -126,12 +126,11 @@ class Integrator:
         self.problem, self.settings, self.times = problem, settings, np.ascontiguousarray(times, dtype=float)
         self.tab = chosen.tableau or DOPRI5
         rho_inf = min(settings.rho_inf, CLOSED_RHO) if problem.closed else settings.rho_inf
-        control = problem.n_pos + problem.n_vel + problem.n_aux - problem.n_free
         self.options = Options(
             int(chosen.tableau is not None), problem.n_pos, problem.n_vel, problem.n_aux, problem.n_held,
-            control, problem.n_switch, float(settings.rtol), float(settings.atol), float(settings.step),
-            float(t_start), float(t_end), float(rho_inf), int(settings.until), problem.n_follow,
-            problem.n_sided,
+            problem.n_control, problem.n_work, problem.n_switch, float(settings.rtol),
+            float(settings.atol), float(settings.step), float(t_start), float(t_end), float(rho_inf),
+            int(settings.until), problem.n_follow, problem.n_sided,
         )  # fmt: skip
         self.memory = mem.memory(problem, t_start, y0)
         self.scratch = mem.scratch(problem, self.tab)

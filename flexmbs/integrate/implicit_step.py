@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.control import motion_norm, set_scales, speed_norm
+from flexmbs.integrate.control import copy, motion_norm, set_scales, speed_norm
 from flexmbs.integrate.memory import MAX_PASSES
 
 #: a method of order 2 takes many steps, over which local errors add up: a smaller local tolerance
 TIGHTER = 30.0
+#: the same for work, on which no step depends, and whose leading error is made good for
+OF_WORK = 3.0
 NO_CONVERGENCE = 99  # status: the iteration (F43) does not settle with this step
 #: stiffness of modes in the projection of speeds, beside that of the step
 FROZEN = 1e4
@@ -105,8 +107,7 @@ def rounding_of_pass(call, run, t, h, bh, gh, y1, a1):
             small = ROUNDING[0] * bound if bound < 1e300 else ROUNDING[1] * size
             place = 2.0 * ((j + 1) * 0.6180339887498949 % 1.0) - 1.0  # no direction of its own
             scr.delta[j] = side * small * place
-        for i in range(mem.y.size):
-            scr.y_try[i] = y1[i]
+        copy(y1, scr.y_try)
         call.increment(data, y1, scr.delta, scr.y_try)
         moved = scr.y_half[: opt.n_vel]
         status = call.shifted(data, t + h, scr.y_try, a1, bh, gh, moved, scr.err[: opt.n_aux])
@@ -133,8 +134,7 @@ def implicit_step(call, run, t, h, y1, a1):
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     am, af, gamma, beta, bh, gh = coefficients(opt.rho_inf, h)
     start_guess(run, h, am, af, a1)
-    for k in range(opt.n_aux):
-        scr.aux_dot[k] = mem.f[opt.n_pos + opt.n_vel + k]
+    copy(mem.f[opt.n_pos + opt.n_vel :], scr.aux_dot)
     mem.step_passes[0], mem.blurred[0] = 0, 0.0
     last, rounding = np.inf, -1.0
     for iteration in range(MAX_PASSES):
@@ -146,7 +146,7 @@ def implicit_step(call, run, t, h, y1, a1):
         if status != 0:
             return status
         if iteration == 0:
-            set_scales(opt, scr, mem.y, y1, mem.f, h)
+            set_scales(opt, scr, mem.y, y1, mem.f, h, mem.work[0])
         for j in range(opt.n_vel):
             scr.delta[j] = scr.a_new[j] - a1[j]
         change = change_norm(opt, scr, h, bh, gh)
@@ -159,8 +159,7 @@ def implicit_step(call, run, t, h, y1, a1):
             if rounding < 0.0:
                 rounding = rounding_of_pass(call, run, t, h, bh, gh, y1, a1)
             settled = change <= rounding
-        for j in range(opt.n_vel):
-            a1[j] = scr.a_new[j]
+        copy(scr.a_new, a1)
         if settled:
             return place(call, run, h, a1, y1)
         if not change < 1e300 or (iteration > 2 and ratio > 0.9):
@@ -174,7 +173,7 @@ def own_change(run, h, y1):
     """Change of the own states of y1 by their new rates, as an error norm; rounding is none."""
     opt, mem, scr = run.opt, run.mem, run.scr
     norm, first = 0.0, opt.n_pos + opt.n_vel
-    for i in range(first, opt.n_control):
+    for i in range(first, opt.n_control - opt.n_work):
         scale = scr.scale[scr.group[i]]
         value = abs(mem.y[i] + 0.5 * h * (mem.f[i] + scr.aux_dot[i - first]) - y1[i])
         value /= opt.atol + (opt.rtol + 1e-13) * scale
@@ -184,20 +183,22 @@ def own_change(run, h, y1):
 
 
 @kernel(inline=True)
-def own_error(run, h):
-    """Error norm of own states: the trapezoidal rule leaves h^3/12 times the third derivative.
+def curvature(run, h, f_end, i):
+    """Second derivative of rate i, of own states or work, by three times; 0 in a step that begins anew."""
+    mem, first, h_last = run.mem, run.opt.n_pos + run.opt.n_vel, run.mem.h_last[0]
+    if mem.history[0] == 0:
+        return 0.0 * f_end[i]
+    change = (f_end[i] - mem.f[i]) / h - (mem.f[i] - mem.aux_prev[i - first]) / h_last
+    return 2.0 * change / (h + h_last)
 
-    That is taken from rates at three times; in a step that begins anew there are two, the next one sees it.
-    Needs scr.f_end.
-    """
-    opt, mem, scr = run.opt, run.mem, run.scr
-    norm, first, h_last = 0.0, opt.n_pos + opt.n_vel, mem.h_last[0]
-    for i in range(first, opt.n_control):
-        third = 0.0 * scr.f_end[i]
-        if mem.history[0] > 0:
-            third = (scr.f_end[i] - mem.f[i]) / h - (mem.f[i] - mem.aux_prev[i - first]) / h_last
-            third /= 0.5 * (h + h_last)
-        value = TIGHTER * h * h * h / 12.0 * abs(third) / (opt.atol + opt.rtol * scr.scale[scr.group[i]])
+
+@kernel(inline=True)
+def own_error(run, h, begin, end, tighter):
+    """Error norm of own states or work: h^3/12 their curvature is left. Needs scr.f_end."""
+    opt, scr, norm = run.opt, run.scr, 0.0
+    for i in range(begin, end):
+        value = tighter * h * h * h / 12.0 * abs(curvature(run, h, scr.f_end, i))
+        value /= opt.atol + opt.rtol * scr.scale[scr.group[i]]
         if not value <= norm:
             norm = value
     return norm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.control import next_step
+from flexmbs.integrate.control import copy, next_step, with_work
 from flexmbs.integrate.events.change import find_change
 from flexmbs.integrate.events.locate import locate, update_sides
 from flexmbs.integrate.events.passing import (
@@ -13,9 +13,9 @@ from flexmbs.integrate.events.passing import (
     stand_before,
     thrown_back,
 )
-from flexmbs.integrate.implicit_step import NO_CONVERGENCE, metric
+from flexmbs.integrate.implicit_step import NO_CONVERGENCE, OF_WORK, metric, own_error
 from flexmbs.integrate.memory import CANNOT_START, DONE, FULL, NOT_EVALUATED, PAUSED, TOO_SMALL
-from flexmbs.integrate.step import attempt, first_size, inside, restart, within_reach
+from flexmbs.integrate.step import attempt, first_size, inside, restart, within_reach, work_of_step
 
 #: events of one step beside those of the switching functions: change points, of which stages may tell several
 MOST_EVENTS = 32
@@ -115,6 +115,13 @@ def accepted_step(call, run):
         if h < 1e-15 * abs(mem.t[0]) or h < 1e-16 * (opt.t_end - opt.t_start):
             return NOT_EVALUATED if mem.failure[0] != 0 else TOO_SMALL
         status, err = attempt(call, run, h)
+        call.nearness(data, scr.closure)
+        mem.end_nearness[0] = scr.closure[0]
+        if status == 0 and err <= 1.0:
+            status = work_of_step(call, run, t_step, h, scr.y1, scr.f_end)
+        if status == 0 and err <= 1.0 and opt.explicit == 0 and opt.step == 0.0 and mem.over[0] == 0:
+            work = own_error(run, h, opt.n_control - opt.n_work, opt.n_control, OF_WORK)
+            err = with_work(mem, err, work, h)
         mem.failure[0] = status
         back, least = -1, h <= 1e-13 * (opt.t_end - opt.t_start)
         if status == 0 and err <= 1.0:
@@ -133,12 +140,11 @@ def accepted_step(call, run):
     else:
         order = tab.error_order if opt.explicit == 1 else 3
         next_step(mem, h, err, order, opt.explicit == 0, mem.after_reject[0] == 1)
+    mem.noisy[0], mem.tried_h[0] = max(mem.noisy[0] - 1, 0), 0.0
     mem.after_reject[0] = 0
     mem.event[0] = 0
     mem.pending[0] = 1
     mem.t_step[0], mem.h_step[0] = t_step, h
-    call.nearness(data, scr.closure)
-    mem.end_nearness[0] = scr.closure[0]
     status = 0
     if opt.n_switch > 0:
         status = locate(call, run)
@@ -148,6 +154,8 @@ def accepted_step(call, run):
         mem.end_nearness[0] = scr.closure[0]
         if thrown_back(call, run, low, 1e-3) >= 0:
             shorten(mem)
+            return 0
+        status = work_of_step(call, run, mem.t_step[0], low, scr.y1, scr.f_end)
     return status
 
 
@@ -196,8 +204,7 @@ def flush(call, run):
             return NOT_EVALUATED
         samples.t[n] = t_out
         samples.at[n] = t_out if is_inside else max(t_out, mem.t[0])
-        for i in range(mem.y.size):
-            samples.y[n, i] = scr.y_out[i]
+        copy(scr.y_out, samples.y[n])
         samples.info[n, 0] = mem.h_step[0]
         samples.info[n, 1] = passes
         samples.info[n, 2] = mem.rejected[0]
@@ -229,8 +236,7 @@ def standing(call, run):
     bh = gh = 0.0
     if opt.explicit == 0 and mem.h_last[0] > 0.0:
         bh, gh = metric(opt.rho_inf, mem.h_last[0])
-    for i in range(mem.y.size):
-        scr.y_out[i] = mem.y[i]
+    copy(mem.y, scr.y_out)
     return call.project(data, mem.t[0], scr.y_out, bh, gh, scr.closure)
 
 
@@ -243,11 +249,11 @@ def move_on(call, run):
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     if mem.h_step[0] > 0.0:
         find_change(call, run)
-        for k in range(opt.n_aux):
-            mem.aux_prev[k] = mem.f[opt.n_pos + opt.n_vel + k]
-        for i in range(mem.y.size):
-            mem.y[i] = scr.y1[i]
-            mem.f[i] = scr.f_end[i]
+        for i in range(opt.n_control - opt.n_work, opt.n_control):
+            mem.work[0] = max(mem.work[0], abs(scr.y1[i]))
+        copy(mem.f[opt.n_pos + opt.n_vel :], mem.aux_prev)
+        copy(scr.y1, mem.y)
+        copy(scr.f_end, mem.f)
         if opt.explicit == 0:
             for j in range(opt.n_vel):
                 mem.a_prev[j], mem.a[j] = mem.a[j], scr.a_end[j]

@@ -47,6 +47,7 @@ class Options(NamedTuple):
     n_aux: int
     n_held: int
     n_control: int  # components in error control
+    n_work: int  # the last ones of them are quadratures, on which nothing depends
     n_switch: int
     rtol: float
     atol: float
@@ -89,6 +90,9 @@ class Memory(NamedTuple):
     last_nearness: Floats
     end_nearness: Floats  # and at the end of the pending one
     t_last: Floats
+    work: Floats  # largest value of the quadratures so far
+    tried_err: Floats  # error of the work in the last trial of a step, and its size
+    tried_h: Floats
     blurred: Floats  # rounding in the accelerations of the implicit step, in terms of its change, where met
     # numbers of `count`
     started: Ints
@@ -109,6 +113,7 @@ class Memory(NamedTuple):
     changed: Ints
     over: Ints
     sampling: Ints
+    noisy: Ints  # steps in which the error of the work is not asked for
 
 
 SAVED = Memory._fields[: Memory._fields.index("t")]

@@ -72,10 +72,11 @@ class Problem:
 
     `jumps` (n_switch,) is 1 for functions at whose zeros speeds jump: they are passed from strictly before to
     strictly behind, a start on one of them too; 2 where positions say when, so that a motion may rest there.
-    `aux` ends with `n_free` quadratures that take no part in error control (work, dissipation), the last
-    `n_follow` of them follow angles that positions have within a turn: `project` sets them to the nearest of
-    the pose, and a step in which it moves one by more than TURN is rejected. `held` are values that stay as
-    they are during a step and are brought up to date by `project` (contacts).
+    `aux` ends with `n_quad` quadratures, on which nothing depends (work, dissipation), and `n_follow` values
+    that follow angles which positions have within a turn: `project` sets them to the nearest of the pose, and
+    a step in which it moves one by more than TURN is rejected. With `works` the quadratures take part in
+    error control: where drives do work, no error of the motion tells that of their work. `held` are values
+    that stay as they are during a step and are brought up to date by `project` (contacts).
     `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for
     rotations (whose scale is 1).
     `bound` (n_vel,) is the largest local error of the displacements in a step where constraints fix them:
@@ -99,7 +100,8 @@ class Problem:
     turn: Function = none_turned
     n_sided: int = 0
     n_held: int = 0
-    n_free: int = 0
+    n_quad: int = 0
+    works: bool = False
     n_follow: int = 0
     n_switch: int = 0
     closed: bool = False
@@ -116,14 +118,24 @@ class Problem:
 
     @property
     def followed(self) -> slice:
-        """Places of the quadratures that follow angles."""
+        """Places of the values that follow angles."""
         end = self.size - self.n_held
         return slice(end - self.n_follow, end)
 
     @property
+    def n_control(self) -> int:
+        """Components in error control."""
+        return self.n_pos + self.n_vel + self.n_aux - self.n_follow - (0 if self.works else self.n_quad)
+
+    @property
+    def n_work(self) -> int:
+        """Quadratures in error control, the last components of it."""
+        return self.n_quad if self.works else 0
+
+    @property
     def groups(self) -> NDArray[np.int64]:
         """Group of every controlled component; each is its own group where the problem names none."""
-        count = self.n_pos + self.n_vel + self.n_aux - self.n_free
+        count = self.n_control
         chosen = np.arange(count) if self.group is None else np.asarray(self.group)[:count]
         return np.ascontiguousarray(chosen, dtype=np.int64)
 

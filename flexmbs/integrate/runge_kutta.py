@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.control import error_norm, nought, set_scales
+from flexmbs.integrate.control import copy, error_norm, nought, set_scales
 
 
 @kernel(lean=True, apart=True)
@@ -16,11 +16,9 @@ def stages(call, run, t, h, y, f, y1, near):
     """
     data, tab, K, y_try = run.data, run.tab, run.scr.K, run.scr.y_try
     out, size = run.scr.closure, y.size
-    for i in range(size):
-        K[0, i] = f[i]
+    copy(f, K[0])
     for s in range(1, tab.n_stages):
-        for i in range(size):
-            y_try[i] = 0.0
+        y_try[:] = 0.0
         for j in range(s):
             weight = tab.A[s, j]
             if weight != 0.0:
@@ -33,23 +31,13 @@ def stages(call, run, t, h, y, f, y1, near):
             return status
         call.nearness(data, out)
         near[s] = out[0]
-    for i in range(size):
-        y1[i] = 0.0
+    y1[:] = 0.0
     for j in range(tab.n_stages):
         for i in range(size):
             y1[i] += tab.B[j] * K[j, i]
     for i in range(size):
         y1[i] = y[i] + h * y1[i]
     return 0
-
-
-@kernel(inline=True)
-def has_weights(tab):
-    """Whether the method estimates its error from its stages."""
-    for j in range(tab.E.shape[1]):
-        if tab.E[0, j] != 0.0:
-            return True
-    return False
 
 
 @kernel(lean=True, apart=True)
@@ -62,7 +50,7 @@ def explicit_step(call, run, t, h):
     y, f = mem.y, mem.f
     size = y.size
     n = tab.n_stages
-    halves = opt.step == 0.0 and not has_weights(tab)
+    halves = opt.step == 0.0 and not np.any(tab.E[0])  # no error from its stages
     status = stages(call, run, t, h, y, f, scr.y1, scr.near)
     mem.evaluations[0] += n
     mem.step_passes[0] = n
@@ -76,14 +64,13 @@ def explicit_step(call, run, t, h):
             return status, np.nan
     if opt.step > 0.0 and opt.explicit == 1:
         return 0, nought(scr.y1)
-    for i in range(size):
-        scr.err[i] = 0.0
-        scr.y_half[i] = 0.0
+    scr.err[:] = 0.0
+    scr.y_half[:] = 0.0
     for j in range(n + tab.end_rate):
         for i in range(size):
             scr.err[i] += h * tab.E[0, j] * scr.K[j, i]
             scr.y_half[i] += h * tab.E[1, j] * scr.K[j, i]
-    set_scales(opt, scr, y, scr.y1, f, h)
+    set_scales(opt, scr, y, scr.y1, f, h, mem.work[0])
     err = error_norm(opt, scr, scr.err)
     other = error_norm(opt, scr, scr.y_half)
     if other > 0.0 and err > 0.0:  # the two estimates of order 8 (Hairer, Norsett and Wanner)
@@ -96,8 +83,7 @@ def two_halves(call, run, t, h):
     """Error of a step without error weights, from two half steps, which are kept. Writes: scr.y1, scr.K."""
     data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     y, f = mem.y, mem.f
-    for i in range(y.size):
-        scr.err[i] = scr.y1[i]
+    copy(scr.y1, scr.err)
     n = tab.A.shape[0]
     near, behind = scr.near[n:], scr.near[2 * n :]
     status = stages(call, run, t, 0.5 * h, y, f, scr.y_half, near)
@@ -111,7 +97,7 @@ def two_halves(call, run, t, h):
         return status, np.nan
     for i in range(y.size):
         scr.err[i] = (scr.y1[i] - scr.err[i]) / (2.0**tab.order - 1.0)
-    set_scales(opt, scr, y, scr.y1, f, h)
+    set_scales(opt, scr, y, scr.y1, f, h, mem.work[0])
     return 0, error_norm(opt, scr, scr.err)
 
 
@@ -125,11 +111,9 @@ def explicit_dense(call, run, t, h, f1):
     size = mem.y.size
     n = tab.n_stages
     if tab.end_rate == 0:
-        for i in range(size):
-            scr.K[n, i] = f1[i]
+        copy(f1, scr.K[n])
     for s in range(n + 1, tab.A.shape[0]):
-        for i in range(size):
-            scr.y_try[i] = 0.0
+        scr.y_try[:] = 0.0
         for j in range(s):
             for i in range(size):
                 scr.y_try[i] += tab.A[s, j] * scr.K[j, i]
@@ -144,8 +128,7 @@ def explicit_dense(call, run, t, h, f1):
         scr.F[1, i] = h * mem.f[i] - change
         scr.F[2, i] = 2.0 * change - h * (f1[i] + mem.f[i])
     for k in range(tab.D.shape[0]):
-        for i in range(size):
-            scr.F[3 + k, i] = 0.0
+        scr.F[3 + k, :] = 0.0
         for j in range(tab.D.shape[1]):
             if tab.D[k, j] != 0.0:
                 for i in range(size):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.control import error_norm, nought, set_scales
+from flexmbs.integrate.control import copy, error_norm, nought, set_scales
 from flexmbs.integrate.implicit_step import (
     NO_CONVERGENCE,
+    TIGHTER,
+    curvature,
     implicit_error,
     implicit_step,
     metric,
@@ -74,27 +76,42 @@ def attempt(call, run, h):
     if status != 0:
         return status, np.nan
     is_open = not scr.closure[2] <= 1.0
-    for j in range(opt.n_vel):
-        scr.a_end[j] = scr.a1[j]
-        scr.acc_end[j] = scr.acc1[j]
     offset = opt.n_pos + opt.n_vel
-    for i in range(opt.n_pos):
-        scr.f_end[i] = 0.0  # scales only: the positions are known at both ends
+    scr.f_end[:] = 0.0  # scales only: the positions are known at both ends
     for j in range(opt.n_vel):
-        scr.f_end[opt.n_pos + j] = scr.a1[j]
-    for k in range(opt.n_held):
-        scr.f_end[offset + opt.n_aux + k] = 0.0
-    for k in range(opt.n_aux):
-        scr.f_end[offset + k] = scr.aux_dot[k]
+        scr.a_end[j], scr.acc_end[j], scr.f_end[opt.n_pos + j] = scr.a1[j], scr.acc1[j], scr.a1[j]
+    copy(scr.aux_dot, scr.f_end[offset : offset + opt.n_aux])
     err = nought(scr.y1)
     if opt.step == 0.0:
         err = implicit_error(call, run, t, h)
-        own = own_error(run, h)
+        own = own_error(run, h, offset, opt.n_control - opt.n_work, TIGHTER)
         if not own <= err:  # NaN goes through
             err = own
     if (opt.n_follow > 0 or is_open) and err <= 1.0:
         status = refresh_followed(call, run, t + h)
     return status, err
+
+
+@kernel(lean=True, apart=True)
+def work_of_step(call, run, t, h, y1, f_end):
+    """Quadratures of an implicit step by powers of closed states, what the rule leaves made good for (F44).
+
+    Those of the step are of order 2. Writes: y1, f_end; scr.y_half, scr.err. Returns a status.
+    """
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    first = opt.n_control - opt.n_work
+    if opt.n_work == 0 or opt.explicit == 1 or mem.over[0] == 1:
+        return 0
+    copy(y1, scr.y_half)
+    bh, gh = metric(opt.rho_inf, h)
+    status = call.project(data, t, scr.y_half, bh, gh, scr.closure)
+    if status == 0:
+        status = call.rates(data, t, scr.y_half, scr.err)
+    mem.evaluations[0] += 1
+    for i in range(first, opt.n_control):
+        f_end[i] = scr.err[i]
+        y1[i] = mem.y[i] + 0.5 * h * (mem.f[i] + scr.err[i]) - h * h * h / 12.0 * curvature(run, h, f_end, i)
+    return status
 
 
 @kernel(lean=True, apart=True)
@@ -107,12 +124,10 @@ def over_change(call, run, h):
     opt, mem, scr = run.opt, run.mem, run.scr
     t = mem.t[0]
     mem.over[0] = 1
-    for i in range(mem.y.size):
-        scr.y_half[i] = mem.y[i]
+    copy(mem.y, scr.y_half)
     status = restart(call, run, mem.h_last[0])
     if status != 0:
-        for i in range(mem.y.size):
-            mem.y[i] = scr.y_half[i]
+        copy(scr.y_half, mem.y)
         return status, np.nan
     status, err = explicit_step(call, run, t, h)
     if status == 0 and err <= 1.0:
@@ -177,8 +192,7 @@ def explicit_end(call, run, t, h):
     data, opt, tab, scr = run.data, run.opt, run.tab, run.scr
     if tab.end_rate == 1:
         scr.closure[2] = SEEN
-    for i in range(scr.y1.size):
-        scr.y_try[i] = scr.y1[i]
+    copy(scr.y1, scr.y_try)
     status = call.project(data, t, scr.y1, 0.0, 0.0, scr.closure)
     if status == 0 and scr.closure[2] > 0.0 and is_displaced(opt, scr):
         status = NO_CONVERGENCE
@@ -189,8 +203,7 @@ def explicit_end(call, run, t, h):
     if status != 0:
         return status
     if tab.end_rate == 1 and scr.closure[2] == 0.0:
-        for i in range(scr.y1.size):
-            scr.f_end[i] = scr.K[tab.n_stages, i]
+        copy(scr.K[tab.n_stages], scr.f_end)
         return 0
     return call.rates(data, t, scr.y1, scr.f_end)
 
@@ -215,8 +228,7 @@ def refresh_followed(call, run, t):
     They are not where all that would close them is prescribed: a status.
     """
     data, opt, scr = run.data, run.opt, run.scr
-    for i in range(scr.y1.size):
-        scr.y_try[i] = scr.y1[i]
+    copy(scr.y1, scr.y_try)
     scr.closure[2] = HOLD
     status = call.project(data, t, scr.y1, 0.0, 0.0, scr.closure)
     return NO_CONVERGENCE if status == 0 and is_turned(opt, scr) else status
@@ -246,6 +258,8 @@ def inside(call, run, t_out):
         call.nearness(data, scr.closure)
         if status == 0 and is_close(opt, scr.closure[0]):
             status = NO_CONVERGENCE
+        if status == 0:
+            status = work_of_step(call, run, t_out, part, scr.y_out, scr.err)
         if status != 0:
             return status
         bh, gh = metric(opt.rho_inf, part)
@@ -259,7 +273,7 @@ def first_size(call, run):
     order = tab.order if opt.explicit == 1 else 2
     span = opt.t_end - mem.t[0]
     y, f = mem.y, mem.f
-    set_scales(opt, scr, y, y, f, 0.0)
+    set_scales(opt, scr, y, y, f, 0.0, 0.0)
     d0, d1 = error_norm(opt, scr, y), error_norm(opt, scr, f)
     h = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
     h = min(h, span)

@@ -16,9 +16,10 @@ from flexmbs.integrate.loop import run as time_loop
 from flexmbs.model.band import bands, told
 from flexmbs.results import Item, Result, ResultWriter
 from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_followed, start_state
-from flexmbs.simulate.choose import Choice, choose
+from flexmbs.simulate.choose import EXPLICIT, Choice, choose
 from flexmbs.simulate.cost import Cost
 from flexmbs.simulate.diagnose import explained
+from flexmbs.simulate.motion.branch import leaves_nothing_free
 from flexmbs.simulate.motion.branch import watch as watch_branch
 from flexmbs.simulate.motion.contact import check_contacts, open_contacts
 from flexmbs.simulate.motion.dependent import DependentRun, FormulationRun, formulated, reference_settings
@@ -226,7 +227,11 @@ def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tup
     )
     task = t_start, y0, settings.output_times(t_start), settings.t_end
     if settings.method == "auto" and settings.t_end > t_start:
-        choice, run = choose(equations_of_motion, chosen, *task)
+        if leaves_nothing_free(equations_of_motion):
+            choice = Choice(EXPLICIT, "the drives determine the motion")
+            run = integrator(equations_of_motion, replace(chosen, method=EXPLICIT), *task)
+        else:
+            choice, run = choose(equations_of_motion, chosen, *task)
         say(f"method {choice.method}: {choice.reason}")
         return choice, run
     single = Choice("dopri5", "a single state")

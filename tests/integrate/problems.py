@@ -129,7 +129,7 @@ def problem(kind, par, n, n_pos, n_vel, **more):
 
 def oscillators(*stiffness):
     n = len(stiffness)
-    return problem(0, stiffness, n, n, n, n_aux=1, n_free=1)
+    return problem(0, stiffness, n, n, n, n_aux=1, n_quad=1)
 
 
 def circle(gravity=9.81):

@@ -57,8 +57,7 @@ def negative_at(call, run, part):
     if status == 0:
         status = call.switches(data, t, scr.y_out, scr.s2)
     if status != 0:
-        for k in range(opt.n_switch):
-            scr.s2[k] = 0.0
+        scr.s2[:] = 0.0
     negative = False
     for k in range(opt.n_switch - opt.n_sided, opt.n_switch):
         negative = negative or scr.s2[k] < 0.0

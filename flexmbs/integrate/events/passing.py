@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
+from flexmbs.integrate.control import copy
 from flexmbs.integrate.events.locate import is_on
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE
 from flexmbs.integrate.memory import CHATTER, CORNERED, RESTING
@@ -31,8 +32,7 @@ def thrown_back(call, run, h, part):
     if not asked:
         return -1
     t = mem.t[0] + h
-    for i in range(mem.y.size):
-        scr.y_try[i] = mem.y[i]
+    copy(mem.y, scr.y_try)
     for j in range(opt.n_vel):
         scr.delta[j] = h * mem.y[opt.n_pos + j]
     call.increment(data, mem.y, scr.delta, scr.y_try)
@@ -115,8 +115,7 @@ def cross(call, run):
         gap *= 2.0
     if thrown:
         return CORNERED
-    for i in range(mem.y.size):
-        mem.y[i] = scr.y1[i]
+    copy(scr.y1, mem.y)
     mem.t[0] = t
     return 0
 
@@ -193,8 +192,7 @@ def begin_on_zeros(call, run):
     for k in range(opt.n_switch - opt.n_sided):
         if scr.s1[k] != 0.0 or scr.jumps[k] == 0.0 or mem.t[0] >= opt.t_end:
             continue
-        for i in range(mem.y.size):
-            scr.y_try[i] = mem.y[i]
+        copy(mem.y, scr.y_try)
         mem.event[0] = k + 1
         mem.t_event[0] = mem.t[0] + 1e-13 * (opt.t_end - opt.t_start)
         if pass_event(call, run) != 0:

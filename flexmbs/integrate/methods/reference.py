@@ -115,7 +115,8 @@ class ReferenceRun:
         until it overflows. Quadratures have none.
         """
         rates, J = self.rates(t, x), np.zeros((len(x), len(x)))
-        for k, size in enumerate(CHANGE * np.maximum(np.abs(x[: len(x) - self.problem.n_free]), 1.0)):
+        counted = len(x) - self.problem.n_quad - self.problem.n_follow
+        for k, size in enumerate(CHANGE * np.maximum(np.abs(x[:counted]), 1.0)):
             for h in (size, -size):
                 moved = x.copy()
                 moved[k] += h

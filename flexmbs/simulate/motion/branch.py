@@ -167,6 +167,13 @@ def watch(problem: Any, t: float, y: Floats, t_end: float) -> None:
     data.branch.least[0] = least
 
 
+def leaves_nothing_free(problem: Any) -> bool:
+    """Whether drives and constraints determine the motion, by the ranks that `watch` has learned."""
+    data = problem.data
+    held = int(data.ws.loop.cap[data.sys.group.soft == 0].sum())
+    return held >= int(np.count_nonzero(data.sys.tree.driven < 0))
+
+
 def _moved(problem: Any, t: float, y: Floats, t_end: float, trial: int) -> tuple[float, Floats] | None:
     """A state on the constraints near y and its time: itself, along its speeds, in any direction."""
     data, n, m = problem.data, problem.n_pos, problem.n_pos + problem.n_vel

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import kernel
 from flexmbs.errors import Diagnostic, UsageError
+from flexmbs.integrate.control import copy
 from flexmbs.integrate.methods import method
 from flexmbs.model.energy import KINETIC, energies
 
@@ -103,8 +104,7 @@ def impact_begins(data, pos, vel):
     for i in range(c.v.shape[0]):
         for row in range(6):
             c.v[i, row] = data.ws.body.v[i, row]
-    for k in range(vel.shape[0]):
-        c.vel[k] = vel[k]
+    copy(vel, c.vel)
     c.before[0] = kinetic(data, pos, vel)
 
 

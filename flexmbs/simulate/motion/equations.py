@@ -78,7 +78,7 @@ def problem(system: System, kept: Any = None) -> Problem:
     """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turns, contacts].
 
     Its constraints are the rows `kept` (n_rows,), by default those that do not follow from the others. The
-    integrals take part in error control where all motion is prescribed: nothing else asks for short steps.
+    integrals take part in error control where the time does work: nothing else asks for steps that follow it.
     Its switching functions are those of the laws, then the free expression `until` when there is one, then
     those of the contacts: the force while one is closed (0 in the state), the gap while it is open (1).
     """
@@ -90,7 +90,8 @@ def problem(system: System, kept: Any = None) -> Problem:
         n_vel=system.n_vel,
         n_aux=system.n_aux + N_QUAD + n_follow,
         n_held=len(data.contact.row),
-        n_free=(N_QUAD if np.any(system.tables.tree.driven < 0) else 0) + n_follow,
+        n_quad=N_QUAD,
+        works=bool(data.size[4]),
         n_follow=n_follow,
         closed=system.n_rows > 0,
         n_switch=len(data.laws.switch_expr) + len(data.free) + len(data.contact.row),

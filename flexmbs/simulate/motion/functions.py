@@ -9,6 +9,7 @@ from flexmbs._jit import kernel
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.loops import projection
 from flexmbs.dynamics.reactions.contact_shares import HELD
+from flexmbs.integrate.control import copy
 from flexmbs.integrate.problem import HOLD, SEEN
 from flexmbs.model.laws.applied import applied_forces
 from flexmbs.model.laws.values import free_expressions
@@ -59,8 +60,6 @@ def shifted(data, t, y, a, bh, gh, a_new, aux_dot):
     data.ws.loop.near[0] = 1e300
     at = t, pos, vel, aux, a
     status = evaluate.shifted(data.sys, data.ws, data.laws, data.lw, at, gh, bh, a_new)
-    if data.size[4] == 1 and status == 0:
-        efforts(data, t, pos, vel, aux, a_new)
     rates_of_aux(data, vel, aux, aux_dot)
     return status
 
@@ -90,9 +89,8 @@ def project(data, t, y, bh, gh, out):
     tolerance, most, known = data.tolerance[0], 12, out[2] == SEEN and not is_near(data)
     if out[2] == HOLD:
         tolerance, most = 1e300, 0
-    copy = data.branch.copy
-    for k in range(m):
-        copy[k] = y[k]
+    kept = data.branch.copy
+    copy(y, kept)
     take_held(data, y)
     near = data.ws.loop.near[0]
     data.ws.loop.near[0] = 1e300
@@ -102,9 +100,8 @@ def project(data, t, y, bh, gh, out):
     )
     if count > 0 and is_near(data):
         take_held(data, y)
-        if follow(data, t, copy[:n], copy[n:m], y[m:], gh, bh) == 0:
-            for k in range(m):
-                y[k] = copy[k]
+        if follow(data, t, kept[:n], kept[n:m], y[m:], gh, bh) == 0:
+            copy(kept, y[:m])
         evaluate.kinematics(data.sys, data.ws, data.laws, data.lw, at)
         projection.follow_turns(data.sys, data.ws)
         worst, worst_dot = projection.largest(data.ws.row.g), projection.largest(data.ws.row.g_dot)

@@ -88,7 +88,7 @@ class KinematicRun(Radau):
         self._go(state.t, x)
         own = replace(
             self.known, n_pos=0, n_vel=0, n_aux=len(x), n_held=0, n_follow=0,
-            n_free=self.known.n_free - self.known.n_follow, rates=self._rates, switches=self._switches,
+            rates=self._rates, switches=self._switches,
             project=lambda *_: 0, closed=False, group=None, twin=None, bound=None,
         )  # fmt: skip
         switches = Switches(own, state.t, t_end, chosen.until)
