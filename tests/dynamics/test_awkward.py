@@ -68,7 +68,8 @@ REDUNDANT = {
     "carriage on two rails": (
         rails(), "planar", 1, -1,
         [f"joints.right ({what})" for what in
-         ("rotation x", "rotation y", "rotation z", "translation x", "translation y")],
+         ("rotation about ground x", "rotation about ground z", "rotation y",
+          "translation along ground z", "translation y")],
     ),
     "beam welded at both ends": (
         welded(), "spatial", 0, -6,
