@@ -102,7 +102,7 @@ def body_fields(fields: Fields, system: System, sampler: Sampler) -> None:
     """Motion of the body frames, elastic coordinates, applied forces (F1, F16)."""
     at, tables = sampler.places, system.tables
     if any(isinstance(body, FlexibleBody) for body in system.model.bodies.values()):
-        fields.axis("bodies/term", len(LEDGER_TERMS), LEDGER_TERMS)
+        fields.axis("term", len(LEDGER_TERMS), LEDGER_TERMS)
     for i, name in enumerate(system.bodies):
         if i == 0:
             continue
@@ -130,9 +130,7 @@ def body_fields(fields: Fields, system: System, sampler: Sampler) -> None:
             for dot, base, per in (("q_dot", "vel", "s"), ("q_ddot", "acc", "s^2")):
                 fields.add(path + dot, slice(at[base] + k, at[base] + k + nf), (mode,), f"{unit}/{per}")
             columns = (part(3, 4), part(7, 6), slice(q, q + nf), slice(at["vel"] + k, at["vel"] + k + nf))
-            fields.add(
-                path + "ledger", ledger_of(system, name, columns), ("bodies/term",), "J", equation="F12"
-            )
+            fields.add(path + "ledger", ledger_of(system, name, columns), ("term",), "J", equation="F12")
 
 
 def unit_of_q(m_ff: Floats) -> str:
