@@ -20,7 +20,8 @@ Floats = NDArray[np.float64]
 
 def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
     """Largest force of K under the six rigid motions, of the largest that its entries could give."""
-    R = rigid_field(points, n_per_node, points.mean(axis=0))
+    n_modal = K_fe.shape[0] - n_per_node * len(points)
+    R = rigid_field(points, n_per_node, points.mean(axis=0), n_modal)
     force = np.abs(K_fe @ R).max(axis=0)
     K_fe = sp.csc_array(K_fe)
     sizes = sp.csr_array((np.abs(K_fe.data), K_fe.indices, K_fe.indptr), shape=K_fe.shape)  # symmetric

@@ -40,7 +40,8 @@ class FeModel:
 
     K_fe, M_fe : (n_dof, n_dof) csc, both halves stored, attached masses included
     K_pre : what a preload adds to K_fe, and K_fe holds (F17); None without one
-    mass_form : the same inertia for the shape integrals (F2a-F7a)
+    mass_form : the same inertia for the shape integrals (F2a-F7a); not `exact` where M_fe alone is known
+    Rows behind those of the nodes are modal coordinates of a model that was reduced before (`n_modal`).
     """
 
     mesh: Mesh
@@ -49,10 +50,15 @@ class FeModel:
     M_fe: Any
     mass_form: MassForm
     K_pre: Any = None
+    exact: bool = True
 
     @property
     def n_dof(self) -> int:
-        return self.n_per_node * self.mesh.n_nodes
+        return int(self.K_fe.shape[0])
+
+    @property
+    def n_modal(self) -> int:
+        return self.n_dof - self.n_per_node * self.mesh.n_nodes
 
     def dofs(self, nodes: Any, components: Sequence[int] | None = None) -> Ints:
         """Dofs of nodes, node by node; all components, or the given ones."""

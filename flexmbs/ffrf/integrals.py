@@ -192,6 +192,52 @@ def shape_integrals(
     )
 
 
+def integrals_by_matrix(
+    M: Any,
+    mass_form: MassForm,
+    affine: Array,
+    Phi: Array,
+    K_fe: Any = None,
+    *,
+    K_geo: ArrayLike | None = None,
+    loads: Sequence[str] = (),
+    D_ff: ArrayLike | None = None,
+) -> ShapeIntegrals:
+    """Integrals of a body of which only the mass matrix M (n_dof, n_dof) is known (F2a-F7a, F8, F9).
+
+    affine (3, 3, n_dof): the fields x_k e_l, whose turning parts are rigid.
+    Products of M with rigid motions and shapes are exact: mass, S_O, S_f, the inertia tensor, the turning
+    part of I^kl, m_ff. The rest of I^kl is as good as the affine fields. S^kl is that of the mean `mass_form`
+    of the nodes, up to m_ff; what it lacks of this is spread evenly over x, y and z.
+    """
+    p, (n_dof, nf), n = mass_form.n_per_node, Phi.shape, mass_form.attached.rows.shape[1]
+    ones = np.zeros((3, n_dof))
+    for k in range(3):
+        ones[k, k:n:p] = 1.0
+    turns = np.stack([affine[1, 2] - affine[2, 1], affine[2, 0] - affine[0, 2], affine[0, 1] - affine[1, 0]])
+    M_turns, M_Phi = M @ turns.T, M @ Phi
+    arm = ones @ M_turns  # of rotations with translations: -m c~
+    m_ff, nodal = _symmetric(Phi.T @ M_Phi), Phi[:n]
+    S_kl = np.array([[mass_form.inner(k, nodal, ell, nodal) for ell in range(3)] for k in range(3)])
+    own, seen = np.diag(m_ff), np.einsum("kkaa->a", S_kl)
+    scale = np.sqrt(np.divide(own, seen, out=np.ones(nf), where=seen > own))
+    S_kl = S_kl * np.outer(scale, scale)
+    lacking = (m_ff - np.einsum("kkab->ab", S_kl)) / 3.0
+    return ShapeIntegrals(
+        mass=float(np.trace(ones @ (M @ ones.T))) / 3.0,
+        S_O=0.5 * np.array([arm[1, 2] - arm[2, 1], arm[2, 0] - arm[0, 2], arm[0, 1] - arm[1, 0]]),
+        S_f=ones @ M_Phi,
+        Theta_kl=euler_tensor(_symmetric(turns @ M_turns)),
+        I_kl=affine @ M_Phi,
+        S_kl=S_kl + np.eye(3)[:, :, None, None] * lacking,
+        m_ff=m_ff,
+        K_ff=np.zeros((nf, nf)) if K_fe is None else _symmetric(Phi.T @ (K_fe @ Phi)),
+        D_ff=np.zeros((nf, nf)) if D_ff is None else np.asarray(D_ff, dtype=float),
+        K_geo=np.zeros((0, nf, nf)) if K_geo is None else np.asarray(K_geo, dtype=float),
+        loads=tuple(loads),
+    )
+
+
 def _symmetric(A: Array) -> Array:
     """Remove the rounding between the two halves of a symmetric matrix."""
     return 0.5 * (A + A.T)

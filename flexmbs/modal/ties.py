@@ -73,7 +73,11 @@ def tie(
     fixed: Ints | None = None,
     links: Links | None = None,
 ) -> TiedModel:
-    """Tie the interfaces, hold the dofs `fixed` (indices node * n_per_node + component), obey the links."""
+    """Tie the interfaces, hold the dofs `fixed` (indices node * n_per_node + component), obey the links.
+
+    Rows of K and M behind those of the nodes are modal coordinates of a model that was reduced before.
+    """
+    n_modal = K.shape[0] - n_per_node * len(points)
     fixed = np.zeros(0, dtype=np.int64) if fixed is None else np.unique(fixed)
     absent = np.flatnonzero((K.diagonal() == 0.0) & (M.diagonal() == 0.0))  # nodes without a cell
     kept, slots = _layout(K.shape[0], n_per_node, interfaces, fixed, absent, links)
@@ -86,12 +90,13 @@ def tie(
     K_t, M_t = (
         _rows_of_symmetric(A) if plain else sp.csr_matrix(G_T @ (sp.csc_matrix(A) @ G)) for A in (K, M)
     )
-    R = _rigid_motions(points, n_per_node, fixed, absent)
+    R = _rigid_motions(points, n_per_node, fixed, absent, n_modal)
     rigid, heavy = _orthonormal(_to_tied(R, points, n_per_node, kept, slots, interfaces, links), M_t)
     by_name, held = _movable(points, n_per_node, interfaces, rows)
-    markers = [np.full(len(slot), len(points) + k) for k, slot in enumerate(slots.values())]
+    n_blocks = len(points) + -(-n_modal // n_per_node)
+    markers = [np.full(len(slot), n_blocks + k) for k, slot in enumerate(slots.values())]
     own = G.shape[1] - len(kept) - sum(len(slot) for slot in slots.values())
-    beyond = len(points) + len(slots) + np.arange(own)
+    beyond = n_blocks + len(slots) + np.arange(own)
     node_of = np.concatenate([kept // n_per_node, *markers, beyond])
     G_rows = sp.csr_matrix(G)
     return TiedModel(K_t, M_t, G_rows, by_name, rows, held, rigid, heavy, points, n_per_node, node_of)
@@ -182,7 +187,8 @@ def _marker_rows(
         columns = slots[item.name]
         one = np.ones(len(columns))
         return sp.csr_matrix((one, (list(item.carried), columns)), shape=(6, G.shape[1]))
-    return sp.csr_matrix(nodal_marker_rows(points, item, n_per_node) @ G)
+    rows = nodal_marker_rows(points, item, n_per_node)
+    return sp.csr_matrix(rows @ G[: rows.shape[1]])
 
 
 def _movable(
@@ -241,8 +247,11 @@ def marker_rows_of_nodes(points: Floats, item: Interface, n_per_node: int) -> sp
     return sp.csr_matrix(item.axes @ nodal_marker_rows(points, item, n_per_node))
 
 
-def rigid_field(points: Floats, n_per_node: int, centre: Floats | None = None) -> Floats:
-    """The six unit rigid motions (n_dof, 6) about `centre` (origin): three translations, three rotations."""
+def rigid_field(points: Floats, n_per_node: int, centre: Floats | None = None, n_modal: int = 0) -> Floats:
+    """The six unit rigid motions (n_dof, 6) about `centre` (origin): three translations, three rotations.
+
+    Modal coordinates behind the nodes count from the motion of these, and are at rest.
+    """
     n = len(points)
     arm = points if centre is None else points - centre
     field = np.zeros((n, n_per_node, 6))
@@ -250,14 +259,14 @@ def rigid_field(points: Floats, n_per_node: int, centre: Floats | None = None) -
     field[:, :3, 3:] = np.cross(np.eye(3)[None], arm[:, None]).transpose(0, 2, 1)
     if n_per_node == 6:
         field[:, 3:, 3:] = np.eye(3)
-    return field.reshape(n * n_per_node, 6)
+    return np.concatenate([field.reshape(n * n_per_node, 6), np.zeros((n_modal, 6))])
 
 
-def _rigid_motions(points: Floats, n_per_node: int, fixed: Ints, absent: Ints) -> Floats:
+def _rigid_motions(points: Floats, n_per_node: int, fixed: Ints, absent: Ints, n_modal: int) -> Floats:
     """Rigid motions (n_dof, n_rigid) of size one that move the nodes and leave the supports at rest."""
-    R = rigid_field(points, n_per_node, points.mean(axis=0))
+    R = rigid_field(points, n_per_node, points.mean(axis=0), n_modal)
     R[absent] = 0.0
-    size = np.sqrt(np.mean(R**2, axis=0))
+    size = np.sqrt(np.mean(R[: n_per_node * len(points)] ** 2, axis=0))
     moving = size > 1e-12 * size.max()
     R = R[:, moving] / size[moving]
     _, moved, Vt = np.linalg.svd(R.T @ R)

@@ -21,7 +21,7 @@ from flexmbs.fe.readers.resolve import to_mesh
 from flexmbs.fe.readers.source import Damaged
 from flexmbs.fe.readers.vtk_cells import Grid, to_raw
 from flexmbs.fe.skin import as_face_set, match_faces
-from flexmbs.reduce.matrices import mass_form, symmetric
+from flexmbs.reduce.matrices import model_of, symmetric
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -165,7 +165,7 @@ def model_of_basis(basis: Any, K: Any, M: Any) -> FeModel:
             what = f"is {A.shape[0]} x {A.shape[1]}; the basis has {basis.N} freedoms"
             raise InputError(Diagnostic("matrices.shape", label, what))
         found.append(symmetric(A[permutation][:, permutation], label))
-    return FeModel(mesh, 3, found[0], found[1], mass_form(found[1], 3, "M"))
+    return model_of(mesh, 3, found[0], found[1], "M")
 
 
 def components(basis: Any, name: str) -> Ints:

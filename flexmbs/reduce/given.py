@@ -17,6 +17,7 @@ from flexmbs.fe.materials import material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import ShapeIntegrals, shape_integrals
 from flexmbs.input.values import LARGEST
+from flexmbs.reduce.matrices import integrals_of
 from flexmbs.reduce.recipe import Given, Recipe
 from flexmbs.reduce.source import Source
 
@@ -57,13 +58,15 @@ def nodal_shapes(given: Given, source: Source) -> Floats:
             raise InputError(Diagnostic("recipe.given", "given.values", what, "give [mode][node][3 or 6]"))
         U = np.zeros((nf, mesh.n_nodes, n_per_node))
         U[:, :, :n] = given.values
-        return np.ascontiguousarray(U.reshape(nf, -1).T)
+        return np.concatenate([U.reshape(nf, -1).T, np.zeros((source.fe.n_modal, nf))])
     U = np.zeros((mesh.n_nodes, n_per_node, len(given.shapes)))
     U[:, :3] = shape_values(given, mesh.points)
     _require_finite(U)
     if n_per_node == 6:
         U[:, 3:] = _beam_rotations(shape_gradients(given, mesh.points), beam_tangents(mesh))
-    return U.reshape(-1, len(given.shapes))
+    return np.concatenate(
+        [U.reshape(-1, len(given.shapes)), np.zeros((source.fe.n_modal, len(given.shapes)))]
+    )
 
 
 def _require_finite(U: Floats) -> None:
@@ -106,7 +109,7 @@ def given_integrals(
         form, x, U, K_ff = _at_points(recipe, given, source)
         integrals = replace(shape_integrals(form, x, U, None, K_geo=K_geo, loads=loads), K_ff=K_ff)
     else:
-        integrals = shape_integrals(fe.mass_form, mesh.points, Phi, fe.K_fe, K_geo=K_geo, loads=loads)
+        integrals = integrals_of(fe, Phi, K_geo=K_geo, loads=loads)
     if given.stiffness is not None:
         integrals = replace(integrals, K_ff=0.5 * (given.stiffness + given.stiffness.T))
     if given.damping is not None:

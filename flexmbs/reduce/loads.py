@@ -81,17 +81,18 @@ def _nodal_load(load: LoadSpec, source: Source) -> Floats:
         change = warmed(mesh, load.temperature, load.set)
         return thermal_loads(mesh, source.materials, change, fe.n_per_node)
     if load.force is None:
-        return np.asarray(fe.M_fe @ _acceleration(load, mesh.points, F).ravel())
+        field = _acceleration(load, mesh.points, F).ravel()
+        return np.asarray(fe.M_fe @ np.concatenate([field, np.zeros(fe.n_modal)]))
     if load.node is not None:
         F[mesh.node_indices(load.node, f"loads.{load.name}"), :3] = load.force
-        return F.ravel()
+        return np.concatenate([F.ravel(), np.zeros(fe.n_modal)])
     mesh.require_set(load.set, f"loads.{load.name}")
     nodes = mesh.node_set_of(load.set)
     faces = set_faces(mesh, load.set, nodes)
     area = nodal_areas(mesh, faces)[nodes] if faces else np.ones(len(nodes))
     area = area if area.sum() > 0 else np.ones(len(nodes))
     F[nodes, :3] = (area / area.sum())[:, None] * load.force
-    return F.ravel()
+    return np.concatenate([F.ravel(), np.zeros(fe.n_modal)])
 
 
 def _acceleration(load: LoadSpec, points: Floats, field: Floats) -> Floats:

@@ -10,32 +10,40 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.io import mmwrite
+from scipy.sparse.linalg import splu
 
 from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.massform import Attached, MassForm
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.readers import is_mesh_file, read_mesh
+from flexmbs.fe.readers import is_mesh_file, read_nodes
 from flexmbs.fe.unit_systems import SI, UnitSystem
+from flexmbs.ffrf.integrals import ShapeIntegrals, integrals_by_matrix, shape_integrals
 from flexmbs.modal.interfaces import DIRECTIONS
 from flexmbs.modal.ties import rigid_field
 from flexmbs.reduce.matrix_files import MatrixFile, read_matrix_file
+from flexmbs.spatial import LEVI_CIVITA
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: strain of rigid motions, of the stiffness, that short fields of other programs leave
 STRAINED = 1e-4
+#: stiffness, of its own, added where a rotation or a modal coordinate may be free
+SOFT = 1e-11
+#: difference, of the mass, of what translations in different directions find
+ONE_MASS = 1e-4
 
 
 def read_matrices(stiffness: Path, mass: Path, nodes: Path, *, units: UnitSystem = SI) -> FeModel:
     """Full model of K and M in any form of `matrix_files`, and a table of node number, x, y, z, or a deck.
 
-    Rows follow the freedoms that the files name, else the table: node by node, 3 or 6 each. All in the same
-    units: with `mm-t-s` K is in N/mm, M in tonnes. Without elements there are no stresses and no stiffening.
+    Rows follow the freedoms that the files name, else the table: node by node, 3 or 6 each, and behind them
+    the modal coordinates of a model that was reduced before. All in the same units: with `mm-t-s` K is in
+    N/mm, M in tonnes. Without elements there are no stresses and no stiffening.
     """
-    files = [read_matrix_file(path) for path in (stiffness, mass)]
+    files = [read_matrix_file(path, initial) for path, initial in ((stiffness, "K"), (mass, "M"))]
     table = _read_nodes(nodes)
     points = table[:, 1:4] * units.length
     number = table[:, 0].astype(np.int64)
@@ -43,40 +51,117 @@ def read_matrices(stiffness: Path, mass: Path, nodes: Path, *, units: UnitSystem
         known = np.isin(number, np.concatenate([x.dofs[:, 0] for x in files if x.dofs is not None]))
         number, points = number[known], points[known]  # other nodes have no part in the matrices
     p = 6 if any(item.dofs is not None and (item.dofs[:, 1] > 3).any() for item in files) else 0
-    K, M = (_by_node(item, number, p) for item in files)
+    scalars = [item.dofs[item.dofs[:, 1] == 0, 0] for item in files if item.dofs is not None]
+    modal = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *scalars]))
+    K, M = (_by_node(item, number, p, modal) for item in files)
+    n_nodes = len(points)
     for path, A in ((stiffness, K), (mass, M)):
-        n_nodes = len(points)
-        if A.shape not in ((3 * n_nodes, 3 * n_nodes), (6 * n_nodes, 6 * n_nodes)) or A.shape != K.shape:
+        if A.shape != K.shape or len(A.shape) != 2 or A.shape[0] < 3 * n_nodes:
             what = f"is {A.shape[0]} x {A.shape[1]}; {n_nodes} nodes of 3 or 6 freedoms are expected"
             raise InputError(Diagnostic("matrices.shape", str(path), what))
-    p = K.shape[0] // len(points)
+    six = K.shape[0] >= 6 * n_nodes and (rigid_strain(K, points, 6) <= STRAINED).all()
+    p = p or (6 if six or K.shape[0] == 6 * n_nodes else 3)
     if units != SI:
-        scale = sp.diags_array(np.tile([1.0] * 3 + [units.length] * (p - 3), len(points)))  # moments, turns
+        scales = np.ones(K.shape[0])  # moments, turns; modal coordinates have a mass, whatever they are
+        scales[: p * n_nodes] = np.tile([1.0] * 3 + [units.length] * (p - 3), n_nodes)
+        scale = sp.diags_array(scales)
         K = sp.csc_array(scale @ K @ scale) * units.stiffness
         M = sp.csc_array(scale @ M @ scale) * units.mass
     check_rigid(K, points, p, str(stiffness))
     mesh = Mesh(points, {}, node_number=number, source=str(nodes.name))
-    return FeModel(mesh, p, sp.csc_array(K), sp.csc_array(M), mass_form(M, p, mass))
+    return model_of(mesh, p, K, M, mass)
 
 
-def _by_node(item: MatrixFile, number: Ints, p: int) -> Any:
-    """The symmetric matrix, rows node by node in the order of the table."""
+def model_of(mesh: Mesh, p: int, K: Any, M: Any, where: Path | str) -> FeModel:
+    """The full model of matrices; its mass form is exact where it can be told from M alone."""
+    form, exact = mass_form(M, p, mesh.points, where)
+    return FeModel(mesh, p, sp.csc_array(K), sp.csc_array(M), form, exact=exact)
+
+
+def integrals_of(fe: FeModel, Phi: Floats, **options: Any) -> ShapeIntegrals:
+    """Integrals of the shapes Phi (n_dof, nf): by the mass form, or by M_fe as far as that tells (F2a-F9)."""
+    if fe.exact:
+        return shape_integrals(fe.mass_form, fe.mesh.points, Phi, fe.K_fe, **options)
+    affine = affine_fields(fe.K_fe, fe.mesh.points, fe.n_per_node)
+    return integrals_by_matrix(fe.M_fe, fe.mass_form, affine, Phi, fe.K_fe, **options)
+
+
+def affine_fields(K: Any, points: Floats, p: int) -> Floats:
+    """Fields x_k e_l (3, 3, n_dof) of the nodes, which turn by half the curl: rigid turns are exact.
+
+    Of a body that was reduced before, rotations and modal coordinates follow with the least strain.
+    """
+    n_dof, n = K.shape[0], p * len(points)
+    turns = rigid_field(points, p, None, n_dof - n)[:, 3:]
+    stretch = np.zeros((3, 3, n_dof))
+    for k in range(3):
+        for ell in range(3):
+            stretch[k, ell, k:n:p] += 0.5 * points[:, ell]
+            stretch[k, ell, ell:n:p] += 0.5 * points[:, k]
+    free = np.concatenate([np.flatnonzero(np.arange(n) % p >= 3), np.arange(n, n_dof)])
+    if n_dof > n:
+        K = sp.csc_array(K)
+        K_ff, size = sp.csc_matrix(K[free][:, free]), K.diagonal()[free]
+        weak = np.where(size > 0.0, SOFT * size, 1.0)  # what nothing holds stays at rest
+        flat = stretch.reshape(9, n_dof).T
+        flat[free] = -splu(sp.csc_matrix(K_ff + sp.diags_array(weak))).solve(np.asarray(K[free] @ flat))
+        stretch = np.ascontiguousarray(flat.T).reshape(3, 3, n_dof)
+    return np.asarray(stretch + 0.5 * np.einsum("klm,im->kli", LEVI_CIVITA, turns))
+
+
+def all_coordinates(fe: FeModel, where: str) -> int:
+    """Number of modes of a model that comes reduced and stays as it is."""
+    if not fe.n_modal:
+        what, remedy = "it is not said how many modes", "give modes, fmax, or tol with fmax"
+        raise InputError(Diagnostic("recipe.modes", where, what, remedy))
+    return fe.n_dof
+
+
+def matrix_notes(fe: FeModel) -> list[str]:
+    """What was taken for granted about matrices."""
+    notes = []
+    if fe.n_modal:
+        notes.append(f"reduced before: {fe.n_modal} modal coordinates beside {fe.mesh.n_nodes} nodes")
+    if not fe.exact:
+        notes.append(
+            "mass, centre, inertia, S_f and m_ff are those of the mass matrix, which does not tell all of "
+            "the others: I^kl follows affine motions of the nodes, S^kl takes the mean over x, y and z"
+        )
+    return notes
+
+
+def matrix_warnings(fe: FeModel, where: str) -> list[Diagnostic]:
+    """What a model that was reduced before cannot know."""
+    if not fe.n_modal:
+        return []
+    what = (
+        f"centrifugal forces on the modes, and how inertia changes with them, are guessed from "
+        f"{fe.mesh.n_nodes} nodes: a reduced model does not say where its mass moves"
+    )
+    remedy = "reduce the full matrices where the body turns fast"
+    return [Diagnostic("matrices.reduced", where, what, remedy, "warn")]
+
+
+def _by_node(item: MatrixFile, number: Ints, p: int, modal: Ints) -> Any:
+    """The symmetric matrix, rows node by node in the order of the table, then those of scalar points."""
     A = symmetric(item.entries, str(item.path))
     if item.dofs is None:
         return A
     order = np.argsort(number)
     place = np.minimum(np.searchsorted(number, item.dofs[:, 0], sorter=order), len(number) - 1)
     at = order[place]
-    unknown = item.dofs[number[at] != item.dofs[:, 0]]
+    scalar = item.dofs[:, 1] == 0
+    unknown = item.dofs[(number[at] != item.dofs[:, 0]) & ~scalar]
     if len(unknown):
         what = f"has rows of node {unknown[0, 0]}, which the table of nodes does not have"
         raise InputError(Diagnostic("matrices.nodes", str(item.path), what))
-    if (item.dofs[:, 1] < 1).any() or (item.dofs[:, 1] > 6).any():
-        what = "has rows that are no displacement or rotation of a node (scalar points, modes)"
-        remedy = "export the physical freedoms of all nodes"
+    if (item.dofs[:, 1] < 0).any() or (item.dofs[:, 1] > 6).any():
+        what = "has rows that are no displacement or rotation of a node"
+        remedy = "directions are 1 to 6, those of scalar points and modes 0"
         raise InputError(Diagnostic("matrices.dofs", str(item.path), what, remedy))
     p = p or 3
-    rows = at * p + item.dofs[:, 1] - 1
+    behind = p * len(number) + np.searchsorted(modal, item.dofs[:, 0])
+    rows = np.where(scalar, behind, at * p + item.dofs[:, 1] - 1)
     missing = np.setdiff1d((np.arange(len(number))[:, None] * p + np.arange(3)).ravel(), rows)
     if len(missing):
         node = number[missing[0] // p]
@@ -85,7 +170,8 @@ def _by_node(item: MatrixFile, number: Ints, p: int) -> Any:
         raise InputError(Diagnostic("matrices.dofs", str(item.path), what, remedy))
     A = sp.coo_array(A)
     i, j = rows[A.coords[0]], rows[A.coords[1]]
-    return sp.csc_array((A.data, (i, j)), shape=(p * len(number), p * len(number)))
+    n = p * len(number) + len(modal)
+    return sp.csc_array((A.data, (i, j)), shape=(n, n))
 
 
 def check_rigid(K: Any, points: Floats, p: int, where: str) -> None:
@@ -95,7 +181,7 @@ def check_rigid(K: Any, points: Floats, p: int, where: str) -> None:
     if not len(worst):
         return
     n = len(points)
-    by_direction = np.arange(n * p).reshape(p, n).T.ravel()
+    by_direction = np.append(np.arange(n * p).reshape(p, n).T.ravel(), np.arange(n * p, K.shape[0]))
     if (rigid_strain(K[by_direction][:, by_direction], points, p) <= STRAINED).all():
         what = "its rows stand direction by direction: all x, then all y, ..."
         raise InputError(
@@ -109,7 +195,7 @@ def check_rigid(K: Any, points: Floats, p: int, where: str) -> None:
 
 def rigid_strain(K: Any, points: Floats, p: int) -> Floats:
     """Size of K R over that of |K| |R|, for the six rigid motions about the centre."""
-    R = rigid_field(points, p, points.mean(axis=0))
+    R = rigid_field(points, p, points.mean(axis=0), K.shape[0] - p * len(points))
     K = sp.csr_array(K)
     size = np.linalg.norm(abs(K) @ np.abs(R), axis=0)
     return np.asarray(np.linalg.norm(K @ R, axis=0) / np.where(size > 0, size, 1.0))
@@ -118,8 +204,7 @@ def rigid_strain(K: Any, points: Floats, p: int) -> Floats:
 def _read_nodes(path: Path) -> Floats:
     """Node number, x, y, z out of a table, or out of a deck of the same model."""
     if is_mesh_file(path):
-        mesh = read_mesh(path)
-        return np.column_stack([mesh.node_number, mesh.points])
+        return np.column_stack(read_nodes(path))
     try:
         text = path.read_text().replace(",", " ")
         rows = [line.split() for line in text.splitlines() if line.strip() and line.strip()[0] not in "#%*"]
@@ -149,32 +234,49 @@ def symmetric(entries: Any, where: str) -> Any:
     return sp.csc_array(0.5 * (A + A.T))
 
 
-def mass_form(M: Any, p: int, path: Path | str) -> MassForm:
-    """The inertia form behind an imported mass matrix, where it can be told from M alone (F2a-F7a).
+def mass_form(M: Any, p: int, points: Floats, where: Path | str) -> tuple[MassForm, bool]:
+    """The inertia form behind an imported mass matrix, and whether it is all of that (F2a-F7a).
 
-    Translations must have the same scalar matrix in all directions; rotations a tensor at each node.
+    It is where translations have the same scalar matrix in all directions and rotations a tensor at each
+    node: solids and lumped masses. Otherwise it is the mean over the directions.
     """
-    M = sp.csr_array(M)
-    Ms = sp.csr_array(M[0::p, 0::p])
+    n_dof, n = M.shape[0], p * len(points)
+    check_mass(M, points, p, where)
+    M = sp.csr_array(M)[:n, :n]
+    blocks = [[sp.csr_array(M[k::p, ell::p]) for ell in range(3)] for k in range(3)]
+    Ms = sp.csr_array((blocks[0][0] + blocks[1][1] + blocks[2][2]) / 3.0)
     largest = abs(Ms).max()
-    for k in range(3):
-        for ell in range(3):
-            block = M[k::p, ell::p]
-            other = abs(block - Ms) if k == ell else abs(block)
-            if other.nnz and other.max() > 1e-8 * largest:
-                what = (
-                    "is not the same scalar matrix in x, y and z; its shape integrals cannot be told from it"
-                )
-                raise InputError(
-                    Diagnostic("matrices.mass", str(path), what, "export a solid or lumped mass")
-                )
-    n_dof = M.shape[0]
-    if p == 3:
-        return MassForm(3, Ms=Ms, attached=Attached.none(n_dof))
-    return MassForm(6, Ms=Ms, attached=_nodal_inertias(M, path))
+    apart = [
+        abs(blocks[k][ell] - Ms) if k == ell else abs(blocks[k][ell]) for k in range(3) for ell in range(3)
+    ]
+    exact = n == n_dof and not any(other.nnz and other.max() > 1e-8 * largest for other in apart)
+    attached = _nodal_inertias(M) if exact and p == 6 else Attached.none(n)
+    if attached is None:
+        return MassForm(p, Ms=Ms, attached=Attached.none(n)), False
+    return MassForm(p, Ms=Ms, attached=attached), exact
 
 
-def _nodal_inertias(M: Any, path: Path | str) -> Attached:
+def check_mass(M: Any, points: Floats, p: int, where: Path | str) -> None:
+    """Translations of the whole must find one mass in all directions, and turn about one centre."""
+    R = rigid_field(points, p, points.mean(axis=0), M.shape[0] - p * len(points))
+    total = R.T @ (sp.csr_array(M) @ R)
+    mass = np.trace(total[:3, :3]) / 3.0
+    if not mass > 0.0:
+        raise InputError(Diagnostic("matrices.mass", str(where), f"has a mass of {mass:g}", "check its file"))
+    arm = total[:3, 3:]
+    size = np.sqrt(max(np.trace(total[3:, 3:]), 0.0) * mass)
+    if np.abs(total[:3, :3] - mass * np.eye(3)).max() <= ONE_MASS * mass and (
+        np.abs(arm + arm.T).max() <= ONE_MASS * size
+    ):
+        return
+    words = ", ".join(f"{total[k, k]:.6g} in {DIRECTIONS[k]}" for k in range(3))
+    what = f"rigid motions do not find one mass: {words}"
+    remedy = "its freedoms are in other axes than the nodes, some are held, or their order is another"
+    raise InputError(Diagnostic("matrices.mass", str(where), what, remedy))
+
+
+def _nodal_inertias(M: Any) -> Attached | None:
+    """Rotary inertias of the nodes; None where rotations are coupled to anything else."""
     n_dof = M.shape[0]
     n = n_dof // 6
     turning = np.flatnonzero(np.arange(n_dof) % 6 >= 3)
@@ -185,8 +287,7 @@ def _nodal_inertias(M: Any, path: Path | str) -> Attached:
     rest = rotary - sp.block_diag(list(J), format="csr")
     mixed = abs(M[turning]).sum() - abs(rotary).sum()
     if (rest.nnz and abs(rest).max() > 1e-8 * max(np.abs(J).max(), 1e-300)) or mixed > 1e-8 * abs(M).sum():
-        what = "couples rotations with other nodes or with translations"
-        raise InputError(Diagnostic("matrices.mass", str(path), what, "export a lumped mass matrix"))
+        return None
     some = np.flatnonzero(np.abs(J).max(axis=(1, 2)) > 0)
     columns = (6 * some[:, None] + np.arange(3, 6)).ravel()
     rows = sp.csr_array(

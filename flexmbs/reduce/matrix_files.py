@@ -40,13 +40,16 @@ class Unreadable(ValueError):
     """The content is not what the format says."""
 
 
-def read_matrix_file(path: Path) -> MatrixFile:
-    """The matrix of a file, by its ending and its first bytes; only one triangle may be stored."""
+def read_matrix_file(path: Path, initial: str = "") -> MatrixFile:
+    """The matrix of a file, by its ending and its first bytes; only one triangle may be stored.
+
+    initial : of its name, where a punch file holds several (KAAX, MAAX)
+    """
     try:
         if path.stat().st_size > MAX_BYTES:
             raise Unreadable(f"larger than {MAX_BYTES // 2**30} GiB")
         data = path.read_bytes()
-        return by_content(path, data)
+        return by_content(path, data, initial)
     except (OSError, ValueError, TypeError, IndexError, KeyError, OverflowError, MemoryError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or str(error)[:160]
         what = f"is no readable matrix file: {reason}"
@@ -54,7 +57,7 @@ def read_matrix_file(path: Path) -> MatrixFile:
         raise InputError(Diagnostic("matrices.format", str(path), what, remedy)) from None
 
 
-def by_content(path: Path, data: bytes) -> MatrixFile:
+def by_content(path: Path, data: bytes, initial: str = "") -> MatrixFile:
     ending = path.suffix.lower()
     head = data[:400]
     if head.startswith(b"%%MatrixMarket"):
@@ -62,7 +65,7 @@ def by_content(path: Path, data: bytes) -> MatrixFile:
     if ending in (".sti", ".mas"):
         return calculix(path, data)
     if re.search(rb"^(DMIG|\*\s*USER ELEMENT)", data, re.MULTILINE | re.IGNORECASE):
-        return dmig(path, data) if b"DMIG" in data.upper() else user_element(path, data)
+        return dmig(path, data, initial) if b"DMIG" in data.upper() else user_element(path, data)
     if ending == ".op4":
         return op4(path, data)
     if ending in (".hb", ".rb", ".rsa", ".hbmat", ".matrix"):
@@ -159,8 +162,8 @@ def user_element(path: Path, data: bytes) -> MatrixFile:
     return MatrixFile(path, sp.coo_array((values, (i, j)), shape=(n, n)), np.array(labels, dtype=np.int64))
 
 
-def dmig(path: Path, data: bytes) -> MatrixFile:
-    """The first DMIG matrix of bulk data or of a punch file."""
+def dmig(path: Path, data: bytes, initial: str = "") -> MatrixFile:
+    """The first DMIG matrix of bulk data or of a punch file, with this initial where there is one."""
     dofs: dict[tuple[int, int], int] = {}
     i, j, v = [], [], []
     name, form = "", 0
@@ -176,8 +179,11 @@ def dmig(path: Path, data: bytes) -> MatrixFile:
             entries.append(entry)
         elif entry is not None:
             entry.fields.extend(fields)
+    entries = [entry for entry in entries if entry.name == "DMIG"]
+    if any(entry.text(0).upper().startswith(initial) for entry in entries):
+        entries = [entry for entry in entries if entry.text(0).upper().startswith(initial)]
     for entry in entries:
-        if entry.name != "DMIG" or (name and entry.text(0) != name):
+        if name and entry.text(0) != name:
             continue
         if entry.text(1) == "0" and not name:
             name, form = entry.text(0), entry.whole(2)

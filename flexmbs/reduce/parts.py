@@ -168,7 +168,8 @@ def unit_loads(recipe: Recipe, reduction: Reduction) -> UnitLoads | None:
     source = reduction.source
     if not (
         recipe.geometric_stiffness and recipe.materials and source.mesh.n_cells and reduction.Phi.shape[1]
-    ):
+        and source.fe.exact
+    ):  # fmt: skip
         return None
     statics, support = reduction.statics, support_of(reduction.frame, reduction.model)
     if statics is None:
@@ -267,7 +268,8 @@ def interface_rows(model: TiedModel, source: Source, reduction: Reduction) -> di
         if reduction.basis.U.any():
             rows = item.axes @ (model.rows[name] @ reduction.basis.U)
         else:
-            rows = item.axes @ (nodal_marker_rows(points, item, n_per_node) @ reduction.Phi)
+            mean = nodal_marker_rows(points, item, n_per_node)
+            rows = item.axes @ (mean @ reduction.Phi[: mean.shape[1]])
         if len(item.free) == 3 and source.mesh.n_cells:  # a single node of a solid: half the curl there
             place = rows_at_node(source.mesh, int(item.nodes[0]), turns=False)
             U = reduction.Phi.reshape(len(points), n_per_node, reduction.Phi.shape[1])[place.nodes]

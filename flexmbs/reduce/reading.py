@@ -154,7 +154,7 @@ def check_keys(source: Source, found: Diagnostics, has_mesh: bool) -> None:
         error("recipe.given", "given", "is there, but the method is another", 'set method = "given"')
     if "tol" in data and "fmax" not in data:
         error("recipe.modes", "tol", "needs fmax, the end of the band it holds for")
-    elif not {"modes", "fmax", "tol"} & set(data):
+    elif not {"modes", "fmax", "tol", "matrices"} & set(data):  # matrices may have been reduced before
         what, remedy = "it is not said how many modes", "give modes, fmax, or tol with fmax"
         error("recipe.modes", "", what, remedy)
     elif "modes" in data and "tol" in data:

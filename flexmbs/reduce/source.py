@@ -30,7 +30,7 @@ from flexmbs.modal.ties import marker_rows_of_nodes
 from flexmbs.reduce.attached import Attached, attached_to, link_interface
 from flexmbs.reduce.bonds import patch_error, with_ties
 from flexmbs.reduce.deck import body_of_deck, warn_of_effects, with_supports
-from flexmbs.reduce.matrices import check_rigid, read_matrices
+from flexmbs.reduce.matrices import check_rigid, matrix_notes, matrix_warnings, read_matrices
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,8 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
         none = np.zeros(fe.mesh.n_nodes)
         mesh = with_picked_sets(fe.mesh, recipe.sets)
         source = _finish(recipe, fe, mesh, none, {}, MeshCheck(fe.mesh), Attached())
-        return replace(source, own_elements=False)
+        warnings = [*source.warnings, *matrix_warnings(fe, recipe.name)]
+        return replace(source, own_elements=False, notes=matrix_notes(fe), warnings=warnings)
     if isinstance(mesh, FeModel):
         return _of_model(recipe, mesh)
     mesh, masses = _mesh_of(recipe) if mesh is None else (mesh, [])
@@ -132,7 +133,7 @@ def _of_model(recipe: Recipe, fe: FeModel) -> Source:
     none = np.zeros(fe.mesh.n_nodes)
     mesh = with_picked_sets(fe.mesh, recipe.sets)
     source = _finish(recipe, fe, mesh, none, recipe.materials, checked, Attached())
-    return replace(source, own_elements=False)
+    return replace(source, own_elements=False, notes=matrix_notes(fe))
 
 
 def _finish(
@@ -152,7 +153,7 @@ def _finish(
             found.error("recipe.range", recipe.name, f"the {name} matrix is out of range", "check the units")
     found.raise_errors()
     if mesh is not fe.mesh:
-        fe = FeModel(mesh, fe.n_per_node, fe.K_fe, fe.M_fe, fe.mass_form)
+        fe = replace(fe, mesh=mesh)
     warnings = [*checked.warnings, *found.warnings]
     return Source(fe, interfaces, fixed, nodal, materials, checked.quality, warnings=warnings)
 

@@ -21,7 +21,6 @@ from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.solve.solvers import factorise
-from flexmbs.ffrf.integrals import shape_integrals
 from flexmbs.modal.basis import Basis, Columns, effective_mass, orthonormalise, signs
 from flexmbs.modal.craig_bampton import craig_bampton
 from flexmbs.modal.eigen import Modes
@@ -33,6 +32,7 @@ from flexmbs.modal.ties import TiedModel, held_directions, tie
 from flexmbs.modaldata import ModalData
 from flexmbs.reduce import parts
 from flexmbs.reduce.loads import load_columns, preloaded
+from flexmbs.reduce.matrices import all_coordinates, integrals_of
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.source import Source, read_source
 
@@ -87,6 +87,8 @@ def _run(recipe: Recipe, mesh: Mesh | FeModel | None, progress: Progress) -> Mod
 
 def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None]) -> ModalData:
     source = preloaded(recipe, source)
+    if not {recipe.modes, recipe.fmax, recipe.tol} - {None} and recipe.method != "given":
+        recipe = replace(recipe, modes=all_coordinates(source.fe, recipe.name))
     model = tie(
         source.fe.K_fe,
         source.fe.M_fe,
@@ -130,7 +132,7 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progre
         moved, expected = apply_frame(chosen.columns, frame, model)
         basis = orthonormalise(moved, model.K, model.M, expected)
     Phi = np.asarray(model.G @ basis.U)
-    sign = signs(_translations(Phi, source.fe.n_per_node))
+    sign = signs(_translations(source.fe, Phi))
     basis = Basis(basis.U * sign, basis.omega2, basis.kind, basis.dropped)
     return Reduction(
         source,
@@ -172,19 +174,19 @@ def _given(recipe: Recipe, source: Source, model: TiedModel) -> Reduction:
     return Reduction(source, model, "given", "given", basis, Phi)
 
 
-def _translations(Phi: Floats, n_per_node: int) -> Floats:
-    """(mode, node, xyz) of nodal fields (n_dof, nf)."""
-    return np.ascontiguousarray(
-        Phi.reshape(len(Phi) // n_per_node, n_per_node, Phi.shape[1])[:, :3].transpose(2, 0, 1)
-    )
+def _by_node(fe: FeModel, Phi: Floats) -> Floats:
+    """(mode, node, n_per_node) of fields (n_dof, nf)."""
+    nodal = Phi[: len(Phi) - fe.n_modal]
+    return nodal.reshape(fe.mesh.n_nodes, fe.n_per_node, Phi.shape[1]).transpose(2, 0, 1)
 
 
-def _rotations(Phi: Floats, n_per_node: int) -> Floats | None:
-    if n_per_node == 3:
-        return None
-    return np.ascontiguousarray(
-        Phi.reshape(len(Phi) // n_per_node, n_per_node, Phi.shape[1])[:, 3:].transpose(2, 0, 1)
-    )
+def _translations(fe: FeModel, Phi: Floats) -> Floats:
+    """(mode, node, xyz) of fields (n_dof, nf)."""
+    return np.ascontiguousarray(_by_node(fe, Phi)[:, :, :3])
+
+
+def _rotations(fe: FeModel, Phi: Floats) -> Floats | None:
+    return None if fe.n_per_node == 3 else np.ascontiguousarray(_by_node(fe, Phi)[:, :, 3:])
 
 
 def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
@@ -199,11 +201,9 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
         integrals = given_integrals(recipe, recipe.given, source, Phi, K_geo, loads)
         frequency_hz = parts.frequencies(integrals)
     else:
-        integrals = shape_integrals(
-            fe.mass_form,
-            source.mesh.points,
+        integrals = integrals_of(
+            fe,
             Phi,
-            fe.K_fe,
             K_geo=K_geo,
             loads=loads,
             D_ff=parts.material_damping(source, Phi, 2.0 * np.pi * reduction.basis.frequency_hz),
@@ -213,8 +213,8 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
     return ModalData(
         mesh=source.mesh,
         integrals=integrals,
-        Phi=_translations(Phi, fe.n_per_node),
-        Psi=_rotations(Phi, fe.n_per_node),
+        Phi=_translations(fe, Phi),
+        Psi=_rotations(fe, Phi),
         frequency_hz=frequency_hz,
         kind=reduction.basis.kind,
         interfaces=parts.interface_rows(reduction.model, source, reduction),

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.io import mmwrite
+from scipy.linalg import eigh
 
 import flexmbs as fm
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import material
+from flexmbs.fe.shapes.parametric import build_shape
 from flexmbs.reduce.matrix_files import read_matrix_file
 from tests.decks.samples import NUMBER, abaqus
 from tests.decks.test_meshio_formats import part
@@ -249,3 +252,104 @@ def test_user_element_of_a_substructure(tmp_path):
     found = read_matrix_file(tmp_path / "x.mtx")
     assert found.dofs.tolist() == [[7, 1], [7, 2], [9, 1], [9, 2]]
     np.testing.assert_array_equal(np.diag(found.entries.toarray()), [1, 3, 6, 10])
+
+
+FRAME = {
+    "shape": "beam", "nodes": [[0, 0, 0], [0.6, 0.1, 0], [0.9, 0.5, 0.2]], "divisions": 10,
+    "section": {"rectangle": [0.02, 0.03]}, "theory": "timoshenko",
+}  # fmt: skip
+STRAIGHT = FRAME | {"nodes": [[0, 0.1, 0], [0.8, 0.1, 0]], "divisions": 20}
+
+
+def full_beam(shape):
+    mesh, _ = build_shape(dict(shape))
+    return mesh, assemble(mesh, material("steel"))
+
+
+def signs_between(one, other):
+    return np.sign(np.einsum("anc,anc->a", one, other))
+
+
+def test_a_mass_matrix_that_is_not_that_of_a_solid(tmp_path):
+    """Beams, consistent: what the matrix tells is exact, the rest close on ten cells a piece."""
+    mesh, fe = full_beam(FRAME)
+    own = fm.reduce({"mesh": FRAME, "material": "steel", "modes": 8, "geometric_stiffness": False})
+    for name, A in (("K.mtx", fe.K_fe), ("M.mtx", fe.M_fe)):
+        mmwrite(tmp_path / name, sp.coo_matrix(A), precision=17)
+    (tmp_path / "n.txt").write_text(table(mesh))
+    files = [str(tmp_path / name) for name in ("K.mtx", "M.mtx", "n.txt")]
+    found = fm.reduce({"matrices": files, "modes": 8})
+    s, a, b = signs_between(own.Phi, found.Phi), own.integrals, found.integrals
+    np.testing.assert_allclose(found.frequency_hz, own.frequency_hz, rtol=1e-9)
+    for name in ("mass", "S_O", "Theta_kl", "m_ff", "K_ff"):
+        size = np.abs(getattr(a, name)).max()
+        np.testing.assert_allclose(getattr(b, name), getattr(a, name), rtol=1e-9, atol=1e-12 * size)
+    np.testing.assert_allclose(b.S_f, a.S_f * s, atol=1e-12)
+    np.testing.assert_allclose(b.I_kl, a.I_kl * s, atol=0.01 * np.abs(a.I_kl).max())
+    np.testing.assert_allclose(b.S_kl[:, :, :4, :4], (a.S_kl * np.outer(s, s))[:, :, :4, :4], atol=0.02)
+    assert any("mean over x, y and z" in note for note in found.quality["notes"])
+    held = sp.csr_matrix(fe.M_fe) + sp.diags_array(np.eye(1, fe.n_dof).ravel())
+    mmwrite(tmp_path / "M.mtx", sp.coo_matrix(held))
+    assert "do not find one mass" in refused(tmp_path, files).what
+
+
+def craig_bampton(fe, nodes, n_modes):
+    """K and M of the freedoms of these nodes, and of modes with them held; by dense matrices."""
+    K, M = fe.K_fe.toarray(), fe.M_fe.toarray()
+    b = fe.dofs(np.array(nodes))
+    i = np.setdiff1d(np.arange(fe.n_dof), b)
+    _, V = eigh(K[np.ix_(i, i)], M[np.ix_(i, i)])
+    T = np.zeros((fe.n_dof, len(b) + n_modes))
+    T[b, np.arange(len(b))] = 1.0
+    T[i, : len(b)] = -np.linalg.solve(K[np.ix_(i, i)], K[np.ix_(i, b)])
+    T[i, len(b) :] = V[:, :n_modes]
+    return T.T @ K @ T, T.T @ M @ T
+
+
+def punch(path, matrices, labels):
+    """DMIG of several matrices in one file, as EXTSEOUT(DMIGPCH) writes them."""
+    lines = []
+    for name, A in matrices.items():
+        lines.append(f"DMIG    {name:<8}{0:>8}{6:>8}{2:>8}{0:>8}{'':8}{len(A):>8}")
+        for i, (g, c) in enumerate(labels):
+            lines.append(f"DMIG*   {name:<16}{g:>16}{c:>16}{'':16}")
+            for j in range(i + 1):
+                gj, cj = labels[j]
+                lines.append(f"*       {gj:>16}{cj:>16}" + f"{A[i, j]:.9E}".replace("E", "D").rjust(16))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_a_model_that_was_reduced_before_stays_as_it_is(tmp_path):
+    mesh, fe = full_beam(STRAIGHT)
+    ends = [0, mesh.n_nodes - 1]
+    k, m = craig_bampton(fe, ends, 40)
+    labels = [(n, c) for n in (11, 12) for c in range(1, 7)] + [(1001 + q, 0) for q in range(40)]
+    punch(tmp_path / "se.pch", {"KAAX": k, "MAAX": m}, labels)
+    grids = [f"GRID,{11 + j},,{x},{y},{z}" for j, (x, y, z) in enumerate(mesh.points[ends])]
+    (tmp_path / "se.bdf").write_text("\n".join([*grids, "SPOINT,1001,THRU,1040", "ENDDATA", ""]))
+    files = [str(tmp_path / name) for name in ("se.pch", "se.pch", "se.bdf")]
+    omega2 = eigh(k, m, eigvals_only=True)[6:]
+    own = fm.reduce({"mesh": STRAIGHT, "material": "steel", "modes": 60, "geometric_stiffness": False})
+    for interfaces in ([], ["left:node=11", "right:node=12"]):
+        body = fm.reduce({"matrices": files}, interfaces=interfaces)
+        assert body.nf == len(k) - 6 and body.quality["rigid_modes"] == 6
+        np.testing.assert_allclose(body.frequency_hz, np.sqrt(omega2) / (2 * np.pi), rtol=1e-5)  # ten digits
+    a, b = own.integrals, body.integrals
+    np.testing.assert_allclose([b.mass, *b.com], [a.mass, *a.com], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(b.inertia, a.inertia, rtol=1e-6, atol=1e-7 * a.inertia.max())
+    # a straight beam follows its ends in affine motions: two nodes tell how far it stretches when it turns
+    stretch = [(c.I_kl[0, 0] ** 2 / np.diag(c.K_ff)).sum() for c in (a, b)]
+    np.testing.assert_allclose(stretch[1], stretch[0], rtol=5e-3)  # of 40 modes that are held at the ends
+    rows = body.interface("right")
+    np.testing.assert_allclose(rows.Phi, body.Phi[:, 1].T, atol=1e-9)
+    np.testing.assert_allclose(rows.Psi, body.Psi[:, 1].T, atol=1e-7)
+    assert any("guessed from 2 nodes" in text for text in body.quality["warnings"])
+    few = fm.reduce({"matrices": files, "modes": 3})
+    np.testing.assert_allclose(few.frequency_hz, body.frequency_hz[:3], rtol=1e-9)
+
+
+def test_a_full_model_needs_a_number_of_modes(tmp_path, model):
+    K, M = write_coordinate(tmp_path, model.mesh, model.K_fe, model.M_fe)
+    (tmp_path / "nodes.txt").write_text(table(model.mesh))
+    with pytest.raises(fm.InputError, match="how many modes"):
+        fm.reduce({"matrices": [str(K), str(M), str(tmp_path / "nodes.txt")]})

@@ -5,6 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.mesh import Mesh
@@ -69,10 +73,21 @@ def read_mesh(
     Structure is checked (finite, numbers known, types supported, no named group lost); geometry is what
     `fe.checks.check_mesh` looks at.
     """
-    path = Path(path)
+    mesh = guarded(Path(path), max_bytes, ignore, lambda raw: to_mesh(raw, Path(path), shells))
+    return mesh if unit == 1.0 else mesh.scaled(unit)
+
+
+def read_nodes(path: str | Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Numbers and places (n, 3) of the nodes of a file, in its own units; cells need not be there."""
+    raw = guarded(Path(path), MAX_BYTES, (), lambda raw: raw)
+    return raw.node_number, raw.points
+
+
+def guarded(path: Path, max_bytes: int, ignore: Collection[str], make: Callable[[RawMesh], Any]) -> Any:
+    """What `make` makes of the content of a file; whatever is wrong with it is an InputError."""
     data = read_bytes(path, max_bytes).removeprefix(b"\xef\xbb\xbf")  # byte order mark of some editors
     try:
-        mesh = to_mesh(reader_of(path, data, ignore)(), path, shells)
+        return make(reader_of(path, data, ignore)())
     except Damaged as damage:
         raise damage.as_error(path) from None
     except MemoryError:
@@ -81,7 +96,6 @@ def read_mesh(
     except (ValueError, IndexError, KeyError, OverflowError, TypeError, struct.error) as error:
         what = f"the content does not follow the format ({type(error).__name__}: {str(error)[:120]})"
         raise InputError(Diagnostic("mesh.damaged", str(path), what, "write the mesh again")) from error
-    return mesh if unit == 1.0 else mesh.scaled(unit)
 
 
 def reader_of(path: Path, data: bytes, ignore: Collection[str] = ()) -> Callable[[], RawMesh]:
