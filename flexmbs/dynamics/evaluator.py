@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,9 +63,14 @@ class Evaluator:
 
     def _dense_rows(self) -> Array:
         G = np.zeros((self.system.n_rows, self.system.n_vel))
-        starts, columns = self.pattern
-        G[np.repeat(np.arange(len(G)), np.diff(starts)), columns] = self.values()
+        G[self._places] = self.ws.loop.G
         return G
+
+    @cached_property
+    def _places(self) -> tuple[Ints, Ints]:
+        """Rows and columns of what G may hold."""
+        starts, columns = self.pattern
+        return np.repeat(np.arange(self.system.n_rows), np.diff(starts)), columns
 
     @property
     def open_rows(self) -> NDArray[np.int64]:

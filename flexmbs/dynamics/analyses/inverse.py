@@ -37,6 +37,8 @@ SMALLEST = 1e-12  # of a position
 ROUNDING = 1e-13  # of stiffness and constraints together
 #: the least singular value of G below this part of its size elsewhere: near a change point (F28)
 NEAR = 0.01
+#: rounds of closing, and a gap of positions that is none [rad, m]
+ROUNDS, OPEN = 40, 1e-9
 #: so far may an angle of a cut joint be from where its rates lead to [rad]
 TURN = 1.0
 #: distance of the places beside it, rad or m, and the speed that has no direction
@@ -84,6 +86,7 @@ class Follower:
     def system(self) -> System:
         return self.evaluator.system
 
+    @cached_property
     def _free(self) -> Ints:
         """Joint speeds that no drive prescribes."""
         t = self.system.tables
@@ -117,7 +120,7 @@ class Follower:
 
     def _singular_values(self, G: Array) -> Array:
         """Those of the constraints in the free joint speeds."""
-        return np.asarray(np.linalg.svd(G[:, self._free()], compute_uv=False)) if len(G) else np.zeros(0)
+        return np.asarray(np.linalg.svd(G[:, self._free], compute_uv=False)) if len(G) else np.zeros(0)
 
     def _weigh(self, s: Array) -> int:
         """Rank by singular values; whether it is about to be less than at the start goes into `near`."""
@@ -184,7 +187,7 @@ class Follower:
     def _at_dead_point(self, acc: Array) -> None:
         """Forces of the place itself, where they have no limit; in the point there are none."""
         G, time = self.evaluator.jacobian(self.state), self.state.t
-        U, s, _ = np.linalg.svd(G[:, self._free()], full_matrices=False)
+        U, s, _ = np.linalg.svd(G[:, self._free], full_matrices=False)
         name = row_names(self.system)[int(np.argmax(np.abs(U[:, self.rank - 1])))]
         if s[self.rank - 1] <= RANK * s[0]:
             what = f"{name} is in a dead point: no force on it moves what the drives ask for"
@@ -192,8 +195,9 @@ class Follower:
                 Diagnostic("kinematics.dead_point", f"t = {time:.6g} s", what, "drive the other end")
             )
         self.dead_points.setdefault(name, time)
+        solve = self._solver(G)
         for _ in range(SETTLING):
-            if self._forces(acc):
+            if self._forces(acc, solve):
                 return
         self.evaluator.check(evaluate.NO_FRICTION, self.state)
 
@@ -204,14 +208,21 @@ class Follower:
         state.pos[:], state.t = self.predicted(time), float(time)
         self.evaluator.require_times(state)
         self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
-        bends = False
+        moved, balanced, jams = 0.0, not self.quasi_static, False
         for _ in range(SETTLING):
-            acc = self._motion()
-            bends = self.quasi_static and self._bend(acc)
-            if not bends and self._forces(acc):
+            acc, solve = self._motion()
+            if not balanced:
+                last, moved = moved, self._bend(acc, solve)
+                settled = SETTLED * max(float(np.abs(state.pos).max(initial=0.0)), SMALLEST)
+                ahead = moved * moved / last if last > moved else moved  # what the next round would move
+                balanced = ahead <= settled
+                if moved > settled:
+                    continue
+            if self._forces(acc, solve):
                 self._check_turns(turned)
                 return acc
-        if not bends:
+            moved, balanced, jams = 0.0, not self.quasi_static, True
+        if jams:
             self.evaluator.check(evaluate.NO_FRICTION, state)
         what = "the elastic bodies find no shape in balance with their loads"
         remedy = 'take elastic = "dynamic"'
@@ -229,35 +240,30 @@ class Follower:
             remedy = "the drives jump, or lead past a dead point"
             raise SolverError(Diagnostic("kinematics.open", f"t = {self.state.t:.6g} s", what, remedy))
 
-    def _bend(self, acc: Array) -> bool:
-        """Take the elastic bodies into balance with the loads of the motion; whether that moved anything."""
+    def _bend(self, acc: Array, solve: Solver) -> float:
+        """Take the elastic bodies into balance with the loads of the motion; how far that moved anything."""
         state, ev = self.state, self.evaluator
-        G = ev.jacobian(state)
-        gap = ev.ws.row.g.copy()
-        change, _ = self._solve(G, ev.sound_tree_forces(state, acc), gap)
+        change, _ = solve(ev.sound_tree_forces(state, acc), ev.ws.row.g)
         add_increment(ev.tables, state.pos.copy(), change, state.pos)
-        return bool(np.abs(change).max(initial=0.0) > SETTLED * max(float(np.abs(state.pos).max()), SMALLEST))
+        return float(np.abs(change).max(initial=0.0))
 
-    def _solve(self, G: Array, load: Array, gap: Array) -> tuple[Array, Array]:
-        """Change of the positions (or speeds, or rates) that closes `gap`, and multipliers that bear `load`.
+    def _solver(self, G: Array) -> Solver:
+        """Changes of positions (or speeds, or rates) that close gaps, and multipliers that bear loads.
 
         Joint coordinates follow at least change. Elastic ones, where they are quasi-static, obey
         K dq - G^T lam = load, so that they share what redundant rows ask by their stiffness.
         """
-        change, free = np.zeros(self.system.n_vel), self._free()
+        free, n_vel = self._free, self.system.n_vel
         if not self.quasi_static:
-            change[free] = -_least(G[:, free], gap)
-            return change, -_least(G[:, free].T, load[free])
+            return Held(LeastSquares(G[:, free], RANK), free, n_vel)
         rest, K, elastic, give = self._condensed
-        load_e, G_e = load[elastic], G[:, elastic]
+        G_e = G[:, elastic]
         C = G_e @ give @ G_e.T  # what elastic coordinates add to the gaps under multipliers
         n, unit = len(rest), float(np.abs(C).max(initial=0.0)) or 1.0
-        whole = np.block([[unit * K, -G[:, rest].T], [G[:, rest], C / unit]])
-        x = _least(whole, np.concatenate([unit * load[rest], -gap - G_e @ give @ load_e]), ROUNDING)
-        lam = x[n:] / unit
-        change[rest] = x[:n]
-        change[elastic] = give @ (load_e + G_e.T @ lam)
-        return change, lam
+        whole = np.empty((n + len(G), n + len(G)))
+        whole[:n, :n], whole[:n, n:] = unit * K, -G[:, rest].T
+        whole[n:, :n], whole[n:, n:] = G[:, rest], C / unit
+        return Bending(LeastSquares(whole, ROUNDING), rest, elastic, give, G_e, unit, n_vel)
 
     @cached_property
     def _condensed(self) -> tuple[Ints, Array, Ints, Array]:
@@ -265,7 +271,7 @@ class Follower:
 
         Shapes without stiffness are with the joints.
         """
-        t, free = self.system.tables, self._free()
+        t, free = self.system.tables, self._free
         rest, elastic, give, K = [free], [], [], [np.zeros((len(free), len(free)))]
         for i in range(1, len(t.tree.parent)):
             nf = int(t.body.nf[i])
@@ -284,42 +290,39 @@ class Follower:
             block_diag(*give),
         )
 
-    def _motion(self) -> Array:
-        """Positions, speeds and accelerations that keep the constraints; returns the latter."""
+    def _motion(self) -> tuple[Array, Solver]:
+        """Positions, speeds and accelerations that keep the constraints; returns the latter, and a solver."""
         state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
-        self._close()
         state.vel[:] = 0.0
-        G = ev.jacobian(state)
-        state.vel += self._solve(G, nothing, ev.ws.row.g_dot.copy())[0]
-        self._check(G)
+        G, solve = self._close()
+        state.vel += solve(nothing, ev.ws.row.g_dot)[0]
         acc = np.zeros(self.system.n_vel)
         ev.kinematics(state, acc)
-        change = self._solve(G, nothing, ev.ws.row.g_ddot.copy())[0]
+        self._check(G)
+        change = solve(nothing, ev.ws.row.g_ddot)[0]
         acc += np.where(self.system.tables.tree.driven < 0, change, 0.0)
         state.turns[:] = ev.ws.relation.angle[:, 0]
-        return acc
+        return acc, solve
 
-    def _close(self) -> None:
-        """Positions that meet the constraints, nearest to those predicted."""
+    def _close(self) -> tuple[Array, Solver]:
+        """Positions that meet the constraints, nearest to those predicted; returns G and its solver."""
         state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
-        for _ in range(40):
+        for _ in range(ROUNDS):
             G = ev.jacobian(state)
-            g = ev.ws.row.g.copy()
-            change, _ = self._solve(G, nothing, g)
-            if np.abs(g).max(initial=0.0) < ROUNDED and np.abs(change).max(initial=0.0) < ROUNDED:
-                return
-            before = state.pos.copy()
-            add_increment(ev.tables, before, change, state.pos)
+            solve, g = self._solver(G), ev.ws.row.g
+            change, _ = solve(nothing, g)
             if np.abs(change).max(initial=0.0) < ROUNDED:
-                return
-        if np.abs(g).max() > 1e-9:
+                return G, solve
+            add_increment(ev.tables, state.pos.copy(), change, state.pos)
+        if np.abs(g).max() > OPEN:
             self._fail("positions", g)
+        G = ev.jacobian(state)
+        return G, self._solver(G)
 
     def _check(self, G: Array) -> None:
-        """Speeds must keep the constraints; count the freedoms that are left."""
-        ev, free = self.evaluator, self._free()
-        self.idle = len(free) - self._weigh(self._singular_values(G))
-        ev.kinematics(self.state)
+        """Speeds must keep the constraints; count the freedoms that are left. Needs kinematics."""
+        ev = self.evaluator
+        self.idle = len(self._free) - self._weigh(self._singular_values(G))
         speed = float(np.abs(self.state.vel).max(initial=0.0))
         if np.abs(ev.ws.row.g_dot).max(initial=0.0) > 1e-7 * max(1.0, speed):
             self._fail("speeds", ev.ws.row.g_dot)
@@ -336,17 +339,15 @@ class Follower:
             )  # fmt: skip
         )
 
-    def _forces(self, acc: Array) -> bool:
+    def _forces(self, acc: Array, solve: Solver) -> bool:
         """Multipliers that hold the joint coordinates in this motion, then reactions and efforts (F36).
 
         Returns whether friction by the reactions of joints is that of these reactions; else it is now, and
         the forces are to be found again.
         """
         ev, state, ws = self.evaluator, self.state, self.evaluator.ws
-        G = ev.jacobian(state)
-        _, lam = self._solve(G, ev.sound_tree_forces(state, acc), np.zeros(len(G)))
+        _, lam = solve(ev.sound_tree_forces(state, acc), np.zeros(self.system.n_rows))
         args = ev._args(state, acc)
-        evaluate.kinematics(*args)
         evaluate.forces(*args)
         if not len(lam) or evaluate.eliminate(*args[:4], 0.0, 0.0, evaluate.ACCELERATION) != 0:
             ws.row.redundant[:] = 0
@@ -375,11 +376,57 @@ def diverges(found: dict[int, Array]) -> bool:
     return bool(np.any((one > 1.1 * two) & (two > 1.1 * three) & (one > JUMPS * size)))
 
 
-def _least(G: Array, g: Array, tolerance: float = RANK) -> Array:
-    """Least-norm least-squares solution of G x = g, small singular values left out."""
-    if not G.size:
-        return np.zeros(G.shape[1])
-    return np.asarray(np.linalg.lstsq(G, g, rcond=tolerance)[0], dtype=np.float64)
+class LeastSquares:
+    """Least-norm least-squares solutions of A x = b and A^T y = c, small singular values left out."""
+
+    def __init__(self, A: Array, tolerance: float) -> None:
+        U, s, Vt = np.linalg.svd(A, full_matrices=False)
+        kept = int(np.sum(s > tolerance * s.max(initial=0.0)))
+        self.U, self.s, self.V = U[:, :kept], s[:kept], Vt[:kept].T
+
+    def __call__(self, b: Array) -> Array:
+        return np.asarray(self.V @ ((b @ self.U) / self.s))
+
+    def transposed(self, c: Array) -> Array:
+        return np.asarray(self.U @ ((c @ self.V) / self.s))
+
+
+@dataclass
+class Held:
+    """Solves where elastic coordinates stay as they are: joints alone follow."""
+
+    least: LeastSquares
+    free: Ints
+    n_vel: int
+
+    def __call__(self, load: Array, gap: Array) -> tuple[Array, Array]:
+        change = np.zeros(self.n_vel)
+        change[self.free] = -self.least(gap)
+        return change, -self.least.transposed(load[self.free])
+
+
+@dataclass
+class Bending:
+    """Solves where elastic coordinates are in balance: `give` is their compliance, `rest` are the others."""
+
+    least: LeastSquares
+    rest: Ints
+    elastic: Ints
+    give: Array
+    G_e: Array
+    unit: float
+    n_vel: int
+
+    def __call__(self, load: Array, gap: Array) -> tuple[Array, Array]:
+        change, n, bent = np.zeros(self.n_vel), len(self.rest), self.give @ load[self.elastic]
+        x = self.least(np.concatenate([self.unit * load[self.rest], -gap - self.G_e @ bent]))
+        lam = x[n:] / self.unit
+        change[self.rest] = x[:n]
+        change[self.elastic] = bent + self.give @ (lam @ self.G_e)
+        return change, lam
+
+
+Solver = Held | Bending
 
 
 def measured_drive(
