@@ -11,7 +11,7 @@ from flexmbs.simulate.diagnose import is_led, least_inertia
 from tests.benchmarks import flexible
 from tests.benchmarks.flexible import crank_case
 
-FIXED = {"type": "dynamics", "method": "generalized-alpha", "step": 1e-4, "t_end": 0.02}
+FIXED = {"type": "dynamics", "method": "generalized-alpha", "step": 1e-4, "t_end": 0.02, "band": "all"}
 
 
 @pytest.fixture(scope="module")

@@ -272,7 +272,8 @@ class Follower:
         Shapes without stiffness are with the joints.
         """
         t, free = self.system.tables, self._free
-        rest, elastic, give, K = [free], [], [], [np.zeros((len(free), len(free)))]
+        rest, elastic, K = [free], [], [np.zeros((len(free), len(free)))]
+        give: list[Array] = [np.zeros((0, 0))]
         for i in range(1, len(t.tree.parent)):
             nf = int(t.body.nf[i])
             own = np.arange(t.tree.o_qd[i], t.tree.o_qd[i] + nf)

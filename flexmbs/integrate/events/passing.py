@@ -87,7 +87,8 @@ def cross(call, run):
     """A state behind the located zero by an explicit step. Writes: mem, scr.s1.
 
     Where speeds jump it is as short as it can be: further off, closing the loops moves the state, and where
-    the speeds behind lead back, it moves it back. If that is so at every distance, CORNERED.
+    the speeds behind lead back, it moves it back. If that is so at every distance, CORNERED. Where it moves it
+    to the zero itself, no speed is left behind, and the state stays beside the zero as it was led there.
     """
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     chosen = mem.event[0] - 1
@@ -112,6 +113,10 @@ def cross(call, run):
             thrown = False
             break
         thrown = side * scr.s2[chosen] < 0.0
+        if thrown and abs(scr.s1[chosen]) <= BACK * abs(scr.s2[chosen]):
+            copy(scr.y_try, scr.y1)
+            thrown = False
+            break
         gap *= 2.0
     if thrown:
         return CORNERED
