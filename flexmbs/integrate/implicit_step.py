@@ -15,8 +15,8 @@ OF_WORK = 3.0
 NO_CONVERGENCE = 99  # status: the iteration (F43) does not settle with this step
 #: stiffness of modes in the projection of speeds, beside that of the step
 FROZEN = 1e4
-#: a displacement of this part of its bound or size is rounding; passes repeat themselves to a few times that
-ROUNDING, REPEATS = (1e-13, 2e-15), 4.0
+#: a displacement of this part of its bound or size is rounding; passes repeat themselves to ten times that
+ROUNDING, REPEATS = (1e-13, 2e-15), 10.0
 
 
 @kernel(inline=True)

@@ -87,8 +87,8 @@ def cross(call, run):
     """A state behind the located zero by an explicit step. Writes: mem, scr.s1.
 
     Where speeds jump it is as short as it can be: further off, closing the loops moves the state, and where
-    the speeds behind lead back, it moves it back. If that is so at every distance, CORNERED. Where it moves it
-    to the zero itself, no speed is left behind, and the state stays beside the zero as it was led there.
+    the speeds behind lead back, it moves it back. If that is so at every distance, CORNERED. Where
+    it moves it to the zero itself, no speed is left behind: the state stays beside it as it was led there.
     """
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     chosen = mem.event[0] - 1
