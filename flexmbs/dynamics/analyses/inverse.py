@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -273,7 +274,7 @@ class Follower:
         """
         t, free = self.system.tables, self._free
         rest, elastic, K = [free], [], [np.zeros((len(free), len(free)))]
-        give: list[Array] = [np.zeros((0, 0))]
+        give: list[NDArray[Any]] = [np.zeros((0, 0))]
         for i in range(1, len(t.tree.parent)):
             nf = int(t.body.nf[i])
             own = np.arange(t.tree.o_qd[i], t.tree.o_qd[i] + nf)
