@@ -97,6 +97,21 @@ class DeckMass:
 
 
 @dataclass(frozen=True)
+class DeckExtra:
+    """Mass beside that of the material on elements by their numbers or ranges `parts`.
+
+    by : "size" per length of beams and area of shells, "volume", or "mass", in proportion to the material
+    total : `value` is the mass of all of them together
+    """
+
+    parts: list[Any]
+    by: str
+    total: bool
+    value: float
+    card: str
+
+
+@dataclass(frozen=True)
 class DeckSpring:
     """Energy 1/2 stiffness (sum of vector . motion)^2 over `terms`: node, (6,) translation and rotation.
 
@@ -161,6 +176,7 @@ class Deck:
     not_understood : card -> number of those that do, or may
     ignored : card -> number of those that were left out on purpose
     masses, springs, links, supports : by node numbers, also of nodes without a cell
+    extras : mass beside that of the material
     """
 
     program: str
@@ -176,6 +192,7 @@ class Deck:
     not_understood: dict[str, int] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
     masses: list[DeckMass] = field(default_factory=list)
+    extras: list[DeckExtra] = field(default_factory=list)
     springs: list[DeckSpring] = field(default_factory=list)
     links: list[Rigid | Mean | Equation] = field(default_factory=list)
     supports: list[Support] = field(default_factory=list)

@@ -13,6 +13,7 @@ from flexmbs.fe.deck import Deck, DeckMaterial, counted, refuse_unknown
 from flexmbs.fe.materials import Material, anisotropic, isotropic
 from flexmbs.fe.mesh import Ints, Mesh
 from flexmbs.fe.unit_systems import SI, UNIT_SYSTEMS, UnitSystem, fitting
+from flexmbs.reduce.extra import with_extra
 from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 from flexmbs.reduce.structure import with_structure
 
@@ -80,7 +81,8 @@ def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
         found.error("deck.no_material", where, what, remedy)
     mesh = with_structure(mesh, deck, system, layer)
     found.raise_errors()
-    return DeckBody(replace(mesh, cell_sets=sets), materials, notes, deck)
+    mesh, materials = with_extra(replace(mesh, cell_sets=sets), materials, deck, system)
+    return DeckBody(mesh, materials, notes, deck)
 
 
 def with_supports(recipe: Recipe, deck: Deck) -> Recipe:

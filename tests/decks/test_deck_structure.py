@@ -283,10 +283,7 @@ def test_bars_that_are_not_understood_stop(tmp_path, prop, says):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (
-            plate_inp("*SHELL SECTION, ELSET=E, COMPOSITE\n1., 3, M, ORI", material=LAMINA),
-            "orientation of each",
-        ),
+        (plate_inp("*SHELL SECTION, ELSET=E, COMPOSITE\n1., 3, M, ORI", material=LAMINA), "ORIENTATION"),
         (plate_inp("*SHELL SECTION, ELSET=E, MATERIAL=M\n0."), "expected a positive number"),
         (plate_inp("*SHELL SECTION, ELSET=E, MATERIAL=M, NODAL THICKNESS\n1."), "thicknesses of nodes"),
         (plate_inp("*SOLID SECTION, ELSET=E, MATERIAL=M\n1.", kind="CPS4"), "section of a plane"),
@@ -358,3 +355,118 @@ def test_the_same_deck_in_calculix(tmp_path, what):
     theirs = np.array([float(row) for row in rows])
     theirs = theirs[theirs > 1.0][: 4 if what == "shell" else 2]
     np.testing.assert_allclose(own[: len(theirs)], theirs, rtol=1e-2)
+
+
+ALONG_Y = "*ORIENTATION, NAME=OY\n0., 1., 0., -1., 0., 0.\n3, 0."
+ALONG_X = "*ORIENTATION, NAME=OX\n1., 0., 0., 0., 1., 0.\n3, 0."
+SKEW = "*ORIENTATION, NAME=SKEW\n1., 1., 0., -1., 1., 0.\n3, 0."
+
+
+def test_plies_with_orientations_of_their_own(tmp_path):
+    """A name in place of an angle: the same laminate as by angles, alone and mixed, about a skew section."""
+    by_angle = frequencies(
+        tmp_path, plate_inp(f"*SHELL SECTION, ELSET=E, COMPOSITE\n{PLIES}", material=LAMINA), "a.inp"
+    )
+    named = "\n".join(f".5, 3, M, {name}" for name in ("OX", "OY", "OY", "OX"))
+    mixed = ".5, 3, M, OX\n.5, 3, M, 90.\n.5, 3, M, OY\n.5, 3, M"
+    skew = ".5, 3, M, OX\n.5, 3, M, 45.\n.5, 3, M, OY\n.5, 3, M, -45."
+    for section in (
+        f"*SHELL SECTION, ELSET=E, COMPOSITE\n{named}",
+        f"*SHELL SECTION, ELSET=E, COMPOSITE, ORIENTATION=OX\n{mixed}",
+        f"*SHELL SECTION, ELSET=E, COMPOSITE, ORIENTATION=SKEW\n{skew}",
+    ):
+        text = plate_inp(section, material=LAMINA, cards=f"{ALONG_X}\n{ALONG_Y}\n{SKEW}")
+        np.testing.assert_allclose(frequencies(tmp_path, text, "n.inp"), by_angle, rtol=1e-9)
+
+
+def mass_of(tmp_path, text, name):
+    return reduced(tmp_path, text, name, unit_system="mm").integrals
+
+
+AREA_MASS = 2.7e-9 * 2.0 * W * H  # tonnes of the plate
+
+
+@pytest.mark.parametrize(
+    ("cards", "more"),
+    [
+        ("NSM,5,PSHELL,1,1.-9", 1e-9 * W * H),
+        ("NSM,5,PSHELL,1,1.-9\nNSM,5,ELEMENT,1,2.-9", 1e-9 * W * H + 2e-9 * W * H / 24),
+        ("NSM1,5,PSHELL,1.-9,ALL", 1e-9 * W * H),
+        ("NSM1,5,ELEMENT,1.-9,1,THRU,12", 0.5e-9 * W * H),
+        ("NSML,5,PSHELL,1,3.-5", 3e-5),
+        ("NSML1,5,ELEMENT,3.-5,1,THRU,12", 3e-5),
+        ("NSM,7,PSHELL,1,1.-9\nNSML1,8,PSHELL,3.-5,1\nNSMADD,5,7,8", 1e-9 * W * H + 3e-5),
+        ("NSM,6,PSHELL,1,1.-9", 0.0),
+    ],
+)
+def test_mass_beside_the_material_in_nastran(tmp_path, cards, more):
+    text = plate_bdf("PSHELL,1,1,2.,1,,1", MAT1, cards).replace("CEND\n", "CEND\nNSM = 5\n")
+    found = mass_of(tmp_path, text, "n.bdf")
+    assert found.mass == pytest.approx(1e3 * (AREA_MASS + more), rel=1e-9)
+    if "12" in cards:  # the lower half of the plate
+        expected = (AREA_MASS * H / 2 + more * H / 4) / (AREA_MASS + more) * 1e-3
+        assert found.com[1] == pytest.approx(expected, rel=1e-9)
+
+
+def test_mass_beside_the_material_of_bars(tmp_path):
+    entry, prop = "CBAR,{e},1,{a},{b},0.,0.,1.", "PBARL,1,1,,BAR,,,,,+\n+,20.,40."
+    steel = "MAT1,1,2.1+5,,.3,7.85-9"
+    plain = 7.85e-9 * 800.0 * 1000.0
+    for cards, more in (
+        ("NSM,5,PBARL,1,1.-6", 1e-3), ("NSML1,5,PBAR,4.-3,ALL", 4e-3), ("NSM1,5,ELEMENT,1.-6,1,THRU,5", 5e-4),
+    ):  # fmt: skip
+        text = bars(entry, prop, steel, cards).replace("CEND\n", "CEND\nNSM = 5\n")
+        assert mass_of(tmp_path, text, "n.bdf").mass == pytest.approx(1e3 * (plain + more), rel=1e-9)
+    wrong = bars(entry, prop, steel, "NSM,5,PSHELL,1,1.-6").replace("CEND\n", "CEND\nNSM = 5\n")
+    assert "there is no PSHELL with elements, 1" in refused(tmp_path, wrong, "w.bdf")
+
+
+@pytest.mark.parametrize(
+    ("options", "value", "more"),
+    [
+        ("UNITS=TOTAL MASS", 3e-5, 3e-5),
+        ("UNITS=TOTAL MASS, DISTRIBUTION=VOLUME PROPORTIONAL", 3e-5, 3e-5),
+        ("UNITS=MASS PER AREA", 1e-9, 1e-9 * W * H),
+        ("UNITS=MASS PER VOLUME", 1e-9, 2e-9 * W * H),
+    ],
+)
+def test_mass_beside_the_material_in_abaqus(tmp_path, options, value, more):
+    section = f"*SHELL SECTION, ELSET=E, MATERIAL=M\n2.\n*NONSTRUCTURAL MASS, ELSET=E, {options}\n{value}"
+    found = mass_of(tmp_path, plate_inp(section), "n.inp")
+    assert found.mass == pytest.approx(1e3 * (AREA_MASS + more), rel=1e-9)
+    assert "of other elements" in refused(
+        tmp_path, plate_inp(section.replace(options, "UNITS=MASS PER LENGTH")), "w.inp"
+    )
+
+
+def test_mass_beside_the_material_of_solids_and_beams(tmp_path):
+    """A brick and half of it: a total in proportion to the mass, then more on one of two elements."""
+    places = [(x, y, z) for x in (0, 10, 20) for y in (0, 10) for z in (0, 10)]
+    lines = ["*NODE", *(f"{n + 1}, {x}, {y}, {z}" for n, (x, y, z) in enumerate(places))]
+    lines += ["*ELEMENT, TYPE=C3D8, ELSET=E"]
+    lines += [f"{e + 1}, {', '.join(str(4 * e + k) for k in (1, 5, 7, 3, 2, 6, 8, 4))}" for e in (0, 1)]
+    lines += ["*ELSET, ELSET=ONE\n2", STEEL, "*SOLID SECTION, ELSET=E, MATERIAL=M"]
+    lines += ["*NONSTRUCTURAL MASS, ELSET=E, UNITS=TOTAL MASS\n1.e-6"]
+    lines += ["*NONSTRUCTURAL MASS, ELSET=ONE, UNITS=MASS PER VOLUME\n1.e-9", ""]
+    found = mass_of(tmp_path, "\n".join(lines), "s.inp")
+    steel = 2.7e-9 * 2000
+    assert found.mass == pytest.approx(1e3 * (steel + 1e-6 + 1e-6), rel=1e-9)
+    moment = (steel + 1e-6) * 10 + 1e-6 * 15
+    assert found.com[0] == pytest.approx(1e-3 * moment / (steel + 2e-6), rel=1e-9)
+    beam = "*NODE\n" + "\n".join(f"{i + 1}, {25.0 * i}, 0., 0." for i in range(21))
+    beam += "\n*ELEMENT, TYPE=B32, ELSET=E\n" + "\n".join(
+        f"{i + 1}, {2 * i + 1}, {2 * i + 2}, {2 * i + 3}" for i in range(10)
+    )
+    section = "*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION=RECT\n10., 20.\n0., 0., 1."
+    extra = "*NONSTRUCTURAL MASS, ELSET=E, UNITS=MASS PER LENGTH\n1.e-6"
+    found = mass_of(tmp_path, "\n".join([beam, STEEL, section, extra, ""]), "b.inp")
+    assert found.mass == pytest.approx(1e3 * (2.7e-9 * 200 + 1e-6) * 500, rel=1e-9)
+    assert found.com[0] == pytest.approx(0.25)
+
+
+def test_mass_on_elements_without_a_body_stops(tmp_path):
+    extra = "*ELEMENT, TYPE=MASS, ELSET=P\n900, 1\n*MASS, ELSET=P\n1.e-6\n"
+    extra += "*NONSTRUCTURAL MASS, ELSET=P, UNITS=TOTAL MASS\n1.e-6"
+    text = plate_inp(f"*SHELL SECTION, ELSET=E, MATERIAL=M\n2.\n{extra}")
+    assert "elements that carry none" in refused(tmp_path, text, "p.inp")
+    assert "UNITS=KILOS" in refused(tmp_path, text.replace("TOTAL MASS", "KILOS"), "k.inp")

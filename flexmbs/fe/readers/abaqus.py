@@ -89,6 +89,8 @@ class _Model:
         name = "_" + card.keyword.lower().replace(" ", "_")
         if card.keyword in SECTIONS and card.options.get("ELSET"):
             self._section(card)
+        elif card.keyword == "NONSTRUCTURAL MASS":
+            self.scope.extras.append(card)
         elif card.keyword in CARDS and (not self.content.in_step or card.keyword == "BOUNDARY"):
             self.scope.links.append(card)
         else:

@@ -15,7 +15,7 @@ from flexmbs.fe.mesh import unique
 from flexmbs.fe.readers.abaqus_cards import Card, words_to_entries
 from flexmbs.fe.readers.abaqus_deck import Content
 from flexmbs.fe.readers.abaqus_links import LinkReader, Places, area_weights
-from flexmbs.fe.readers.abaqus_sections import SectionReader
+from flexmbs.fe.readers.abaqus_sections import SectionReader, extra_mass
 from flexmbs.fe.readers.orientation import Axes, normal_of, orientation
 from flexmbs.fe.readers.raw import FREE_FACES, Block, RawMesh, members
 from flexmbs.fe.readers.source import Damaged, Floats, Ints, to_ints
@@ -79,6 +79,7 @@ class Scope:
         default_factory=list
     )  # sections of shells, beams, and of what may be trusses
     lines: list[tuple[str, Ints]] = field(default_factory=list)  # types of line elements
+    extras: list[Card] = field(default_factory=list)  # mass beside that of materials
 
     def extended(self, more: Scope) -> Scope:
         """This part with the content of an instance of its own (independent instances carry their mesh)."""
@@ -98,6 +99,7 @@ class Scope:
             self.axes | more.axes,
             self.structure + more.structure,
             self.lines + more.lines,
+            self.extras + more.extras,
         )
 
     def largest(self) -> tuple[int, int]:
@@ -211,6 +213,8 @@ class _Resolver:
 
             for card in place.scope.structure:
                 reader.add(card, self._parts(place, [card.options["ELSET"]], "cell", 0), axes, types)
+            for card in place.scope.extras:
+                extra_mass(card, self._parts(place, [card.need("ELSET")], "cell", 0), raw, self.content.deck)
         reader.finish()
 
     def _links(self, place: Instance, raw: RawMesh) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.beams import ROD
-from flexmbs.fe.deck import Deck, DeckBeam, DeckMaterial, DeckShell, Structure, count
+from flexmbs.fe.deck import Deck, DeckBeam, DeckExtra, DeckMaterial, DeckShell, Structure, count
 from flexmbs.fe.profiles import ABAQUS, Profile, principal
 from flexmbs.fe.readers.abaqus_cards import Card, data_lines, real
 from flexmbs.fe.readers.abaqus_deck import Content
@@ -95,7 +95,8 @@ class SectionReader:
             halves = new[order[np.searchsorted(own, number[place], sorter=order)]]
             number = np.concatenate([number, halves])
             section, axis = np.concatenate([section, section[place]]), np.concatenate([axis, axis[place]])
-            for parts in [*self.raw.cell_sets.values(), *(parts for parts, _ in self.deck.sections)]:
+            more_parts = [item.parts for item in self.deck.extras]
+            for parts in [*self.raw.cell_sets.values(), *(p for p, _ in self.deck.sections), *more_parts]:
                 parts.append(new[members(own, parts)])
         n = len(number)
         self.deck.beam_cells = Structure(
@@ -118,22 +119,40 @@ class SectionReader:
         # the first axis of the deck, or the third where that is normal to the surface
         axis = np.tile([1.0, 0.0, 0.0], (len(centre), 1))
         axis[np.abs(normal[:, 0]) > np.cos(np.radians(0.1))] = [0.0, 0.0, 1.0]
-        name = card.options.get("ORIENTATION", "")
-        if name and item.layers:
-            made = axes(name)
-            if made is None:
-                self.unknown("*ORIENTATION")
+        name, own = card.options.get("ORIENTATION", ""), ply_axes(card)
+        directions: dict[str, Floats] = {}
+        for key in {name, *own} - {""} if item.layers else ():
+            direction = self._direction(key, centre, axes)
+            if direction is None:
                 return
-            make, about = made
-            if not about:
-                what = f"*ORIENTATION, NAME={name} of shells without the axis that is normal to them"
-                self.unknown(f"{what} (a second line such as 3, 0.)")
-                return
-            axis = make(centre)[:, :, about % 3]
-        self.deck.shells.append(item)
-        index = np.full(len(cells.number), len(self.deck.shells) - 1)
-        self.shells.append((cells.number, index, axis))
+            directions[key] = direction
+        base = name or (own[0] if own and all(own) else "")  # angles of plies count from here
+        axis = directions.get(base, axis)
+        groups = [((0.0,) * len(item.layers), np.arange(len(axis)))]
+        if any(own):
+            groups = turned(axis, normal, [directions.get(key) for key in own])
+        for turns, rows in groups:
+            plies = zip(item.layers, turns, strict=True)
+            layers = tuple((ply[0], ply[1], ply[2] + turn) for ply, turn in plies)
+            self.deck.shells.append(replace(item, layers=layers))
+            index = np.full(len(rows), len(self.deck.shells) - 1)
+            self.shells.append((cells.number[rows], index, axis[rows]))
         self.deck.sections.append(([cells.number], material))
+
+    def _direction(
+        self, name: str, centre: Floats, axes: Callable[[str], tuple[Axes, int] | None]
+    ) -> Floats | None:
+        """First direction in the surface of an *ORIENTATION at the middles of cells."""
+        made = axes(name)
+        if made is None:
+            self.unknown("*ORIENTATION")
+            return None
+        make, about = made
+        if not about:
+            what = f"*ORIENTATION, NAME={name} of shells without the axis that is normal to them"
+            self.unknown(f"{what} (a second line such as 3, 0.)")
+            return None
+        return make(centre)[:, :, about % 3]
 
     def _shell_section(self, card: Card) -> tuple[DeckShell, int] | None:
         if "NODAL THICKNESS" in card.options or card.keyword == "SHELL GENERAL SECTION" and not (
@@ -153,8 +172,6 @@ class SectionReader:
             if self.deck.materials[material].C_mat is not None:
                 layers = ((thickness, material, 0.0),)  # type: ignore[assignment]
             found = DeckShell(thickness, 0.0, layers), material
-        if found is None:
-            return None
         item, material = found
         if not item.thickness > 0.0:
             raise Damaged(
@@ -167,18 +184,14 @@ class SectionReader:
             item = replace(item, bending=0.0, offset=0.0)
         return item, material
 
-    def _plies(self, card: Card, lines: list[list[str]]) -> tuple[DeckShell, int] | None:
-        """Thickness, points, material, angle, from the bottom up."""
+    def _plies(self, card: Card, lines: list[list[str]]) -> tuple[DeckShell, int]:
+        """Thickness, points, material, angle or name of an orientation, from the bottom up."""
         plies: list[tuple[float, int, float]] = []
         for words in lines:
             if len(words) < 3 or not words[2]:
                 raise Damaged(f"*{card.keyword}: a layer without a material", card.line)
-            angle = words[3] if len(words) > 3 else ""
-            if angle and not re.match(r"[+-]?[.\d]", angle):
-                self.unknown(f"*{card.keyword}, COMPOSITE with an orientation of each layer")
-                return None
             material = self.content.material(words[2], card.line)
-            degrees = real(angle, card.line)
+            degrees = 0.0 if ply_axis(words) else real(words[3] if len(words) > 3 else "", card.line)
             plies.append((real(words[0], card.line), material, float(np.radians(degrees))))
         return DeckShell(sum(ply[0] for ply in plies), layers=tuple(plies)), plies[0][1]
 
@@ -262,3 +275,51 @@ class SectionReader:
         self.deck.materials.append(DeckMaterial(f"material of {name}", where, E, E / (2.0 * G) - 1.0, rho))
         made = principal(A, Iy, Iz, Iyz, J, shear_factor=(1.0, 1.0))
         return DeckBeam(made, theory), len(self.deck.materials) - 1
+
+
+def ply_axis(words: list[str]) -> str:
+    """Name of the orientation of a ply, where it has one in place of an angle."""
+    return words[3] if len(words) > 3 and not re.match(r"[+-]?[.\d]|$", words[3]) else ""
+
+
+def ply_axes(card: Card) -> list[str]:
+    return [ply_axis(words) for words in data_lines(card)] if "COMPOSITE" in card.options else []
+
+
+def turned(axis: Floats, normal: Floats, plies: list[Floats | None]) -> list[tuple[tuple[float, ...], Ints]]:
+    """Angles [rad] of plies from the axis, and the cells that have them; 0 of plies without directions."""
+    across = np.cross(normal, axis)
+    angles = np.zeros((len(axis), len(plies)))
+    for k, ply in enumerate(plies):
+        if ply is not None:
+            x = np.einsum("ci,ci->c", axis - normal * np.einsum("ci,ci->c", normal, axis)[:, None], ply)
+            angles[:, k] = np.arctan2(np.einsum("ci,ci->c", across, ply), x)
+    table, which = np.unique(np.round(angles, 9), axis=0, return_inverse=True)
+    return [(tuple(row.tolist()), np.flatnonzero(which.ravel() == k)) for k, row in enumerate(table)]
+
+
+#: units of *NONSTRUCTURAL MASS -> what the mass follows, elements for which they are
+EXTRAS = {
+    "MASSPERVOLUME": ("volume", ()),
+    "MASSPERAREA": ("size", ("tri", "qua")),
+    "MASSPERLENGTH": ("size", ("lin",)),
+}
+
+
+def extra_mass(card: Card, parts: list[Any], raw: RawMesh, deck: Deck) -> None:
+    """Mass beside that of the material; a total is spread as the mass, or as the volume. Writes: deck."""
+    words = [word for line in data_lines(card) for word in line if word]
+    if len(words) != 1:
+        raise Damaged("*NONSTRUCTURAL MASS needs one number", card.line)
+    value, units = real(words[0], card.line), card.options.get("UNITS", "").upper().replace(" ", "")
+    where = f"*NONSTRUCTURAL MASS, ELSET={card.options['ELSET']}"
+    if units == "TOTALMASS":
+        by = "volume" if card.options.get("DISTRIBUTION", "").upper().startswith("VOL") else "mass"
+        deck.extras.append(DeckExtra(list(parts), by, True, value, where))
+        return
+    if units not in EXTRAS:
+        raise Damaged(f"*NONSTRUCTURAL MASS with UNITS={card.options.get('UNITS', '')}", card.line)
+    by, kinds = EXTRAS[units]
+    if any(members(b.number, parts).any() for b in raw.blocks if kinds and b.kind[:3] not in kinds):
+        count(deck.not_understood, f"*NONSTRUCTURAL MASS, UNITS={card.options['UNITS']} of other elements")
+    deck.extras.append(DeckExtra(list(parts), by, False, value, where))

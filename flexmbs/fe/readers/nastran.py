@@ -18,8 +18,10 @@ from flexmbs.fe.deck import count
 from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.nastran_axes import DEFAULT, Systems
 from flexmbs.fe.readers.nastran_bulk import Solids, take_nodes, take_solids
-from flexmbs.fe.readers.nastran_cards import Deck, Entry, read_deck
+from flexmbs.fe.readers.nastran_cards import Deck, Entry, parse_items, read_deck
 from flexmbs.fe.readers.nastran_deck import Content
+from flexmbs.fe.readers.nastran_extra import CARDS as EXTRA
+from flexmbs.fe.readers.nastran_extra import read_extra
 from flexmbs.fe.readers.nastran_links import CARDS, LinkReader
 from flexmbs.fe.readers.nastran_sections import (
     LINE_PROPERTIES,
@@ -29,7 +31,7 @@ from flexmbs.fe.readers.nastran_sections import (
     corner_points,
 )
 from flexmbs.fe.readers.raw import Block, Numbering, RawMesh, grouped
-from flexmbs.fe.readers.source import Damaged, Ints, one_int
+from flexmbs.fe.readers.source import Damaged, Ints
 
 # entry -> (corners, name with corners only, all nodes, name with mid-nodes)
 SOLIDS = {
@@ -54,7 +56,7 @@ OTHERS = re.compile(r"(CBEAM3|CBEND|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS\d|"
                     r"CSHEAR|CGAP|CVISC|CWELD|CFAST|CTRIAX6?|CQUADX?4?|CTETRAX|CHEX8|CHEX20)$")  # fmt: skip
 SECTIONS = re.compile(r"(PBCOMP|PSHEAR|PBEND)$")
 SET = re.compile(r"\s*SET\s+(\d{1,9})\s*=\s*(.*)", re.IGNORECASE)
-TAKEN = re.compile(r"\s*(MPC|SPC)\s*=\s*(\d{1,9})", re.IGNORECASE)
+TAKEN = re.compile(r"\s*(MPC|SPC|NSM)\s*=\s*(\d{1,9})", re.IGNORECASE)
 WORDS = re.compile(r"\b(?!THRU\b|BY\b|EXCEPT\b)[A-Z]|[./]")
 NAMES = (
     re.compile(r"ANSA_NAME_COMMENT;(?P<id>\d+);(?P<kind>PSOLID|SET|PSHELL);(?P<name>[^;]+);"),
@@ -85,6 +87,7 @@ class _Model:
         self.left_out: list[int] = []
         self.sets: dict[int, list[Any]] = {}
         self.loads: list[Entry] = []
+        self.extra: list[Entry] = []
         self.sections: set[int] = set()
 
     def raw(self) -> RawMesh:
@@ -118,7 +121,10 @@ class _Model:
         if self.default_out:
             for number in self.systems.grids.number.tolist():
                 self.systems.out.setdefault(number, self.default_out)
-        self.links.read(self._taken())
+        taken = self._taken()
+        self.links.read(taken)
+        if self.extra:
+            self._extra_mass(taken.get("NSM"))
         raw.left_out = np.array(self.left_out, dtype=np.int64)
         return raw
 
@@ -165,6 +171,18 @@ class _Model:
             reader.read_shells(numbers_of, pids, places)
         raw.notes.extend(reader.notes)
 
+    def _extra_mass(self, taken: set[int] | None) -> None:
+        known = self.structure.properties
+        properties: dict[int, tuple[str, Ints]] = {}
+        for number, pid, _ in self.cells.values():
+            for name, members in grouped(pid, number):
+                if name in known:
+                    before = properties.get(name, ("", members[:0]))[1]
+                    properties[name] = known[name].name, np.concatenate([before, members])
+                elif name in self.structure.elements:  # CONROD has no property
+                    properties[name] = "CONROD", members
+        read_extra(self.extra, taken, self.content.wtmass, properties, self.content.deck)
+
     def _add(self, entry: Entry) -> None:
         name = entry.name
         if name == "GRID":
@@ -182,6 +200,8 @@ class _Model:
             self.systems.add(entry)
         elif name in CARDS:
             self.links.add(entry)
+        elif name in EXTRA:
+            self.extra.append(entry)
         elif OTHERS.match(name):
             count(self.unsupported, name)
             if entry.text(0).isdigit():
@@ -261,7 +281,7 @@ class _Model:
 
     def _taken(self) -> dict[str, set[int]]:
         """Sets of MPC and SPC that the case control takes; nothing where there is no case control."""
-        found: dict[str, set[int]] = {"MPC": set(), "SPC": set()} if self.deck.control else {}
+        found: dict[str, set[int]] = {"MPC": set(), "SPC": set(), "NSM": set()} if self.deck.control else {}
         for line, _ in self.deck.control:
             match = TAKEN.match(line)
             if match:
@@ -345,34 +365,3 @@ def all_known(parts: list[Any], number: Ints) -> bool:
         elif not np.isin(part, number).all():
             return False
     return bool(parts)
-
-
-def parse_items(text: str, line: int) -> list[Any]:
-    """`1 2 5 THRU 10 EXCEPT 7 20 THRU 40 BY 2` -> arrays and ranges."""
-    words = text.upper().split()
-    parts: list[Any] = []
-    single: list[int] = []
-    at = 0
-    while at < len(words):
-        first = one_int(words[at], "number in a set", line)
-        if at + 2 < len(words) and words[at + 1] == "THRU":
-            last, step = one_int(words[at + 2], "number in a set", line), 1
-            at += 3
-            if at + 1 < len(words) and words[at] == "BY":
-                step = max(one_int(words[at + 1], "step in a set", line), 1)
-                at += 2
-            if at < len(words) and words[at] == "EXCEPT":
-                at += 1
-                while at < len(words) and words[at].isdigit() and first <= int(words[at]) <= last:
-                    if int(words[at]) > first:
-                        parts.append((first, int(words[at]) - 1, step))
-                    first = int(words[at]) + 1
-                    at += 1
-            if first <= last:
-                parts.append((first, last, step))
-        else:
-            single.append(first)
-            at += 1
-    if single:
-        parts.append(np.array(single, dtype=np.int64))
-    return parts

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from flexmbs.fe.readers.source import MAX_BYTES, Damaged, Ints, confined, read_bytes
+from flexmbs.fe.readers.source import MAX_BYTES, Damaged, Ints, confined, one_int, read_bytes
 
 SHORT_EXPONENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)$")
 BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
@@ -169,3 +170,34 @@ def split_fields(line: str) -> tuple[str, list[str]]:
 def name_of(head: str) -> str:
     """`GRID*` -> `GRID`; continuation marks stay as they begin."""
     return head if head[:1] in "+*" else head.rstrip("* ")
+
+
+def parse_items(text: str, line: int) -> list[Any]:
+    """`1 2 5 THRU 10 EXCEPT 7 20 THRU 40 BY 2` -> arrays and ranges."""
+    words = text.upper().split()
+    parts: list[Any] = []
+    single: list[int] = []
+    at = 0
+    while at < len(words):
+        first = one_int(words[at], "number in a set", line)
+        if at + 2 < len(words) and words[at + 1] == "THRU":
+            last, step = one_int(words[at + 2], "number in a set", line), 1
+            at += 3
+            if at + 1 < len(words) and words[at] == "BY":
+                step = max(one_int(words[at + 1], "step in a set", line), 1)
+                at += 2
+            if at < len(words) and words[at] == "EXCEPT":
+                at += 1
+                while at < len(words) and words[at].isdigit() and first <= int(words[at]) <= last:
+                    if int(words[at]) > first:
+                        parts.append((first, int(words[at]) - 1, step))
+                    first = int(words[at]) + 1
+                    at += 1
+            if first <= last:
+                parts.append((first, last, step))
+        else:
+            single.append(first)
+            at += 1
+    if single:
+        parts.append(np.array(single, dtype=np.int64))
+    return parts
