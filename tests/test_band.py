@@ -180,6 +180,40 @@ def test_methods_of_other_libraries_name_what_changes_fastest(folder, tmp_path, 
     assert "through Python" in text and "bodies.bar.q[" in text and "generalized-alpha" in text
 
 
+@pytest.mark.parametrize("method", ["dop853", "generalized-alpha"])
+def test_check_estimates_the_steps_of_a_run_and_names_what_limits_them(folder, method, tmp_path, monkeypatch):
+    """By the first moments of the run itself: the number of steps, as far as it goes on as it begins."""
+    monkeypatch.setattr(cost, "TRIAL", 0.2)
+    more = {"method": method, "t_end": 4.0, "rtol": 1e-5, "atol": 1e-9}
+    case = clamped(folder, force=f"={LOAD}*sin({2.0 * np.pi * FORCE}*t) + 1", **more)
+    case.spec.output.every = 1.0
+    report = check(case)
+    found = report.data()["cost"]
+    steps = execute(case, tmp_path / "a.h5").summary.statistics["steps"]
+    assert 0.5 * steps < found["steps"] < 2.0 * steps and found["seconds"] > 0.0
+    (line,) = [x for x in text(report).splitlines() if x.startswith("cost ")]
+    assert re.search(r"about .* s for \d+ steps, by the first .* s of the motion; steps of ", line), line
+    assert re.search(r"bodies\.bar\.q\[\d+\] \([\d.e+]+ Hz\) limits them: .*band = ", line), line
+
+
+def test_check_names_what_limits_the_steps_of_other_libraries(folder):
+    line = check(clamped(folder, force=LOAD, method="radau", rtol=1e-4, atol=1e-8, t_end=10.0)).facts["cost"]
+    assert "bodies.bar.q[" in line["text"] and "through Python" in line["text"] and line["seconds"] > 1.0
+
+
+def test_a_mode_that_follows_is_not_told_to_follow(folder, monkeypatch):
+    """An explicit method is held by the damping of the modes above the band, not by vibrations."""
+    monkeypatch.setattr(cost, "TRIAL", 0.02)
+    found = check(clamped(folder, "200 Hz", force=LOAD, method="dop853", t_end=10.0)).facts["cost"]["text"]
+    assert 'method = "generalized-alpha"' in found and "band = " not in found
+
+
+def test_what_is_over_soon_or_stands_has_no_limits(folder):
+    found = check(clamped(folder, "200 Hz", force=LOAD, t_end=1e-3)).facts["cost"]
+    assert found["text"].endswith(" steps") and "limits" not in found["text"] and found["steps"] > 0
+    assert check(clamped(folder, band="auto", type="statics")).facts["cost"] == {}
+
+
 def test_bodies_that_are_alike_share_a_line(folder):
     (left,) = bands(clamped(folder, "200 Hz").system().model.bodies)
     alike = [replace(left, name=f"b{k}") for k in range(7)] + [replace(left, name="other", count=1)]

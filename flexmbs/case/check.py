@@ -151,7 +151,18 @@ def check(case: Case, progress: Progress | None = None) -> Check:
         for text in part.warnings(system.model):
             problems.warn("cam.pressure_angle", f"couplings.{name}", text)
     report.warnings = merged(problems.items)
+    report.facts["cost"] = _cost(case, counts)
     return report
+
+
+def _cost(case: Case, counts: Mobility) -> dict[str, Any]:
+    """Time and steps of the run, and what limits them, by its first moments."""
+    if case.spec.analysis is None:
+        return {}
+    from flexmbs.case.runner import prepare, settings  # what integrates is loaded last
+    from flexmbs.simulate import estimate
+
+    return estimate(prepare(case), settings(case), counts)
 
 
 def _topology(system: Mechanism) -> dict[str, Any]:
@@ -289,6 +300,7 @@ def text(report: Check) -> str:
         f"energy      kinetic {facts['kinetic_energy']:.6g} J",
         *[f"start       {k} = {v[0]:.8g}, rate {v[1]:.8g}" for k, v in list(facts["initial"].items())[:20]],
         f"step        {facts['step_advice']}",
+        *[f"cost        {line}" for line in (facts.get("cost", {}).get("text"),) if line],
         *[f"band        {line}" for line in facts.get("band", [])],
         *[f"sudden      {line}" for line in (facts.get("sudden"),) if line],
         f"output      {facts['samples']} samples, about {facts['result_bytes'] / 1e6:.3g} MB",

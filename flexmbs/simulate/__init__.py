@@ -35,7 +35,10 @@ from flexmbs.simulate.settings import RunSettings
 from flexmbs.simulate.sudden import sudden
 from flexmbs.simulate.summary import RunLog, Summary, Watch, balance_advice
 
-__all__ = ["Outcome", "RunSettings", "Summary", "simulate"]
+__all__ = ["Outcome", "RunSettings", "Summary", "estimate", "simulate"]
+
+#: analyses over time
+MOVING = (*FOLLOWED, "dynamics")
 
 #: formulations beside the recursion
 OTHERS: dict[str, type[FormulationRun]] = {"descriptor": DependentRun, "minimal": MinimalRun}
@@ -116,6 +119,27 @@ def simulate(
         whole |= dict({} if finish is None else finish(writer.result()))
         writer.finish("complete", watch.message, items=whole)
     return Outcome(Result.load(path), summary)
+
+
+def estimate(system: Any, settings: RunSettings, counts: Any) -> dict[str, Any]:
+    """Wall time and steps of a run, by its first moments, with what limits the steps (see Cost.tried).
+
+    Empty where nothing moves in time; `text` says what keeps the motion from its first steps.
+    """
+    if settings.type not in MOVING or not settings.t_end > 0.0:
+        return {}
+    if not (is_cached(sample) and is_cached(time_loop)):
+        return {"text": "not tried, as kernels are not compiled yet"}
+    try:
+        state = start_state(system, settings)
+        evaluator = system.evaluator()
+        history = History(system, equations(system, evaluator), indeterminate(counts))
+        cost = Cost(system, settings, lambda _: None, state.t)
+        choice, motion = _motion(system, state, evaluator, history, settings, lambda _: None)
+        found = cost.tried(motion)
+    except SolverError as error:
+        return {"text": f"the motion stops: {error.diagnostics[0]}"}
+    return found | {"text": f"{choice.method}: {found['text']}"}
 
 
 def _begin(

@@ -1,11 +1,11 @@
-"""What a run costs, said in its first seconds: the time to go, what limits the step, and the remedy."""
+"""What a run costs, told before it and in its first seconds: the time, what limits steps, and the remedy."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,16 @@ PATIENCE, WORTH = 3.0, 15.0
 STABLE = 0.5
 #: part of the time to go over which rates are seen to change
 SMALL = 1e-7
+#: wall time over which a motion is tried [s]
+TRIAL = 0.5
+
+
+class Mark(NamedTuple):
+    """How far a run has come at a time of the wall clock."""
+
+    wall: float
+    t: float
+    steps: int
 
 
 @dataclass
@@ -49,6 +59,35 @@ class Cost:
         words = f"t = {run.t:.3g} of {self.settings.t_end:g} s after {spent:.0f} s: {duration(to_go)} to go"
         self.say("; ".join([words, *self._why(run)]))
 
+    def tried(self, run: Any) -> dict[str, Any]:
+        """Steps and wall time of the whole motion, by its first moments: `seconds`, `steps`, `text`."""
+        if not run.finished:
+            run.advance()  # what is loaded on the way is not the motion's
+        begun = half = self._mark(run)
+        while not run.finished and time.monotonic() - begun.wall < TRIAL:
+            if time.monotonic() - begun.wall < 0.5 * TRIAL:  # the first steps are not those of the motion
+                half = self._mark(run)
+            run.advance()
+        now = self._mark(run)
+        since = half if now.t > half.t else begun
+        ahead = (self.settings.t_end - now.t) / (now.t - since.t) if now.t > since.t else np.inf
+        ahead = 0.0 if run.finished else ahead
+        if not np.isfinite(ahead):
+            text = "; ".join([f"no step in {now.wall - self.begun:.2g} s", *self._why(run)])
+            return {"seconds": None, "steps": None, "text": text}
+        seconds = now.wall - self.begun + ahead * (now.wall - since.wall)
+        steps = now.steps + ahead * (now.steps - since.steps)
+        about = steps if run.finished or steps <= 0.0 else round_down(steps)
+        text = duration(seconds) + (f" for {about:.0f} steps" if steps > 0.0 else "")
+        if not run.finished:
+            most = "at most " if "until" in self.system.laws.free else ""
+            by = f"by the first {now.t - self.t_start:.2g} s of the motion"
+            text = "; ".join([f"{most}{text}, {by}", *self._why(run)])
+        return {"seconds": seconds, "steps": int(steps), "text": text}
+
+    def _mark(self, run: Any) -> Mark:
+        return Mark(time.monotonic(), float(run.t), int(run.statistics()["steps"]))
+
     def _why(self, run: Any) -> list[str]:
         """What limits the step and what helps, where the run knows."""
         memory = getattr(run, "memory", None)
@@ -65,10 +104,10 @@ class Cost:
 
     def _of_reference(self, run: Any) -> list[str]:
         """The same of methods of other libraries, which do not say what their steps heed."""
+        if run.problem.n_vel != self.system.n_vel:  # drives prescribe the motion
+            return []
         count = run.statistics()["evaluations"]
         words = [f'{count} evaluations, through Python: "generalized-alpha" and "dop853" are compiled']
-        if run.problem.n_vel != self.system.n_vel:
-            return words
         speed = changing_speed(run)
         return words if speed is None else [*words, self._named(speed)]
 
@@ -100,6 +139,9 @@ class Cost:
     def _mode(self, name: str, body: FlexibleBody, mode: int) -> str:
         pick = np.arange(body.modal.nf) if body.modes is None else np.asarray(body.modes)
         frequency = float(np.asarray(body.modal.frequency_hz)[pick][mode])
+        if above(body)[mode]:
+            remedy = 'method = "generalized-alpha" is not held by it'
+            return f"{name} ({frequency:.4g} Hz) limits them, though it does not vibrate: {remedy}"
         band = band_of_recipe(body)
         remedy = f'band = "{round_down(0.5 * frequency):g} Hz" lets it follow without vibrating'
         if np.isinf(body.band) and above(body, band)[mode]:
