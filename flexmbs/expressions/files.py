@@ -11,6 +11,7 @@ from flexmbs.disk.root import OutsideError, inside
 from flexmbs.expressions.tree import ExpressionError, Spline, spline_through
 
 MAX_BYTES = 50_000_000
+LARGEST = 1e100
 
 
 def confined(folder: Path, file: str, root: Path | None = None) -> Path:
@@ -58,8 +59,8 @@ def read_rows(path: Path) -> np.ndarray:
                 raise ExpressionError(f'"{path.name}" line {number}: not two numbers') from None
             has_head = True
     found = np.array(rows, dtype=float).reshape(-1, 2)
-    if not np.isfinite(found).all():
-        raise ExpressionError(f'"{path.name}" holds numbers that are not finite')
+    if not (np.abs(found) < LARGEST).all():
+        raise ExpressionError(f'"{path.name}" holds numbers that are not finite, or beyond {LARGEST:g}')
     return found
 
 
@@ -69,4 +70,8 @@ def _spline(name: str, rows: np.ndarray) -> Spline:
     if not (np.diff(rows[:, 0]) > 0).all():
         first = int(np.argmax(np.diff(rows[:, 0]) <= 0))
         raise ExpressionError(f'"{name}": the first column must ascend; it does not after {rows[first, 0]:g}')
-    return spline_through(rows[:, 0], rows[:, 1])
+    with np.errstate(all="ignore"):
+        found = spline_through(rows[:, 0], rows[:, 1])
+    if not np.isfinite(found.c).all():
+        raise ExpressionError(f'"{name}": its points are too close for a curve through them')
+    return found

@@ -53,6 +53,8 @@ class Section:
 def rectangle(b_y: float, h_z: float) -> Section:
     """Full rectangle with sides b_y and h_z [m]."""
     long, short = max(b_y, h_z), min(b_y, h_z)
+    if not short > 1e-9 * long:
+        raise ValueError(f"a rectangle of {b_y:g} by {h_z:g}")
     odd = np.arange(1, 60, 2)
     series = float((np.tanh(odd * np.pi * long / (2.0 * short)) / odd**5.0).sum())
     J = long * short**3 * (1.0 / 3.0 - 64.0 * short / (np.pi**5 * long) * series)

@@ -19,11 +19,13 @@ from scipy.io import mmread
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.readers.nastran_cards import Entry, split_fields
+from flexmbs.fe.readers.source import Damaged, one_int, reals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_BYTES = 16 * 2**30
+MOST_EMPTY = 8  # rows for each entry: more would be no stiffness, and take memory
 FORMAT = re.compile(r"\(\s*(?:\d*P\s*,?\s*)?(\d+)\s*[IEDGF]\s*(\d+)", re.IGNORECASE)
 
 
@@ -48,10 +50,18 @@ def read_matrix_file(path: Path, initial: str = "") -> MatrixFile:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise Unreadable(f"larger than {MAX_BYTES // 2**30} GiB")
-        data = path.read_bytes()
-        return by_content(path, data, initial)
+        found = by_content(path, path.read_bytes(), initial)
+        if np.iscomplexobj(found.entries):
+            raise Unreadable("complex matrices are not supported")
+        if max(found.entries.shape) > MOST_EMPTY * found.entries.nnz + 1000:
+            raise Unreadable(f"claims {max(found.entries.shape)} rows for {found.entries.nnz} entries")
+        return found
+    except Damaged as damage:
+        raise damage.as_error(path) from None
     except (OSError, ValueError, TypeError, IndexError, KeyError, OverflowError, MemoryError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or str(error)[:160]
+        if isinstance(error, IndexError | MemoryError):
+            reason = "it claims more than it holds"
         what = f"is no readable matrix file: {reason}"
         remedy = "Matrix Market, .sti/.mas with .dof, .mtx of Abaqus, DMIG, OP4 or HBMAT"
         raise InputError(Diagnostic("matrices.format", str(path), what, remedy)) from None
@@ -77,13 +87,23 @@ def by_content(path: Path, data: bytes, initial: str = "") -> MatrixFile:
 
 def table_of(data: bytes) -> Floats:
     """Rows of numbers, commas and D exponents allowed, comments left out."""
-    text = re.sub(rb"^\s*[*%#!].*$", b"", data, flags=re.MULTILINE).replace(b",", b" ")
-    lines = [line.split() for line in text.translate(bytes.maketrans(b"Dd", b"Ee")).splitlines()]
-    lines = [line for line in lines if line]
-    widths = {len(line) for line in lines}
-    if len(widths) != 1:
-        raise Unreadable(f"its rows have {', '.join(map(str, sorted(widths)))} numbers")
-    return np.array(lines, dtype=np.float64)
+    text = re.sub(rb"^[ \t]*[*%#!].*$", b"", data, flags=re.MULTILINE).replace(b",", b" ")
+    text = text.translate(bytes.maketrans(b"Dd", b"Ee"))
+    rows = [(k + 1, line.split()) for k, line in enumerate(text.splitlines()) if line.strip()]
+    if not rows:
+        raise Unreadable("it has no rows of numbers")
+    width = len(rows[0][1])
+    for line, row in rows:
+        if len(row) != width:
+            raise Damaged(f"expected {width} numbers as in the first row, found {len(row)}", line)
+    try:
+        table = np.array([row for _, row in rows], dtype=np.float64)
+    except ValueError:
+        table = np.full((1, 1), np.nan)
+    if not np.isfinite(table).all():
+        for line, row in rows:
+            reals([word.decode("ascii", "replace") for word in row], line)
+    return table
 
 
 def whole(values: Floats) -> Ints:
@@ -100,13 +120,25 @@ def calculix(path: Path, data: bytes) -> MatrixFile:
     beside = path.with_suffix(".dof")
     if not beside.is_file():
         raise Unreadable(f"{beside.name} is not beside it")
-    words = [line.strip().split(".") for line in beside.read_text().splitlines() if line.strip()]
-    dofs = np.array([[int(node), int(direction)] for node, direction in words], dtype=np.int64)
+    dofs = dofs_of(beside)
     i, j = whole(table[:, 0]) - 1, whole(table[:, 1]) - 1
     n = len(dofs)
-    if len(i) and max(i.max(), j.max()) >= n:
-        raise Unreadable(f"refers to row {max(i.max(), j.max()) + 1}; {beside.name} has {n}")
+    if min(i.min(), j.min()) < 0 or max(i.max(), j.max()) >= n:
+        wrong = [int(x) + 1 for x in (*i, *j) if not 0 <= x < n]
+        raise Unreadable(f"refers to row {wrong[0]}; {beside.name} has {n}")
     return MatrixFile(path, sp.coo_array((table[:, 2], (i, j)), shape=(n, n)), dofs)
+
+
+def dofs_of(path: Path) -> Ints:
+    """Lines `node.direction` of a .dof file."""
+    rows = []
+    for k, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+        node, _, direction = line.strip().partition(".")
+        if line.strip():
+            if not node.isdigit() or direction not in tuple("123456"):
+                raise Unreadable(f'{path.name}:{k + 1}: expected node.direction, found "{line.strip()[:40]}"')
+            rows.append((int(node), int(direction)))
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
 def abaqus(path: Path, data: bytes) -> MatrixFile:
@@ -131,12 +163,12 @@ def user_element(path: Path, data: bytes) -> MatrixFile:
     rows: list[tuple[int, int]] = []
     values: list[float] = []
     state = ""
-    for line in lines:
+    for at, line in enumerate(lines, start=1):
         text = line.strip()
         if text.upper().startswith("** ELEMENT NODES"):
             state = "nodes"
         elif text.startswith("**") and state == "nodes":
-            nodes += [int(word) for word in text.lstrip("* ").split(",") if word.strip()]
+            nodes += [one_int(word, "node", at) for word in text.lstrip("* ").split(",") if word.strip()]
         elif text.upper().startswith("*USER ELEMENT"):
             state = "dofs"
         elif text.upper().startswith("*MATRIX"):
@@ -144,13 +176,13 @@ def user_element(path: Path, data: bytes) -> MatrixFile:
         elif text.startswith("*"):
             state = ""
         elif state in ("dofs", "nodes") and text:
-            words = [int(word) for word in text.split(",") if word.strip()]
+            words = [one_int(word, "direction", at) for word in text.split(",") if word.strip()]
             if len(words) == 1 or not rows:
                 rows += [(1, word) for word in words]
             else:
                 rows += [(words[0], word) for word in words[1:]]
         elif state == "matrix" and text:
-            values += [float(word.replace("D", "E")) for word in text.split(",") if word.strip()]
+            values += reals([word for word in text.split(",") if word.strip()], at)
     current, labels = 0, []
     for place, component in rows:
         current = place or current
@@ -169,13 +201,13 @@ def dmig(path: Path, data: bytes, initial: str = "") -> MatrixFile:
     name, form = "", 0
     entry: Entry | None = None
     entries: list[Entry] = []
-    for line in data.decode("utf-8", "replace").splitlines():
+    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
         line = line.partition("$")[0]
         if not line.strip():
             continue
         head, fields = split_fields(line)
         if head and head[0] not in "+*":
-            entry = Entry(head.upper(), fields, 0)
+            entry = Entry(head.upper(), fields, number)
             entries.append(entry)
         elif entry is not None:
             entry.fields.extend(fields)
@@ -194,10 +226,10 @@ def dmig(path: Path, data: bytes, initial: str = "") -> MatrixFile:
         fields = entry.fields[4:]
         for k in range(0, len(fields) - 2, 4):
             if fields[k]:
-                row = dofs.setdefault((int(fields[k]), int(fields[k + 1] or 0)), len(dofs))
-                i.append(row)
+                item = Entry("DMIG", fields[k : k + 3], entry.line)
+                i.append(dofs.setdefault((item.whole(0), item.whole(1, 0)), len(dofs)))
                 j.append(column)
-                v.append(Entry("DMIG", [fields[k + 2]], 0).real(0))
+                v.append(item.real(2))
     n = len(dofs)
     if not n:
         raise Unreadable("no DMIG with entries")
@@ -214,40 +246,62 @@ def op4(path: Path, data: bytes) -> MatrixFile:
     return MatrixFile(path, op4_text(data.decode("ascii", "replace").splitlines()))
 
 
+class Fields:
+    """Lines of numbers in columns of fixed width, taken one after the other."""
+
+    def __init__(self, lines: list[str], at: int = 0) -> None:
+        self.lines, self.at = lines, at
+
+    @property
+    def more(self) -> bool:
+        return self.at < len(self.lines)
+
+    def line(self) -> str:
+        if not self.more:
+            raise Damaged("the file ends early", len(self.lines))
+        self.at += 1
+        return self.lines[self.at - 1]
+
+    def reals(self, count: int, per_line: int, width: int) -> list[float]:
+        """Numbers over as many lines as they need."""
+        result: list[float] = []
+        while len(result) < count:
+            line, n = self.line(), min(per_line, count - len(result))
+            result += reals([line[k * width : (k + 1) * width] for k in range(n)], self.at)
+        return result
+
+    def wholes(self, count: int, per_line: int, width: int) -> list[int]:
+        result: list[int] = []
+        while len(result) < count:
+            line, n = self.line(), min(per_line, count - len(result))
+            result += [one_int(line[k * width : (k + 1) * width], "number", self.at) for k in range(n)]
+        return result
+
+
 def op4_text(lines: list[str]) -> Any:
-    head = lines[0]
-    n_col, n_row, _, kind = (int(head[k : k + 8]) for k in (0, 8, 16, 24))
-    found = re.search(r"(\d+)[EDG](\d+)", head[40:].upper())
+    fields = Fields(lines)
+    n_col, n_row, _, kind = fields.wholes(4, 4, 8)
+    found = re.search(r"(\d+)[EDG](\d+)", lines[0][40:].upper())
     per_line, width = (int(found[1]), int(found[2])) if found else (5, 16)
     if kind not in (1, 2):
         raise Unreadable("complex matrices are not supported")
     big, n_row = n_row < 0, abs(n_row)
-    at, words_of = 1, kind
+    words_of = kind
     entries: list[tuple[int, int, Floats]] = []
 
     def values(count: int) -> Floats:
-        nonlocal at
-        result: list[float] = []
-        while len(result) < count:
-            line = lines[at]
-            at += 1
-            line = line.replace("D", "E")
-            n = min(per_line, count - len(result))
-            result += [float(line[k * width : (k + 1) * width]) for k in range(n)]
-        return np.array(result)
+        return np.array(fields.reals(count, per_line, width))
 
-    while at < len(lines):
-        column, row, words = (int(lines[at][k : k + 8]) for k in (0, 8, 16))
-        at += 1
-        if column > n_col:
+    while True:
+        column, row, words = fields.wholes(3, 3, 8)
+        if column > n_col:  # what every file ends with
             break
         if row > 0:
             entries.append((column - 1, row - 1, values(words)))
             continue
         left = words
         while left > 0:
-            mark = [int(word) for word in lines[at].split()]
-            at += 1
+            mark = [one_int(word, "mark of a string", fields.at + 1) for word in fields.line().split()]
             if big or len(mark) == 2:
                 length, first = mark[0] - 1, mark[1]
                 left -= length + 2
@@ -266,6 +320,8 @@ def op4_binary(data: bytes) -> Any:
 
     def record() -> bytes:
         nonlocal at
+        if at + 4 > len(data):
+            raise Unreadable("the file ends early")
         size = int(np.frombuffer(data, f"{order}i4", 1, at)[0])
         body = data[at + 4 : at + 4 + size]
         if len(body) != size:
@@ -279,7 +335,7 @@ def op4_binary(data: bytes) -> Any:
     real = f"{order}f{4 * kind}"
     big, n_row = n_row < 0, abs(n_row)
     entries: list[tuple[int, int, Floats]] = []
-    while at < len(data):
+    while True:
         body = record()
         column, row, _ = (int(x) for x in np.frombuffer(body[:12], f"{order}i4"))
         if column > n_col:
@@ -320,18 +376,12 @@ def harwell_boeing(path: Path, data: bytes) -> MatrixFile:
     formats = [(int(a), int(b)) for a, b in FORMAT.findall(lines[3])]
     if kind[0] != "R" or kind[2] != "A" or len(formats) < 3:
         raise Unreadable(f"{kind} is no real assembled matrix")
-    at = 5 if len(counts) > 4 and counts[4] > 0 else 4
-    parts: list[Any] = []
-    counts = [n_col + 1, n_entry, n_entry]
-    for (per_line, width), count, number in zip(formats, counts, (int, int, float), strict=False):
-        found: list[Any] = []
-        while len(found) < count:
-            line = lines[at].replace("D", "E")
-            at += 1
-            n = min(per_line, count - len(found))
-            found += [number(line[k * width : (k + 1) * width]) for k in range(n)]
-        parts.append(np.array(found))
-    A = sp.csc_array((parts[2], parts[1] - 1, parts[0] - 1), shape=(n_row, n_col))
+    fields = Fields(lines, 5 if len(counts) > 4 and counts[4] > 0 else 4)
+    first = np.array(fields.wholes(n_col + 1, *formats[0])) - 1
+    rows = np.array(fields.wholes(n_entry, *formats[1])) - 1
+    if first[0] != 0 or first[-1] != n_entry or (np.diff(first) < 0).any():
+        raise Unreadable(f"its columns do not hold {n_entry} entries")
+    A = sp.csc_array((np.array(fields.reals(n_entry, *formats[2])), rows, first), shape=(n_row, n_col))
     return MatrixFile(path, sp.coo_array(A), mapping_of(path))
 
 

@@ -5,7 +5,12 @@ import os
 from unittest import mock
 
 import flexmbs as fm
+from flexmbs.fe.assembly import assemble
+from flexmbs.fe.materials import material
 from flexmbs.results import ResultWriter, segments
+from tests.decks import corpus
+from tests.decks import test_matrix_files as matrices
+from tests.decks import test_small_readers as small
 from tests.fe import mesh_writers as writers
 from tests.fe.mesh_samples import sample
 
@@ -117,6 +122,14 @@ length = 0.1
 
 PUSH = "t, F\n0, 0\n0.5, 1\n1, 0\n"
 
+#: of the corpus: solids, shells of layers, beams with offsets, a hub; free, small and large fields
+CORPUS = (
+    "hex8-mm-t-s-G-free-0.bdf", "hex8-mm-t-s-MAT9-small-1.bdf", "CQUADR-mm-t-s-layers.bdf",
+    "CTRIA3-mm-t-s-plain.bdf", "PBARL-m-kg-s.bdf", "CROD-mm-t-s.bdf", "hex8-mm-t-s-ENGINEERING.inp",
+    "S8R-mm-t-s.inp", "B31-mm-t-s.inp",
+)  # fmt: skip
+UNIT_OF_UNV = "         5  mm (milli newton)         2\n  1.0000000000000000D+03  1.0D+03  1.0D+00\n  2.7D+02"
+
 MESHES = {
     "a41.msh": lambda mesh, path: writers.write_gmsh41(mesh, path),
     "b41.msh": lambda mesh, path: writers.write_gmsh41(mesh, path, binary=True),
@@ -129,7 +142,41 @@ MESHES = {
     "a.vtu": writers.write_vtu,
     "b.vtu": lambda mesh, path: writers.write_vtu(mesh, path, form="appended"),
 }
-BINARY = {"b41.msh", "b22.msh", "b.vtk", "b.vtu"}
+BINARY = {"b41.msh", "b22.msh", "b.vtk", "b.vtu", "MAA-binary.op4"}
+
+#: decks of other programs, of whole bodies
+DECKS = {
+    "b.unv": lambda: small.unv(*small.part("tet10"), "tet10", UNIT_OF_UNV),
+    "b.mail": lambda: small.mail(*small.part("hex8"), "hex8"),
+    "b.ftl": lambda: small.ftl(*small.part("hex8"), "hex8"),
+    "b.cdb": lambda: small.cdb(*small.part("hex8"), "hex8", 185, ["D,       1,UX  ,  0.0,  0.0"]),
+    **{name: lambda name=name: corpus_deck(name) for name in CORPUS},
+}
+#: mass matrices of other programs, and how each is written
+MATRICES = {
+    "a.mas": matrices.write_calculix, "a_MASS1.mtx": matrices.write_abaqus,
+    "m.mtx": matrices.write_coordinate,
+    "MAAX.pch": matrices.write_dmig, "MAA.op4": matrices.write_op4,
+    "MAA-sparse.op4": matrices.write_op4_sparse, "MAA-binary.op4": matrices.write_op4_binary,
+    "mass.hb": matrices.write_hbmat,
+}  # fmt: skip
+
+
+def corpus_deck(name):
+    return next(text for known, text, _ in corpus.decks() if known == name)
+
+
+def make_matrices(folder):
+    mesh = matrices.part("hex8")
+    fe = assemble(mesh, material("steel"))
+    for name, write in MATRICES.items():
+        own = folder / write.__name__  # some forms have files beside
+        own.mkdir()
+        _, made = write(own, mesh, fe.K_fe, fe.M_fe)
+        made.rename(own / name)
+        for path in own.iterdir():
+            path.rename(folder / path.name)
+        own.rmdir()
 
 
 #: an unfinished result with some segments, and what goes on with it

@@ -7,17 +7,21 @@ What fails is kept as `finds/NAME-...` beside this file, and tried again by the 
 import hashlib
 import itertools
 import os
+import shutil
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import flexmbs as fm
 from flexmbs.errors import FlexmbsError
 from flexmbs.expressions import ExpressionError, parse
-from flexmbs.expressions.files import read_table
+from flexmbs.expressions.files import read_table, table_loader
 from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.readers import read_mesh
+from flexmbs.reduce.matrices import symmetric
+from flexmbs.reduce.matrix_files import read_matrix_file
 from flexmbs.toml_file import parse_toml
 from flexmbs.units import UnitError, parse_quantity
 from tests.damage import generators as g
@@ -25,7 +29,7 @@ from tests.damage import inputs
 from tests.fe.mesh_samples import sample
 
 FINDS = Path(__file__).parent / "finds"
-EXPRESSION = b'3.5*sin(2*pi*t)^2 - max(0, main.position[-1])*table("push.csv", t) + if(t < 1, a, -b/1e-3)'
+EXPRESSION = b'3.5*sin(2*pi*t)**2 - max(0, main.angle)*table("push.csv", t) + where(t < 1, a, -b/1e-3)'
 QUANTITY = b"-12.5e-3 kg*m/s^2"
 
 
@@ -33,12 +37,19 @@ def text_of(path):
     return path.read_bytes().decode("utf-8", "replace")
 
 
+def rigid_body(path):
+    given = {"material": "steel"} if path.suffix in (".unv", ".mail") else {}  # which have none
+    return fm.reduce(path, modes=0, geometric_stiffness=False, stress="none", **given)
+
+
 PARSERS = {
     **{name: lambda path: check_mesh(read_mesh(path)) for name in inputs.MESHES},
+    **{name: rigid_body for name in inputs.DECKS},
+    **{name: lambda path: symmetric(read_matrix_file(path).entries, path.name) for name in inputs.MATRICES},
     "case.toml": lambda path: parse_toml(text_of(path)),
     "rod.reduce.toml": lambda path: parse_toml(text_of(path)),
     "push.csv": read_table,
-    "an.expression": lambda path: parse(text_of(path)),
+    "an.expression": lambda path: parse(text_of(path), load_table=table_loader(path.parent)),
     "a.quantity": lambda path: parse_quantity(text_of(path)),
 }
 ALLOWED = (FlexmbsError, ExpressionError, UnitError)
@@ -49,7 +60,9 @@ def good(tmp_path_factory):
     folder = tmp_path_factory.mktemp("good")
     for name, write in inputs.MESHES.items():
         write(sample("tet4"), folder / name)
-    texts = {"case.toml": inputs.CASE, "rod.reduce.toml": inputs.RECIPE, "push.csv": inputs.PUSH}
+    inputs.make_matrices(folder)
+    texts = {name: text() for name, text in inputs.DECKS.items()}
+    texts |= {"case.toml": inputs.CASE, "rod.reduce.toml": inputs.RECIPE, "push.csv": inputs.PUSH}
     for name, text in texts.items():
         (folder / name).write_text(text)
     (folder / "an.expression").write_bytes(EXPRESSION)
@@ -85,6 +98,7 @@ def mutated(data, kind, rng):
 
 
 def mutate(good, folder, count, seed):
+    shutil.copytree(good, folder, dirs_exist_ok=True)
     rng, failed = np.random.default_rng(seed), []
     for name in itertools.islice(itertools.cycle(PARSERS), count):
         kinds, data = kinds_of(name), (good / name).read_bytes()
@@ -97,7 +111,13 @@ def mutate(good, folder, count, seed):
             FINDS.mkdir(exist_ok=True)
             (FINDS / f"{hashlib.sha256(data).hexdigest()[:8]}-{name}").write_bytes(data)
             failed.append(f"{name}: {type(error).__name__}: {str(error)[:200]}")
+        path.write_bytes((good / name).read_bytes())
     assert not failed, f"{len(failed)} of {count}:\n" + "\n".join(failed[:20])
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_what_is_not_damaged_is_taken(good, name):
+    PARSERS[name](good / name)
 
 
 def test_mutations_are_parsed_or_refused(good, tmp_path):

@@ -236,6 +236,32 @@ def test_wrong_order_and_supports_are_told(tmp_path, model):
         ("a.op4", "       2       2       6       4K       1P,3E23.16\n", "complex"),
         ("a.hb", "title\n1 1 1 1 0\nRUA 2 2\n(8I10)\n", "no readable matrix file"),
         ("a.xyz", "1", "unknown kind"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n", "complex"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n9999 9999 1\n1 1 1\n", "claims 9999 rows"),
+        ("a.mtx", "1 1 2.0\n2 2\n", "a.mtx:2  error  expected 3 numbers as in the first row, found 2"),
+        ("a.mtx", "1 1 2.0\n\n2 2 nan\n", 'a.mtx:3  error  expected numbers, found "nan"'),
+        ("a.mtx", "** only a comment\n", "no rows of numbers"),
+        ("a.pch", "DMIG    K              0       6       1       0\nDMIG*   K\n", "a.pch:2  error  field 3"),
+        (
+            "a.pch",
+            "DMIG,K,0,6,1,0\nDMIG,K,1,1,,1,1,-\n",
+            'a.pch:2  error  DMIG: expected a number, found "-"',
+        ),
+        (
+            "a.op4",
+            "       1       1       6       2K       1P,3E23.16\n",
+            "op4:1  error  the file ends early",
+        ),
+        (
+            "a.op4",
+            "       1       1       6       2K       1P,3E23.16\n       1       1       1\nx\n",
+            'a.op4:3  error  expected numbers, found "x"',
+        ),
+        (
+            "a.hb",
+            "\n1 1 1 1 0\nRSA 1 1 1\n(8I10)(8I10)(3E25.16)\n         1         9\n1\n",
+            "1 entries",
+        ),
     ],
 )
 def test_damage_is_named(tmp_path, name, text, says):

@@ -8,6 +8,7 @@ from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.shapes.parametric import box
+from tests.decks.samples import nastran
 from tests.decks.test_deck_materials import body, refused
 
 SHEAR = np.array([[1.0, 0.1, 0.05], [0.2, 1.0, 0.1], [0.0, 0.3, 1.0]])
@@ -91,9 +92,7 @@ def test_units_of_a_universal_file_hold(tmp_path):
     assert refused(tmp_path, text, "a.unv", material="steel", unit_system="m")[0].code == "deck.units"
 
 
-@pytest.mark.parametrize("element", KINDS)
-def test_code_aster(tmp_path, element):
-    X, rows = part(element)
+def mail(X, rows, element):
     name = {"tet4": "TETRA4", "tet10": "TETRA10", "hex8": "HEXA8", "hex20": "HEXA20"}[element]
     order = list(range(rows.shape[1]))
     if element == "hex20":  # verticals stand before the mid-nodes of the top
@@ -103,14 +102,17 @@ def test_code_aster(tmp_path, element):
     lines += ["FINSF", f"{name} NOM = INDEFINI NBOBJ = {len(rows)}"]
     lines += [f"M{k + 1} " + " ".join(f"N{row[j] + 1}" for j in order) for k, row in enumerate(rows)]
     lines += ["FINSF", "GROUP_NO NOM = END", "N1 N2", "FINSF", "GROUP_MA", "FIRST M1", "FINSF", "FIN"]
-    (tmp_path / "a.mail").write_text("\n".join(lines))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("element", KINDS)
+def test_code_aster(tmp_path, element):
+    (tmp_path / "a.mail").write_text(mail(*part(element), element))
     mesh = check(tmp_path / "a.mail", element)
     assert mesh.node_number[mesh.node_sets["END"]].tolist() == [1, 2] and mesh.set_kinds("FIRST") == ["cell"]
 
 
-@pytest.mark.parametrize("element", KINDS)
-def test_openfedem(tmp_path, element):
-    X, rows = part(element)
+def ftl(X, rows, element):
     lines = ["FTLVERSION{7 ASCII}", "# a bar"]
     lines += [
         f"NODE{{{n + 1} {int(n == 0)} {' '.join(f'{x:.12e}' for x in p)}}}" for n, p in enumerate(1e-3 * X)
@@ -125,7 +127,12 @@ def test_openfedem(tmp_path, element):
         f"CMASS{{901 {len(X) + 1} {{PMASS 1}}}}",
         'GROUP{1 1 2 {NAME "two"}}',
     ]
-    modal = body(tmp_path, "\n".join(lines), "a.ftl")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("element", KINDS)
+def test_openfedem(tmp_path, element):
+    modal = body(tmp_path, ftl(*part(element), element), "a.ftl")
     volume = 6e-6 * np.linalg.det(SHEAR)
     np.testing.assert_allclose(modal.integrals.mass, 7850 * volume + 2.0, rtol=1e-9)
     assert not [text for text in modal.quality["warnings"] if "mirrored" in text]
@@ -201,8 +208,43 @@ def test_bricks_with_repeated_nodes(tmp_path, shape, quadratic):
 @pytest.mark.parametrize(
     "name, text, says",
     [
-        ("a.unv", "    -1\n  2411\n 1 1 1 11\n 0.0 x 0.0\n    -1\n", "expected coordinates"),
-        ("a.mail", "COOR_3D\nN1 0. 0.\nFINSF\n", "not all of its coordinates"),
+        (
+            "a.unv",
+            "    -1\n  2411\n 1 1 1 11\n 0.0 x 0.0\n    -1\n",
+            r'4  error  expected numbers, found "x"',
+        ),
+        ("a.unv", "    -1\n  2411\n 1 1 1 11\n 0.0 0.0\n    -1\n", "4  error  node 1 has no three"),
+        ("a.unv", "    -1\n  2411\n 1 1 1 11\n    -1\n", "4  error  nodes need two lines each"),
+        ("a.unv", "    -1\n  2411\n 1 1 1 11\n 0.0 0.0 0.0\n", "1  error  a dataset has no line -1"),
+        ("a.mail", "COOR_3D\nN1 0. 0.\nFINSF\n", "1  error  node N1 has not all of its coordinates"),
+        ("a.mail", "COOR_3D\nN1 0. 0. inf\nFINSF\n", '1  error  node N1: expected numbers, found "inf"'),
+        ("a.mail", "COOR_3D\nN1 0 0 0\nN1 0 0 0\nFINSF", "COOR_3D announces 2, 1 of different names"),
+        (
+            "a.mail",
+            "COOR_3D\nN1 0 0 0\nFINSF\n\nPOI1 NBOBJ = 2\nM1 N1\nFINSF",
+            "5  error  POI1 announces",
+        ),
+        ("a.ftl", "NODE{1 0 0 0 0}\nNODE{1 0 0 0 0}", "2  error  node 1 is there twice"),
+        (
+            "a.ftl",
+            "NODE{1 0 0 0 0}\n\nNODE 2 0 0 0 0}\nNODE{3 0 0 0 0}",
+            "3  error  expected a record",
+        ),
+        (
+            "a.cdb",
+            "NBLOCK,6,SOLID,2,2\n(3i9,6e21.13e3)\n" + 3 * f"{1:9d}" + "\n-1",
+            "announces 2 rows, 1",
+        ),
+        ("a.cdb", "ET,1,185\nEBLOCK,19,SOLID,7,7\n(19i9)\n-1", "EBLOCK announces 7 rows, 0 are there"),
+        (
+            "a.cdb",
+            "CMBLOCK,A,NODE,3\n(8i10)\n" + f"{1:10d}{-9999999:10d}{3:10d}",
+            "are more than",
+        ),
+        ("a.cdb", "CMBLOCK,A,NODE,4\n(8i10)\n" + f"{1:10d}", "CMBLOCK A ends 3 numbers early"),
+        ("a.bdf", nastran("RBE2,5,1,123,2,THRU,999999999"), "3 THRU 999999999 are more than"),
+        ("a.bdf", "GRID,1,,inf", '1  error  GRID: expected a number, found "inf"'),
+        ("a.inp", "*NODE\n1, 0., nan, 0.\n", '2  error  expected numbers, found "1, 0., nan, 0."'),
         ("a.ftl", "NODE{1 0 0.0 0.0 zero}", "expected numbers"),
         ("a.cdb", "NBLOCK,6,SOLID\n3i9\n", "expected a format"),
         (

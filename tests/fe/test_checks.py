@@ -11,8 +11,10 @@ from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.check.quality import mirror, quality_text, shapes
 from flexmbs.fe.check.repair import merge_nodes
 from flexmbs.fe.check.summary import mesh_summary, summary_text, volume
-from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.shapes.shell import SIDES, surface
+from flexmbs.fe.shells.sections import ShellSection
 from flexmbs.fe.skin import faces_within
 from tests.fe.mesh_samples import SOLIDS, curved, face_geometry, lattice_mesh, mixed, sample
 
@@ -153,6 +155,27 @@ def test_many_folded_cells_stay_an_error():
 def test_flat_cells_are_an_error():
     mesh = lattice_mesh("tet4", (1, 1, 1), lambda x: x * [1.0, 1.0, 0.0])
     assert "mesh.flat_cells" in codes(check_mesh(mesh).errors)
+
+
+def plate(element, n=(2, 2)):
+    return surface(lambda s, t: np.column_stack([s, t, 0.2 * s * t]), n, element, ShellSection(0.01), SIDES)
+
+
+@pytest.mark.parametrize("kind", SHELLS)
+def test_surfaces_have_shapes_as_solids_have(kind):
+    good = plate(kind)
+    check = check_mesh(good)
+    assert not check.diagnostics and 0.7 < check.quality[kind]["min_scaled_jacobian"] <= 1.0 + 1e-12
+    rows, last = good.cells[kind].copy(), ELEMENTS[kind].n_corners - 1
+    rows[0, [0, 1]] = rows[0, [1, 0]]  # a bow tie, and of a triangle the other side
+    turned = check_mesh(replace(good, cells={kind: rows}))
+    assert ("mesh.inverted_cells" in codes(turned.errors)) == (kind != "tri3")
+    rows = good.cells[kind].copy()
+    rows[0, last] = rows[0, 0]
+    (found,) = check_mesh(replace(good, cells={kind: rows})).errors
+    assert found.code in ("mesh.flat_cells", "mesh.inverted_cells") and "cell 1" in found.what
+    points = good.points * [1.0, 0.0, 0.0]
+    assert "mesh.flat_cells" in codes(check_mesh(replace(good, points=points)).errors)
 
 
 def test_collapsed_brick_is_a_warning():

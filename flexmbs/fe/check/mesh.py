@@ -71,8 +71,8 @@ def check_mesh(mesh: Mesh, *, merge_tol: float | None = None) -> MeshCheck:
     if mesh.n_cells:
         mesh = _leave_out_orphans(mesh, where, found)
     quality: dict[str, dict[str, Any]] = {}
+    mesh, quality = _check_shapes(mesh, where, found)
     if any(ELEMENTS[kind].faces for kind in mesh.cells):
-        mesh, quality = _check_shapes(mesh, where, found)
         _check_connections(mesh, where, found)
         _check_size(mesh, where, found)
     _check_sets(mesh, where, found)
@@ -141,7 +141,7 @@ def _leave_out_orphans(mesh: Mesh, where: str, found: Diagnostics) -> Mesh:
 
 def _check_shapes(mesh: Mesh, where: str, found: Diagnostics) -> tuple[Mesh, dict[str, dict[str, Any]]]:
     """Signed Jacobians; mirrored cells are turned, and measured again."""
-    kinds = [kind for kind in mesh.cells if ELEMENTS[kind].faces and len(mesh.cells[kind])]
+    kinds = [kind for kind in mesh.cells if ELEMENTS[kind].family != "line" and len(mesh.cells[kind])]
     measured = {kind: shapes(mesh, kind) for kind in kinds}
     mirrored = {kind: np.flatnonzero(values.det_max < 0) for kind, values in measured.items()}
     mirrored = {kind: cells for kind, cells in mirrored.items() if len(cells)}
@@ -162,7 +162,7 @@ def _unfold(mesh: Mesh, measured: dict[str, Shapes], where: str, found: Diagnost
     """A few quadratic cells that are folded near corners get straight edges. Writes: measured, found."""
     chosen: dict[str, Ints] = {}
     for kind, values in measured.items():
-        if ELEMENTS[kind].order == 2 and ELEMENTS[kind].n_nodes < 27:
+        if ELEMENTS[kind].faces and ELEMENTS[kind].order == 2 and ELEMENTS[kind].n_nodes < 27:
             cells = folded(mesh, kind, np.flatnonzero(tangled(values)))
             if 0 < len(cells) <= max(FOLDED_CELLS, FOLDED * len(mesh.cells[kind])):
                 chosen[kind] = cells
@@ -202,7 +202,8 @@ def _judge_shapes(mesh: Mesh, kind: str, values: Shapes, where: str, found: Diag
     inverted = tangled(values)
     collapsed = ~flat & ~inverted & (values.det_min <= ZERO * scale)
     if flat.any():
-        what = f"{int(flat.sum())} {kind} cells have no volume (cell {listed(number[flat])})"
+        size = "volume" if ELEMENTS[kind].faces else "area"
+        what = f"{int(flat.sum())} {kind} cells have no {size} (cell {listed(number[flat])})"
         found.error("mesh.flat_cells", where, what, "remove or remesh them")
     if inverted.any():
         worst = np.argsort(values.scaled[inverted])
@@ -212,7 +213,10 @@ def _judge_shapes(mesh: Mesh, kind: str, values: Shapes, where: str, found: Diag
     if collapsed.any():
         what = f"{int(collapsed.sum())} {kind} cells are collapsed at a corner"
         what += f" (cell {listed(number[collapsed])})"
-        found.warn("mesh.collapsed_cells", where, what, "their stresses are poor there")
+        if ELEMENTS[kind].faces:
+            found.warn("mesh.collapsed_cells", where, what, "their stresses are poor there")
+        else:  # the normal at that corner has no direction
+            found.error("mesh.flat_cells", where, what, "write them as triangles")
     poor = ~flat & ~inverted & ~collapsed & (values.scaled < POOR)
     if poor.any():
         what = f"{int(poor.sum())} {kind} cells have a scaled Jacobian below {POOR}"

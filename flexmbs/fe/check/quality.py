@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import is_straight, mass_rule, stiffness_rule
+from flexmbs.fe.shells.strains import tangents
+from flexmbs.fe.shells.ties import shell_rule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,6 +67,7 @@ def corner_directions(kind: str) -> tuple[Ints, Floats]:
 def ideal(kind: str) -> float:
     """Scaled Jacobian at the corners of the regular cell."""
     ideals = {"tet": np.sqrt(0.5), "wedge": np.sqrt(0.75), "hex": 1.0, "pyramid": np.sqrt(0.5)}
+    ideals |= {"tri": np.sqrt(0.75), "quad": 1.0}
     return float(ideals[ELEMENTS[kind].family])
 
 
@@ -74,6 +77,9 @@ def shapes(mesh: Mesh, kind: str) -> Shapes:
     result = Shapes(*(np.empty(len(rows)) for _ in range(5)))
     for part in chunks(kind, len(rows)):
         X = mesh.points[rows[part]]
+        if not ELEMENTS[kind].faces:
+            put(result, np.arange(part.start, part.start + len(X)), measure_surface(kind, X))
+            continue
         straight = is_straight(ELEMENTS[kind], mesh.points, rows[part])
         for flag in (True, False):
             chosen = np.flatnonzero(straight == flag)
@@ -89,7 +95,8 @@ def folded(mesh: Mesh, kind: str, cells: Ints) -> Ints:
 
 
 def chunks(kind: str, n_cells: int) -> Iterator[slice]:
-    entries = 9 * (len(inner_points(kind, False)) + ELEMENTS[kind].n_nodes)
+    points = inner_points(kind, False) if ELEMENTS[kind].faces else shell_rule(kind).points
+    entries = 9 * (len(points) + ELEMENTS[kind].n_nodes)
     step = max(CHUNK // entries, 1)
     for start in range(0, n_cells, step):
         yield slice(start, min(start + step, n_cells))
@@ -134,6 +141,34 @@ def measure(kind: str, X: Floats, straight: bool) -> Shapes:
     return Shapes(
         np.minimum(inside.min(axis=1), at_nodes.min(axis=1)),
         np.maximum(inside.max(axis=1), at_nodes.max(axis=1)),
+        inside.min(axis=1),
+        np.minimum(scaled.min(axis=1), 1.0),
+        edge.max(axis=1) / np.where(shortest > 0, shortest, np.nan),
+    )
+
+
+def measure_surface(kind: str, X: Floats) -> Shapes:
+    """Shape numbers of cells of a surface: areas with the sign that the longest normal gives them."""
+    element = ELEMENTS[kind]
+    rule, at_nodes = shell_rule(kind).points, element.ref_coords[:, :2]
+    A = tangents(kind, X, np.concatenate([rule, at_nodes]))
+    normal = np.cross(A[:, :, 0], A[:, :, 1])
+    size = np.linalg.norm(normal, axis=2)
+    longest = size.argmax(axis=1)[:, None]
+    up = np.take_along_axis(normal, longest[:, :, None], axis=1)[:, 0]
+    area = np.einsum("epk,ek->ep", normal, up / np.maximum(size.max(axis=1), 1e-300)[:, None])
+    inside, corners = area[:, : len(rule)], slice(len(rule), len(rule) + element.n_corners)
+    ref = element.ref_coords[: element.n_corners, :2]
+    ahead, back = np.roll(ref, -1, axis=0) - ref, np.roll(ref, 1, axis=0) - ref
+    sides = [np.einsum("pa,epak->epk", way, A[:, corners]) for way in (ahead, back)]
+    lengths = np.prod([np.linalg.norm(side, axis=2) for side in sides], axis=0)
+    scaled = area[:, corners] * np.abs(np.linalg.det(np.stack([ahead, back], axis=1)))
+    scaled = scaled / np.where(lengths > 0, lengths, 1.0) / ideal(kind)
+    edge = np.linalg.norm(X[:, : element.n_corners] - np.roll(X[:, : element.n_corners], 1, axis=1), axis=2)
+    shortest = edge.min(axis=1)
+    return Shapes(
+        area.min(axis=1),
+        area.max(axis=1),
         inside.min(axis=1),
         np.minimum(scaled.min(axis=1), 1.0),
         edge.max(axis=1) / np.where(shortest > 0, shortest, np.nan),

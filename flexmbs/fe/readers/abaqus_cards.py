@@ -19,6 +19,7 @@ from flexmbs.fe.readers.source import (
     numbers,
     one_int,
     read_bytes,
+    reals,
     to_ints,
 )
 
@@ -194,10 +195,7 @@ def node_rows(card: Card) -> tuple[Ints, Floats]:
 
 
 def real(word: str, line: int) -> float:
-    try:
-        return float(word.replace("D", "E").replace("d", "e")) if word else 0.0
-    except ValueError:
-        raise Damaged(f'expected a number, found "{word[:40]}"', line) from None
+    return reals([word], line)[0] if word else 0.0
 
 
 def element_rows(card: Card, n_nodes: int) -> tuple[Ints, Ints]:

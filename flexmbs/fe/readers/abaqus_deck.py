@@ -10,6 +10,7 @@ import numpy as np
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.deck import Deck, DeckMaterial, count
 from flexmbs.fe.readers.abaqus_cards import Card, data_lines, flat_numbers, real
+from flexmbs.fe.readers.elasticity import by_constants
 from flexmbs.fe.readers.source import Damaged, Floats
 
 #: keywords that the mesh readers know, or that only carry others
@@ -144,18 +145,6 @@ def short_rows(card: Card, n: int) -> Floats:
     ).ravel()
 
 
-def engineering(values: Floats, raw: RawMaterial) -> Floats:
-    """E1 E2 E3 nu12 nu13 nu23 G12 G13 G23."""
-    E, nu, G = values[:3], values[3:6], values[6:9]
-    if min(*E, *G) <= 0.0:
-        raise Damaged(f"material {raw.name}: moduli must be positive")
-    S = np.diag([*(1.0 / E), 1.0 / G[0], 1.0 / G[2], 1.0 / G[1]])
-    S[0, 1] = S[1, 0] = -nu[0] / E[0]
-    S[0, 2] = S[2, 0] = -nu[1] / E[0]
-    S[1, 2] = S[2, 1] = -nu[2] / E[1]
-    return np.linalg.inv(S)
-
-
 def by_entries(places: tuple[tuple[int, int], ...]):  # type: ignore[no-untyped-def]
     """Elasticity matrix out of constants in the order of `places`."""
 
@@ -169,7 +158,7 @@ def by_entries(places: tuple[tuple[int, int], ...]):  # type: ignore[no-untyped-
 
 
 ELASTICITY = {
-    "ENGINEERINGCONSTANTS": (9, engineering),
+    "ENGINEERINGCONSTANTS": (9, lambda values, raw: by_constants(values, f"material {raw.name}")),
     "ORTHO": (9, by_entries(ORTHO)),
     "ORTHOTROPIC": (9, by_entries(ORTHO)),
     "ANISO": (21, by_entries(ANISO)),

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexmbs.fe.deck import Deck, DeckMaterial, Support, count
 from flexmbs.fe.readers.raw import Block, RawMesh
-from flexmbs.fe.readers.source import Damaged, Ints, one_int
+from flexmbs.fe.readers.source import Damaged, Ints, one_int, reals
 
 #: number of the element type -> largest number of nodes
 SOLIDS = {45: 8, 185: 8, 95: 20, 186: 20, 92: 10, 187: 10, 285: 4, 73: 8}
@@ -78,7 +78,7 @@ class _Archive:
             if name in self.ignore:
                 count(self.deck.ignored, name)
             elif name == "NBLOCK":
-                self._nodes()
+                self._nodes(words)
             elif name == "EBLOCK":
                 self._elements(words)
             elif name == "CMBLOCK":
@@ -121,7 +121,8 @@ class _Archive:
             at += width
         return result
 
-    def _nodes(self) -> None:
+    def _nodes(self, words: list[str]) -> None:
+        announced = words[4] if len(words) > 4 else ""
         widths = self._widths()
         first = sum(1 for kind, _ in widths if kind == "i")
         numbers, points = [], []
@@ -132,11 +133,9 @@ class _Archive:
             self.at += 1
             words = self._fields(line, widths)
             numbers.append(self._int(words[0]))
-            try:
-                xyz = [float(word) if word else 0.0 for word in words[first : first + 3]]
-            except ValueError:
-                raise Damaged(f'expected coordinates, found "{line[:60]}"', self.at) from None
+            xyz = reals([word or "0" for word in words[first : first + 3]], self.at)
             points.append(xyz + [0.0] * (3 - len(xyz)))
+        self._complete("NBLOCK", announced, len(numbers))
         self.raw.node_number = np.append(self.raw.node_number, np.array(numbers, dtype=np.int64))
         self.raw.points = np.concatenate([self.raw.points, np.array(points).reshape(-1, 3)])
 
@@ -150,6 +149,7 @@ class _Archive:
             self.types[self._int(words[0])] = self._int(words[1])
 
     def _elements(self, words: list[str]) -> None:
+        announced, rows = words[4] if len(words) > 4 else "", 0
         if len(words) > 2 and words[2].upper() != "SOLID":
             raise Damaged("EBLOCK of an old form, without SOLID", self.at, "write it with CDWRITE,DB")
         widths = self._widths()
@@ -163,6 +163,13 @@ class _Archive:
                 nodes += [self._int(word) for word in self._fields(self.lines[self.at], widths)]
                 self.at += 1
             self._element(head[10], head[0], head[1], nodes[:n_nodes])
+            rows += 1
+        self._complete("EBLOCK", announced, rows)
+
+    def _complete(self, name: str, announced: str, found: int) -> None:
+        """Blocks say how many rows they have, in newer releases of Ansys."""
+        if announced.isdigit() and int(announced) not in (0, found):
+            raise Damaged(f"{name} announces {announced} rows, {found} are there", self.at, "write it again")
 
     def _element(self, number: int, material: int, kind: int, nodes: list[int]) -> None:
         label = self.types.get(kind)
@@ -208,15 +215,22 @@ class _Archive:
         name, kind, left = words[1], words[2].upper(), self._int(words[3])
         widths = self._widths()
         numbers: list[int] = []
+        cells = len(self.left_out) + sum(len(rows[0]) for rows in self.rows.values())
+        most = len(self.raw.node_number) + cells
         while left > 0 and self.at < len(self.lines):
             row = [self._int(word) for word in self._fields(self.lines[self.at], widths)]
             self.at += 1
             left -= len(row)
             for value in row:
                 if value < 0 and numbers:
+                    if -value - numbers[-1] > most:
+                        what = f"CMBLOCK {name}: {numbers[-1]} to {-value} are more than there are"
+                        raise Damaged(what, self.at)
                     numbers += range(numbers[-1] + 1, -value + 1)
                 else:
                     numbers.append(value)
+        if left > 0:
+            raise Damaged(f"CMBLOCK {name} ends {left} numbers early", self.at)
         sets = self.raw.node_sets if kind.startswith("NODE") else self.raw.cell_sets
         sets.setdefault(name, []).append(np.array(numbers, dtype=np.int64))
 
@@ -231,10 +245,7 @@ class _Archive:
         if key in ("EY", "EZ", "GXY", "GYZ", "GXZ", "PRYZ", "PRXZ", "NUYZ", "NUXZ"):
             count(self.deck.not_understood, f"MP,{key}")
         elif key in CONSTANTS and found:
-            try:
-                numbers = [float(word) for word in found]
-            except ValueError:
-                raise Damaged(f'expected a number for {key}, found "{found[0][:40]}"', self.at) from None
+            numbers = reals(found, self.at)
             if len([x for x in numbers if x]) > 1:
                 count(self.deck.not_understood, f"MP,{key} by temperature")
             self.values.setdefault(self._int(number), {})[CONSTANTS[key]] = numbers[0]

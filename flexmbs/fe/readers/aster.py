@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.raw import Block, RawMesh
-from flexmbs.fe.readers.source import Damaged
+from flexmbs.fe.readers.source import Damaged, reals
 
 #: keyword -> our kind, number of nodes
 KINDS = {
@@ -28,31 +28,38 @@ def read_aster(data: bytes) -> RawMesh:
     points: list[list[float]] = []
     cells: dict[str, int] = {}
     blocks: dict[str, tuple[list[int], list[list[int]]]] = {}
-    groups: list[tuple[str, str, list[str]]] = []
+    groups: list[tuple[str, str, list[str], int]] = []
     unsupported: dict[str, int] = {}
     numbers = Numbers()
+    line = 1
     for part in FINSF.split(text):
         words = part.split()
+        start, line = line + leading_lines(part), line + part.count("\n")
         if not words or words[0] in ("FIN", "TITRE"):
             continue
-        kind, words = words[0].upper(), header_removed(words[1:])
+        kind = words[0].upper()
+        announced, words = header_removed(words[1:])
+        before = len(nodes), len(cells)
         if kind in ("COOR_3D", "COOR_2D"):
             width = 4 if kind == "COOR_3D" else 3
             for k in range(0, len(words), width):
+                points.append(coordinates(words[k : k + width], width - 1, start))
                 nodes[words[k]] = numbers.of(words[k], "N")
-                points.append(coordinates(words[k + 1 : k + width], width - 1))
+            complete(kind, announced or str(len(words) // width), len(nodes) - before[0], start)
         elif kind in KINDS:
             name, n = KINDS[kind]
             words = words[1:] if words and words[0].startswith("NOM=") else words
             rows = blocks.setdefault(name, ([], []))
             if len(words) % (n + 1):
-                raise Damaged(f"{kind}: {len(words)} names are no whole number of elements with {n} nodes")
+                what = f"{kind}: {len(words)} names are no whole number of elements with {n} nodes"
+                raise Damaged(what, start)
             for k in range(0, len(words), n + 1):
                 number = cells[words[k]] = len(cells) + 1
                 rows[0].append(number)
-                rows[1].append([numbers.known(word, nodes) for word in words[k + 1 : k + n + 1]])
+                rows[1].append([number_of(word, nodes, start) for word in words[k + 1 : k + n + 1]])
+            complete(kind, announced or str(len(words) // (n + 1)), len(cells) - before[1], start)
         elif kind in ("GROUP_NO", "GROUP_MA"):
-            groups.append((kind, *named_group(words)))
+            groups.append((kind, *named_group(words, start), start))
         elif kind not in ("DEBUG", "DUMP"):
             unsupported[kind] = unsupported.get(kind, 0) + 1
     raw = RawMesh(np.array(list(nodes.values()), dtype=np.int64), np.array(points).reshape(-1, 3))
@@ -60,11 +67,11 @@ def read_aster(data: bytes) -> RawMesh:
     for name, (cell_numbers, rows_of) in blocks.items():
         table = in_our_order(np.array(rows_of, dtype=np.int64), name, "aster")
         raw.blocks.append(Block(name, np.array(cell_numbers), table))
-    for kind, name, members in groups:
+    for kind, name, members, start in groups:
         table_of = nodes if kind == "GROUP_NO" else cells
         missing = [word for word in members if word not in table_of]
         if missing:
-            raise Damaged(f'group "{name}" names {missing[0]}, which does not exist')
+            raise Damaged(f'group "{name}" names {missing[0][:40]}, which does not exist', start)
         sets = raw.node_sets if kind == "GROUP_NO" else raw.cell_sets
         sets.setdefault(name, []).append(np.array([table_of[word] for word in members], dtype=np.int64))
     return raw
@@ -83,36 +90,48 @@ class Numbers:
         self.taken.add(number)
         return number
 
-    def known(self, word: str, nodes: dict[str, int]) -> int:
-        if word not in nodes:
-            raise Damaged(f"an element refers to node {word}, which does not exist")
-        return nodes[word]
+
+def number_of(word: str, nodes: dict[str, int], line: int) -> int:
+    if word not in nodes:
+        raise Damaged(f"an element refers to node {word[:40]}, which does not exist", line)
+    return nodes[word]
 
 
-def header_removed(words: list[str]) -> list[str]:
-    """Without NOM = x, NBOBJ = 3, NBLIGE = 2 and the like of the first line; NOM stays as first word."""
-    result: list[str] = []
+def leading_lines(part: str) -> int:
+    """Lines before the first word."""
+    return part[: len(part) - len(part.lstrip())].count("\n")
+
+
+def complete(kind: str, announced: str, found: int, line: int) -> None:
+    if announced != str(found):
+        raise Damaged(f"{kind} announces {announced[:40]}, {found} of different names are there", line)
+
+
+def header_removed(words: list[str]) -> tuple[str, list[str]]:
+    """NBOBJ, and the words without NOM = x, NBOBJ = 3, NBLIGE = 2 and the like of the first line; NOM stays
+    as first word."""
     text = " ".join(words).replace("=", " = ").split()
-    at, name = 0, ""
+    at = 0
+    said: dict[str, str] = {}
     while at + 2 < len(text) and text[at + 1] == "=":
-        if text[at].upper() == "NOM":
-            name = text[at + 2]
+        said[text[at].upper()] = text[at + 2]
         at += 3
-    result = text[at:]
-    return [f"NOM={name}", *result] if name else result
+    name = [f"NOM={said['NOM']}"] if "NOM" in said else []
+    return said.get("NBOBJ", ""), [*name, *text[at:]]
 
 
-def named_group(words: list[str]) -> tuple[str, list[str]]:
+def named_group(words: list[str], line: int) -> tuple[str, list[str]]:
     if not words:
-        raise Damaged("a group without a name")
+        raise Damaged("a group without a name", line)
     return words[0].removeprefix("NOM="), words[1:]
 
 
-def coordinates(words: list[str], n: int) -> list[float]:
+def coordinates(words: list[str], n: int, line: int) -> list[float]:
+    """Of the node that the first word names."""
     try:
-        values = [float(word.replace("D", "E").replace("d", "e")) for word in words]
-    except ValueError:
-        raise Damaged(f'expected coordinates, found "{" ".join(words)[:60]}"') from None
+        values = reals(words[1:], line)
+    except Damaged as damage:
+        raise damage.within(f"node {words[0][:40]}") from None
     if len(values) != n:
-        raise Damaged("a node has not all of its coordinates")
+        raise Damaged(f"node {words[0][:40]} has not all of its coordinates", line)
     return values + [0.0] * (3 - n)

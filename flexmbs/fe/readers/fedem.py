@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from flexmbs.fe.deck import Deck, DeckMass, DeckMaterial, Mean, Rigid, count
 from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.raw import Block, RawMesh
-from flexmbs.fe.readers.source import Damaged, one_int
+from flexmbs.fe.readers.source import Damaged, one_int, reals
 
 #: element -> our kind, number of nodes
 KINDS = {
@@ -40,28 +41,29 @@ def read_fedem(path: Path, data: bytes, ignore: frozenset[str] = frozenset()) ->
     masses: dict[int, list[float]] = {}
     pending: list[tuple[str, list[int], dict[str, str]]] = []
     raw = RawMesh(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), deck=deck)
-    for found in RECORD.finditer(text):
-        name, line = found[1], text.count("\n", 0, found.start()) + 1
+    for name, content, line in records(text):
         if name in ignore:
             count(deck.ignored, name)
             continue
-        inner = dict(INNER.findall(found[2]))
-        words = INNER.sub(" ", found[2]).split()
+        inner = dict(INNER.findall(content))
+        words = INNER.sub(" ", content).split()
         if name == "NODE":
             number, flag = one_int(words[0], "node", line), one_int(words[1], "flag", line)
-            grids[number] = reals(words[2:5], 3, line)
+            if number in grids:
+                raise Damaged(f"node {number} is there twice", line)
+            grids[number] = exactly(words[2:5], 3, line)
             if flag == 1:
                 external.append(number)
         elif name == "PMAT":
-            values = reals(words[1:5], 4, line)
+            values = exactly(words[1:5], 4, line)
             label = f"mat_{words[0]}"
             materials[one_int(words[0], "material", line)] = DeckMaterial(
                 label, f"{path}:{line}", values[0], values[2], values[3]
             )
         elif name == "PMASS":
-            masses[one_int(words[0], "mass", line)] = reals(words[1:], None, line)
+            masses[one_int(words[0], "mass", line)] = reals(words[1:], line)
         elif name == "GROUP":
-            raw.cell_sets[inner_name(found[2], words)] = [ints(words[1:], line)]
+            raw.cell_sets[inner_name(content, words)] = [ints(words[1:], line)]
         elif name in KINDS:
             kind, n = KINDS[name]
             numbers = [one_int(word, "node", line) for word in words[: n + 1]]
@@ -95,6 +97,24 @@ def read_fedem(path: Path, data: bytes, ignore: frozenset[str] = frozenset()) ->
     for name, numbers, inner in pending:
         attach(deck, name, numbers, inner, masses)
     return raw
+
+
+def records(text: str) -> Iterator[tuple[str, str, int]]:
+    """Name, content and line of each record; what stands between them is a record that was damaged."""
+    at, line = 0, 1
+    for found in RECORD.finditer(text):
+        refuse_rest(text[at : found.start()], line)
+        line += text.count("\n", at, found.start())
+        yield found[1], found[2], line
+        line += text.count("\n", found.start(), found.end())
+        at = found.end()
+    refuse_rest(text[at:], line)
+
+
+def refuse_rest(text: str, line: int) -> None:
+    if text.strip():
+        line += text[: len(text) - len(text.lstrip())].count("\n")
+        raise Damaged(f'expected a record NAME{{...}}, found "{text.split()[0][:40]}"', line)
 
 
 def attach(
@@ -131,11 +151,8 @@ def ints(words: list[str], line: int) -> np.ndarray:
     return np.array([one_int(word, "element", line) for word in words], dtype=np.int64)
 
 
-def reals(words: list[str], n: int | None, line: int) -> list[float]:
-    try:
-        values = [float(word.replace("D", "E").replace("d", "e")) for word in words]
-    except ValueError:
-        raise Damaged(f'expected numbers, found "{" ".join(words)[:60]}"', line) from None
-    if n is not None and len(values) != n:
+def exactly(words: list[str], n: int, line: int) -> list[float]:
+    values = reals(words, line)
+    if len(values) != n:
         raise Damaged(f"expected {n} numbers, found {len(values)}", line)
     return values

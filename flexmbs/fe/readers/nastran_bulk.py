@@ -13,7 +13,7 @@ import numpy as np
 
 from flexmbs.fe.readers.nastran_axes import DEFAULT
 from flexmbs.fe.readers.nastran_cards import short_real
-from flexmbs.fe.readers.source import Damaged, Floats, Ints
+from flexmbs.fe.readers.source import LARGEST, Damaged, Floats, Ints
 
 WIDTH = 8
 CONTINUES = "+* ,"
@@ -71,16 +71,12 @@ def _nodes(at: list[int], words: Sequence[Sequence[str]]) -> Nodes | None:
 
 def _reals(words: Sequence[str]) -> Floats:
     try:
-        return np.array(list(map(float, words)))
+        found = np.array(list(map(float, words)))
+        if (np.abs(found) < LARGEST).all():
+            return found
     except ValueError:  # blanks, or exponents without their letter
-        return np.array([real(word.strip()) for word in words])
-
-
-def real(word: str) -> float:
-    try:
-        return float(word) if word else 0.0
-    except ValueError:
-        return short_real(word, "GRID", 0)
+        pass
+    return np.array([short_real(word.strip(), "GRID", 0) if word.strip() else 0.0 for word in words])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.fe.readers.source import MAX_BYTES, Damaged, Ints, confined, one_int, read_bytes
+from flexmbs.fe.readers.source import (
+    MAX_BYTES,
+    Damaged,
+    Ints,
+    confined,
+    is_number,
+    one_int,
+    read_bytes,
+)
 
 SHORT_EXPONENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)$")
 BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
@@ -41,10 +49,7 @@ class Entry:
 
     def real(self, index: int) -> float:
         text = self.text(index)
-        try:
-            return float(text) if text else 0.0
-        except ValueError:
-            return short_real(text, self.name, self.line)
+        return short_real(text, self.name, self.line) if text else 0.0
 
     def number(self, index: int) -> float | None:
         """A real, or nothing where the field is blank."""
@@ -52,15 +57,13 @@ class Entry:
 
 
 def short_real(text: str, name: str, line: int) -> float:
-    """Numbers such as 1.5-3 and 2.D4."""
+    """Numbers such as 1.5, 1.5-3 and 2.D4."""
     candidate = text.upper().replace("D", "E")
     found = SHORT_EXPONENT.match(text) if "E" not in candidate else None
-    try:
-        if found:
-            return float(f"{found[1]}e{found[2]}")
-        return float(candidate)
-    except ValueError:
-        raise Damaged(f'{name}: expected a number, found "{text[:30]}"', line) from None
+    candidate = f"{found[1]}e{found[2]}" if found else candidate
+    if not is_number(candidate):
+        raise Damaged(f'{name}: expected a number, found "{text[:30]}"', line)
+    return float(candidate)
 
 
 @dataclass

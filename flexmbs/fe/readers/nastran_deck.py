@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.fe.deck import Deck, DeckMaterial, count
+from flexmbs.fe.readers.elasticity import by_constants
 from flexmbs.fe.readers.nastran_axes import Systems
 from flexmbs.fe.readers.nastran_cards import Entry
 from flexmbs.fe.readers.source import Damaged, Floats
@@ -45,13 +46,7 @@ def mat9(entry: Entry) -> Floats:
 def mat11(entry: Entry) -> Floats:
     """E1 E2 E3 nu12 nu13 nu23 G12 G13 G23."""
     values = np.array([entry.real(k) for k in range(1, 10)])
-    E, nu, G = values[:3], values[3:6], values[6:]
-    if min(*E, *G) <= 0.0:
-        raise Damaged(f"MAT11 {entry.text(0)}: moduli must be positive", entry.line)
-    S = np.diag([*(1.0 / E), 1.0 / G[0], 1.0 / G[2], 1.0 / G[1]])
-    for (i, j), ratio in zip(((0, 1), (0, 2), (1, 2)), nu, strict=True):
-        S[i, j] = S[j, i] = -ratio / E[i]
-    return np.asarray(np.linalg.inv(S))
+    return by_constants(values, f"MAT11 {entry.text(0)}", entry.line)
 
 
 def plate(Q: Floats, G_xz: float | None, G_yz: float | None) -> Floats:

@@ -18,6 +18,7 @@ CARDS = {
     "MPC", "MPCADD", "SPC", "SPC1", "SPCADD", "MPCAX",
 }  # fmt: skip
 ALL = (0, 1, 2, 3, 4, 5)
+MOST_NODES = 1_000_000  # that one THRU may name
 
 
 @dataclass
@@ -376,6 +377,9 @@ def listed(words: list[str], entry: Entry) -> list[int]:
         if not word.isdigit():
             raise Damaged(f'{entry.name} {entry.text(0)}: "{word}" is no node', entry.line)
         first = result[-1] + 1 if before.upper() == "THRU" and result else int(word)
+        if int(word) - first > MOST_NODES:
+            what = f"{first} THRU {word} are more than {MOST_NODES} nodes"
+            raise Damaged(f"{entry.name} {entry.text(0)}: {what}", entry.line)
         result += range(first, int(word) + 1)
     return result
 

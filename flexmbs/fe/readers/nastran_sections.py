@@ -193,7 +193,10 @@ class SectionReader:
             return side
         if text.lstrip("+").isdigit():
             return np.asarray(self.systems.axes_at_point(int(text), centre)[:, 0])
-        angle, n = np.radians(entry.real(MORE[entry.name][0])), normal / np.linalg.norm(normal)
+        angle, n = (
+            np.radians(entry.real(MORE[entry.name][0])),
+            normal / max(float(np.linalg.norm(normal)), 1e-300),
+        )
         along = side - n * (n @ side)
         return np.asarray(np.cos(angle) * along + np.sin(angle) * np.cross(n, along))
 

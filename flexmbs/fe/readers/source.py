@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_BYTES = 4 * 1024**3
+#: numbers beyond these are damage, and their products would not be finite
+SMALLEST, LARGEST = 1e-100, 1e100
 LARGEST_EXACT = 2**53  # integers that a double holds exactly
 
 
@@ -65,21 +68,37 @@ def numbers(text: str | bytes, sep: str = " ", line: int | None = None) -> Float
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)
         try:
-            return np.fromstring(text, dtype=np.float64, sep=sep)
+            values = np.fromstring(text, dtype=np.float64, sep=sep)
         except (DeprecationWarning, ValueError):
-            token, before = first_non_number(text, sep)
-            line = line + before if line else line
-            raise Damaged(f'expected numbers, found "{token}"', line) from None
+            values = np.array([np.nan])
+    if not (np.abs(values) < LARGEST).all():
+        token, before = first_non_number(text, sep)
+        raise Damaged(f'expected numbers, found "{token}"', line + before if line else line) from None
+    return values
 
 
 def first_non_number(text: str, sep: str) -> tuple[str, int]:
     """The first token that is none, and the number of line ends before it."""
     for found in re.finditer(r"\S+" if sep == " " else rf"[^{re.escape(sep)}\s]+", text):
-        try:
-            float(found[0])
-        except ValueError:
+        if not is_number(found[0]):
             return found[0][:40], text.count("\n", 0, found.start())
     return text.strip()[:40], 0
+
+
+def is_number(text: str) -> bool:
+    try:
+        return abs(float(text)) < LARGEST
+    except ValueError:
+        return False
+
+
+def reals(words: Sequence[str], line: int | None = None) -> list[float]:
+    """Numbers within reason, with exponents of D as well."""
+    plain = [word.replace("D", "E").replace("d", "e") for word in words]
+    for word, text in zip(words, plain, strict=True):
+        if not is_number(text):
+            raise Damaged(f'expected numbers, found "{word[:40]}"', line)
+    return [float(text) for text in plain]
 
 
 def line_at(data: bytes, place: int) -> int:

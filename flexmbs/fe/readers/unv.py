@@ -8,7 +8,7 @@ import numpy as np
 
 from flexmbs.fe.node_orders import in_our_order
 from flexmbs.fe.readers.raw import Block, RawMesh
-from flexmbs.fe.readers.source import Damaged, one_int
+from flexmbs.fe.readers.source import Damaged, one_int, reals
 
 #: descriptor of an element -> our kind; nodes go round
 KINDS = {
@@ -31,23 +31,19 @@ def read_unv(data: bytes) -> RawMesh:
     groups: list[tuple[str, list[int], list[int]]] = []
     for kind, lines, start in datasets(data):
         if kind in NODES:
-            for k in range(0, len(lines) - 1, 2):
+            if len(lines) % 2:
+                raise Damaged("nodes need two lines each; a line is missing", start + len(lines))
+            for k in range(0, len(lines), 2):
                 numbers.append(one_int(lines[k].split()[0], "node number", start + k))
-                words = lines[k + 1].replace("D", "E").replace("d", "e").split()
-                try:
-                    points.append([float(word) for word in words[:3]])
-                except ValueError:
-                    raise Damaged(
-                        f'expected coordinates, found "{lines[k + 1][:60]}"', start + k + 1
-                    ) from None
+                points.append(reals(lines[k + 1].split()[:3], start + k + 1))
+                if len(points[-1]) != 3:
+                    raise Damaged(f"node {numbers[-1]} has no three coordinates", start + k + 1)
         elif kind in ELEMENTS:
             read_elements(lines, start, cells, raw)
         elif kind in GROUPS:
             groups += read_groups(lines, start)
         elif kind == UNITS:
             raw.length = read_length(lines, start)
-    if points and any(len(point) != 3 for point in points):
-        raise Damaged("a node has no three coordinates")
     raw.node_number, raw.points = np.array(numbers, dtype=np.int64), np.array(points).reshape(-1, 3)
     for name, (rows, nodes) in cells.items():
         table = in_our_order(np.array(nodes, dtype=np.int64), name, "unv")
@@ -64,6 +60,8 @@ def datasets(data: bytes) -> Iterator[tuple[str, list[str], int]]:
     """Number, lines and first line number of each dataset between two lines -1."""
     lines = data.decode("utf-8", "replace").splitlines()
     marks = [k for k, line in enumerate(lines) if line.strip() == "-1"]
+    if len(marks) % 2:
+        raise Damaged("a dataset has no line -1 at its beginning or end", marks[-1] + 1, "write it again")
     at = 0
     while at + 1 < len(marks):
         first, last = marks[at], marks[at + 1]

@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 SHEAR_FACTOR = 5.0 / 6.0
 #: stiffness against turning about the normal, over that in shear: enough to be regular, too little to matter
 DRILL = 1e-3
+THINNEST = 1e-12
 #: components of a stress in the surface, and across it, among xx yy zz xy yz zx
 IN_SURFACE, ACROSS = [0, 1, 3], [5, 4]
 
@@ -51,6 +52,10 @@ class ShellSection:
     bending: float = 1.0
     shear: float = SHEAR_FACTOR
     extra: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.thickness > THINNEST:
+            raise _error("thickness", f"{self.thickness:g}", f"expected at least {THINNEST:g} [m]")
 
     @property
     def membrane(self) -> bool:
