@@ -15,6 +15,11 @@ Floats = NDArray[np.float64]
 DEPENDENT = 1e-12
 #: translations within this of the largest count as equally large when the sign is chosen
 TIE = 1e-6
+#: squares of frequencies that differ by less than this part are those of one vibration with several shapes
+EQUAL = 1e-8
+#: what orders such shapes: how much they move along x, y, z; where that does not, how near to a place they
+#: move, in halves of the body; shapes that differ by less than a part of it are alike
+AXES, PLACE, ALIKE = (3.0, 2.0, 1.0), (0.9, 0.6, 0.3), 1e-3
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,42 @@ def signs(Phi: Floats) -> Floats:
     size = np.abs(flat)
     first = np.argmax(size >= (1.0 - TIE) * size.max(axis=1, keepdims=True), axis=1)
     return np.where(flat[np.arange(len(flat)), first] < 0.0, -1.0, 1.0)
+
+
+def turned(Phi: Floats, points: Floats, omega2: Floats) -> tuple[Floats, Floats]:
+    """Combinations (nf, nf) of equal modes (mode, node, 3) that do not depend on rounding, and their omega2.
+
+    Of a vibration with several shapes, as bending of a square section, any combination is one, and rounding
+    chooses. Taken are those that extremise how much they move along the axes, then near a place.
+    """
+    W, common, start = np.eye(len(omega2)), omega2.copy(), 0
+    size = np.abs(points - points.mean(axis=0)).max(initial=0.0) or 1.0
+    near = 1.0 / (0.1 + np.sum(((points - points.mean(axis=0)) / size - PLACE) ** 2, axis=1))
+    weights = np.tile(AXES, (len(points), 1)), np.repeat(near[:, None], 3, axis=1)
+    for end in range(1, len(omega2) + 1):
+        if end < len(omega2) and omega2[end] - omega2[end - 1] <= EQUAL * omega2[end]:
+            continue
+        if end - start > 1:
+            own = Phi[start:end].reshape(end - start, -1)
+            W[start:end, start:end] = _extremal(own, [weight.ravel() for weight in weights])
+            common[start:end] = omega2[start:end].mean()
+        start = end
+    return W, common
+
+
+def _extremal(shapes: Floats, weights: Sequence[Floats]) -> Floats:
+    """Orthogonal combinations of shapes (k, n) that extremise their squares by one weight after another."""
+    W, groups = np.eye(len(shapes)), [np.arange(len(shapes))]
+    for weight in weights:
+        finer = []
+        for group in groups:
+            own = W[:, group].T @ shapes
+            value, vector = np.linalg.eigh((own * weight) @ own.T)
+            W[:, group] = W[:, group] @ vector[:, ::-1]
+            apart = np.flatnonzero(-np.diff(value[::-1]) > ALIKE * value[-1]) + 1
+            finer += np.split(group, apart)
+        groups = finer
+    return W
 
 
 def effective_mass(S_f: Floats, I_kl: Floats, m_ff: Floats) -> Floats:

@@ -21,7 +21,7 @@ from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.solve.solvers import factorise
-from flexmbs.modal.basis import Basis, Columns, effective_mass, orthonormalise, signs
+from flexmbs.modal.basis import Basis, Columns, effective_mass, orthonormalise, signs, turned
 from flexmbs.modal.craig_bampton import craig_bampton
 from flexmbs.modal.eigen import Modes
 from flexmbs.modal.frame import apply_frame, parse_frame
@@ -132,8 +132,10 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progre
         moved, expected = apply_frame(chosen.columns, frame, model)
         basis = orthonormalise(moved, model.K, model.M, expected)
     Phi = np.asarray(model.G @ basis.U)
+    W, omega2 = turned(_translations(source.fe, Phi), source.mesh.points, basis.omega2)
+    Phi = Phi @ W
     sign = signs(_translations(source.fe, Phi))
-    basis = Basis(basis.U * sign, basis.omega2, basis.kind, basis.dropped)
+    basis = Basis(basis.U @ W * sign, omega2, basis.kind, basis.dropped)
     return Reduction(
         source,
         model,
