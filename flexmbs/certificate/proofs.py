@@ -37,10 +37,7 @@ def eigen_residuals(held: Constrained, modes: Modes) -> Floats:
 
 def backward_errors(held: Constrained, modes: Modes) -> Floats:
     """|K v - omega2 M v| less the forces of the held coordinates, of |K| |v| + omega2 |M| |v|, per pair."""
-    model, C = held.model, held.C
-    r = model.K @ modes.V - (model.M @ modes.V) * modes.omega2
-    if C.shape[0]:
-        r -= C.T @ np.linalg.solve((C @ C.T).toarray(), C @ r)
+    model, r = held.model, held.unbalanced(modes.V, modes.omega2)
     largest = largest_entry(model.K) + modes.omega2 * largest_entry(model.M)
     return np.asarray(np.linalg.norm(r, axis=0) / (largest * np.linalg.norm(modes.V, axis=0)))
 

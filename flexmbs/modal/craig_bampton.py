@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.modal.basis import Columns
-from flexmbs.modal.eigen import Modes, lowest_modes
+from flexmbs.modal.eigen import Modes, modes_of
 from flexmbs.modal.statics import Constrained, Statics
 
 Floats = NDArray[np.float64]
@@ -19,7 +19,7 @@ def fixed_interface_modes(
     held: Constrained, n: int | None, fmax: float | None, progress: Progress | None = None
 ) -> Modes:
     """Eigenmodes of the body with all its interface coordinates held."""
-    return lowest_modes(held.respond, held.model.M, n, fmax, progress, held.dimension)
+    return modes_of(held, n, fmax, progress)
 
 
 def constraint_modes(held: Constrained, names: list[str]) -> Columns:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.fe.solve.solvers import largest_entry
+
+if TYPE_CHECKING:
+    from flexmbs.modal.statics import Constrained
 
 Floats = NDArray[np.float64]
 
@@ -20,6 +25,8 @@ FLOOR = 1e-15  # of the largest Ritz value: rounding of the operator
 MAX_VECTORS = 3000
 MAX_BYTES = 2**31  # of the basis, unless that leaves fewer than MIN_VECTORS
 MIN_VECTORS = 400
+#: force of a mode that its inertia does not balance, of the largest of the stiffness, that is rounding
+BALANCED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,26 @@ class Modes:
 
     def first(self, n: int) -> Modes:
         return Modes(self.omega2[:n], self.V[:, :n])
+
+
+def modes_of(
+    held: Constrained, n: int | None, fmax: float | None, progress: Callable[[float, str], None] | None = None
+) -> Modes:
+    """The lowest n modes, or all up to fmax [Hz], of a held or free body, each in balance with its inertia.
+
+    Responses carry rounding in directions that are stiff and have hardly a mass, as in thin shells, and high
+    modes what is left where large responses cancel: those are corrected by their residual.
+    """
+    model = held.model
+    modes = lowest_modes(held.respond, model.M, n, fmax, progress, held.dimension)
+    V, r = modes.V, held.unbalanced(modes.V, modes.omega2)
+    off = np.linalg.norm(r, axis=0) > BALANCED * largest_entry(model.K) * np.linalg.norm(V, axis=0)
+    if not off.any():
+        return modes
+    V = V.copy()
+    V[:, off] -= held.respond(r[:, off])
+    L = np.linalg.cholesky(V.T @ (model.M @ V))  # lower modes keep their shape, higher ones give way
+    return Modes(modes.omega2, np.asarray(np.linalg.solve(L, V.T).T))
 
 
 def lowest_modes(

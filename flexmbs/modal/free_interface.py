@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from flexmbs.modal.basis import Columns
-from flexmbs.modal.eigen import Modes, lowest_modes
+from flexmbs.modal.eigen import Modes, modes_of
 from flexmbs.modal.statics import Statics
 
 Progress = Callable[[float, str], None]
@@ -23,7 +23,7 @@ def free_interface(
     """
     model = statics.model
     free = statics.holding()
-    modes = lowest_modes(free.respond, model.M, n, fmax, progress, free.dimension)
+    modes = modes_of(free, n, fmax, progress)
     C = model.boundary
     attachment = free.respond(C.T.toarray()) if C.shape[0] else np.zeros((model.n, 0))
     labels = tuple(f"rigid {k + 1}" for k in range(free.loose.shape[1]))

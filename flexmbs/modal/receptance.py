@@ -151,6 +151,7 @@ class FullResponse:
         rigid, full = self.model.rigid.shape[1], self.full
         count = max(len(basis.omega2) - self.rows.shape[0] + rigid, 0)
         omega2, C = full.omega2[rigid:], full.C[:, rigid:]
+        omega2 = np.maximum(omega2, np.finfo(float).eps * omega2.max(initial=0.0))  # what rounding leaves
         rest = C[:, count:].T / omega2[count:, None]
         if not rest.size:
             return np.inf

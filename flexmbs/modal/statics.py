@@ -18,6 +18,9 @@ from flexmbs.modal.ties import TiedModel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: freedoms up to which a body is small; part of the mass that is none
+SMALL, MASSLESS = 300, 1e-12
+
 
 class Factor(Protocol):
     """A factorised matrix; `fe/solve/solvers.py` has the real ones."""
@@ -109,7 +112,13 @@ class Constrained:
 
     @property
     def dimension(self) -> int:
-        """Number of independent displacement fields of the held body, its loose rigid motions left out."""
+        """Number of independent displacement fields of the held body, its loose rigid motions left out.
+
+        Of small bodies only those that have mass: all of their modes may be asked for.
+        """
+        if self.model.n <= SMALL:
+            rows = np.concatenate([self.C.toarray(), self.M_loose.T])
+            return _rank_of_mass(self.model.M.toarray(), _null_space(rows))
         held = int(np.linalg.matrix_rank((self.C @ self.C.T).toarray())) if self.C.shape[0] else 0
         return self.model.n - held - self.loose.shape[1]
 
@@ -140,6 +149,22 @@ class Constrained:
     def inverse_mass(self, V: Floats) -> Floats:
         """K^-1 M V on the held body: the operator whose largest eigenvalues are 1/omega^2."""
         return self.respond(self.model.M @ V)
+
+    def unbalanced(self, V: Floats, omega2: Floats) -> Floats:
+        """K v - omega2 M v of every column, less the forces of the held coordinates."""
+        r = self.model.K @ V - (self.model.M @ V) * omega2
+        C = self.C
+        return r - C.T @ np.linalg.solve((C @ C.T).toarray(), C @ r) if C.shape[0] else np.asarray(r)
+
+
+def _rank_of_mass(M: Floats, N: Floats) -> int:
+    """Rank of a mass matrix, whose entries may differ by as much as t^2 of a thin shell, on a space N."""
+    size = np.sqrt(np.abs(np.diag(M)))
+    sizes = np.outer(size, size)
+    scaled = M / np.where(sizes > 0.0, sizes, 1.0)
+    U, s, _ = np.linalg.svd(size[:, None] * N, full_matrices=False)
+    Q = U[:, s > MASSLESS * s.max(initial=0.0)]
+    return int(np.sum(np.linalg.eigvalsh(Q.T @ scaled @ Q) > MASSLESS))
 
 
 def _pins(model: TiedModel) -> Ints:

@@ -317,3 +317,14 @@ def test_shapes_of_equal_frequency_do_not_depend_on_rounding(method, monkeypatch
         np.testing.assert_allclose(b.frequency_hz, a.frequency_hz, rtol=1e-9)
     along = np.abs(reduce(recipes[0] | {"method": method}).Phi).max(axis=1)
     assert np.all(np.sum(along > 1e-8 * along.max(), axis=1) <= 1)
+
+
+@pytest.mark.parametrize("thickness", [0.1, 0.01, 0.001])
+@pytest.mark.parametrize("interfaces", [{}, {"a": {"set": "x_min", "tie": "rbe2"}}])
+def test_two_shells_have_all_the_modes_that_their_mass_allows(thickness, interfaces):
+    """Turning about the normal has stiffness and no mass; membranes are 1e12 times as stiff as bending."""
+    mesh = {"shape": "shell", "size": [1.0, 0.5], "divisions": [1, 2], "element": "quad4"}
+    recipe = {"material": "steel", "frame": "mean-axis", "interfaces": interfaces}
+    found = reduce(recipe | {"modes": 12, "mesh": mesh | {"thickness": thickness}})
+    assert found.quality["eigen_backward_error"] < 1e-8 and found.quality["eigen_residual"] < 1e-5
+    assert found.quality["sylvester_missing"] == 0
