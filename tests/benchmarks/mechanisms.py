@@ -18,13 +18,10 @@ from typing import Any
 import numpy as np
 
 from flexmbs.case import Case
-from flexmbs.case.runner import execute
 from flexmbs.model.bodies import FlexibleBody
-from tests.benchmarks.band import cpu, reduced, suspension
+from tests.benchmarks.band import RESOLVED, asked, error, reduced, solved, suspension
 
 DAMPED = {"type": "modal", "ratio": 0.02}
-#: what resolves everything: order 8, steps of the highest mode
-RESOLVED = {"band": "all", "method": "dop853", "rtol": 1e-8, "atol": 1e-11}
 #: frequency above which the trial damps all modes critically [Hz]
 TRIAL = 1000.0
 
@@ -37,11 +34,6 @@ class Mechanism:
     curve: str
     short: float
     every: float
-
-
-def asked(band: str) -> dict[str, Any]:
-    """What a recipe asks for: the fewest modes that are right to 5 % up to a frequency."""
-    return {"tol": 0.05, "fmax": band}
 
 
 def crank_train(folder: Path) -> dict[str, Any]:
@@ -169,16 +161,6 @@ MECHANISMS = {
 }
 
 
-def solved(data: dict[str, Any], folder: Path, every: float, **analysis: Any) -> tuple[Any, float]:
-    """Outcome and CPU seconds of a run; modal data are loaded before."""
-    whole = {**data, "analysis": data["analysis"] | analysis, "output": {"every": every}}
-    case = Case.from_dict(whole, folder=folder)
-    case.model()
-    begun = cpu()
-    done = execute(case, folder / "run.h5", overwrite=True)
-    return done, cpu() - begun
-
-
 def with_damping(data: dict[str, Any], damping: dict[str, Any] | None) -> dict[str, Any]:
     if damping is None:
         return data
@@ -198,23 +180,6 @@ def critical(data: dict[str, Any], folder: Path) -> dict[str, Any]:
             ratio = np.where(np.asarray(body.modal.frequency_hz) > TRIAL, 1.0, 0.0).tolist()
             bodies[name] = bodies[name] | {"damping": {"type": "modal", "ratio": ratio}}
     return {**data, "bodies": bodies}
-
-
-def low_passed(curve: np.ndarray, every: float, band: float) -> np.ndarray:
-    """Without what lies above the band; a line through the ends is kept out of the transform."""
-    flat = np.asarray(curve, dtype=float).reshape(len(curve), -1)
-    line = np.linspace(flat[0], flat[-1], len(flat))
-    both = np.concatenate([flat - line, -(flat - line)[-2:0:-1]])  # odd about its ends: it has no jump
-    spectrum = np.fft.rfft(both, axis=0)
-    spectrum[np.fft.rfftfreq(len(both), every) > band] = 0.0
-    return line + np.fft.irfft(spectrum, len(both), axis=0)[: len(flat)]
-
-
-def error(curve: np.ndarray, truth: np.ndarray, every: float, band: float) -> float:
-    """rms of the difference over the peak about the mean, the largest of the components that move."""
-    a, b = low_passed(curve, every, band), low_passed(truth, every, band)
-    peak = np.abs(b - b.mean(axis=0)).max()
-    return float(np.sqrt(np.mean((a - b) ** 2, axis=0)).max() / peak)
 
 
 def rows(name: str, folder: Path, resolved: bool) -> list[str]:
