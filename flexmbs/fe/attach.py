@@ -98,17 +98,17 @@ def _turn_rows(mesh: Mesh, n_per_node: int, item: PointMass) -> Any:
     if n_per_node == 6 and not (mesh.n_cells and not mesh.turning_nodes()[item.node]):
         columns = 6 * item.node + np.arange(3, 6)
         return sp.csr_array((np.ones(3), (np.arange(3), columns)), shape=(3, 6 * mesh.n_nodes))
-    rows = sp.coo_array(rotation_rows(mesh, item.node))
-    columns = n_per_node * (rows.col // 3) + rows.col % 3
-    return sp.csr_array((rows.data, (rows.row, columns)), shape=(3, n_per_node * mesh.n_nodes))
+    return rotation_rows(mesh, item.node, n_per_node)
 
 
-def rotation_rows(mesh: Mesh, node: int) -> Any:
+def rotation_rows(mesh: Mesh, node: int, n_per_node: int) -> Any:
     """Rotation of a node of a solid (3, n_dof): half the curl of the displacement, mean over its cells."""
     rows = sp.csr_array((3, 3 * mesh.n_nodes))
     count = 0
     for kind, cells in mesh.cells.items():
         element = ELEMENTS[kind]
+        if element.turns:  # membranes and rods do not tell it
+            continue
         for cell, local in zip(*np.nonzero(cells == node), strict=True):
             nodes = cells[cell]
             dN = element.dshape(element.ref_coords[local : local + 1])[0]
@@ -116,9 +116,11 @@ def rotation_rows(mesh: Mesh, node: int) -> Any:
             rows = rows + _half_curl(grad, nodes, mesh.n_nodes)
             count += 1
     if count == 0:
-        found = f"node index {node} belongs to no cell, its rotation is not defined"
-        raise InputError(Diagnostic("mass.rotation", "point mass", found, "leave out the inertia"))
-    return rows / count
+        what = f"node index {node} belongs to no solid cell, its rotation is not defined"
+        raise InputError(Diagnostic("mass.rotation", "point mass", what, "leave out the inertia"))
+    found = sp.coo_array(rows / count)
+    columns = n_per_node * (found.col // 3) + found.col % 3
+    return sp.csr_array((found.data, (found.row, columns)), shape=(3, n_per_node * mesh.n_nodes))
 
 
 def _half_curl(grad: Floats, nodes: NDArray[np.int64], n_nodes: int) -> Any:

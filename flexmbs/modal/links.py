@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,19 @@ class LinkSolver:
     def n_dof(self) -> int:
         return self.n_per_node * self.mesh.n_nodes
 
+    @cached_property
+    def _rotating(self) -> NDArray[np.bool_]:
+        return self.mesh.turning_nodes()
+
+    def rotates(self, number: int) -> bool:
+        """Whether a node has rotations of its own, of shells or beams."""
+        at = self.index.get(number)
+        return at is not None and self.n_per_node == 6 and bool(self._rotating[at])
+
     def dof(self, number: int, component: int) -> int:
         """Running number of a dof; nodes without a cell and turns of solid nodes stand behind the others."""
         at = self.index.get(number)
-        if at is not None and component < self.n_per_node:
+        if at is not None and (component < 3 or self.rotates(number)):
             return at * self.n_per_node + component
         return self.extra.setdefault((number, component), self.n_dof + len(self.extra))
 
@@ -89,7 +99,7 @@ class LinkSolver:
                     lever = np.cross(arm, d)
                     terms = [(master[c], -d[c]) for c in range(3)]
                     terms += [(master[3 + c], -lever[c]) for c in range(3)]
-                elif node in self.turning:
+                elif node in self.turning or self.rotates(node):
                     own = [(self.dof(node, 3 + c), d[c]) for c in by_size(d)]
                     terms = [(master[3 + c], -d[c]) for c in range(3)]
                 else:
@@ -194,8 +204,8 @@ class LinkSolver:
         at = self.index.get(number)
         if not turns:
             parts.append(sp.csr_array((3, self.n_dof)))
-        elif at is not None and self.n_per_node == 3 and (number, 3) not in self.extra:
-            parts.append(sp.csr_array(rotation_rows(self.mesh, at)))
+        elif at is not None and not self.rotates(number) and (number, 3) not in self.extra:
+            parts.append(sp.csr_array(rotation_rows(self.mesh, at, self.n_per_node)))
         else:
             parts += [self._row(number, 3 + k, why) for k in range(3)]
         return sp.csr_array(sp.vstack(parts))

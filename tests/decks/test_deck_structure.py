@@ -470,3 +470,54 @@ def test_mass_on_elements_without_a_body_stops(tmp_path):
     text = plate_inp(f"*SHELL SECTION, ELSET=E, MATERIAL=M\n2.\n{extra}")
     assert "elements that carry none" in refused(tmp_path, text, "p.inp")
     assert "UNITS=KILOS" in refused(tmp_path, text.replace("TOTAL MASS", "KILOS"), "k.inp")
+
+
+LINKS = {
+    "RBE2": "RBE2,50,6,123456,60",
+    "RBAR": "RBAR,50,6,60,123456",
+    "RBE1": "RBE1,50,6,123456,,,,,,+\n+,UM,60,123456",
+}
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_rigid_elements_hold_the_rotations_of_beams_and_shells(tmp_path, link):
+    """A bar that is cut and joined again is the bar; a plate tied along an edge is that of an interface."""
+    prop, steel = "PBARL,1,1,,BAR,,,,,+\n+,20.,40.", "MAT1,1,2.1+5,,.3,7.85-9"
+    whole = bars("CBAR,{e},1,{a},{b},0.,0.,1.", prop, steel)
+    cut = whole.replace("CBAR,6,1,6,7", "CBAR,6,1,60,7").replace(
+        "ENDDATA", f"GRID,60,,500.,0.,0.\n{LINKS[link]}\nENDDATA"
+    )
+    np.testing.assert_allclose(frequencies(tmp_path, cut, "c.bdf"), frequencies(tmp_path, whole), rtol=1e-9)
+    if link != "RBE2":
+        return
+    edge = [n + 1 for n, place in enumerate(nodes()) if place[0] == 0.0]
+    numbers = ",".join(map(str, edge[1:]))
+    tied = plate_bdf("PSHELL,1,1,2.,1,,1", MAT1, f"RBE2,50,{edge[0]},123456,{numbers}")
+    marker = plate_bdf("PSHELL,1,1,2.,1,,1", MAT1, f"SET1,1,{','.join(map(str, edge))}")
+    modes = fm.reduce(
+        write(tmp_path, "m.bdf", marker), modes=5, interfaces={"edge": "set_1"}, method="free-interface"
+    )
+    tied_hz = frequencies(tmp_path, tied, "t.bdf")
+    np.testing.assert_allclose(tied_hz[:4], modes.frequency_hz[:4], rtol=1e-6)
+
+
+def write(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def test_rigid_bodies_of_abaqus_hold_the_rotations_of_shells(tmp_path):
+    """*RIGID BODY and a kinematic coupling of an edge are the RBE2 of the other dialect."""
+    edge = [n + 1 for n, place in enumerate(nodes()) if place[0] == 0.0]
+    nset = "*NSET, NSET=EDGE\n" + ", ".join(map(str, edge))
+    reference = "*NODE\n900, -10., 60., 0."
+    numbers = ",".join(map(str, edge))
+    bdf = plate_bdf("PSHELL,1,1,2.,1,,1", MAT1, "GRID,900,,-10.,60.,0.", f"RBE2,50,900,123456,{numbers}")
+    known = frequencies(tmp_path, bdf)
+    for cards in (
+        f"{reference}\n{nset}\n*RIGID BODY, NSET=EDGE, REF NODE=900, ROT NODE=900",
+        f"{reference}\n{nset}\n*SURFACE, NAME=S, TYPE=NODE\nEDGE\n"
+        "*COUPLING, REF NODE=900, SURFACE=S, CONSTRAINT NAME=C\n*KINEMATIC\n1, 6",
+    ):
+        text = plate_inp(f"*SHELL SECTION, ELSET=E, MATERIAL=M\n2.\n{cards}")
+        np.testing.assert_allclose(frequencies(tmp_path, text, "r.inp"), known, rtol=1e-9)

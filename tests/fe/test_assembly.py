@@ -274,7 +274,7 @@ def test_a_node_of_a_solid_turns_with_half_the_curl(name):
     H = np.random.default_rng(7).normal(size=(3, 3))
     u = (mesh.points @ H.T).ravel()
     half_curl = 0.5 * np.array([H[2, 1] - H[1, 2], H[0, 2] - H[2, 0], H[1, 0] - H[0, 1]])
-    np.testing.assert_allclose(rotation_rows(mesh, 4) @ u, half_curl, atol=1e-12)
+    np.testing.assert_allclose(rotation_rows(mesh, 4, 3) @ u, half_curl, atol=1e-12)
 
 
 def test_bad_input_is_named():
