@@ -30,7 +30,11 @@ __all__ = ["__version__", *_PUBLIC]
 
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
-        raise AttributeError(f"module 'flexmbs' has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(name)
+        from flexmbs.errors import unknown_name
+
+        raise unknown_name("flexmbs", name, __all__)
     return getattr(import_module(_PUBLIC[name]), name)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 #: as many choices as a message lists: all joints, couplings, forces, sensors
 MOST_CHOICES = 20
@@ -189,6 +189,24 @@ class Known(dict[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.kind, dict(self))
+
+
+class Told:
+    """Makes an unknown attribute an error with the choices."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):  # a property that failed says why itself
+                return object.__getattribute__(self, name)
+            choices = [word for word in dir(self) if not word.startswith("_")]
+            raise unknown_name(type(self).__name__, name, choices)
+
+
+def known_fields(owner: Any, *names: str) -> None:
+    """Make fields of a dataclass that are mappings `Known` by their names."""
+    for name in names:
+        object.__setattr__(owner, name, Known(name, getattr(owner, name)))
 
 
 def unknown_name(where: str, name: str, choices: Sequence[str]) -> UnknownNameError:

@@ -1,12 +1,15 @@
 """What has no such name says which there are, as an error of ours."""
 
+import copy
+import pickle
+
 import pytest
 
 import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.check import check
 from flexmbs.case.runner import execute
-from flexmbs.errors import FlexmbsError, InputError, Known, UnknownNameError
+from flexmbs.errors import FlexmbsError, InputError, Known, Told, UnknownNameError
 from tests.test_band import BAR
 
 LINK = {"type": "rigid", "mass": 1, "inertia": {"ixx": 0.1, "iyy": 0.1, "izz": 0.1}}
@@ -68,3 +71,50 @@ def test_a_warning_of_many_bodies_is_one(tmp_path):
     case = Case.from_dict({"bodies": bars, "analysis": {"t_end": 0.1}}, folder=tmp_path)
     undamped = [item for item in check(case).warnings if item.code == "body.undamped"]
     assert len(undamped) == 1 and "the same in 5 more: bodies.bar1" in str(undamped[0])
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda modal, case: modal.interfaces["rot"],
+    lambda modal, case: modal.quality["eigen_residua"],
+    lambda modal, case: modal.mesh.node_sets["strat"],
+    lambda modal, case: modal.frequncy_hz,
+    lambda modal, case: modal.interfaces["root"].Phii,
+    lambda modal, case: case.parameters["sped"],
+    lambda modal, case: case.modell(),
+    lambda modal, case: case.model().bodies["crnk"],
+    lambda modal, case: case.system().joints["mian"],
+    lambda modal, case: case.system().foward_dynamics,
+    lambda modal, case: case.system().initial_state().poss,
+    lambda modal, case: case.system().forward_dynamics(case.system().initial_state()).jonts,
+    lambda modal, case: fm.Modaldata,
+])  # fmt: skip
+def test_everything_that_is_touched_in_python_names_what_there_is(wrong):
+    modal = fm.reduce(BAR | {"modes": 1, "frame": "tangent:root"})
+    case = Case.from_dict(CASE | {"parameters": {"speed": 1.0}})
+    with pytest.raises(FlexmbsError, match="there is no .*did you mean"):
+        wrong(modal, case)
+
+
+def test_a_property_that_fails_says_why_itself():
+    class Part(Told):
+        @property
+        def broken(self):
+            return {}["key"].missing
+
+        @property
+        def other(self):
+            return None.missing
+
+    with pytest.raises(KeyError, match="key"):
+        Part().broken  # noqa: B018
+    with pytest.raises(AttributeError, match="NoneType"):
+        Part().other  # noqa: B018
+    assert not hasattr(Part(), "_private") and copy.copy(Part()) is not None
+
+
+def test_what_has_names_is_copied_and_pickled():
+    modal = fm.reduce(BAR | {"modes": 1, "frame": "tangent:root"})
+    for twin in (copy.deepcopy(modal), pickle.loads(pickle.dumps(modal))):
+        assert list(twin.interfaces) == ["root", "tip"] and twin.nf == modal.nf
+        with pytest.raises(FlexmbsError, match="did you mean"):
+            twin.interfaces["rot"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.case.references import check_references, table_of
 from flexmbs.case.schema import CaseFile, Context
-from flexmbs.errors import Diagnostics, InputError
+from flexmbs.errors import Diagnostics, InputError, Told, known_fields
 from flexmbs.input import parameters
 from flexmbs.input.problems import read_tables
 from flexmbs.input.source import Source, override, read_source, source_from
@@ -27,7 +27,7 @@ MOST_NAMES = 8
 
 
 @dataclass(repr=False)
-class Case:
+class Case(Told):
     """A case that has passed its schema. `spec` holds the tables in SI units; `source` knows their places.
 
     `model()` builds the mechanism (reading or reducing flexible bodies), `system()` numbers it for the
@@ -39,6 +39,9 @@ class Case:
     parameters: dict[str, float]
     allow_python: bool = False
     _model: Model | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        known_fields(self, "parameters")
 
     @staticmethod
     def load(

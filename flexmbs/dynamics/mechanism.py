@@ -17,7 +17,7 @@ from flexmbs.dynamics.analyses.initial import assemble
 from flexmbs.dynamics.analyses.mobility import plane_normal
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.contradiction import check_rows
-from flexmbs.errors import Diagnostic, Known, SolverError, UsageError, nearest
+from flexmbs.errors import Diagnostic, Known, SolverError, Told, UsageError, nearest
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
 from flexmbs.model.bodies import FlexibleBody, RigidBody
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass
-class BodyMotion:
+class BodyMotion(Told):
     """Motion of the body frame's origin, ground axes; quaternion body to ground; elastic coordinates."""
 
     position: Array
@@ -52,7 +52,7 @@ class BodyMotion:
 
 
 @dataclass
-class JointMotion:
+class JointMotion(Told):
     """Coordinates in the order of the interface's table; force and moment of `from` on `to`, ground axes."""
 
     position: Array
@@ -67,7 +67,7 @@ KINDS = ("bodies", "joints", "couplings", "drives")
 
 
 @dataclass
-class Motion:
+class Motion(Told):
     """A state with its accelerations and forces, under the names of results."""
 
     time: float

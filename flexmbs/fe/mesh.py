@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.errors import Diagnostic, InputError, nearest
+from flexmbs.errors import Diagnostic, InputError, known_fields, nearest
 from flexmbs.fe.elements import ELEMENTS, SHELLS
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Mesh:
         put("node_sets", {name: unique(as_ints(nodes)) for name, nodes in self.node_sets.items()})
         put("face_sets", {name: sorted_rows(rows) for name, rows in self.face_sets.items()})
         put("cell_sets", {name: sorted_rows(rows) for name, rows in self.cell_sets.items()})
+        known_fields(self, "node_sets", "face_sets", "cell_sets")
 
     @property
     def n_nodes(self) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flexmbs.errors import Diagnostic, InputError, nearest
+from flexmbs.errors import Diagnostic, InputError, Told, known_fields, nearest
 from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.modal.place import PlaceRows, rows_at_node, rows_at_point
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class InterfaceData:
+class InterfaceData(Told):
     """A marker of the body: frame at rest and its rows, in body axes.
 
     rotation : (3, 3) takes marker axes to body axes;  Phi, Psi : (3, nf)
@@ -67,7 +67,7 @@ class StaticStress:
 
 
 @dataclass(frozen=True, repr=False)
-class ModalData:
+class ModalData(Told):
     """Reduced body: integrals, interfaces, mode shapes on the mesh, stress modes, and its certificate.
 
     Phi : (mode, node, xyz);  Psi : the same for nodes with rotations, else None
@@ -98,6 +98,9 @@ class ModalData:
     provenance: dict[str, Any] = field(default_factory=dict)
     source_sha256: str = ""
     source: str = "modal data"
+
+    def __post_init__(self) -> None:
+        known_fields(self, "interfaces", "materials", "quality", "provenance")
 
     @property
     def nf(self) -> int:

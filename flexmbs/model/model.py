@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from flexmbs.errors import Told, known_fields
 from flexmbs.model.bodies import GROUND, Body, Frame
 from flexmbs.model.joints.base import Joint
 
@@ -23,7 +24,7 @@ class OwnState:
 
 
 @dataclass(kw_only=True)
-class Model:
+class Model(Told):
     """All parts by name. `gravity` (3,) in ground axes [m/s^2]; `ground_frames` are the frames of ground.
 
     `drives`, `forces` and `sensors` hold the dataclasses of `model/drives.py`, `model/forces` and
@@ -41,6 +42,11 @@ class Model:
     states: dict[str, OwnState] = field(default_factory=dict)
     sensors: dict[str, Any] = field(default_factory=dict)
     redundant: str = "least-norm"
+
+    def __post_init__(self) -> None:
+        known_fields(
+            self, "ground_frames", "bodies", "joints", "couplings", "drives", "forces", "states", "sensors"
+        )
 
     def add(self, *parts: Any) -> Model:
         """Put parts into the table of their kind, by name; returns the model itself."""

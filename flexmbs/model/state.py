@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.errors import Told
+
 Array = NDArray[np.float64]
 
 
 @dataclass
-class State:
+class State(Told):
     """Time [s], positions `pos`, speeds `vel`, own states of the case `aux`.
 
     `turns` (n_entries,) holds the angles of cut joints, integrated beside the motion by their rates: they

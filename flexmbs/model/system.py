@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import handle
+from flexmbs.errors import Told, known_fields
 from flexmbs.expressions import Expression, constant
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.model.attitudes import Attitude
@@ -61,7 +62,7 @@ class Numbered:
 
 
 @dataclass(frozen=True)
-class System:
+class System(Told):
     """A mechanism, numbered. `tables` and `laws` go to the kernels; the rest says which number is what.
 
     `drive_efforts`: the drive of every effort. `free`: expressions that a caller wanted evaluated.
@@ -82,6 +83,9 @@ class System:
     sensors: SensorPart
     drive_efforts: tuple[str, ...]
     free: dict[str, Expression]
+
+    def __post_init__(self) -> None:
+        known_fields(self, "joints")
 
     @cached_property
     def constants(self) -> tuple[Any, Any]:
