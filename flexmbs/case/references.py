@@ -115,8 +115,13 @@ class _Checker:
                 if name not in known and "." not in name:
                     path = ("sweep", *words, name)
                     self.fail(path, f'there is no parameter "{name}"', nearest(name, known), key=True)
-        collect = sweep.get("collect", [])
         metrics = list(table_of(self.source.data, "metrics"))
+        collect, rank = sweep.get("collect", []), sweep.get("rank")
+        named: list[tuple[Path_, Any]] = []
+        if isinstance(rank, str):
+            named.append((("sweep", "rank"), rank.removeprefix("-")))
         for k, name in enumerate(collect if isinstance(collect, list) else []):
+            named.append((("sweep", "collect", k), name))
+        for place, name in named:
             if isinstance(name, str) and name not in metrics:
-                self.fail(("sweep", "collect", k), f'there is no metric "{name}"', nearest(name, metrics))
+                self.fail(place, f'there is no metric "{name}"', nearest(name, metrics))

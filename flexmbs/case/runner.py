@@ -40,8 +40,8 @@ class CaseRun:
 def run(case: Case | str | Path, path: str | Path | None = None, **parameters: Any) -> Result:
     """Run a case and return its result. `parameters` override values, as in `Case.load`.
 
-    `path`: where the result goes, by default as the case says. Options of `execute` (overwrite, resume,
-    progress, announce, say, allow_python) may be given too.
+    `path`: where the result goes, by default as the case says; `keep=False` leaves it in memory. Options of
+    `execute` (overwrite, resume, progress, announce, say, allow_python) may be given too.
     """
     options = {name: parameters.pop(name) for name in list(parameters) if name in _OPTIONS}
     allow_python = bool(options.pop("allow_python", False))
@@ -64,20 +64,24 @@ def simulation(case: Case | str | Path, **parameters: Any) -> Simulation:
     return Simulation(prepare(case), settings(case))
 
 
-_OPTIONS = ("overwrite", "resume", "progress", "announce", "say", "allow_python")
+_OPTIONS = ("keep", "overwrite", "resume", "progress", "announce", "say", "allow_python")
 
 
 def execute(
     case: Case,
     path: str | Path | None = None,
     *,
+    keep: bool = True,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress | None = None,
     announce: Callable[[float], None] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> CaseRun:
-    """Build, run and compare a case; see `simulate` for the callbacks and errors."""
+    """Build, run and compare a case; see `simulate` for the callbacks and errors.
+
+    `keep`: write the result; else it stays in memory, with the numbers alone.
+    """
     system = prepare(case, progress)
     if case.spec.analysis is None and say is not None:
         say("the case has no [analysis], so it is only assembled; [analysis] with t_end makes it move")
@@ -88,18 +92,20 @@ def execute(
         return {"metrics": {name: Item(value) for name, value in computed.items()}} if computed else {}
 
     target = Path(path) if path is not None else result_path(case)
-    if resume and (there := complete_result(target, case_hash(case))) is not None:
+    items: dict[str, Any] = {}
+    if keep:
+        items["provenance"] = provenance(case) | {"drawing": Item(drawing(case, target))}
+    if keep and resume and (there := complete_result(target, case_hash(case))) is not None:
         told = Summary(followed=["complete already: nothing was left to compute"])
         return CaseRun(there, told, comparisons(case, there, metrics(case, there)))
     outcome = simulate(
         system,
         settings(case),
-        target,
+        target if keep else None,
         overwrite=overwrite,
         resume=resume,
-        items={"provenance": provenance(case) | {"drawing": Item(drawing(case, target))}}
-        | _campbell(case, progress, say),
-        attributes={"title": case.spec.title, "case_sha256": case_hash(case)},
+        items=items | _campbell(case, progress, say),
+        attributes={"title": case.spec.title, "case_sha256": case_hash(case)} if keep else {},
         finish=finish,
         progress=progress,
         announce=announce,

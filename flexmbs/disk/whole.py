@@ -67,8 +67,13 @@ def told(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | Path, overwrite: bool = False, accept: Accept = looks_like) -> Iterator[Sink]:
-    """A new file that appears under `path` only when the block ends well, whole and synced."""
+def atomic_file(
+    path: str | Path, overwrite: bool = False, accept: Accept = looks_like, *, sync: bool = True
+) -> Iterator[Sink]:
+    """A new file that appears under `path` only when the block ends well, whole and synced.
+
+    `sync=False`: a power cut may take it back, or its end; who reads it must notice, and can make it again.
+    """
     path = Path(path)
     check_target(path, overwrite, accept)
     temporary: Path | None = None
@@ -77,11 +82,13 @@ def atomic_file(path: str | Path, overwrite: bool = False, accept: Accept = look
             temporary, handle = _new_beside(path)
             try:
                 yield Sink(handle)
-                operations.system.sync(handle)
+                if sync:
+                    operations.system.sync(handle)
                 _name(temporary, path, overwrite)
             finally:
                 os.close(handle)
-            operations.system.sync_folder(path.parent)
+            if sync:
+                operations.system.sync_folder(path.parent)
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):

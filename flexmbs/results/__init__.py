@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from flexmbs.results.layout import FORMAT, FORMAT_VERSION, Axis, Field, Item, Layout
+from flexmbs.results.memory import MemoryWriter
 from flexmbs.results.reader import Result
 from flexmbs.results.writer import ResultWriter, Resumed
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "Axis", "Field", "Item", "Layout", "Result", "ResultWriter", "Resumed"]
+__all__ = [
+    "FORMAT", "FORMAT_VERSION", "Axis", "Field", "Item", "Layout", "MemoryWriter", "Result", "ResultWriter",
+    "Resumed",
+]  # fmt: skip

@@ -20,6 +20,9 @@ from flexmbs.results.layout import (
     FORMAT,
     FORMAT_VERSION,
     HEADER_FORMAT,
+    Axis,
+    Field,
+    Layout,
 )
 from flexmbs.results.stacks import stacked
 from flexmbs.results.validate import Shape, check_numbers, validate
@@ -141,7 +144,91 @@ class FileStore(Named):
         self._stack.close()
 
 
-class PartsStore(Named):
+class Joined(Named):
+    """Datasets of a result that is in pieces, described by its layout: histories, axes, and other items.
+
+    `items`: path -> (value, attributes, dimensions).
+    """
+
+    layout: Layout
+    attributes: dict[str, Any]
+    items: dict[str, tuple[Any, dict[str, Any], tuple[str, ...]]]
+
+    @cached_property
+    def _fields(self) -> dict[str, Field]:
+        return {item.path: item for item in self.layout.fields}
+
+    @cached_property
+    def _axes(self) -> dict[str, Axis]:
+        return {axis.path: axis for axis in self.layout.axes}
+
+    def _all_paths(self) -> list[str]:
+        events = ("events/event", "events/time", "events/kind", "events/text")
+        return sorted(["time", *events, *self._fields, *self._axes, *self.items])
+
+    def _count(self) -> int:
+        """Number of samples."""
+        raise NotImplementedError
+
+    def _history(self, path: str) -> Any:
+        """Values of a field, or of `time`, at all samples."""
+        raise NotImplementedError
+
+    def _events_so_far(self) -> dict[str, list[Any]]:
+        raise NotImplementedError
+
+    def shape_of(self, path: str) -> tuple[int, ...]:
+        """Shape of a dataset, without reading it where it is a history."""
+        if path in self._fields:
+            return (self._count(), *self.layout.shape(self._fields[path]))
+        return np.shape(self._read(path))
+
+    def read(self, path: str) -> Any:
+        return check_numbers(self.name, path, self._read(path))
+
+    def _read(self, path: str) -> Any:
+        if path in self._fields or path == "time":
+            return self._history(path)
+        if path.startswith("events/"):
+            return self._events(path.removeprefix("events/"))
+        if path in self._axes:
+            axis = self._axes[path]
+            return np.array(axis.values) if axis.values else np.arange(axis.size)
+        return self.items[path][0]
+
+    def _events(self, name: str) -> Any:
+        events = self._events_so_far()
+        if name == "event":
+            return np.arange(len(events["time"]))
+        return np.array(events[name], dtype=float) if name == "time" else events[name]
+
+    def attributes_of(self, path: str) -> dict[str, Any]:
+        if path in self._fields:
+            item = self._fields[path]
+            found = {"units": item.units, "equation": item.equation} | item.attributes
+            labels = self._axes[item.axes[-1]].labels if item.axes else ()
+            return ({"components": list(labels)} if labels else {}) | found
+        if path in self._axes:
+            axis = self._axes[path]
+            return {"units": axis.units} | ({"labels": list(axis.labels)} if axis.labels else {})
+        if path in self.items:
+            return self.items[path][1]
+        return {"units": "s" if path in ("time", "events/time") else "1"}
+
+    def dimensions(self, path: str) -> tuple[str, ...]:
+        if path in self._fields:
+            return ("time", *self._fields[path].axes)
+        if path == "time" or path in self._axes:
+            return (path,)
+        if path.startswith("events/"):
+            return ("events/event",)
+        return self.items[path][2] if path in self.items else ()
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+class PartsStore(Joined):
     """Datasets of a running, interrupted or failed result: the segments, joined on reading."""
 
     def __init__(self, folder: Path) -> None:
@@ -166,16 +253,10 @@ class PartsStore(Named):
             self.attributes = _plain(file.attrs) | self._state()
         self.name = folder.name
         validate(self.name, shapes | self._shapes(), self.attributes)
-        self._fields = {item.path: item for item in self.layout.fields}
-        self._axes = {axis.path: axis for axis in self.layout.axes}
-        events = ("events/event", "events/time", "events/kind", "events/text")
-        self.paths = sorted(["time", *events, *self._fields, *self._axes, *self.items])
+        self.paths = self._all_paths()
 
-    def shape_of(self, path: str) -> tuple[int, ...]:
-        """Shape of a dataset, without reading it where it is a history."""
-        if path in self._fields:
-            return (sum(entry.samples for entry in self.entries), *self.layout.shape(self._fields[path]))
-        return np.shape(self._read(path))
+    def _count(self) -> int:
+        return sum(entry.samples for entry in self.entries)
 
     def _item_dimensions(self, path: str) -> tuple[str, ...]:
         found: tuple[str, ...] = self.items[path][2]
@@ -183,7 +264,7 @@ class PartsStore(Named):
 
     def _shapes(self) -> dict[str, Shape]:
         """What the fields are: the pieces of the segments are compared with it when they are read."""
-        count = sum(entry.samples for entry in self.entries)
+        count = self._count()
         found = {"time": Shape("f", (count,), lambda: ("time",))}
         for item in self.layout.fields:
             shape = (count, *self.layout.shape(item))
@@ -194,55 +275,19 @@ class PartsStore(Named):
         t = self.entries[-1].t if self.entries else float("nan")
         return {"format": FORMAT, "t_reached": t} | segments.read_status(self.folder)
 
-    def read(self, path: str) -> Any:
-        return check_numbers(self.name, path, self._read(path))
-
-    def _read(self, path: str) -> Any:
-        if path in self._fields:
-            return pack.gather_field(self.folder, self.entries, self._fields[path], self.stacks)
+    def _history(self, path: str) -> Any:
         if path == "time":
             return np.concatenate([np.zeros(0), *pack.gather(self.folder, self.entries, "time")])
-        if path.startswith("events/"):
-            return self._events(path.removeprefix("events/"))
-        if path in self._axes:
-            axis = self._axes[path]
-            return np.array(axis.values) if axis.values else np.arange(axis.size)
-        return self.items[path][0]
+        return pack.gather_field(self.folder, self.entries, self._fields[path], self.stacks)
 
-    def _events(self, name: str) -> Any:
-        events = pack.read_events(self.folder, self.entries)
-        if name == "event":
-            return np.arange(len(events["time"]))
-        return np.array(events[name], dtype=float) if name == "time" else events[name]
-
-    def attributes_of(self, path: str) -> dict[str, Any]:
-        if path in self._fields:
-            item = self._fields[path]
-            found = {"units": item.units, "equation": item.equation} | item.attributes
-            labels = self._axes[item.axes[-1]].labels if item.axes else ()
-            return ({"components": list(labels)} if labels else {}) | found
-        if path in self._axes:
-            axis = self._axes[path]
-            return {"units": axis.units} | ({"labels": list(axis.labels)} if axis.labels else {})
-        return self.items[path][1] if path in self.items else {"units": "s"}
-
-    def dimensions(self, path: str) -> tuple[str, ...]:
-        if path in self._fields:
-            return ("time", *self._fields[path].axes)
-        if path == "time" or path in self._axes:
-            return (path,)
-        if path.startswith("events/"):
-            return ("events/event",)
-        return self.items[path][2] if path in self.items else ()
-
-    def close(self) -> None:
-        """Nothing stays open."""
+    def _events_so_far(self) -> dict[str, list[Any]]:
+        return pack.read_events(self.folder, self.entries)
 
 
 class Branch(Mapping[str, Any]):
     """The part of a result below one path: `result.bodies["rod"].q`."""
 
-    def __init__(self, store: FileStore | PartsStore, prefix: str, cache: dict[str, Any]) -> None:
+    def __init__(self, store: FileStore | Joined, prefix: str, cache: dict[str, Any]) -> None:
         self._store, self._prefix, self._cache = store, prefix, cache
 
     def __getitem__(self, name: str) -> Any:
@@ -287,7 +332,7 @@ class Result(Branch):
     `result.time`, `result.bodies["rod"].q`, `result["energy/kinetic"]`, `result.channel("rod.q[0]")`.
     """
 
-    def __init__(self, store: FileStore | PartsStore, path: Path) -> None:
+    def __init__(self, store: FileStore | Joined, path: Path) -> None:
         super().__init__(store, "", {})
         self._path = path
 

@@ -14,7 +14,7 @@ from flexmbs.errors import Diagnostic, InputError, Interrupted, SolverError
 from flexmbs.integrate import Settings, integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.model.band import bands, told
-from flexmbs.results import Item, Result, ResultWriter
+from flexmbs.results import Item, MemoryWriter, Result, ResultWriter
 from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_followed, start_state
 from flexmbs.simulate.choose import EXPLICIT, Choice, choose
 from flexmbs.simulate.cost import Cost
@@ -44,6 +44,9 @@ MOVING = (*FOLLOWED, "dynamics")
 OTHERS: dict[str, type[FormulationRun]] = {"descriptor": DependentRun, "minimal": MinimalRun}
 
 
+Writer = ResultWriter | MemoryWriter
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A finished run."""
@@ -55,7 +58,7 @@ class Outcome:
 def simulate(
     system: Any,
     settings: RunSettings,
-    path: str | Path,
+    path: str | Path | None,
     *,
     overwrite: bool = False,
     resume: bool = False,
@@ -67,7 +70,7 @@ def simulate(
     say: Callable[[str], None] | None = None,
     moved: Callable[[Any], Iterable[str]] | None = None,
 ) -> Outcome:
-    """Compute the motion of a system and write it to `path` (interface, sections 3 and 5).
+    """Compute the motion of a system and write it to `path` (interface, sections 3 and 5), or to memory.
 
     `items` and `attributes` go into the result as they are; `finish` gets the result before it is packed and
     returns further items (metrics). `announce(t)` is called after each durable segment, `say` with what the
@@ -92,15 +95,11 @@ def simulate(
         from flexmbs.simulate.record.linear import linear_items
 
         linear = linear_items(system, state, settings, say)
-    writer = ResultWriter(
-        Path(path),
-        history.layout,
-        items={**topology_items(system, counts), **linear, **(items or {})},
-        attributes=dict(attributes or {}),
-        overwrite=overwrite,
-        resume=resume,
-        announce=announce,
-    )
+    told = {**topology_items(system, counts), **linear, **(items or {})}
+    marks = dict(attributes or {})
+    writer: Writer = MemoryWriter(history.layout, told, marks) if path is None else ResultWriter(
+        Path(path), history.layout, told, marks, overwrite=overwrite, resume=resume, announce=announce
+    )  # fmt: skip
     watch = Watch(system)
     with writer:
         choice, motion = _motion(system, state, evaluator, history, settings, say)
@@ -118,7 +117,7 @@ def simulate(
         whole = {"summary": {"text": summary.text or " "}, "provenance": provenance}
         whole |= dict({} if finish is None else finish(writer.result()))
         writer.finish("complete", watch.message, items=whole)
-    return Outcome(Result.load(path), summary)
+    return Outcome(writer.result() if path is None else Result.load(path), summary)
 
 
 def estimate(system: Any, settings: RunSettings, counts: Any) -> dict[str, Any]:
@@ -206,7 +205,7 @@ def _motion(
 
 
 @contextmanager
-def _kept(writer: ResultWriter, system: Any, motion: Any) -> Iterator[None]:
+def _kept(writer: Writer, system: Any, motion: Any) -> Iterator[None]:
     """What was computed is kept when the solver stops or the user does, with the reason."""
     try:
         yield
@@ -263,7 +262,7 @@ def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tup
     return choice, integrator(equations_of_motion, replace(chosen, method=choice.method), *task)
 
 
-def _go_on(writer: ResultWriter, run: Any, history: History, watch: Watch, say: Any) -> None:
+def _go_on(writer: Writer, run: Any, history: History, watch: Watch, say: Any) -> None:
     """Take up a run where its last segment ends."""
     resumed = writer.resumed
     assert resumed is not None

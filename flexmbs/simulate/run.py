@@ -16,7 +16,7 @@ from flexmbs.integrate.events.change import FIRST_CHANGE
 from flexmbs.interrupts import deferred
 from flexmbs.model.laws.tables import COORD_STOP, RELATION
 from flexmbs.model.system import System
-from flexmbs.results import ResultWriter
+from flexmbs.results import MemoryWriter, ResultWriter
 from flexmbs.simulate.cost import Cost
 from flexmbs.simulate.failure import located, without_value
 from flexmbs.simulate.motion.contact import EVENTS as CONTACT_EVENTS
@@ -39,7 +39,7 @@ class Recorder:
     """Gathers chunks and commits them as segments."""
 
     system: System
-    writer: ResultWriter
+    writer: ResultWriter | MemoryWriter
     history: History
     watch: Watch
     chunks: list[Chunk] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Tables of what is asked: analysis, output, expected values, metrics, sweep."""
+"""Tables of what is asked: analysis, output, expected values, metrics."""
 
 # mypy: disable-error-code="valid-type"
 
@@ -148,37 +148,4 @@ class Expected(Table):
     def _check(self) -> Expected:
         if self.rtol == 0.0 and self.atol == 0.0:
             raise fail("an expected value needs rtol or atol above zero")
-        return self
-
-
-class Sample(Table):
-    """Random or low-discrepancy samples of parameters, each between its two bounds."""
-
-    method: Literal["sobol", "halton", "latin", "random"] = "sobol"
-    n: Annotated[int, Field(gt=0, le=1_000_000)]
-    seed: int = 0
-    parameters: dict[str, Annotated[list[Number], Field(min_length=2, max_length=2)]]
-
-
-def _as_values(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else [value]
-
-
-Choices = Annotated[list[Any], BeforeValidator(_as_values), Field(min_length=1)]
-
-
-class Sweep(Table):
-    """Many runs: all combinations (`grid`), value by value (`zip`), or `sample`; `collect` names metrics."""
-
-    grid: dict[str, Choices] | None = None
-    zip: dict[str, Choices] | None = None
-    sample: Sample | None = None
-    collect: list[str] = Field(default=[])
-
-    @model_validator(mode="after")
-    def _check(self) -> Sweep:
-        if sum(item is not None for item in (self.grid, self.zip, self.sample)) != 1:
-            raise fail("a sweep needs one of grid, zip, sample")
-        if self.zip is not None and len({len(values) for values in self.zip.values()}) > 1:
-            raise fail("the lists of zip have different lengths")
         return self

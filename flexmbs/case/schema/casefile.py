@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from flexmbs import units
-from flexmbs.case.schema.analysis import Analysis, Expected, OutputTable, Sweep
+from flexmbs.case.schema.analysis import Analysis, Expected, OutputTable
 from flexmbs.case.schema.bodies import AnyBody
 from flexmbs.case.schema.joints import AnyJoint
 from flexmbs.case.schema.signals import Drive, Sensor, StateTable
+from flexmbs.case.schema.sweep import Sweep
 from flexmbs.input.frames import FrameTable
 from flexmbs.input.registered import Registered
 from flexmbs.input.values import NAME, FormatVersion, Law, Number, Table, number, vector

@@ -1,0 +1,83 @@
+"""Run many designs of one case, on all cores; status of a study.
+
+    flexmbs sweep CASE.toml            the [sweep] of a case, or of a file that includes one
+    flexmbs sweep status STUDY         what is done, and what failed
+
+Every design that is done leaves a row in STUDY/rows, so that --resume goes on where a study was cut off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from flexmbs.cli.output import Output, Progress, add_root
+from flexmbs.errors import Diagnostic, ExitCode, UsageError
+
+SHOWN = 8  # designs that --dry-run prints
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="+", metavar="CASE.toml | status STUDY")
+    parser.add_argument("-o", "--output", metavar="STUDY", help="folder of the study (default: NAME.study)")
+    add_root(parser)
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one for every core)")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
+    parser.add_argument("--resume", action="store_true", help="go on with a study that was cut off")
+    parser.add_argument("--only", choices=["failed"], help="do these designs again")
+    parser.add_argument("--dry-run", action="store_true", help="print the designs and run none")
+    parser.add_argument("--allow-python", action="store_true", help="let the case call its Python functions")
+
+
+def run(args: argparse.Namespace) -> Output:
+    if args.words[0] == "status" and len(args.words) == 2:
+        return status(args.words[1])
+    if len(args.words) != 1:
+        what, remedy = (
+            f"takes one case, not {len(args.words)} words",
+            "flexmbs sweep CASE.toml, or status STUDY",
+        )
+        raise UsageError(Diagnostic("usage.sweep", "sweep", what, remedy))
+    if args.workers is not None and args.workers < 1:
+        raise UsageError(
+            Diagnostic("usage.workers", "--workers", f"{args.workers} is no number of processes")
+        )
+    from flexmbs.input.source import parse_settings
+    from flexmbs.study.run import plan, sweep
+
+    options: dict[str, Any] = {
+        "root": args.root, "allow_python": args.allow_python, "overrides": parse_settings(args.set),
+    }  # fmt: skip
+    if args.dry_run:
+        return _dry(plan(args.words[0], args.output, **options))
+    study = sweep(
+        args.words[0], args.output, workers=args.workers, resume=args.resume, only=args.only or "",
+        progress=Progress("sweep", quiet=args.quiet), **options,
+    )  # fmt: skip
+    return _output(study)
+
+
+def status(folder: str) -> Output:
+    """What a study has done so far."""
+    from flexmbs.study.study import Study
+
+    path = Path(folder)
+    return _output(Study.load(path if path.is_dir() else Path(f"{path}.study")))
+
+
+def _dry(made: Any) -> Output:
+    designs = [item["values"] for item in made.data["designs"]]
+    lines = [f"{len(designs)} designs into {made.folder}"]
+    lines += [", ".join(f"{name} = {value}" for name, value in values.items()) for values in designs[:SHOWN]]
+    if len(designs) > SHOWN:
+        lines.append(f"and {len(designs) - SHOWN} more")
+    return Output("\n".join(lines), {"study": str(made.folder), "designs": designs})
+
+
+def _output(study: Any) -> Output:
+    counts = study.counts
+    data = {"study": str(study.folder), "counts": counts, "rows": json.loads(json.dumps(study.rows))}
+    bad = set(counts) - {"complete", "open"}
+    return Output(f"{study.folder}\n{study.summary()}", data, ExitCode.SOLVER if bad else ExitCode.DONE)

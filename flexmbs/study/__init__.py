@@ -1,0 +1,1 @@
+"""Many runs of one case: designs, workers, rows, tables (`flexmbs sweep`, `fm.Study`)."""

@@ -1,0 +1,110 @@
+"""Processes that take designs one by one; one that dies or takes too long is replaced."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from flexmbs.study.store import Row, Store
+
+#: a design that ends its process this often is left alone
+TRIES = 3
+#: seconds between looks at the clock of a run
+BEAT = 0.5
+
+
+def serve(connection: Connection, folder: str) -> None:
+    """The life of a process: designs come in, rows go out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from flexmbs.study.work import Worker
+
+    worker = Worker(Path(folder))
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            k = connection.recv()
+            try:
+                connection.send(worker(k))
+            except Exception as error:  # a defect of one design must not end the study
+                connection.send({"id": "", "message": f"{type(error).__name__}: {error}"})
+
+
+Life = Callable[[Connection, str], None]
+
+
+class Process:
+    """A worker and what it is doing."""
+
+    def __init__(self, folder: Path, life: Life) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["flexmbs.study.work"])  # one import for all of them
+        self.connection, other = context.Pipe()
+        self.process = context.Process(target=life, args=(other, str(folder)), daemon=True)
+        self.process.start()
+        other.close()
+        self.design, self.since = -1, 0.0
+
+    def give(self, k: int) -> None:
+        self.design, self.since = k, time.monotonic()
+        with suppress(BrokenPipeError):
+            self.connection.send(k)
+
+    def take(self) -> Row | None:
+        """What it answers; None where it died."""
+        try:
+            return self.connection.recv() if self.connection.poll() else None
+        except (EOFError, OSError):
+            return None
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def run_all(
+    store: Store, todo: Sequence[int], workers: int, time_out: float | None, life: Life = serve
+) -> Iterator[Row]:
+    """Rows of designs as they come to their end, by processes on this machine."""
+    waiting, tries = deque(todo), dict.fromkeys(todo, 0)
+    pool = [Process(store.folder, life) for _ in range(min(workers, len(todo)))]
+    try:
+        while waiting or any(item.design >= 0 for item in pool):
+            for item in pool:
+                if item.design < 0 and waiting:
+                    item.give(waiting.popleft())
+            wait([end for item in pool for end in (item.connection, item.process.sentinel)], BEAT)
+            for place, item in enumerate(pool):
+                row, k = item.take(), item.design
+                late = time_out is not None and k >= 0 and time.monotonic() - item.since > time_out
+                if row is not None:
+                    item.design = -1
+                    yield row if row["id"] else store.write_row(k, _ended("failed", row["message"], item))
+                elif late or not item.process.is_alive():
+                    item.end()
+                    pool[place] = Process(store.folder, life)
+                    if k < 0:
+                        continue
+                    tries[k] += 1
+                    if late:
+                        text = f"took longer than time_out = {time_out:g} s"
+                        yield store.write_row(k, _ended("timed out", text, item))
+                    elif tries[k] < TRIES:
+                        waiting.append(k)
+                    else:
+                        text = f"ended its process {TRIES} times, with code {item.process.exitcode}"
+                        yield store.write_row(k, _ended("crashed", text, item))
+    finally:
+        for item in pool:
+            item.end()
+
+
+def _ended(status: str, message: str, item: Process) -> dict[str, Any]:
+    """What is left of a design without a row of its own."""
+    return {"status": status, "message": message, "metrics": {}, "seconds": time.monotonic() - item.since}

@@ -1,0 +1,146 @@
+"""A study from its case to its table: what `flexmbs sweep` and `fm.sweep` do."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flexmbs import __version__, disk
+from flexmbs.case import Case
+from flexmbs.case.runner import case_hash, execute
+from flexmbs.errors import Diagnostic, InputError, SolverError
+from flexmbs.study.designs import designs
+from flexmbs.study.pool import run_all
+from flexmbs.study.store import Row, Store, identity
+from flexmbs.study.study import Study
+from flexmbs.study.work import load, metrics_of, without_expected
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study before its first run: the case, what is written into study.json, and the folder's name."""
+
+    case: Case
+    data: dict[str, Any]
+    folder: Path
+
+
+def plan(
+    path: str | Path,
+    folder: str | Path | None = None,
+    *,
+    root: str | Path | None = None,
+    allow_python: bool = False,
+    overrides: dict[str, Any] | None = None,
+) -> Plan:
+    """Read and check a case with [sweep]; bodies that no design changes are reduced here, once."""
+    case = load(path, root, allow_python, overrides or {})
+    if case.spec.sweep is None:
+        what, remedy = (
+            "has no [sweep]",
+            "include the case in a file with [sweep], such as grid = { speed = [1, 2] }",
+        )
+        raise InputError(Diagnostic("study.sweep", str(path), what, remedy))
+    if not case.spec.metrics:
+        what, remedy = "has no [metrics], so nothing would be known of a run", 'give one: peak = "=max(...)"'
+        raise InputError(Diagnostic("study.metrics", str(path), what, remedy))
+    found = [_plain(item) for item in designs(case)]
+    case.with_values(**found[0])  # what is wrong with the keys is said before any worker starts
+    base = f"{__version__} {case_hash(case)}"
+    sweep = case.spec.sweep
+    data = {
+        "title": case.spec.title,
+        "case": str(Path(path).resolve()),
+        "root": str(root) if root is not None else None,
+        "allow_python": allow_python,
+        "overrides": overrides or {},
+        "flexmbs": __version__,
+        "names": list(found[0]),
+        "collect": sweep.collect or list(case.spec.metrics),
+        "keep": "all" if sweep.keep.startswith("worst") else sweep.keep,
+        "worst": int(sweep.keep.split()[1]) if sweep.keep.startswith("worst") else 0,
+        "designs": [{"id": identity(base, values), "values": values} for values in found],
+    }
+    return Plan(case, data, Path(folder) if folder is not None else Path(f"{case.name}.study"))
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """As JSON gives it back."""
+    found: dict[str, Any] = json.loads(json.dumps(values, default=str))
+    return found
+
+
+def sweep(
+    path: str | Path,
+    folder: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    resume: bool = False,
+    only: str = "",
+    progress: Progress | None = None,
+    **options: Any,
+) -> Study:
+    """Run all designs of a study that are not done yet, and return it.
+
+    `workers`: processes, by default one for every core. `only = "failed"`: do designs that failed again.
+    Further options are those of `plan`.
+    """
+    made = plan(path, folder, **options)
+    store = Store.create(made.folder, made.data, resume=resume or bool(only))
+    if only:
+        _again(store, only)
+    todo = [k for k in range(len(store.ids)) if store.row(k) is None]
+    table = made.case.spec.sweep
+    assert table is not None
+    time_out = float(table.time_out) if table.time_out is not None else None
+    with disk.lock(store.folder / "study.json"):
+        failed, done = 0, len(store.ids) - len(todo)
+        for row in run_all(store, todo, workers or os.cpu_count() or 1, time_out):
+            done += 1
+            failed += row["status"] != "complete"
+            if progress is not None:
+                progress(done / len(store.ids), f"{done} of {len(store.ids)}, {failed} failed")
+            if row["status"] != "complete" and table.on_failure == "stop":
+                store.write_table()
+                raise SolverError(
+                    Diagnostic("study.stopped", f"{store.folder}: design {row['design']}", row["message"],
+                               'on_failure = "go on" leaves it and goes on')
+                )  # fmt: skip
+        if store.data["worst"]:
+            _keep_worst(store, store.data["worst"], table.rank or "")
+        store.write_table()
+    return Study(store)
+
+
+def _again(store: Store, only: str) -> None:
+    """Forget the rows of a kind."""
+    for row in list(store.rows()):
+        if row["status"] != "complete":
+            store.forget(row["design"])
+
+
+def _keep_worst(store: Store, number: int, rank: str) -> None:
+    """Remove the results of all but the worst designs; failed ones are worst of all."""
+    name, sign = rank.removeprefix("-"), -1.0 if rank.startswith("-") else 1.0
+
+    def badness(row: Row) -> float:
+        return sign * row["metrics"][name] if name in row["metrics"] else float("inf")
+
+    for row in sorted(store.rows(), key=badness, reverse=True)[number:]:
+        disk.unlink(store.result(row["design"]))
+
+
+def run_one(case: Case | str | Path, *, collect: Sequence[str] = (), **parameters: Any) -> dict[str, float]:
+    """Metrics of a case with other parameters; nothing is left on the disk. For optimisers and loops.
+
+    Raises what `fm.run` raises. A `Case` that is given stays loaded between calls.
+    """
+    made = without_expected(case if isinstance(case, Case) else Case.load(case)).with_values(**parameters)
+    found = metrics_of(execute(made, keep=False).result)
+    return {name: found[name] for name in collect} if collect else found

@@ -1,0 +1,135 @@
+"""The folder of a study: what is to be done, a row for every design that is done, and results that are kept.
+
+    study.json        the study as resolved, and its designs with their ids; written once
+    rows/ID.json      a finished design: values, status, metrics; written last, so it says that all is done
+    runs/ID.h5        its result, if it is kept
+    table.csv         all rows, made anew at the end
+
+Whoever finds a row needs not compute it again; nothing here needs a lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flexmbs import disk
+from flexmbs.errors import Diagnostic, InputError
+
+FORMAT, VERSION = "flexmbs-study", 1
+Row = dict[str, Any]
+
+
+@dataclass
+class Store:
+    """A folder and what its study.json says."""
+
+    folder: Path
+    data: dict[str, Any]
+    ids: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ids = [item["id"] for item in self.data["designs"]]
+
+    @staticmethod
+    def create(folder: Path, data: dict[str, Any], *, resume: bool = False) -> Store:
+        """A new folder; with `resume` the one that is there, if it is of the same study."""
+        kind = disk.what_is(folder)
+        if not kind:
+            disk.make_folder(folder)
+            for name in ("rows", "runs"):
+                disk.make_folder(folder / name)
+            with disk.atomic_file(folder / "study.json") as file:
+                file.write(json.dumps(data | {"format": FORMAT, "format_version": VERSION}).encode())
+            return Store(folder, data)
+        there = Store.open(folder)
+        if not resume:
+            what, remedy = "is a study already", "go on with --resume, or name another folder with -o"
+            raise InputError(Diagnostic("study.exists", str(folder), what, remedy))
+        if there.data["designs"] != data["designs"]:
+            what = "is of another study: case, modal data, designs or flexmbs are not what they were"
+            raise InputError(Diagnostic("study.other", str(folder), what, "name another folder with -o"))
+        return there
+
+    @staticmethod
+    def open(folder: Path) -> Store:
+        """The study in a folder; `InputError` where there is none."""
+        try:
+            data = json.loads((folder / "study.json").read_bytes())
+            if data["format"] != FORMAT:
+                raise ValueError
+            if data["format_version"] != VERSION:
+                what = f"has format_version {data['format_version']}, this flexmbs reads {VERSION}"
+                raise InputError(Diagnostic("study.version", str(folder), what))
+            return Store(folder, data)
+        except (OSError, ValueError, KeyError):
+            what = f"is {disk.what_is(folder)} without a study" if disk.what_is(folder) else "is not there"
+            remedy = "name the folder that flexmbs sweep made"
+            raise InputError(Diagnostic("study.none", str(folder), what, remedy)) from None
+
+    def result(self, k: int) -> Path:
+        return self.folder / "runs" / f"{self.ids[k]}.h5"
+
+    def row(self, k: int) -> Row | None:
+        """The row of a design, or None where it is not done."""
+        try:
+            found = json.loads((self.folder / "rows" / f"{self.ids[k]}.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+        whole = isinstance(found, dict) and found.get("id") == self.ids[k]
+        if whole and self.data["keep"] == "all" and found["status"] == "complete":
+            whole = self.data["worst"] > 0 or self.result(k).is_file()
+        return found if whole else None
+
+    def write_row(self, k: int, row: Row) -> Row:
+        """Write the row of a finished design; one that a power cut takes away is computed again."""
+        target = self.folder / "rows" / f"{self.ids[k]}.json"
+        full = {"id": self.ids[k], "design": k} | row
+        with disk.atomic_file(target, overwrite=True, sync=False) as file:
+            file.write(json.dumps(full).encode())
+        return full
+
+    def forget(self, k: int) -> None:
+        """Take a row back, so that its design is computed again."""
+        with suppress(FileNotFoundError):
+            disk.unlink(self.folder / "rows" / f"{self.ids[k]}.json")
+
+    def rows(self) -> Iterator[Row]:
+        """All rows that are there, in the order of the designs."""
+        for k in range(len(self.ids)):
+            row = self.row(k)
+            if row is not None:
+                yield row
+
+    def write_table(self) -> Path:
+        """All rows as CSV: values, metrics, status."""
+        import csv
+        import io
+
+        text, names = io.StringIO(), self.data["names"]
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["design", *names, *self.data["collect"], "status", "seconds", "message", "id"])
+        for row in self.rows():
+            values = self.data["designs"][row["design"]]["values"]
+            writer.writerow(
+                [row["design"], *(values[name] for name in names)]
+                + [
+                    repr(row["metrics"][name]) if name in row["metrics"] else ""
+                    for name in self.data["collect"]
+                ]
+                + [row["status"], f"{row['seconds']:.3f}", row["message"], row["id"]]
+            )
+        path = self.folder / "table.csv"
+        with disk.atomic_file(path, overwrite=True) as file:
+            file.write(text.getvalue().encode())
+        return path
+
+
+def identity(base: str, values: dict[str, Any]) -> str:
+    """Name of a design: by the case, its modal data and the program (`base`), and the values that vary."""
+    return hashlib.sha256((base + json.dumps(values, sort_keys=True)).encode()).hexdigest()[:20]

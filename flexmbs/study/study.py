@@ -1,0 +1,116 @@
+"""A study that is done, or on its way: its rows as columns, its results by design."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flexmbs.errors import Diagnostic, InputError, UsageError, unknown_name
+from flexmbs.results import Result
+from flexmbs.study.store import Row, Store
+from flexmbs.units import UnitError, parse_quantity
+
+
+class Study:
+    """`fm.Study.load("press.study")`: `.columns`, `.table` (pandas), `.result(k)`, `.summary()`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.rows: list[Row] = list(store.rows())
+
+    @staticmethod
+    def load(folder: str | Path) -> Study:
+        """The study in a folder, as far as it is done."""
+        return Study(Store.open(Path(folder)))
+
+    @property
+    def folder(self) -> Path:
+        return self._store.folder
+
+    @property
+    def names(self) -> list[str]:
+        """What varies."""
+        return list(self._store.data["names"])
+
+    @property
+    def metrics(self) -> list[str]:
+        """What is collected."""
+        return list(self._store.data["collect"])
+
+    @property
+    def size(self) -> int:
+        """Number of designs."""
+        return len(self._store.ids)
+
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Design number, what varies, metrics (NaN where a run failed), status: arrays over the rows."""
+        designs = self._store.data["designs"]
+        found: dict[str, NDArray[Any]] = {"design": np.array([row["design"] for row in self.rows], dtype=int)}
+        for name in self.names:
+            found[name] = _column([designs[row["design"]]["values"][name] for row in self.rows])
+        for name in self.metrics:
+            found[name] = np.array([row["metrics"].get(name, np.nan) for row in self.rows], dtype=float)
+        found["status"] = np.array([row["status"] for row in self.rows], dtype=object)
+        return found
+
+    @property
+    def table(self) -> Any:
+        """The columns as a pandas table."""
+        try:
+            import pandas
+        except ImportError:
+            what, remedy = "needs pandas", "pip install flexmbs[data], or take .columns"
+            raise UsageError(Diagnostic("usage.pandas", "Study.table", what, remedy)) from None
+        return pandas.DataFrame(self.columns).set_index("design")
+
+    def result(self, design: int) -> Result:
+        """The result of a design, if it was kept."""
+        if not 0 <= design < self.size:
+            raise unknown_name(str(self.folder), str(design), [str(row["design"]) for row in self.rows])
+        path = self._store.result(design)
+        if not path.is_file():
+            what = f"keeps no result of design {design}"
+            raise InputError(Diagnostic("study.result", str(self.folder), what, 'keep = "all" in [sweep]'))
+        return Result.load(path)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of designs by status; `open` are those without a row."""
+        found = Counter(row["status"] for row in self.rows)
+        left = self.size - len(self.rows)
+        return dict(found) | ({"open": left} if left else {})
+
+    def summary(self) -> str:
+        """Counts, the range of every metric and where its ends are, and the first failures."""
+        lines = [", ".join(f"{number} {status}" for status, number in self.counts.items())]
+        columns = self.columns
+        for name in self.metrics:
+            values = columns[name]
+            good = np.flatnonzero(np.isfinite(values))
+            if len(good):
+                low, high = (good[pick(values[good])] for pick in (np.argmin, np.argmax))
+                lines.append(
+                    f"{name}: {values[low]:.6g} (design {columns['design'][low]}) to {values[high]:.6g} "
+                    f"(design {columns['design'][high]}), mean {values[good].mean():.6g}"
+                )
+        wrong = [row for row in self.rows if row["status"] != "complete"]
+        lines += [f"design {row['design']} {row['status']}: {row['message'][:200]}" for row in wrong[:5]]
+        if len(wrong) > 5:
+            lines.append(f"and {len(wrong) - 5} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<study {self.folder.name}: {self.size} designs of {', '.join(self.names)}>\n{self.summary()}"
+
+
+def _column(values: list[Any]) -> NDArray[Any]:
+    """Numbers in SI units where all are numbers, else as given."""
+    try:
+        return np.array([float(parse_quantity(v).value if isinstance(v, str) else v) for v in values])
+    except (UnitError, TypeError, ValueError):
+        return np.array([str(value) for value in values], dtype=object)

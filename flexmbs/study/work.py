@@ -1,0 +1,63 @@
+"""One design: run, measured, its row written. What every worker does, wherever it is."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from flexmbs import disk
+from flexmbs.case import Case
+from flexmbs.case.runner import execute
+from flexmbs.errors import FlexmbsError
+from flexmbs.results import Result
+from flexmbs.study.store import Row, Store
+
+
+class Worker:
+    """Runs designs of one study; case, reduced bodies and kernels stay between them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = Store.open(folder)
+        told = self.store.data
+        self.case = load(told["case"], told["root"], told["allow_python"], told["overrides"])
+
+    def __call__(self, k: int) -> Row:
+        """The row of design k: the one that is there, or a new one."""
+        found = self.store.row(k)
+        if found is not None:
+            return found
+        keep, values = self.store.data["keep"], self.store.data["designs"][k]["values"]
+        started = time.perf_counter()
+        row = measured(self.case, values, self.store.result(k) if keep != "none" else None)
+        row["metrics"] = {name: row["metrics"][name] for name in self.store.data["collect"] if row["metrics"]}
+        if keep == "failed" and row["status"] == "complete":
+            disk.unlink(self.store.result(k))
+        return self.store.write_row(k, row | {"seconds": time.perf_counter() - started})
+
+
+def measured(case: Case, values: dict[str, Any], target: Path | None) -> Row:
+    """Status, message and metrics of a case with other values; what goes wrong is said, not raised."""
+    try:
+        done = execute(case.with_values(**values), target, keep=target is not None, overwrite=True)
+    except FlexmbsError as error:
+        return {"status": "failed", "message": "; ".join(map(str, error.diagnostics)), "metrics": {}}
+    told = "; ".join(done.summary.warnings)
+    return {"status": done.result.status, "message": told, "metrics": metrics_of(done.result)}
+
+
+def metrics_of(result: Result) -> dict[str, float]:
+    """Values of [metrics] in a result."""
+    paths = [path for path in result.paths if path.startswith("metrics/")]
+    return {path.removeprefix("metrics/"): float(result[path]) for path in paths}
+
+
+def load(path: str | Path, root: Any, allow_python: bool, overrides: dict[str, Any]) -> Case:
+    """The case of a study: [expected] values are those of one design only."""
+    case = Case.load(path, root=root, allow_python=allow_python, **overrides)
+    return without_expected(case)
+
+
+def without_expected(case: Case) -> Case:
+    """A case that is not compared, whatever its values are."""
+    return case.with_tables(lambda data: data.pop("expected", None)) if case.spec.expected else case

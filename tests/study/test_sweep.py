@@ -1,0 +1,250 @@
+"""Studies with the real command and real processes, against closed forms and against each other."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs.case import Case
+from flexmbs.case.runner import execute
+from flexmbs.cli.main import command
+from flexmbs.errors import InputError
+from flexmbs.study.pool import TRIES, run_all, serve
+from flexmbs.study.run import plan
+from flexmbs.study.store import Store
+
+THROW = """
+gravity = [0, 0, -9.81]
+
+[parameters]
+speed = "3 m/s"
+
+[bodies.ball]
+type = "rigid"
+mass = 0.5
+inertia = { ixx = 1e-3, iyy = 1e-3, izz = 1e-3 }
+initial = { velocity = [1.0, 0.0, "=speed"] }
+
+[analysis]
+t_end = 0.2
+
+[output]
+every = 0.05
+
+[metrics]
+height = "=bodies.ball.position.z[-1]"
+energy = "=max(energy.kinetic)"
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A ball that is thrown at some speeds, in a file of its own that includes the case."""
+    (tmp_path / "throw.toml").write_text(THROW)
+
+    def make(sweep, more=""):
+        path = tmp_path / "speeds.toml"
+        path.write_text(f'include = ["throw.toml"]\n{more}\n[sweep]\n{sweep}\n')
+        return path
+
+    return make
+
+
+def flexmbs(*words):
+    """Exit code and output of a command."""
+    import contextlib
+    import io
+
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), pytest.raises(SystemExit) as end:
+        raise SystemExit(command([str(word) for word in words]))
+    return end.value.code, out.getvalue()
+
+
+def numbers(folder):
+    """All that may not depend on who computed it."""
+    return [
+        {key: value for key, value in row.items() if key != "seconds"} for row in Store.open(folder).rows()
+    ]
+
+
+def test_a_study_gives_what_a_thrown_ball_does(study, tmp_path):
+    path = study('grid = { speed = [1, 2, "3 m/s", 4] }')
+    found = fm.sweep(path, tmp_path / "s", workers=2)
+    assert found.counts == {"complete": 4}
+    columns = found.columns
+    np.testing.assert_array_equal(columns["speed"], [1, 2, 3, 4])
+    np.testing.assert_allclose(columns["height"], columns["speed"] * 0.2 - 0.5 * 9.81 * 0.04, rtol=1e-9)
+    assert found.result(2)["metrics/height"] == columns["height"][2]
+    assert (tmp_path / "s" / "table.csv").read_text().startswith("design,speed,height,energy,status")
+    again = fm.Study.load(tmp_path / "s")
+    assert repr(again) == repr(found) and "4 complete" in repr(found)
+
+
+def test_one_worker_and_two_give_the_same_bits_and_so_does_a_loop(study, tmp_path):
+    path = study('sample = { method = "halton", n = 6, parameters = { speed = [1, 4] } }\nkeep = "none"')
+    for name, workers in (("one", 1), ("two", 2)):
+        fm.sweep(path, tmp_path / name, workers=workers)
+    assert numbers(tmp_path / "one") == numbers(tmp_path / "two")
+    assert not list((tmp_path / "one" / "runs").iterdir())
+    case = Case.load(path)
+    for row, item in zip(
+        numbers(tmp_path / "one"), Store.open(tmp_path / "one").data["designs"], strict=True
+    ):
+        assert fm.run_one(case, **item["values"]) == row["metrics"]
+
+
+def test_a_result_in_memory_is_the_one_that_is_written(study, tmp_path):
+    case = Case.load(study("grid = { speed = [1] }"))
+    written = execute(case, tmp_path / "a.h5").result
+    kept = execute(case, keep=False).result
+    assert set(kept.paths) <= set(written.paths)
+    left = {path.split("/")[0] for path in set(written.paths) - set(kept.paths)}
+    assert left <= {"provenance", "checkpoint", "topology"}
+    for path in kept.paths:
+        if path.startswith(("summary", "provenance")):
+            continue
+        a, b = written[path], kept[path]
+        assert np.array_equal(a, b), path
+        assert path.startswith("topology") or written.dimensions(path) == kept.dimensions(path), path
+        assert written.attributes_of(path).get("units", "1") == kept.attributes_of(path).get("units", "1")
+    assert kept.status == written.status == "complete" and kept.metrics.height == written.metrics.height
+
+
+def test_a_study_that_was_cut_off_goes_on_to_the_same_numbers(study, tmp_path):
+    path = study('grid = { speed = [1, 2, 3, 4, 5, 6] }\nkeep = "none"')
+    fm.sweep(path, tmp_path / "whole", workers=1)
+    made = plan(path, tmp_path / "cut")
+    store = Store.create(made.folder, made.data)
+    rows = run_all(store, range(6), 1, None)
+    for _ in range(2):
+        next(rows)
+    rows.close()
+    (store.folder / "rows" / f"{store.ids[4]}.json").write_text('{"id": "')  # of a power cut
+    assert 2 <= sum(store.row(k) is not None for k in range(6)) < 6
+    with pytest.raises(InputError, match="is a study already"):
+        fm.sweep(path, tmp_path / "cut")
+    before = {k: store.row(k) for k in range(6) if store.row(k)}
+    fm.sweep(path, tmp_path / "cut", workers=2, resume=True)
+    assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
+    assert all(store.row(k) == row for k, row in before.items())  # nothing is done twice
+
+
+@pytest.mark.slow
+def test_killed_workers_change_no_number(study, tmp_path):
+    path = study(f'grid = {{ speed = {list(range(1, 201))} }}\nkeep = "none"')
+    fm.sweep(path, tmp_path / "whole", workers=2)
+    made = plan(path, tmp_path / "killed")
+    store = Store.create(made.folder, made.data)
+    import multiprocessing
+
+    before, stop, kills = set(multiprocessing.active_children()), threading.Event(), []
+
+    def kill():
+        rng = np.random.default_rng(0)
+        while not stop.wait(rng.uniform(0.3, 0.9)) and len(kills) < 6:
+            for process in set(multiprocessing.active_children()) - before:
+                if process.pid and rng.random() < 0.7:
+                    os.kill(process.pid, signal.SIGKILL)
+                    kills.append(process.pid)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        rows = list(run_all(store, range(200), 2, None))
+    finally:
+        stop.set()
+        thread.join()
+    assert kills and len(rows) == 200
+    crashed = [row for row in rows if row["status"] == "crashed"]
+    assert len(crashed) <= len(kills) // TRIES
+    for row in crashed:
+        store.forget(row["design"])
+    list(run_all(store, [row["design"] for row in crashed], 1, None))
+    assert numbers(tmp_path / "killed") == numbers(tmp_path / "whole")
+
+
+class Deadly:
+    """Designs that end their process, hold it up, or are a defect of the program."""
+
+    def __init__(self, connection):
+        self.connection, self.send = connection, connection.send
+
+    def recv(self):
+        k = self.connection.recv()
+        if k == 1:
+            os._exit(9)
+        if k == 2:
+            time.sleep(100.0)
+        return k if k != 3 else "no number"
+
+
+def deadly(connection, folder):
+    serve(Deadly(connection), folder)
+
+
+@pytest.mark.slow
+def test_designs_that_kill_or_hold_up_their_worker_do_not_end_the_study(study, tmp_path):
+    made = plan(study('grid = { speed = [1, 2, 3, 4, 5] }\nkeep = "none"'), tmp_path / "s")
+    store = Store.create(made.folder, made.data)
+    rows = {row["design"]: row for row in run_all(store, range(5), 1, 8.0, life=deadly)}
+    assert [rows[k]["status"] for k in range(5)] == ["complete", "crashed", "timed out", "failed", "complete"]
+    assert rows[1]["message"] == f"ended its process {TRIES} times, with code 9"
+    assert "time_out = 8 s" in rows[2]["message"] and "TypeError" in rows[3]["message"]
+    assert {k: store.row(k) for k in rows} == rows
+
+
+def test_a_design_that_fails_is_told_and_done_again_when_asked(study, tmp_path):
+    path = study('zip = { "bodies.ball.mass" = [0.5, -1.0, 2.0] }\nkeep = "failed"')
+    code, out = flexmbs("sweep", path, "-o", tmp_path / "s", "--workers", 1, "--quiet")
+    assert code == 4 and "2 complete, 1 failed" in out and "design 1 failed" in out and "mass" in out
+    code, out = flexmbs("sweep", path, "-o", tmp_path / "s", "--workers", 1, "--only", "failed", "--quiet")
+    assert code == 4 and "2 complete, 1 failed" in out
+    code, out = flexmbs("sweep", "status", tmp_path / "s", "--json")
+    told = json.loads(out)
+    assert code == 4 and told["counts"] == {"complete": 2, "failed": 1}
+    with pytest.raises(fm.SolverError, match="design 1"):
+        fm.sweep(
+            study('zip = { "bodies.ball.mass" = [0.5, -1.0, 2.0] }\non_failure = "stop"'),
+            tmp_path / "t",
+            workers=1,
+        )
+
+
+def test_the_worst_results_are_kept(study, tmp_path):
+    path = study('grid = { speed = [4, 1, 3, 2] }\nkeep = "worst 2"\nrank = "-height"')
+    found = fm.sweep(path, tmp_path / "s", workers=1)
+    assert [(tmp_path / "s" / "runs" / f"{name}.h5").exists() for name in Store.open(tmp_path / "s").ids] == [
+        False, True, False, True,
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="keeps no result of design 0"):
+        found.result(0)
+    fm.sweep(path, tmp_path / "s", workers=1, resume=True)  # what was not kept is not missing
+
+
+def test_what_is_wrong_is_said_before_anything_is_written(study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out = flexmbs("sweep", study("grid = { speed = [1, 2, 3] }"), "--dry-run")
+    assert code == 0 and "3 designs into speeds.study" in out and "speed = 1" in out
+    assert not (tmp_path / "speeds.study").exists()
+    for words in (("status", "elsewhere"), (tmp_path / "throw.toml",)):
+        assert flexmbs("sweep", *words)[0] == 3
+    assert flexmbs("sweep", "a", "b", "c")[0] == 2
+    assert flexmbs("sweep", tmp_path / "speeds.toml", "--workers", "0")[0] == 2
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    assert flexmbs("sweep", tmp_path / "speeds.toml", "-o", tmp_path / "mine", "--resume")[0] == 3
+    assert [item.name for item in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_another_case_is_no_resumption(study, tmp_path):
+    path = study('grid = { speed = [1] }\nkeep = "none"')
+    fm.sweep(path, tmp_path / "s", workers=1)
+    (tmp_path / "throw.toml").write_text(THROW.replace("0.5", "0.6"))
+    with pytest.raises(InputError, match="is of another study"):
+        fm.sweep(path, tmp_path / "s", workers=1, resume=True)
