@@ -515,9 +515,12 @@ def test_rigid_bodies_of_abaqus_hold_the_rotations_of_shells(tmp_path):
     bdf = plate_bdf("PSHELL,1,1,2.,1,,1", MAT1, "GRID,900,,-10.,60.,0.", f"RBE2,50,900,123456,{numbers}")
     known = frequencies(tmp_path, bdf)
     for cards in (
-        f"{reference}\n{nset}\n*RIGID BODY, NSET=EDGE, REF NODE=900, ROT NODE=900",
+        f"{reference}\n{nset}\n*RIGID BODY, TIE NSET=EDGE, REF NODE=900",
         f"{reference}\n{nset}\n*SURFACE, NAME=S, TYPE=NODE\nEDGE\n"
         "*COUPLING, REF NODE=900, SURFACE=S, CONSTRAINT NAME=C\n*KINEMATIC\n1, 6",
     ):
         text = plate_inp(f"*SHELL SECTION, ELSET=E, MATERIAL=M\n2.\n{cards}")
         np.testing.assert_allclose(frequencies(tmp_path, text, "r.inp"), known, rtol=1e-9)
+    card = "*RIGID BODY, PIN NSET=EDGE, REF NODE=900"  # a hinge along the edge
+    text = plate_inp(f"*SHELL SECTION, ELSET=E, MATERIAL=M\n2.\n{reference}\n{nset}\n{card}")
+    assert np.abs(frequencies(tmp_path, text, "q.inp") / known - 1).max() > 0.01

@@ -149,13 +149,17 @@ class LinkReader:
     def _rigid_body(self, card: Card) -> None:
         if card.options.get("ROT NODE"):  # a second node carries the rotations as translations: same motion
             count(self.deck.no_effect, "*RIGID BODY, ROT NODE")
-        nodes: list[int] = []
-        for key in ("NSET", "TIE NSET", "PIN NSET"):
+        whole: list[int] = []
+        pinned: list[int] = []  # nodes of shells and beams may turn; NSET is CalculiX's, and means that too
+        for key, nodes in (("TIE NSET", whole), ("PIN NSET", pinned), ("NSET", pinned)):
             if card.options.get(key):
                 nodes += self.nodes(card.options[key], "node")
         if card.options.get("ELSET"):
-            nodes += self.nodes(("nodes of", card.options["ELSET"]), "node")
-        self._add_rigid(self._reference(card), nodes, ALL, "*RIGID BODY")
+            whole += self.nodes(("nodes of", card.options["ELSET"]), "node")
+        node = self._reference(card)
+        for nodes, dofs in ((whole, ALL), (sorted(set(pinned) - set(whole)), ALL[:3])):
+            if nodes:
+                self._add_rigid(node, nodes, dofs, "*RIGID BODY")
 
     def _add_rigid(self, node: int, nodes: list[int], dofs: tuple[int, ...], card: str) -> None:
         nodes = sorted(set(nodes) - {node})
