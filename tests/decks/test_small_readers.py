@@ -249,10 +249,10 @@ def test_bricks_with_repeated_nodes(tmp_path, shape, quadratic):
         ("a.cdb", "NBLOCK,6,SOLID\n3i9\n", "expected a format"),
         (
             "a.cdb",
-            "ET,1,181\nEBLOCK,19,SOLID\n(19i9)\n"
+            "ET,1,14\nEBLOCK,19,SOLID\n(19i9)\n"
             + "".join(f"{k:9d}" for k in [1] * 8 + [3, 0, 7, 1, 2, 3])
             + "\n-1",
-            "TYPE 181",
+            "TYPE 14",
         ),
     ],
 )

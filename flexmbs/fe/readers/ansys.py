@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.fe.deck import Deck, DeckMaterial, Support, count
+from flexmbs.fe.readers.ansys_sections import CARRYING, COMMANDS, MASS, Sections
 from flexmbs.fe.readers.raw import Block, RawMesh
 from flexmbs.fe.readers.source import Damaged, Ints, one_int, reals
 
@@ -67,6 +68,8 @@ class _Archive:
         self.left_out: list[int] = []
         self.lines: list[str] = []
         self.at = 0
+        self.index: dict[int, int] = {}
+        self.sections = Sections(self.deck, self.types, self.index.get)
 
     def read(self, lines: list[str]) -> RawMesh:
         self.lines = lines
@@ -86,6 +89,8 @@ class _Archive:
             elif name == "ET" and len(words) > 2:
                 digits = re.sub(r"\D", "", words[2])
                 self.types[self._int(words[1])] = self._int(digits)
+            elif name in COMMANDS:
+                self.sections.add(words, self._next, self.at)
             elif name == "ETBLOCK":
                 self._types()
             elif name in ("MPDATA", "MP"):
@@ -99,6 +104,13 @@ class _Archive:
             ):
                 count(self.deck.not_understood, name)
         return self._finish()
+
+    def _next(self) -> str:
+        """The next line, which must be there."""
+        if self.at >= len(self.lines):
+            raise Damaged("the file ends in the middle of a block", self.at)
+        self.at += 1
+        return self.lines[self.at - 1]
 
     def _int(self, word: str) -> int:
         return one_int(word, "number", self.at)
@@ -162,7 +174,7 @@ class _Archive:
             while len(nodes) < n_nodes and self.at < len(self.lines):
                 nodes += [self._int(word) for word in self._fields(self.lines[self.at], widths)]
                 self.at += 1
-            self._element(head[10], head[0], head[1], nodes[:n_nodes])
+            self._element(head, nodes[:n_nodes])
             rows += 1
         self._complete("EBLOCK", announced, rows)
 
@@ -171,7 +183,8 @@ class _Archive:
         if announced.isdigit() and int(announced) not in (0, found):
             raise Damaged(f"{name} announces {announced} rows, {found} are there", self.at, "write it again")
 
-    def _element(self, number: int, material: int, kind: int, nodes: list[int]) -> None:
+    def _element(self, head: list[int], nodes: list[int]) -> None:
+        material, kind, number = head[0], head[1], head[10]
         label = self.types.get(kind)
         if label is None:
             raise Damaged(f"element {number} has type {kind}, which no ET defines", self.at)
@@ -186,6 +199,18 @@ class _Archive:
             rows = self.rows.setdefault("tri3" if len(corners) == 3 else "quad4", ([], [], []))
             rows[0].append(number)
             rows[1].append(corners)
+            rows[2].append(material)
+        elif label in CARRYING and len(nodes) >= 1 + (label != MASS):
+            refused = self.sections.refused(kind)
+            found, cell = ("", []) if refused else self.sections.element(number, kind, head, nodes)
+            if refused:
+                count(self.raw.unsupported, refused)
+            if not found:
+                self.left_out.append(number)
+                return
+            rows = self.rows.setdefault(found, ([], [], []))
+            rows[0].append(number)
+            rows[1].append(cell)
             rows[2].append(material)
         else:
             count(self.raw.unsupported, name)
@@ -251,7 +276,7 @@ class _Archive:
             self.values.setdefault(self._int(number), {})[CONSTANTS[key]] = numbers[0]
 
     def _finish(self) -> RawMesh:
-        index: dict[int, int] = {}
+        index = self.index
         for number, values in sorted(self.values.items()):
             index[number] = len(self.deck.materials)
             where = f"{self.path}: material {number}"
@@ -263,8 +288,14 @@ class _Archive:
             for key in sorted(set(material)):
                 members = cells[np.array(material) == key]
                 self.raw.cell_sets.setdefault(f"mat_{key}", []).append(members)
-                if key in index and kind[:3] not in ("tri", "qua"):
+                if key in index and kind[:3] not in ("tri", "qua", "lin"):
                     self.deck.sections.append(([members], index[key]))
+        carrying: dict[int, list[int]] = {}
+        for number, mat in self.sections.finish(self.raw.node_number, self.raw.points):
+            carrying.setdefault(mat, []).append(number)
+        for mat, elements in carrying.items():
+            if mat in index:
+                self.deck.sections.append(([np.array(elements, dtype=np.int64)], index[mat]))
         self.raw.left_out = np.array(self.left_out, dtype=np.int64)
         by_nodes: dict[int, set[int]] = {}
         for (dof,), held in self.held.items():
