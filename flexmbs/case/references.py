@@ -122,6 +122,9 @@ class _Checker:
             named.append((("sweep", "rank"), rank.removeprefix("-")))
         for k, name in enumerate(collect if isinstance(collect, list) else []):
             named.append((("sweep", "collect", k), name))
+        limits = sweep.get("limits", {})
+        for name in limits if isinstance(limits, dict) else {}:
+            named.append((("sweep", "limits", name), name))
         for place, name in named:
             if isinstance(name, str) and name not in metrics:
                 self.fail(place, f'there is no metric "{name}"', nearest(name, metrics))

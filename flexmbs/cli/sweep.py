@@ -2,6 +2,7 @@
 
     flexmbs sweep CASE.toml            the [sweep] of a case, or of a file that includes one
     flexmbs sweep status STUDY         what is done, and what failed
+    flexmbs sweep report STUDY -o study.html
 
 Every design that is done leaves a row in STUDY/rows, so that --resume goes on where a study was cut off.
 """
@@ -13,31 +14,36 @@ import json
 from pathlib import Path
 from typing import Any
 
-from flexmbs.cli.output import Output, Progress, add_root
+from flexmbs.cli.output import Output, Progress, add_overwrite, add_root
 from flexmbs.errors import Diagnostic, ExitCode, UsageError
 
 SHOWN = 8  # designs that --dry-run prints
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="+", metavar="CASE.toml | status STUDY")
-    parser.add_argument("-o", "--output", metavar="STUDY", help="folder of the study (default: NAME.study)")
+    parser.add_argument("words", nargs="+", metavar="CASE.toml | status STUDY | report STUDY")
+    parser.add_argument(
+        "-o", "--output", metavar="STUDY", help="folder of the study (default: NAME.study), or the page"
+    )
     add_root(parser)
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one for every core)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
     parser.add_argument("--resume", action="store_true", help="go on with a study that was cut off")
     parser.add_argument("--only", choices=["failed"], help="do these designs again")
     parser.add_argument("--dry-run", action="store_true", help="print the designs and run none")
+    add_overwrite(parser)
     parser.add_argument("--allow-python", action="store_true", help="let the case call its Python functions")
 
 
 def run(args: argparse.Namespace) -> Output:
     if args.words[0] == "status" and len(args.words) == 2:
         return status(args.words[1])
+    if args.words[0] == "report" and len(args.words) == 2:
+        return report(args)
     if len(args.words) != 1:
         what, remedy = (
             f"takes one case, not {len(args.words)} words",
-            "flexmbs sweep CASE.toml, or status STUDY",
+            "flexmbs sweep CASE.toml, or status STUDY, or report STUDY",
         )
         raise UsageError(Diagnostic("usage.sweep", "sweep", what, remedy))
     if args.workers is not None and args.workers < 1:
@@ -63,8 +69,21 @@ def status(folder: str) -> Output:
     """What a study has done so far."""
     from flexmbs.study.study import Study
 
-    path = Path(folder)
-    return _output(Study.load(path if path.is_dir() else Path(f"{path}.study")))
+    return _output(Study.load(_folder(folder)))
+
+
+def report(args: argparse.Namespace) -> Output:
+    """The page of a study."""
+    from flexmbs.post.report.study import study_report
+
+    done = study_report(_folder(args.words[1]), args.output or "study.html", overwrite=args.overwrite)
+    return Output(f"{done['file']}: {done['bytes'] / 1e6:.2f} MB", done)
+
+
+def _folder(name: str) -> Path:
+    """The folder of a study, by its name with or without the ending."""
+    path = Path(name)
+    return path if path.is_dir() else Path(f"{path}.study")
 
 
 def _dry(made: Any) -> Output:

@@ -63,6 +63,8 @@ def plan(
         "flexmbs": __version__,
         "names": list(found[0]),
         "collect": sweep.collect or list(case.spec.metrics),
+        "sample": sweep.sample.method if sweep.sample is not None else "",
+        "limits": {name: [float(end) for end in ends] for name, ends in sweep.limits.items()},
         "keep": "all" if sweep.keep.startswith("worst") else sweep.keep,
         "worst": int(sweep.keep.split()[1]) if sweep.keep.startswith("worst") else 0,
         "designs": [{"id": identity(base, values), "values": values} for values in found],

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError, UsageError, unknown_name
 from flexmbs.results import Result
+from flexmbs.study.sensitivity import Index, indices, share_outside
 from flexmbs.study.store import Row, Store
 from flexmbs.units import UnitError, parse_quantity
+
+#: parameters that the summary names for a metric
+MOST_TOLD = 4
 
 
 class Study:
@@ -68,6 +72,11 @@ class Study:
             raise UsageError(Diagnostic("usage.pandas", "Study.table", what, remedy)) from None
         return pandas.DataFrame(self.columns).set_index("design")
 
+    def file(self, design: int) -> str:
+        """Where the result of a design is, in the folder of the study; "" where it was not kept."""
+        path = self._store.result(design)
+        return str(path.relative_to(self.folder)) if path.is_file() else ""
+
     def result(self, design: int) -> Result:
         """The result of a design, if it was kept."""
         if not 0 <= design < self.size:
@@ -77,6 +86,39 @@ class Study:
             what = f"keeps no result of design {design}"
             raise InputError(Diagnostic("study.result", str(self.folder), what, 'keep = "all" in [sweep]'))
         return Result.load(path)
+
+    def sensitivity(self) -> dict[str, list[Index]]:
+        """For every metric how much each sampled parameter matters; empty for grids, lists and tables."""
+        method, columns = self._store.data["sample"], self.columns
+        if not method or not self.rows:
+            return {}
+        X = np.full((self.size, len(self.names)), np.nan)
+        for k, item in enumerate(self._store.data["designs"]):
+            X[k] = [float(item["values"][name]) for name in self.names]
+        found = {}
+        for name in self.metrics:
+            y = np.full(self.size, np.nan)
+            y[columns["design"]] = columns[name]
+            found[name] = indices(method, self.names, X, y)
+        return found
+
+    def outside(self) -> dict[str, tuple[float, float, float]]:
+        """Share of the finished designs beyond `limits` of a metric, with its 95 % interval."""
+        columns = self.columns
+        return {
+            name: share_outside(columns[name], *ends)
+            for name, ends in self._store.data["limits"].items()
+            if name in columns and self.rows
+        }
+
+    @property
+    def limits(self) -> dict[str, list[float]]:
+        """Limits of metrics."""
+        return dict(self._store.data["limits"])
+
+    @property
+    def title(self) -> str:
+        return str(self._store.data["title"]) or self.folder.name
 
     @property
     def counts(self) -> dict[str, int]:
@@ -98,6 +140,13 @@ class Study:
                     f"{name}: {values[low]:.6g} (design {columns['design'][low]}) to {values[high]:.6g} "
                     f"(design {columns['design'][high]}), mean {values[good].mean():.6g}"
                 )
+        for name, items in self.sensitivity().items():
+            kind = items[0].kind if items else ""
+            top = sorted((i for i in items if i.kind == kind), key=lambda item: -abs(item.value))[:MOST_TOLD]
+            told = ", ".join(f"{i.parameter} {i.value:.3f} ({i.low:.3f} to {i.high:.3f})" for i in top)
+            lines += [f"{name}, {kind}: {told}"] if top else []
+        for name, (share, low, high) in self.outside().items():
+            lines.append(f"{name} beyond its limits: {share:.3g} of all designs ({low:.3g} to {high:.3g})")
         wrong = [row for row in self.rows if row["status"] != "complete"]
         lines += [f"design {row['design']} {row['status']}: {row['message'][:200]}" for row in wrong[:5]]
         if len(wrong) > 5:

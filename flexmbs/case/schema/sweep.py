@@ -104,7 +104,8 @@ Choices = Annotated[list[Any], BeforeValidator(_as_values), Field(min_length=1)]
 class Sweep(Table):
     """Many runs: all combinations (`grid`), value by value (`zip`), the rows of a `table`, or `sample`.
 
-    `where`: conditions between parameters; `collect`: metrics, all where it is empty; `keep`: results.
+    `where`: conditions between parameters; `collect`: metrics, all where it is empty; `keep`: results;
+    `limits`: of metrics, beyond which a design counts as failed in the report.
     """
 
     grid: dict[str, Choices] | None = None
@@ -115,6 +116,7 @@ class Sweep(Table):
     collect: list[str] = Field(default=[])
     keep: Annotated[str, Field(pattern=KEEP)] = "all"
     rank: str | None = None
+    limits: dict[str, Pair] = Field(default={})
     time_out: Annotated[number(units.TIME), Field(gt=0.0)] | None = None
     on_failure: Literal["go on", "stop"] = "go on"
 

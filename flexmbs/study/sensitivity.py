@@ -1,0 +1,106 @@
+"""How much a parameter matters to a metric: Sobol's indices, elementary effects, or slopes of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+
+#: resamples for the confidence intervals, and their level
+RESAMPLES, LEVEL = 400, 0.95
+
+
+@dataclass(frozen=True)
+class Index:
+    """A measure of sensitivity to a parameter, with the bounds of its confidence interval."""
+
+    parameter: str
+    kind: str
+    value: float
+    low: float
+    high: float
+
+
+def indices(method: str, names: list[str], X: Floats, y: Floats) -> list[Index]:
+    """Indices of a metric y (design) over parameters X (design, parameter); NaN where runs failed.
+
+    method : that of the samples; those of Morris and Saltelli have indices of their own.
+    """
+    if method == "saltelli":
+        return _sobol(names, y.reshape(-1, len(names) + 2))
+    if method == "morris":
+        return _effects(names, X.reshape(-1, len(names) + 1, len(names)), y.reshape(-1, len(names) + 1))
+    good = np.isfinite(y)
+    return _ranks(names, X[good], y[good]) if good.sum() > len(names) + 2 else []
+
+
+def _intervals(names: list[str], kind: str, blocks: Floats, value: Callable[[Floats], Floats]) -> list[Index]:
+    """Values of all parameters and their intervals by resampling whole blocks (block, ...)."""
+    rng = np.random.default_rng(0)
+    drawn = [value(blocks[rng.integers(0, len(blocks), len(blocks))]) for _ in range(RESAMPLES)]
+    low, high = np.quantile(drawn, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0], axis=0)
+    found = value(blocks)
+    return [Index(name, kind, float(found[j]), float(low[j]), float(high[j])) for j, name in enumerate(names)]
+
+
+def _sobol(names: list[str], f: Floats) -> list[Index]:
+    """First-order and total indices; columns of f are A, B, and A with one column of B."""
+    f = f[np.isfinite(f).all(axis=1)]
+    if len(f) < 2 or np.ptp(f[:, :2]) == 0.0:
+        return []
+    f = f - f[:, :2].mean()
+
+    def first(rows: Floats) -> Floats:
+        a, b, mixed = rows[:, 0], rows[:, 1], rows[:, 2:]
+        return np.asarray((b[:, None] * (mixed - a[:, None])).mean(axis=0) / rows[:, :2].var())
+
+    def total(rows: Floats) -> Floats:
+        return np.asarray(0.5 * ((rows[:, :1] - rows[:, 2:]) ** 2).mean(axis=0) / rows[:, :2].var())
+
+    return _intervals(names, "first-order index", f, first) + _intervals(names, "total index", f, total)
+
+
+def _effects(names: list[str], X: Floats, f: Floats) -> list[Index]:
+    """Mean size of elementary effects (mu*) and their deviation (sigma), over the range of each parameter."""
+    good = np.isfinite(f).all(axis=1)
+    X, f = X[good], f[good]
+    if len(f) < 2:
+        return []
+    size = np.ptp(X.reshape(-1, len(names)), axis=0)
+    moved = np.diff(X, axis=1) / size
+    which = np.abs(moved).argmax(axis=2)
+    effect = np.empty((len(f), len(names)))
+    rows = np.arange(len(f))[:, None]
+    effect[rows, which] = np.diff(f, axis=1) / np.take_along_axis(moved, which[..., None], 2)[..., 0]
+    return _intervals(names, "mean effect", effect, lambda e: np.abs(e).mean(axis=0)) + _intervals(
+        names, "spread of effects", effect, lambda e: e.std(axis=0, ddof=1)
+    )
+
+
+def _ranks(names: list[str], X: Floats, y: Floats) -> list[Index]:
+    """Coefficients of a linear regression of ranks, each in units of its deviation."""
+    both = np.column_stack([X, y])
+    if np.any(np.ptp(both, axis=0) == 0.0):
+        return []
+
+    def slopes(rows: Floats) -> Floats:
+        rows = stats.rankdata(rows, axis=0)
+        scaled = (rows - rows.mean(axis=0)) / np.maximum(rows.std(axis=0), 1e-300)
+        return np.asarray(np.linalg.lstsq(scaled[:, :-1], scaled[:, -1], rcond=None)[0])
+
+    return _intervals(names, "slope of ranks", both, slopes)
+
+
+def share_outside(values: Floats, low: float, high: float) -> tuple[float, float, float]:
+    """Share of values outside of limits, a failed run (NaN) counted as outside, and its 95 % interval."""
+    n = len(values)
+    out = int(np.count_nonzero(~((values >= low) & (values <= high))))
+    tail = (1.0 - LEVEL) / 2.0  # Clopper and Pearson
+    lower = float(stats.beta.ppf(tail, out, n - out + 1)) if out else 0.0
+    upper = float(stats.beta.ppf(1.0 - tail, out + 1, n - out)) if out < n else 1.0
+    return out / n, lower, upper
