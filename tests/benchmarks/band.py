@@ -1,4 +1,8 @@
-"""Time and error of a suspension over the band of interest: python -m tests.benchmarks.band."""
+"""Time and error of a suspension over the band of interest: python -m tests.benchmarks.band [--reactions].
+
+`--reactions`: how far those of three joints are from a run that resolves everything, low-passed at parts of
+the default band; sampled so often that vibrations up to 60 kHz do not fold back into it.
+"""
 
 from __future__ import annotations
 
@@ -160,14 +164,51 @@ def with_band(data: dict[str, Any], band: str) -> dict[str, Any]:
     return {**data, "analysis": data["analysis"] | {"band": band}}
 
 
+DAMPED = {"type": "modal", "ratio": 0.02}
+REACTIONS = ("ball_low", "lower_front", "upper_front")
+OFTEN, SHORTER, PARTS = 5e-6, 0.06, (0.25, 0.5, 1.0)
+
+
+def reactions(data: dict[str, Any], folder: Path, band: float) -> str:
+    """A line of the table of reactions."""
+    few, _ = solved(data, folder, OFTEN, t_end=SHORTER)
+    whole, _ = solved(data, folder, OFTEN, t_end=SHORTER, **RESOLVED)
+    cells = []
+    for part in PARTS:
+        paths = [f"joints/{name}/reaction_force" for name in REACTIONS]
+        pairs = [(np.asarray(few.result[path]), np.asarray(whole.result[path])) for path in paths]
+        cells.append(", ".join(f"{100 * error(a, b, OFTEN, part * band):.2g}" for a, b in pairs))
+    return " | ".join(cells)
+
+
+def with_damping(data: dict[str, Any], damping: dict[str, Any] | None) -> dict[str, Any]:
+    if damping is None:
+        return data
+    bodies = {
+        name: table | ({"damping": damping} if table["type"] == "flexible" else {})
+        for name, table in data["bodies"].items()
+    }
+    return {**data, "bodies": bodies}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bands", nargs="*", default=list(BANDS))
+    parser.add_argument("--reactions", action="store_true")
     parser.add_argument("--folder", default=None, help="where modal data are kept")
     args = parser.parse_args()
     folder = Path(args.folder or tempfile.mkdtemp())
     data = suspension(folder, asked("1 kHz"))
     solved(data, folder, EVERY, band=BANDS[0], t_end=1e-4)  # kernels are compiled
+    if args.reactions:
+        at_rest = {**data, "analysis": data["analysis"] | {"start": "equilibrium"}}
+        for name, item in {
+            "none": data,
+            "2 %": with_damping(data, DAMPED),
+            "2 %, from rest": with_damping(at_rest, DAMPED),
+        }.items():
+            print(f"| {name} | {reactions(item, folder, 1000.0)} |", flush=True)
+        return
     whole, seconds = solved(data, folder, EVERY, t_end=SHORT, **RESOLVED)
     truth = np.asarray(whole.result[CHANNEL])
     print(

@@ -19,9 +19,8 @@ import numpy as np
 
 from flexmbs.case import Case
 from flexmbs.model.bodies import FlexibleBody
-from tests.benchmarks.band import RESOLVED, asked, error, reduced, solved, suspension
+from tests.benchmarks.band import DAMPED, RESOLVED, asked, error, reduced, solved, suspension, with_damping
 
-DAMPED = {"type": "modal", "ratio": 0.02}
 #: frequency above which the trial damps all modes critically [Hz]
 TRIAL = 1000.0
 
@@ -159,16 +158,6 @@ MECHANISMS = {
     "satellite": Mechanism(satellite, "sensors/tip", 3.0, 2e-3),
     "robot arm": Mechanism(robot_arm, "sensors/bent", 1.0, 5e-4),
 }
-
-
-def with_damping(data: dict[str, Any], damping: dict[str, Any] | None) -> dict[str, Any]:
-    if damping is None:
-        return data
-    bodies = {
-        name: table | ({"damping": damping} if table["type"] == "flexible" else {})
-        for name, table in data["bodies"].items()
-    }
-    return {**data, "bodies": bodies}
 
 
 def critical(data: dict[str, Any], folder: Path) -> dict[str, Any]:
