@@ -1,7 +1,6 @@
 """Constraints whose laws bend or jump: impacts with their energy, and laws that no motion can follow."""
 
 import signal
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from flexmbs.case.runner import execute
 from flexmbs.errors import SolverError
 from flexmbs.expressions.switching import switching_functions
 from flexmbs.expressions.tree import periodic_spline, repeated, spline_through
-from flexmbs.integrate.events.crossings import Crossings
 from flexmbs.results import Result
 
 METHODS = ["dopri5", "dop853", "generalized-alpha"]
@@ -427,24 +425,3 @@ def test_a_motion_that_comes_to_rest_in_a_corner_ends_there(tmp_path, way, slope
     assert kept.joints.u.position.min() > -1e-6
     if way.get("method") not in ("cvode", "ida"):
         assert abs(kept.joints.s.position[-1, 0]) < 1e-6 and abs(kept.joints.s.velocity[-1, 0]) < 1e-3
-
-
-@pytest.mark.parametrize("formulation", ["minimal", "descriptor"])
-@pytest.mark.parametrize("bend", ["(t - 0.3)**4", "(t - 0.3)"])
-def test_a_corner_that_the_recursion_cannot_evaluate(tmp_path, formulation, bend, monkeypatch):
-    """Stiffened beams may have no inertia left for a free joint: only a law without corner is followed on."""
-    made = Crossings.__init__
-    monkeypatch.setattr(
-        Crossings,
-        "__init__",
-        lambda self, known, *rest, **keys: made(self, replace(known, turn=lambda *_: 1), *rest, **keys),
-    )
-    data = sliders(drives={"m": {"joint": "s", "position": f"=where(t < 0.3, t**4, t**4 + {bend})"}})
-    del data["joints"]["s"]["initial"]
-    if bend == "(t - 0.3)":
-        with pytest.raises(SolverError, match="cannot be evaluated where a contact or a kink"):
-            run(data, tmp_path / "a.h5", formulation=formulation)
-        return
-    found = run(data, tmp_path / "a.h5", formulation=formulation)
-    assert found.joints.s.position[-1, 0] == pytest.approx(1.0 + 0.7**4, rel=1e-8)
-    assert np.abs(found.energy.balance_error).max() < 1e-6

@@ -312,7 +312,7 @@ def test_finished_result_is_not_replaced(tmp_path):
 
 def test_what_is_not_offered_says_so(tmp_path):
     with pytest.raises(FlexmbsError, match="not offered"):
-        run(pendulum({"formulation": "minimal", "method": "generalized-alpha"}), tmp_path / "a.h5")
+        run(pendulum({"formulation": "minimal", "type": "statics"}), tmp_path / "a.h5")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -683,7 +683,7 @@ def test_numbers_do_not_depend_on_slices_of_wall_time(tmp_path, monkeypatch, for
     analysis = {"t_end": 0.5, "rtol": 1e-7, "formulation": formulation}
     found = []
     for seconds in (1e9, 1e-6):
-        monkeypatch.setattr("flexmbs.integrate.methods.reference.SLICE_SECONDS", seconds)
+        monkeypatch.setattr("flexmbs.integrate.driver.SLICE_SECONDS", seconds)
         found.append(tmp_path / f"{seconds}.h5")
         run(pendulum(analysis, output={"every": 0.05}), found[-1])
     same(*found)

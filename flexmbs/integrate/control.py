@@ -19,6 +19,14 @@ def copy(x, out):
 
 
 @kernel(inline=True)
+def tell(run, t, index, direction):
+    """Record an event. Writes: events."""
+    events, n = run.events, run.events.count[0]
+    events.t[n], events.index[n], events.direction[n] = t, index, direction
+    events.count[0] = n + 1
+
+
+@kernel(inline=True)
 def set_scales(opt, scr, y, y1, f, h, work):
     """Scale of every group: the largest of |y|, |y1|, the change h |f|; of `work` in the last one."""
     scr.scale[:] = 0.0

@@ -219,10 +219,33 @@ class Integrator:
         spent = time.perf_counter() - begun
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
         self._done, self._failed = status == mem.DONE, min(status, 0)
-        chunk = self._chunk()
+        form = self.problem.form
+        if form is not None and form.broken is not None:
+            raise form.broken
+        chunk = self._chunk() if form is None else self._told(self._chunk())
         if self._failed and not len(chunk.t):
-            self._raise(status)
+            self._raise(self._failed)
         return chunk
+
+    def _told(self, chunk: Chunk) -> Chunk:
+        """A chunk with rows and events of the form; the first row that cannot be ends the run."""
+        form, rows = self.problem.form, []
+        for t, y in zip(chunk.state_t, chunk.y, strict=True):
+            try:
+                rows.append(form.row(float(t), y))
+            except SolverError as error:
+                form.failure, self._failed, self._done = error, self._failed or mem.NOT_EVALUATED, False
+                break
+        said = sorted(
+            [*zip(chunk.event_t, chunk.event_index, chunk.event_direction, strict=True), *form.events]
+        )
+        form.events.clear()
+        n, k = len(rows), slice(len(rows))
+        return Chunk(
+            chunk.t[k], chunk.y[k], chunk.info[k], np.array([item[0] for item in said]),
+            np.array([item[1] for item in said], dtype=np.int64), np.array([item[2] for item in said]),
+            np.array(rows) if n else None, self._failed != 0, chunk.state_t[k],
+        )  # fmt: skip
 
     def _chunk(self) -> Chunk:
         n, k = int(self.out.count[0]), int(self.events.count[0])
@@ -258,7 +281,13 @@ class Integrator:
     def _raise(self, status: int) -> None:
         if status == mem.NOT_EVALUATED and self.memory.failure[0] == NO_CONVERGENCE:
             status = NO_CONVERGENCE
+        form = self.problem.form
+        if form is not None and form.failure is not None and status in (mem.NOT_EVALUATED, mem.CANNOT_START):
+            raise form.fail(self.t)
         code, what, remedy = REASONS[status]
+        if status == NO_CONVERGENCE and self.options.explicit:
+            what = "no step leads on, however short: the law of a constraint jumps, or a loop does not close"
+            remedy = "join the parts of the law, or look at where the motion ends"
         if status == mem.TOO_SMALL and not self.options.explicit:
             remedy = "try larger tolerances"
         raise SolverError(Diagnostic(f"solver.{code}", f"t = {self.t:.6g} s", what, remedy))
@@ -284,13 +313,16 @@ class Integrator:
     def checkpoint(self) -> dict[str, Any]:
         """Everything that the next step reads."""
         assert self.between_steps
-        return {name: np.array(getattr(self.memory, name)) for name in mem.SAVED}
+        found = {name: np.array(getattr(self.memory, name)) for name in mem.SAVED}
+        return found if self.problem.form is None else found | self.problem.form.checkpoint()
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint of the same problem and settings."""
         saved = [_same(name, checkpoint.get(name), getattr(self.memory, name)) for name in mem.SAVED]
         self.memory = mem.with_names(saved)
         self._bundle()
+        if self.problem.form is not None:
+            self.problem.form.restore(checkpoint)
         self._done, self._failed = False, 0
         self._held.clear()
 

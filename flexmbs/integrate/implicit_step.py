@@ -32,7 +32,7 @@ def coefficients(rho, h):
 
 @kernel(inline=True)
 def metric(rho, h):
-    """bh and gh of M + Sh for the projection of speeds after a step of size h (F44).
+    """bh and gh of M + Sh for the projection of speeds after a step of size h (F44); zero where h is.
 
     The gap of the speeds that are carried is O(h^2), a mode's share in closing it that over bh omega^2: it
     may be as large as its speed for every h that does not resolve it. With a stiffness FROZEN times that,

@@ -60,8 +60,6 @@ def start(call, run):
     status = restart(call, run, 0.0)
     if status != 0:
         return status
-    call.nearness(data, scr.closure)
-    mem.nearness[0] = scr.closure[0]
     if opt.n_switch > 0:
         status = call.switches(data, mem.t[0], mem.y, scr.s1)
         if status == 0:
@@ -75,8 +73,8 @@ def start(call, run):
             return NOT_EVALUATED
         if turned + passed > 0:
             status = restart(call, run, 0.0)
-            call.nearness(data, scr.closure)
-            mem.nearness[0] = scr.closure[0]
+    call.nearness(data, scr.closure)
+    mem.nearness[0] = scr.closure[0]
     mem.h[0] = opt.step
     if opt.step == 0.0 and opt.t_end > mem.t[0]:
         mem.h[0] = first_size(call, run)
@@ -145,14 +143,13 @@ def accepted_step(call, run):
     mem.event[0] = 0
     mem.pending[0] = 1
     mem.t_step[0], mem.h_step[0] = t_step, h
-    status = 0
     if opt.n_switch > 0:
         status = locate(call, run)
     low = mem.h_step[0]
     if status == 0 and mem.event[0] > 0 and low > 0.0:
         call.nearness(data, scr.closure)
         mem.end_nearness[0] = scr.closure[0]
-        if thrown_back(call, run, low, 1e-3) >= 0:
+        if low > 1e-13 * (opt.t_end - opt.t_start) and thrown_back(call, run, low, 1e-3) >= 0:
             shorten(mem)
             return 0
         status = work_of_step(call, run, mem.t_step[0], low, scr.y1, scr.f_end)
@@ -233,9 +230,7 @@ def shorten(mem):
 def standing(call, run):
     """The state of the memory as it is reported: speeds projected (F44). Writes: scr.y_out, scr.closure."""
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
-    bh = gh = 0.0
-    if opt.explicit == 0 and mem.h_last[0] > 0.0:
-        bh, gh = metric(opt.rho_inf, mem.h_last[0])
+    bh, gh = metric(opt.rho_inf, (1 - opt.explicit) * mem.h_last[0])
     copy(mem.y, scr.y_out)
     return call.project(data, mem.t[0], scr.y_out, bh, gh, scr.closure)
 
@@ -268,6 +263,8 @@ def move_on(call, run):
         if opt.n_switch > 0:
             update_sides(run)
         return 0
+    t = mem.t[0]
+    copy(mem.y, scr.y_out)
     status = pass_event(call, run)
     if status == 0:
         status = restart(call, run, mem.h_last[0])
@@ -278,4 +275,7 @@ def move_on(call, run):
             call.nearness(data, scr.closure)
             mem.nearness[0] = mem.last_nearness[0] = scr.closure[0]
             mem.t_last[0] = mem.t[0]
+    if status > 0:  # the last good state is before it
+        mem.t[0] = t
+        copy(scr.y_out, mem.y)
     return NOT_EVALUATED if status > 0 else status

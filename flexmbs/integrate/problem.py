@@ -14,8 +14,8 @@ from flexmbs._jit import kernel
 Array = NDArray[np.float64]
 Function = Callable[..., int]
 #: What a caller of `project` may write into out[2]: only held values are to change; the rates of this very
-#: state were the last evaluation
-HOLD, SEEN = -1.0, -2.0
+#: state were the last evaluation; neither, but a step ends here. All three are said of ends of steps alone.
+HOLD, SEEN, END = -1.0, -2.0, -3.0
 #: part of the bound of an error by which closing the loops may move the end of a step
 DISPLACED = 0.1
 #: so far may the pose of the end of a step be from where the rate of an angle leads to [rad]
@@ -84,6 +84,7 @@ class Problem:
     of a loop is as near. Infinite for modes, and where nothing is said.
     `reach` (n_vel,) is the largest displacement in a step under error control; infinite where nothing is
     said.
+    `form`: what is behind the functions where that is Python's (see simulate/motion/given.py), or None.
     `group` (n_pos + n_vel + n_aux,) gives components that share one scale in error control the same number.
     """
 
@@ -110,7 +111,7 @@ class Problem:
     bound: Array | None = None
     reach: Array | None = None
     jumps: Array | None = None
-    stiffness: Callable[[float, Array], float] | None = None
+    form: Any = None
 
     @property
     def size(self) -> int:

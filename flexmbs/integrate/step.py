@@ -16,7 +16,7 @@ from flexmbs.integrate.implicit_step import (
     own_error,
 )
 from flexmbs.integrate.memory import NOT_EVALUATED
-from flexmbs.integrate.problem import DISPLACED, HOLD, SEEN, TURN
+from flexmbs.integrate.problem import DISPLACED, END, HOLD, SEEN, TURN
 from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
 
 #: part of the speeds by which the stages of a fixed step on a loop may disagree
@@ -141,9 +141,7 @@ def over_change(call, run, h):
 def restart(call, run, h):
     """Begin anew at the state of the memory: projected (F44), a from the equations. Writes: mem."""
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
-    bh = gh = 0.0
-    if opt.explicit == 0 and h > 0.0:
-        bh, gh = metric(opt.rho_inf, h)
+    bh, gh = metric(opt.rho_inf, (1 - opt.explicit) * h)
     status = call.project(data, mem.t[0], mem.y, bh, gh, scr.closure)
     if status != 0:
         return status
@@ -190,18 +188,15 @@ def is_displaced(opt, scr):
 def explicit_end(call, run, t, h):
     """End of an explicit step onto the constraints, and the rates there. Writes: scr.y1, scr.f_end."""
     data, opt, tab, scr = run.data, run.opt, run.tab, run.scr
-    if tab.end_rate == 1:
-        scr.closure[2] = SEEN
+    scr.closure[2] = SEEN if tab.end_rate == 1 else END
     copy(scr.y1, scr.y_try)
     status = call.project(data, t, scr.y1, 0.0, 0.0, scr.closure)
-    if status == 0 and scr.closure[2] > 0.0 and is_displaced(opt, scr):
-        status = NO_CONVERGENCE
-    if status == 0 and is_turned(opt, scr):
-        status = NO_CONVERGENCE
-    if status == 0 and opt.step > 0.0 and scr.closure[2] > 0.0 and is_thrown(run, h):
-        status = NO_CONVERGENCE
     if status != 0:
         return status
+    moved = scr.closure[2] > 0.0
+    too_far = moved and (is_displaced(opt, scr) or (opt.step > 0.0 and is_thrown(run, h)))
+    if too_far or is_turned(opt, scr):
+        return NO_CONVERGENCE
     if tab.end_rate == 1 and scr.closure[2] == 0.0:
         copy(scr.K[tab.n_stages], scr.f_end)
         return 0

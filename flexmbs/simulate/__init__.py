@@ -11,7 +11,7 @@ from typing import Any
 from flexmbs._jit import is_cached
 from flexmbs.dynamics.loops.change_point import choose_branch
 from flexmbs.errors import Diagnostic, InputError, Interrupted, SolverError
-from flexmbs.integrate import Settings, integrator
+from flexmbs.integrate import integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.model.band import bands, told
 from flexmbs.results import Item, MemoryWriter, Result, ResultWriter
@@ -22,9 +22,9 @@ from flexmbs.simulate.diagnose import explained
 from flexmbs.simulate.motion.branch import leaves_nothing_free
 from flexmbs.simulate.motion.branch import watch as watch_branch
 from flexmbs.simulate.motion.contact import check_contacts, open_contacts
-from flexmbs.simulate.motion.dependent import DependentRun, FormulationRun, formulated, reference_settings
 from flexmbs.simulate.motion.equations import equations, problem, state_vector
-from flexmbs.simulate.motion.independent import MinimalRun, check_offered
+from flexmbs.simulate.motion.forms import form_of, method_of, time_settings
+from flexmbs.simulate.motion.independent import check_offered
 from flexmbs.simulate.motion.jumps import check_jumps, coupling_jumps
 from flexmbs.simulate.motion.kinematic import KinematicRun
 from flexmbs.simulate.record.history import History
@@ -39,9 +39,6 @@ __all__ = ["Outcome", "RunSettings", "Summary", "estimate", "simulate"]
 
 #: analyses over time
 MOVING = (*FOLLOWED, "dynamics")
-
-#: formulations beside the recursion
-OTHERS: dict[str, type[FormulationRun]] = {"descriptor": DependentRun, "minimal": MinimalRun}
 
 
 Writer = ResultWriter | MemoryWriter
@@ -86,7 +83,7 @@ def simulate(
         for text in moved(state):
             say(f"warning: {text}")
     evaluator = system.evaluator()
-    if settings.formulation in OTHERS:
+    if settings.formulation != "recursive":
         check_offered(system, evaluator, state, settings)
     history = History(system, equations(system, evaluator), indeterminate(counts))
     settings.check_size(state.t, history.layout.sample_bytes)
@@ -194,9 +191,15 @@ def _motion(
     system: Any, state: Any, evaluator: Any, history: Any, settings: RunSettings, say: Callable[[str], None]
 ) -> tuple[Any, Any]:
     """The choice of the method, and the motion as it is to be recorded."""
-    if settings.formulation in OTHERS:
-        kind = OTHERS[settings.formulation]
-        return formulated(kind, system, state, evaluator, history.sampler, settings)
+    if settings.formulation != "recursive":
+        choice = method_of(system, settings, state.t)
+        chosen = time_settings(system, settings, choice.method)
+        lifts = settings.type == "dynamics"  # a prescribed motion holds its cams together, and says so
+        form = form_of(settings)(
+            system, state, evaluator, history.sampler, chosen, settings.t_end, lifts=lifts
+        )
+        task = state.t, form.y, settings.output_times(state.t), settings.t_end
+        return choice, integrator(form.problem, chosen, *task)
     if is_followed(system, settings) or (settings.type == "statics" and not has_inertia(system, state)):
         return _followed(system, state, evaluator, history, settings, say)
     choice, motion = _integrated(system, state, settings, say)
@@ -223,7 +226,7 @@ def _followed(
     """Motion that drives prescribe (F35, F36)."""
     times = settings.output_times(state.t)
     motion = KinematicRun(
-        system, state, evaluator, history.sampler, reference_settings(system, settings, settings.method),
+        system, state, evaluator, history.sampler, time_settings(system, settings, settings.method),
         times, settings.t_end, quasi_static=settings.elastic == "quasi-static",
     )  # fmt: skip
     if motion.idle and settings.type in FOLLOWED:
@@ -238,16 +241,7 @@ def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tup
     y0, t_start = state_vector(system, state), state.t
     open_contacts(system, state, y0)
     watch_branch(equations_of_motion, t_start, y0, settings.t_end)
-    data = equations_of_motion.data
-    until = len(data.laws.switch_expr) if len(data.free) else -1
-    chosen = Settings(
-        method=settings.method if settings.method != "auto" else "dopri5",
-        rtol=settings.rtol,
-        atol=settings.atol,
-        step=settings.step,
-        rho_inf=settings.rho_inf,
-        until=until,
-    )
+    chosen = time_settings(system, settings, settings.method if settings.method != "auto" else "dopri5")
     task = t_start, y0, settings.output_times(t_start), settings.t_end
     if settings.method == "auto" and settings.t_end > t_start:
         if leaves_nothing_free(equations_of_motion):

@@ -25,7 +25,6 @@ SINGLE = ("assembly", "statics", "linearize")  # one state
 #: formulations with the analyses that they offer
 OTHERS = ("assembly", "kinematics", "dynamics")
 FORMULATIONS = {"recursive": TYPES, "descriptor": OTHERS, "minimal": OTHERS}
-METHODS = ("auto", "dop853", "radau")  # of the formulations beside the recursion
 
 
 def is_followed(system: Any, settings: RunSettings) -> bool:
@@ -97,10 +96,6 @@ def check_formulation(settings: RunSettings) -> None:
         what = f'{settings.type} from start = "{settings.start}" is not offered with formulation = "{name}"'
         raise UsageError(Diagnostic(where, where, what, 'choose "recursive"'))
     _check_stabilisation(settings)
-    if name != "recursive" and settings.method not in METHODS:
-        what = f'method "{settings.method}" is not offered with formulation = "{name}"'
-        remedy = f"choose one of: {', '.join(METHODS)}"
-        raise UsageError(Diagnostic("analysis.method", "analysis.method", what, remedy))
 
 
 def _check_stabilisation(settings: RunSettings) -> None:

@@ -6,13 +6,16 @@ import pytest
 from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.dynamics.descriptor.equations import Descriptor
-from flexmbs.dynamics.descriptor.matrices import rate_matrices
-from flexmbs.dynamics.descriptor.stiffness import jacobian
 from flexmbs.dynamics.mechanism import build
+from flexmbs.dynamics.minimal.coordinates import Minimal
+from flexmbs.dynamics.minimal.forces import shifted
 from flexmbs.errors import UsageError
+from flexmbs.model.state import State
 from flexmbs.resources import resource
-from flexmbs.simulate.motion.dependent import explicit_steps
-from tests.dynamics.mechanisms import random_mechanism
+from flexmbs.simulate.motion.equations import problem, state_vector
+from flexmbs.simulate.motion.forms import explicit_steps
+from flexmbs.simulate.motion.formulation import Formulation
+from tests.dynamics.mechanisms import moving_state, random_mechanism
 from tests.dynamics.test_minimal_runs import FOUR_BAR
 
 
@@ -45,14 +48,24 @@ def test_angles_go_on_past_half_a_turn_between_outputs(tmp_path):
     assert done.passed
 
 
-def test_methods_that_are_not_offered_are_named(tmp_path):
-    case = Case.load(
-        resource("cases") / "pendulum.toml",
-        **{"analysis.formulation": "descriptor", "analysis.method": "rk4"},
-    )
-    with pytest.raises(UsageError, match="dop853, radau"):
-        execute(case, tmp_path / "a.h5")
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("formulation", ["descriptor", "minimal"])
+@pytest.mark.parametrize(
+    "way", [{"method": "generalized-alpha"}, {"method": "rk4", "step": 2e-3}, {"method": "dopri5"}], ids=str
+)
+def test_every_method_takes_the_motion_of_the_recursion(four_bar, way, formulation, tmp_path):
+    """Same loop: minimal coordinates take the very steps of the recursion."""
+    found = {}
+    for word in ("recursive", formulation):
+        values = {"formulation": word, "t_end": 0.2, "rtol": 1e-7} | way
+        case = Case.load(four_bar, **{f"analysis.{key}": value for key, value in values.items()})
+        found[word] = execute(case, tmp_path / f"{word}.h5")
+    a, b = (found[word].result.joints["a"].position for word in ("recursive", formulation))
+    np.testing.assert_allclose(b, a, rtol=0, atol=1e-6)
+    if formulation == "minimal" and way["method"] == "generalized-alpha":
+        steps = [found[word].summary.statistics["steps"] for word in ("recursive", formulation)]
+        assert steps[0] == steps[1]
+        errors = [np.abs(found[word].result["energy/balance_error"]).max() for word in found]
+        assert errors[1] == pytest.approx(errors[0], rel=0.05, abs=1e-9)
 
 
 @pytest.fixture
@@ -86,30 +99,27 @@ def test_stabilisation_belongs_to_the_descriptor_form(four_bar, tmp_path):
         run_stabilised(four_bar, "baumgarte", tmp_path, formulation="minimal")
 
 
-def test_the_stiff_part_of_the_jacobian_is_that_of_the_rates_F32():
-    """Of a state at rest without gravity nothing else is there: differences of the rates give all of it."""
-    model = random_mechanism(5, n_bodies=3, flexible=1.0)
-    model.gravity = np.zeros(3)
-    for body in model.bodies.values():
-        body.q, body.q_dot = 0.0 * np.asarray(body.q), 0.0 * np.asarray(body.q_dot)
-    system = build(model, formulation="descriptor")
-    state, form = system.initial_state(), Descriptor(system)
-    state.vel[:] = 0.0
-    found = jacobian(form, state)
-    n, size, h = system.n_pos, system.n_pos + system.n_vel, 1e-6
-
-    def rates(x):
-        there = state.copy()
-        there.pos[:], there.vel[:] = x[:n], x[n:]
-        form.project(there, 1e-14)
-        H = rate_matrices(there.pos[form.at.e_of])
-        return np.concatenate([form.at.to_rates(there.vel, H), form.accelerations(there)])
-
-    x = np.concatenate([state.pos, state.vel])
-    known = np.array([(rates(x + h * e) - rates(x - h * e)) / (2 * h) for e in np.eye(size)]).T
-    modes = np.concatenate([q for _, q, _ in form.at.modes] + [n + q for _, _, q in form.at.modes])
-    scale = np.abs(known[:, modes]).max()
-    np.testing.assert_allclose(found[:, modes], known[:, modes], rtol=0, atol=1e-4 * scale)
+@pytest.mark.parametrize("formulation", ["descriptor", "minimal"])
+@pytest.mark.parametrize("flexible", [0.0, 1.0])
+def test_a_pass_of_the_implicit_step_is_that_of_the_recursion_F43(formulation, flexible):
+    """Modes taken implicitly, loops on position level: the same new accelerations from the same old ones."""
+    model = random_mechanism(5, n_bodies=3, n_loops=1, flexible=flexible)
+    system = build(model, formulation="descriptor" if formulation == "descriptor" else "recursive")
+    evaluator, state = moving_state(system, 3)
+    known, bh, gh = problem(system), 1e-4, 1e-2
+    n, m = system.n_pos, system.n_vel
+    y, a = state_vector(system, state), np.random.default_rng(1).standard_normal(m)
+    known.rates(known.data, 0.0, y, np.zeros_like(y))
+    y[n : n + m] += 1e-3 * a
+    known.increment(known.data, y.copy(), 1e-6 * a, y)
+    wanted, aux_dot = np.zeros(m), np.zeros(known.n_aux)
+    assert known.shifted(known.data, 0.0, y, a.copy(), bh, gh, wanted, aux_dot) == 0
+    there = State(0.0, y[:n].copy(), y[n : n + m].copy(), state.aux, state.turns)
+    if formulation == "descriptor":
+        found = Descriptor(system, evaluator).shifted(there, a.copy(), bh, gh)
+    else:
+        found = shifted(Minimal(evaluator, there), there, a.copy(), bh, gh)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-8 * np.abs(wanted).max())
 
 
 def test_stiff_modes_take_the_implicit_method():
@@ -121,3 +131,14 @@ def test_stiff_modes_take_the_implicit_method():
             integrals = [None, Stiff]
 
     assert explicit_steps(System, 1.0) == pytest.approx(1e7 / 5.0)
+
+
+def test_a_chain_without_loops_looks_for_no_change_points(monkeypatch, tmp_path):
+    """They cannot be there, and were looked for between the stages of every step all the same."""
+    asked, rates = [], Formulation.rates
+    monkeypatch.setattr(Formulation, "rates", lambda self, t, *rest: (asked.append(t), rates(self, t, *rest)))
+    overrides = {"analysis.formulation": "minimal", "analysis.t_end": 0.5}
+    case = Case.load(resource("cases") / "double-pendulum.toml", **overrides)
+    case.spec.expected.clear()
+    counted = execute(case, tmp_path / "a.h5").summary.statistics
+    assert len(asked) <= counted["evaluations"] + counted["sampling"] + 3 * counted["steps"]

@@ -14,7 +14,7 @@ from flexmbs.errors import FlexmbsError, UsageError
 from flexmbs.resources import resource
 from flexmbs.results import Result
 from flexmbs.simulate.motion import independent
-from flexmbs.simulate.motion.independent import MinimalRun
+from flexmbs.simulate.motion.independent import Independent
 from tests.dynamics.awkward import four_bar, with_velocity
 from tests.dynamics.mechanisms import moving_state, random_mechanism
 
@@ -66,7 +66,7 @@ every = 0.05
 """
 
 
-class Frozen(MinimalRun):
+class Frozen(Independent):
     """A run of which only the equations are asked."""
 
     def __init__(self, system, state, evaluator):
@@ -133,14 +133,14 @@ def test_driven_mechanisms_meet_their_expected_values_F35(tmp_path, formulation)
 
 def conditions_on_the_way(monkeypatch, case, path):
     """Events of a run, and after every step the condition of G_d and that at the choice of coordinates."""
-    seen, follow = [], MinimalRun._follow
+    seen, ends = [], Independent.step_ends
 
-    def watched(self, t, x):
-        follow(self, t, x)
-        state = self._state(t, np.concatenate([x, self.y[self.size :]]))
+    def watched(self, t, y):
+        ends(self, t, y)
+        state = self._state(t, y.copy())
         seen.append((t, self._condition(self.minimal, state, self.evaluator), self.condition))
 
-    monkeypatch.setattr(MinimalRun, "_follow", watched)
+    monkeypatch.setattr(Independent, "step_ends", watched)
     result = execute(case, path).result
     times = [float(t) for t, k in zip(result["events/time"], result["events/kind"], strict=True)
              if str(k) == "coordinates"]  # fmt: skip
@@ -200,7 +200,7 @@ def test_a_loop_that_one_row_closes_can_lose_its_condition_F29():
         state.pos[1] = angle
         slopes = evaluator.jacobian(state)[0]
         split = Split(np.array([0, 2]), np.array([1]), np.array([0]))
-        found = MinimalRun._condition(SimpleNamespace(split=split), state, evaluator)
+        found = Independent._condition(SimpleNamespace(split=split), state, evaluator)
         np.testing.assert_allclose(found, abs(slopes[1]) / np.linalg.norm(slopes), rtol=1e-12)
         ratios.append(found)
     assert min(ratios) < 0.1 < max(ratios)

@@ -21,6 +21,7 @@ from flexmbs.dynamics.descriptor.matrices import Coordinates, Matrices, rate_mat
 from flexmbs.dynamics.descriptor.planar import PlanarCoordinates, PlanarMatrices
 from flexmbs.dynamics.descriptor.rows import Found, Relations, RowSums
 from flexmbs.dynamics.descriptor.saddle import ACCURATE, FEW, SOFT, Blocks, Saddle
+from flexmbs.dynamics.descriptor.stiffness import stiffness
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.contradiction import CONTRADICTION, contradiction
 from flexmbs.dynamics.reactions.friction import press
@@ -221,6 +222,32 @@ class Descriptor:
         self._report(self.lam)
         return self.at.to_speeds(z_ddot, here.H)
 
+    def shifted(self, state: State, a: Array, bh: float, gh: float) -> Array:
+        """Accelerations after one pass of the implicit step, from `a`, to which the state belongs (F43, F44).
+
+        Constraints on position level; modes and laws on joint coordinates are taken implicitly.
+        """
+        from scipy.sparse import csc_matrix, identity
+
+        if len(self.system.laws.tables.press_law):
+            self.observe(state)  # friction follows from reactions
+        here = self.place(state)
+        evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
+        rates = self.at.to_rates(a, here.H)
+        K, D = stiffness(self, here)
+        S = bh * K + gh * D
+        c = here.Phi @ rates - here.g / bh
+        M, force = (here.M + csc_matrix(S)).tocsc(), self.force(here, self.ws.coord.tau) + S @ rates
+        equal = identity(self.matrices.n_rows, format="csc")
+        blocks = Blocks(M, here.Phi, equal)
+        for soft in SOFT:
+            saddle = self.factorise(blocks, M, here.Phi, equal, soft)
+            z_ddot, lam, left = saddle.solve(force, c, self.rounding(here))
+            if left <= ACCURATE:
+                break
+        self._report(lam)
+        return np.asarray(self.at.to_speeds(z_ddot, here.H))
+
     def project(self, state: State, tolerance: float = 1e-13, most: int = 12) -> tuple[float, float, int]:
         """Bring positions and speeds onto the constraints in the metric of M; in place (F33).
 
@@ -267,11 +294,6 @@ class Descriptor:
             if left <= ACCURATE:
                 break
         return z, left
-
-    def response(self, here: Place) -> Array:
-        """z_ddot to unit forces on the constraints (n, n), by the last factors: for iterations."""
-        assert self.saddle is not None
-        return self.saddle.responses()
 
     def rounding(self, here: Place) -> float:
         """Size of second rates below which what is left is rounding of their terms, no contradiction."""

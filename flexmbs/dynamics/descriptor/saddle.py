@@ -163,13 +163,6 @@ class Saddle:
         assert self.factors is not None
         return np.asarray(self.scale * self.factors.solve(self.scale * left))
 
-    def responses(self) -> Array:
-        """z to unit forces, by the factors as they are."""
-        assert self.factors is not None
-        units = np.zeros((len(self.scale), self.n))
-        units[np.arange(self.n), np.arange(self.n)] = self.scale[: self.n]
-        return np.asarray(self.scale[: self.n, None] * self.factors.solve(units)[: self.n])
-
     def _refine(
         self, b: Array, c: Array, z: Array, lam: Array, small: float, goal: float = 1e-15, most: int = ROUNDS
     ) -> tuple[Array, Array, float]:

@@ -95,9 +95,12 @@ class Minimal:
 
     def __init__(self, evaluator: Evaluator, state: State) -> None:
         self.evaluator, self.system = evaluator, evaluator.system
-        self.split = choose(self.system, evaluator.jacobian(state), evaluator.row_sizes())
-        self.forms = closed_forms(self.system, evaluator, self.split.dep)
         self.iterations = 0
+        self.take(choose(self.system, evaluator.jacobian(state), evaluator.row_sizes()))
+
+    def take(self, split: Split) -> None:
+        """Go on with these coordinates. Needs the position stage."""
+        self.split, self.forms = split, closed_forms(self.system, self.evaluator, split.dep)
 
     def loop_jacobian(self, state: State) -> Array:
         """J_loop (n_vel, n_min): all speeds from the independent ones, driven ones at rest (F29)."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,20 +17,76 @@ from flexmbs.dynamics.reactions.wrenches import reactions
 from flexmbs.dynamics.tolerances import FRICTION_ROUNDS, FRICTION_TOLERANCE
 from flexmbs.model.state import State
 
+if TYPE_CHECKING:
+    from flexmbs.model.system import System
+
 Array = NDArray[np.float64]
 
 
 def accelerations(minimal: Minimal, state: State) -> Array:
     """All accelerations (n_vel,); the matrix of (F30) by columns: the forces of a unit of one of them."""
-    tree = minimal.evaluator.tree_forces
-    n = len(minimal.split.ind)
-    bias = minimal.close_rates(state, np.zeros(n))
-    J = minimal.loop_jacobian(state)
-    force = J.T @ tree(state, bias.copy())
-    M_min = np.empty((n, n))
-    for k in range(n):
-        M_min[:, k] = force - J.T @ tree(state, bias + J[:, k])
-    return np.asarray(bias + J @ solve(M_min, force) if n else bias)
+    bias = minimal.close_rates(state, np.zeros(len(minimal.split.ind)))
+    load, inertia = _with_inertia(minimal, state, bias, 0.0, 0.0)
+    return np.asarray(bias + _independent(minimal.loop_jacobian(state), inertia, load))
+
+
+def shifted(minimal: Minimal, state: State, a: Array, bh: float, gh: float) -> Array:
+    """Accelerations after one pass of the implicit step, from `a`, to which the state belongs (F43, F44).
+
+    Loops on position level by the dependent speeds; modes are taken implicitly.
+    """
+    evaluator, s, a = minimal.evaluator, minimal.split, a.copy()
+    if len(evaluator.system.laws.tables.press_law):
+        observe(minimal, state)  # friction follows from reactions
+    J, closing = minimal.loop_jacobian(state), np.zeros(len(a))
+    if len(s.dep):
+        G = evaluator.jacobian(state)
+        closing[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], evaluator.ws.row.g[s.rows]) / bh
+    load, inertia = _with_inertia(minimal, state, a, bh, gh)
+    return np.asarray(a + closing + _independent(J, inertia, load - inertia(closing)))
+
+
+def nearest_speeds(minimal: Minimal, state: State, bh: float, gh: float) -> None:
+    """Speeds onto the constraints, nearest in the metric of M + Sh (F44). Changes state.vel."""
+    wanted = state.vel.copy()
+    minimal.close_speeds(state)
+    J, at = minimal.loop_jacobian(state), np.zeros(len(wanted))
+    _, inertia = _with_inertia(minimal, state, at, bh, gh)
+    state.vel += _independent(J, inertia, inertia(wanted - state.vel))
+
+
+def _with_inertia(
+    minimal: Minimal, state: State, a: Array, bh: float, gh: float
+) -> tuple[Array, Callable[[Array], Array]]:
+    """What is missing on the tree at accelerations `a`, and (M + Sh) x as a function of x.
+
+    Driven entries of `a` become those of their laws.
+    """
+    S = _stiffness(minimal.system, bh, gh)
+    load = minimal.evaluator.tree_forces(state, a)
+
+    def inertia(x: Array) -> Array:
+        return np.asarray(load - minimal.evaluator.tree_forces(state, a + x) + S @ x)
+
+    return load, inertia
+
+
+def _independent(J: Array, inertia: Callable[[Array], Array], force: Array) -> Array:
+    """Change of all accelerations by those of the independent ones that a force on the tree makes."""
+    if not J.shape[1]:
+        return np.zeros(len(J))
+    M = np.array([J.T @ inertia(column) for column in J.T]).T
+    return np.asarray(J @ solve(M, J.T @ force))
+
+
+def _stiffness(system: System, bh: float, gh: float) -> Array:
+    """Stiffness and damping of the modes, as accelerations feel them through the step."""
+    t, S = system.tables, np.zeros((system.n_vel, system.n_vel))
+    for first, found in zip(t.tree.o_qd, system.numbers.integrals, strict=False):
+        if found is not None and len(found.K_ff):
+            own = slice(first, first + len(found.K_ff))
+            S[own, own] = bh * found.K_ff + gh * found.D_ff
+    return S
 
 
 def observe(minimal: Minimal, state: State) -> Array:

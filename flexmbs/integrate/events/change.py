@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexmbs._jit import kernel
+from flexmbs.integrate.control import tell
 from flexmbs.integrate.step import inside, is_ahead, within_reach
 
 GOLDEN = 0.6180339887498949
@@ -50,7 +51,8 @@ def find_change(call, run):
     while place < 1.0:
         high, after = next_stage(tab, scr.near, place)
         after = new if high == 1.0 else after
-        if here <= before and here <= after and done <= low and not (behind and low == 0.0):
+        lowest = here <= before and here <= after and here < 1e300
+        if lowest and done <= low and not (behind and low == 0.0):
             done = max(done, zero_between(call, run, low, high))
         slope = (here - before) / (place - low)
         low, before, place, here = place, here, high, after
@@ -62,7 +64,7 @@ def find_change(call, run):
 @kernel(lean=True, apart=True)
 def zero_between(call, run, begin, end):
     """Record where nearness is zero between two fractions of the pending step, or -1. Writes: mem, events."""
-    mem, events, now, new = run.mem, run.events, run.mem.last_nearness[0], run.mem.nearness[0]
+    mem, now, new = run.mem, run.mem.last_nearness[0], run.mem.nearness[0]
     low, high, size = begin, end, max(now, new) if now < 1e300 else new
     x, y = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     f = at(call, run, x)
@@ -80,11 +82,9 @@ def zero_between(call, run, begin, end):
             g = at(call, run, y)
     if not (min(f, g) < ZERO * size and low > begin and high < end):
         return -1.0
-    n, place = events.count[0], 0.5 * (low + high)
-    events.t[n] = mem.t[0] + place * mem.h_step[0]
-    events.index[n], events.direction[n] = FIRST_CHANGE - int(run.scr.closure[1]), 1.0
+    place = 0.5 * (low + high)
+    tell(run, mem.t[0] + place * mem.h_step[0], FIRST_CHANGE - int(run.scr.closure[1]), 1.0)
     mem.changed[0] = 1 if new <= AWAY else 0  # a long step may end near the next one
-    events.count[0] += 1
     return place
 
 

@@ -111,7 +111,4 @@ def locate(call, run):
     mem.event[0] = k + 1
     mem.t_event[0] = t + high + (tolerance if is_on(run, k, f_high) else 0.0)
     mem.t_step[0], mem.h_step[0] = t + low, low
-    if low > 0.0:
-        status, _ = attempt(call, run, low)
-        return NOT_EVALUATED if status != 0 else 0
-    return 0
+    return NOT_EVALUATED if low > 0.0 and attempt(call, run, low)[0] != 0 else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
-from flexmbs.integrate.control import copy
+from flexmbs.integrate.control import copy, tell
 from flexmbs.integrate.events.locate import is_on
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE
 from flexmbs.integrate.memory import CHATTER, CORNERED, RESTING
@@ -132,7 +132,7 @@ def pass_event(call, run):
     A motion comes to rest in a corner, RESTING, where forces press it there from both sides, and behind it
     lead it back at once.
     """
-    data, opt, mem, scr, events = run.data, run.opt, run.mem, run.scr, run.events
+    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     chosen = mem.event[0] - 1
     status = call.rates(data, mem.t[0], mem.y, mem.f)
     if status == 0:
@@ -161,9 +161,7 @@ def pass_event(call, run):
         elif scr.s1[k] != 0.0:
             mem.sign[k] = 1.0 if scr.s1[k] > 0.0 else -1.0
         if mem.sign[k] != old and old != 0.0:
-            n = events.count[0]
-            events.t[n], events.index[n], events.direction[n] = mem.t[0], k, -old
-            events.count[0] += 1
+            tell(run, mem.t[0], k, -old)
             mem.mute[k] = mem.mute[k] + 1.0 if mem.t[0] - mem.last[k] < quick else 0.0
             mem.last[k] = mem.t[0]
             if k == opt.until and mem.sign[k] > 0.0:
@@ -175,13 +173,10 @@ def pass_event(call, run):
 @kernel(inline=True)
 def record_turned(run):
     """Events of the switching functions that changed the equations. Writes: events. Returns their number."""
-    mem, scr, events = run.mem, run.scr, run.events
-    count = 0
+    scr, count = run.scr, 0
     for k in range(scr.turned.size):
         if scr.turned[k] != 0.0:
-            n = events.count[0]
-            events.t[n], events.index[n], events.direction[n] = mem.t[0], k, scr.turned[k]
-            events.count[0] += 1
+            tell(run, run.mem.t[0], k, scr.turned[k])
             count += 1
     return count
 
@@ -192,7 +187,7 @@ def begin_on_zeros(call, run):
 
     Needs scr.s1 at the start. Writes: mem, events. Returns how many were passed, or a negative number.
     """
-    opt, mem, scr, events = run.opt, run.mem, run.scr, run.events
+    opt, mem, scr = run.opt, run.mem, run.scr
     count = 0
     for k in range(opt.n_switch - opt.n_sided):
         if scr.s1[k] != 0.0 or scr.jumps[k] == 0.0 or mem.t[0] >= opt.t_end:
@@ -207,8 +202,6 @@ def begin_on_zeros(call, run):
             jump = max(jump, abs(mem.y[i] - scr.y_try[i]))
             size = max(size, abs(mem.y[i]), abs(scr.y_try[i]))
         if jump > 1e-9 * size:
-            n = events.count[0]
-            events.t[n], events.index[n], events.direction[n] = opt.t_start, k, mem.sign[k]
-            events.count[0] += 1
+            tell(run, opt.t_start, k, mem.sign[k])
         count += 1
     return count

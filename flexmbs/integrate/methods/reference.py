@@ -173,8 +173,8 @@ class ReferenceRun:
         self.largest = np.maximum(self.largest, self.closure[:2])
 
     def row(self, t: float, y: Floats) -> Floats | None:
-        """Everything that is reported at a state, where the run itself evaluates that."""
-        return None
+        """Everything that is reported at a state, where the form itself evaluates that."""
+        return None if self.problem.form is None else self.problem.form.row(t, y)
 
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Samples of a slice of wall time, of `n_steps` output times, or up to t_pause.

@@ -40,9 +40,9 @@ class Contacts(NamedTuple):
     before: Floats  # (1,) kinetic energy before
 
 
-def contacts(system: Any, tables: Any) -> Contacts:
-    """Contacts of a system, in the order of the rows of its tables."""
-    rows = np.flatnonzero(tables.row.side).astype(np.int64)
+def contacts(system: Any, tables: Any, lifts: bool = True) -> Contacts:
+    """Contacts of a system, in the order of the rows of its tables; none where nothing is to lift."""
+    rows = np.flatnonzero(tables.row.side if lifts else ()).astype(np.int64)
     n = len(system.bodies)
     vel, closure = np.zeros(system.n_vel), np.zeros(3)
     energy, before = np.zeros((n, 4)), np.zeros(1)
@@ -58,7 +58,7 @@ def check_contacts(system: Any, settings: Any) -> None:
     if settings.stabilisation != "projection":
         where = "analysis.stabilisation"
         what, offered = f'"{settings.stabilisation}" does not let contacts open', ["projection"]
-    elif settings.formulation != "recursive" or settings.method in ("auto", *offered):
+    elif settings.method in ("auto", *offered):
         return
     remedy = f"choose one of: {', '.join(offered)}; or unilateral = false"
     raise UsageError(Diagnostic(where, where, f"{what} (a cam with unilateral = true)", remedy))

@@ -20,6 +20,7 @@ from flexmbs.simulate.motion.branch import Branch, branch
 from flexmbs.simulate.motion.components import bounds, displacements, groups, reaches, twins
 from flexmbs.simulate.motion.contact import Contacts, contacts
 from flexmbs.simulate.motion.functions import increment, nearness, project, rates, shifted, switches
+from flexmbs.simulate.motion.given import STATUS
 from flexmbs.simulate.motion.powers import N_QUAD, damped_bodies
 from flexmbs.simulate.motion.rheonomic import follows_time
 from flexmbs.simulate.motion.turning import turn
@@ -43,10 +44,14 @@ class Equations(NamedTuple):
     values: Floats  # values of all free expressions
     branch: Branch
     contact: Contacts
+    given: Ints  # addresses of functions in Python, and their status (given.py)
 
 
-def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
-    """Tables and workspaces, fresh or those of an evaluator, as a handle; with all rows, or those `kept`."""
+def equations(system: System, evaluator: Any = None, kept: Any = None, *, lifts: bool = True) -> Any:
+    """Tables and workspaces, fresh or those of an evaluator, as a handle; with all rows, or those `kept`.
+
+    `lifts`: contacts may open.
+    """
     laws, tables, law_tables = system.laws, system.tables, system.laws.tables
     if kept is not None:
         tables, law_tables = with_rows(tables, kept), laws_with_rows(law_tables, kept)
@@ -69,27 +74,29 @@ def equations(system: System, evaluator: Any = None, kept: Any = None) -> Any:
             damped=damped_bodies(tables),
             values=np.zeros(len(laws.free)),
             branch=branch(system, system.n_aux + N_QUAD, displacements(system)),
-            contact=contacts(system, tables),
+            contact=contacts(system, tables, lifts),
+            given=np.zeros(STATUS + 1, dtype=np.int64),
         )
     )
 
 
-def problem(system: System, kept: Any = None) -> Problem:
+def problem(system: System, kept: Any = None, *, lifts: bool = True) -> Problem:
     """The Problem of a system; state vector [pos, vel, own states, work, dissipated, turns, contacts].
 
     Its constraints are the rows `kept` (n_rows,), by default those that do not follow from the others. The
     integrals take part in error control where the time does work: nothing else asks for steps that follow it.
     Its switching functions are those of the laws, then the free expression `until` when there is one, then
     those of the contacts: the force while one is closed (0 in the state), the gap while it is open (1).
+    Without `lifts` all stay closed.
     """
-    data = equations(system, kept=independent_rows(system) if kept is None else kept)
+    data = equations(system, kept=independent_rows(system) if kept is None else kept, lifts=lifts)
     n_follow = len(system.tables.relation.kind)
     return Problem(
         data=data,
         n_pos=system.n_pos,
         n_vel=system.n_vel,
         n_aux=system.n_aux + N_QUAD + n_follow,
-        n_held=len(data.contact.row),
+        n_held=int(np.count_nonzero(system.tables.row.side)),
         n_quad=N_QUAD,
         works=bool(data.size[4]),
         n_follow=n_follow,

@@ -1,11 +1,10 @@
-"""Runs of other formulations than the recursion, by SciPy's integrators (F28, F31, F33)."""
+"""Formulations beside the recursion as problems of the time loop (F28, F31, F33)."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +13,13 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.integrate.events.crossings import Crossings
-from flexmbs.integrate.methods.radau import Radau
+from flexmbs.integrate.problem import HOLD
 from flexmbs.model.state import State
 from flexmbs.simulate.motion.contact import contact_rows, open_contacts
 from flexmbs.simulate.motion.equations import problem, state_vector
-from flexmbs.simulate.motion.lifting import Lifting
+from flexmbs.simulate.motion.given import Given
 from flexmbs.simulate.motion.passage import Passage
-from flexmbs.simulate.motion.powers import given_rates_of_aux
+from flexmbs.simulate.motion.powers import rates_of_aux
 
 if TYPE_CHECKING:
     from flexmbs.integrate import Settings
@@ -32,31 +30,29 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-13
 
 
-class FormulationRun(Radau):
-    """SciPy's integrators over the equations of another formulation than the recursion.
+class Formulation(Given):
+    """The equations of another formulation than the recursion.
 
-    Subclasses give rates, projection, and what is reported; all see states and change them in place.
-    `evaluator` and `sampler` share their workspace.
+    Subclasses give accelerations, projection, and what is reported; all see states and change them in place.
+    `evaluator` and `sampler` share their workspace. `y`: state vector at the start.
     """
 
     formulation = ""
     open_limit = 1e-6  # closure, over a length of the model, beyond which a joint is open
 
     def __init__(
-        self, system: Any, state: State, evaluator: Any, sampler: Sampler, chosen: Settings, times: Floats,
-        t_end: float, *, lifts: bool = True,
+        self, system: Any, state: State, evaluator: Any, sampler: Sampler, chosen: Settings, t_end: float,
+        *, lifts: bool = True,
     ) -> None:  # fmt: skip
         self.name = f"{chosen.method} ({self.formulation})"
         self.system, self.evaluator, self.sampler = system, evaluator, sampler
         self.length = max(float(np.abs(system.tables.marker.u0).max(initial=0.0)), 1.0)
-        self.failure: SolverError | None = None
         self.stage_tolerance = max(TOLERANCE, 1e-4 * chosen.rtol) * self.length
-        known, y = problem(system), self._start(system, state, evaluator, lifts)
-        self.lifting = Lifting(contact_rows(system, lifts), y)
-        self.passage = Passage(known, state.t, y, t_end)
-        own = replace(known, rates=self._rates, project=self._project_state, closed=True)
-        crossings = Crossings(known, state.t, t_end, sided=lifts)
-        super().__init__(own, chosen, state.t, y, times, t_end, crossings)
+        self.contacts = contact_rows(system, lifts)
+        super().__init__(problem(system, lifts=lifts), closed=True)
+        self.y = self._start(system, state, evaluator, lifts)
+        self._marked = self.y[len(self.y) - len(self.contacts) :].copy()
+        self.passage = Passage(self.known, state.t, self.y, t_end)
 
     @staticmethod
     def _start(system: Any, state: State, evaluator: Any, lifts: bool) -> Floats:
@@ -82,87 +78,82 @@ class FormulationRun(Radau):
         """Accelerations of a state on the constraints; efforts of drives are left in the workspace."""
 
     @abstractmethod
+    def pass_of(self, state: State, a: Floats, bh: float, gh: float) -> Floats:
+        """Accelerations after one pass of the implicit step, from `a`, to which the state belongs (F43)."""
+
+    @abstractmethod
     def observe(self, state: State) -> Floats:
         """Accelerations of a state, with everything that is reported in the workspace."""
 
     @abstractmethod
-    def close(self, state: State, tolerance: float) -> tuple[float, float, int]:
-        """Bring a state onto the constraints; closure of positions, of speeds, count of corrections."""
-
-    def solver(self) -> Any:
-        from scipy.integrate import DOP853
-
-        return DOP853 if self.settings.method == "dop853" else super().solver()
-
-    def begun(self) -> tuple[float, Floats]:
-        """See `ReferenceRun`; a start without rates is an error, of which integrators make no step at all."""
-        t, x = super().begun()
-        self._other_rows(t, x)
-        self.rates(t, x)
-        if self.failure is not None:
-            raise self.fail("")
-        return t, x
+    def close(self, state: State, tolerance: float, bh: float, gh: float) -> tuple[float, float]:
+        """Bring a state onto the constraints; closure of positions, of speeds. bh, gh: as in `project`."""
 
     def other_rows(self, state: State) -> None:
         """Other contacts are open in a state than in the last one: other rows hold."""
 
-    def crossed(self, t: float, x: Floats, k: int) -> tuple[float, Floats]:
-        t, x = super().crossed(t, x, k)
-        if k < self.crossings.first:
-            self._other_rows(t, x)
-        return t, x
+    def step_ends(self, t: float, y: Floats) -> None:
+        """A step ends at this closed state, or is to."""
 
-    def _other_rows(self, t: float, x: Floats) -> None:
-        """The slopes of rows are others now."""
-        if self.crossings.jumps.any():
-            self.other_rows(self._state(t, np.concatenate([x, self.y[self.size :]])))
+    def _state(self, t: float, y: Floats) -> State:
+        """Views into a state vector, whose open contacts go into the workspace."""
+        n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
+        state = State(t, y[:n], y[n:m], y[m : m + self.system.n_aux], y[self.known.followed])
+        opened = y[len(y) - len(self.contacts) :]
+        self.evaluator.ws.row.soft[self.contacts] = -opened
+        if not np.array_equal(opened, self._marked):
+            self._marked = opened.copy()
+            self.other_rows(state)
+        return state
 
-    def on_stage(self, t: float, x: Floats) -> Floats:
-        y = np.concatenate([x, self.y[self.size :]])
+    def rates(self, t: float, y: Floats, y_dot: Floats) -> None:
+        """Rates at the state brought onto the constraints, from both sides of a change point; see Problem."""
+        place, n = y.copy(), self.system.n_pos
+        if not np.isfinite(y).all():
+            raise SolverError(Diagnostic("solver.not_evaluated", f"t = {t:.6g} s", "the state is not finite"))
         if self.stage_tolerance < np.inf:
-            self._closed(t, y, self.stage_tolerance)
-        return self.with_turns(x, y)
+            self._closed(t, place, self.stage_tolerance)
+        is_near = self.passage.is_near(t, place)
+        mean = self._between(t, place, self._rates_at) if is_near else None
+        y_dot[:] = 0.0
+        y_dot[: self.known.size - self.known.n_held] = self._rates_at(t, place) if mean is None else mean
+        y_dot[:n] = self.position_rates(self._state(t, place))
+        if is_near:
+            self.passage.distance(t, place)  # the loop asks for that of this state
 
-    def rates(self, t: float, x: Floats) -> Floats:
-        """Rates at the state brought back onto the constraints; not finite where there is none.
+    def _rates_at(self, t: float, y: Floats) -> Floats:
+        """Rates of speeds, of own states and of quadratures; those of positions are left out."""
+        state, y_dot = self._state(t, y), np.zeros(self.known.size - self.known.n_held)
+        n, m = len(state.pos), len(state.pos) + len(state.vel)
+        y_dot[n:m] = self.accelerations(state)
+        rates_of_aux(self.sampler.data, state.vel, y[m : len(y_dot)], y_dot[m:])
+        return y_dot
 
-        An integrator tries states that cannot be: it must be able to take a shorter step.
-        """
-        self.count["evaluations"] += 1
-        if not np.all(np.isfinite(x)):  # after a stage that could not be
-            return np.full_like(x, np.nan)
-        y = np.concatenate([x, self.y[self.size :]])
-        y_dot = np.zeros_like(y)
-        self.crossings.look(t, y)  # where loops would throw it back too
-        try:
-            y = self.on_stage(t, x)
-            if not np.isfinite(y).all():
-                return np.full_like(x, np.nan)
-            self.crossings.look(t, y)
-            self._rates(None, t, y, y_dot)
-        except SolverError as error:
-            self.failure = error
-            y_dot[:] = np.nan
-        self.passed.note(t, self.passage.distance(t, y)[0], y, y_dot)
-        return y_dot[: self.size]
+    def shifted(
+        self, t: float, y: Floats, a: Floats, bh: float, gh: float, a_new: Floats, aux_dot: Floats
+    ) -> None:
+        """One pass of the implicit step; see Problem."""
+        state, m = self._state(t, y.copy()), self.system.n_pos + self.system.n_vel
+        a_new[:] = self.pass_of(state, a, bh, gh)
+        rates_of_aux(self.sampler.data, state.vel, y[m : m + len(aux_dot)], aux_dot)
+        self.passage.distance(t, y)
 
-    def nearness_at(self, t: float, y: Floats) -> tuple[float, int]:
-        """Distance from a change point, and the group concerned, of a state that is not closed."""
-        try:
-            self._closed(t, y, TOLERANCE * self.length)
-        except SolverError:
-            return 1e300, 0
-        return self.passage.distance(t, y)
-
-    def fail(self, message: str) -> SolverError:
-        """What ended the run: the last state that could not be, else the integrator's own words."""
-        if self.failure is not None:
-            found = self.failure.diagnostics[0]
-            where = f"t = {self.t:.6g} s"
-            return SolverError(Diagnostic(found.code, where, f"{found.what} ({self.name})", found.remedy))
-        return super().fail(message)
+    def project(self, t: float, y: Floats, bh: float, gh: float, out: Floats) -> None:
+        """Positions and speeds of y onto the constraints; see Problem."""
+        how, n = out[2], self.system.n_pos
+        before = y[:n].copy()
+        out[2] = 0.0
+        if how == HOLD:
+            out[:2] = self._as_it_is(self._state(t, y))
+            self._refuse_open(t, out[0])
+        else:
+            out[:2] = self._closed(t, y, TOLERANCE * self.length, bh, gh)
+            out[2] = float(np.abs(y[:n] - before).max(initial=0.0) > TOLERANCE * self.length)
+        if how < 0.0:
+            self.step_ends(t, y)
 
     def row(self, t: float, y: Floats) -> Floats:
+        """Sample of a state, from both sides of a change point that is close."""
         row = None
         with suppress(SolverError):  # where nothing is behind, the last good state
             row = self._between(t, y, self._row_at) if self.passage.is_near(t, y) else None
@@ -189,40 +180,9 @@ class FormulationRun(Radau):
             total = part if total is None else total + part
         return total
 
-    def _state(self, t: float, y: Floats) -> State:
-        """Views into a state vector."""
-        n, m = self.system.n_pos, self.system.n_pos + self.system.n_vel
-        state = State(t, y[:n], y[n:m], y[m : m + self.system.n_aux], y[self.problem.followed])
-        if self.lifting.mark(self.evaluator.ws, y):
-            self.other_rows(state)
-        return state
-
-    def _rates(self, data: Any, t: float, y: Floats, y_dot: Floats) -> int:
-        """Rates of a state vector, from both sides where it is close to a change point; see Problem."""
-        mean = self._between(t, y, self._rates_at) if self.passage.is_near(t, y) else None
-        y_dot[: self.size] = self._rates_at(t, y) if mean is None else mean
-        n = self.system.n_pos
-        y_dot[:n] = self.position_rates(self._state(t, y))
-        return 0
-
-    def _rates_at(self, t: float, y: Floats) -> Floats:
-        """Rates of speeds, of own states and of quadratures; those of positions are left out."""
-        state, y_dot = self._state(t, y), np.zeros(self.size)
-        n, m = len(state.pos), len(state.pos) + len(state.vel)
-        y_dot[n:m] = self.accelerations(state)
-        given_rates_of_aux(self.sampler.data, state.vel, y[m : self.size], y_dot[m:])
-        return y_dot
-
-    def _project_state(self, data: Any, t: float, y: Floats, bh: float, gh: float, out: Floats) -> int:
-        """Positions and speeds of y onto the constraints; see Problem."""
-        try:
-            out[:] = self._closed(t, y, TOLERANCE * self.length)
-        except SolverError as error:
-            self.failure = self.failure or error
-            raise self.fail("") from error
-        return 0
-
-    def _closed(self, t: float, y: Floats, tolerance: float) -> tuple[float, float, int]:
+    def _closed(
+        self, t: float, y: Floats, tolerance: float, bh: float = 0.0, gh: float = 0.0
+    ) -> tuple[float, float]:
         """Positions and speeds of y onto the constraints, near a change point on the branch (F28)."""
         state = self._state(t, y)
         n, m = len(state.pos), len(state.pos) + len(state.vel)
@@ -230,22 +190,32 @@ class FormulationRun(Radau):
         if self.passage.is_near(t, y):
             mean = self._between(t, y, lambda _, place: place[:m].copy())
         if mean is None:
-            return self._plainly_closed(state, tolerance)
+            return self._plainly_closed(state, tolerance, bh, gh)
         y[:n], y[n:m] = self.passage.normalised(mean)[:n], mean[n:]
+        return self._as_it_is(self._state(t, y))
+
+    def _as_it_is(self, state: State) -> tuple[float, float]:
+        """Closure of a state that stays; its angles follow the pose."""
         ws = self.evaluator.ws
         self.evaluator.kinematics(state)
         state.turns[:] = ws.relation.angle[:, 0]
-        left = [float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.row.g, ws.row.g_dot)]
-        return left[0], left[1], 1
+        g, g_dot = (float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.row.g, ws.row.g_dot))
+        return g, g_dot
 
-    def _plainly_closed(self, state: State, tolerance: float) -> tuple[float, float, int]:
+    def _plainly_closed(
+        self, state: State, tolerance: float, bh: float = 0.0, gh: float = 0.0
+    ) -> tuple[float, float]:
         """`close`, or an error that names the joint that stays open."""
-        found = self.close(state, tolerance)
-        if not found[0] <= self.open_limit * self.length:
-            g = np.abs(self.evaluator.ws.row.g)
-            worst = int(np.argmax(np.where(np.isfinite(g), g, np.inf))) if len(g) else -1
-            name = row_names(self.system)[worst] if worst >= 0 else "a joint"
-            what = f"{name} does not close: {g[worst] if worst >= 0 else found[0]:.2e} is left"
-            remedy = "the mechanism locks here, or its drives lead where it cannot follow"
-            raise SolverError(Diagnostic("solver.open", f"t = {state.t:.6g} s", what, remedy))
+        found = self.close(state, tolerance, bh, gh)
+        self._refuse_open(state.t, found[0])
         return found
+
+    def _refuse_open(self, t: float, left: float) -> None:
+        if left <= self.open_limit * self.length:
+            return
+        g = np.abs(self.evaluator.ws.row.g)
+        worst = int(np.argmax(np.where(np.isfinite(g), g, np.inf))) if len(g) else -1
+        name = row_names(self.system)[worst] if worst >= 0 else "a joint"
+        what = f"{name} does not close: {g[worst] if worst >= 0 else left:.2e} is left"
+        remedy = "the mechanism locks here, or its drives lead where it cannot follow"
+        raise SolverError(Diagnostic("solver.open", f"t = {t:.6g} s", what, remedy))

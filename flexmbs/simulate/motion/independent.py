@@ -1,4 +1,4 @@
-"""Runs in minimal coordinates: independent speeds, everything else from the closure (F29-F31)."""
+"""Minimal coordinates as a problem of the time loop: independent speeds, closure gives the rest (F29-F31)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.loops.contradiction import check_rows
 from flexmbs.dynamics.loops.projection import position_rates
-from flexmbs.dynamics.minimal.coordinates import Minimal
-from flexmbs.dynamics.minimal.forces import accelerations, observe
+from flexmbs.dynamics.minimal.coordinates import Minimal, Split
+from flexmbs.dynamics.minimal.forces import accelerations, nearest_speeds, observe, shifted
 from flexmbs.errors import Diagnostic, UsageError
-from flexmbs.simulate.motion.equations import problem
-from flexmbs.simulate.motion.formulation import FormulationRun
-from flexmbs.simulate.motion.passage import Passage
+from flexmbs.simulate.motion.formulation import Formulation
 from flexmbs.simulate.motion.rheonomic import follows_time
 
 if TYPE_CHECKING:
+    from flexmbs.integrate import Settings
     from flexmbs.model.state import State
+    from flexmbs.simulate.record.sampling import Sampler
     from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ def check_offered(system: Any, evaluator: Any, state: State, settings: RunSettin
         raise UsageError(Diagnostic(where, where, what, remedy))
 
 
-class MinimalRun(FormulationRun):
+class Independent(Formulation):
     """Integrates the independent coordinates; dependent ones follow by Newton, nothing is stabilised.
 
     The state vector holds all positions and speeds: the dependent entries are where Newton starts, which
@@ -48,25 +48,28 @@ class MinimalRun(FormulationRun):
 
     formulation = "minimal"
 
-    def __init__(self, system: Any, state: State, evaluator: Any, *rest: Any, lifts: bool = True) -> None:
-        y = self._start(system, state, evaluator, lifts)
-        regular = self._regular(system, state, y, rest[-1])
-        self.minimal = Minimal(evaluator, regular)
-        self.condition = self._condition(self.minimal, regular, evaluator)
+    def __init__(
+        self, system: Any, state: State, evaluator: Any, sampler: Sampler, chosen: Settings, t_end: float,
+        *, lifts: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(system, state, evaluator, sampler, chosen, t_end, lifts=lifts)
+        self._choose(self._regular(state))
         laws = system.laws.tables
         self.takes_reactions = follows_time(system) or len(laws.press_law) > 0  # work, friction
-        super().__init__(system, state, evaluator, *rest, lifts=lifts)
 
-    @staticmethod
-    def _regular(system: Any, state: State, y: Floats, t_end: float) -> State:
+    def _regular(self, state: State) -> State:
         """The start, or where it is a change point a state beside it: rank is lost at the point itself."""
-        n, found = system.n_pos, state.copy()
-        passage = Passage(problem(system), state.t, y, t_end)
-        if passage.is_near(state.t, y):
-            for _, time, place in passage.beside(state.t, y):
-                found.t, found.pos[:], found.vel[:] = time, place[:n], place[n : n + system.n_vel]
+        n, found = self.system.n_pos, state.copy()
+        if self.passage.is_near(state.t, self.y):
+            for _, time, place in self.passage.beside(state.t, self.y):
+                found.t, found.pos[:], found.vel[:] = time, place[:n], place[n : n + self.system.n_vel]
                 break
         return found
+
+    def _choose(self, state: State) -> None:
+        """Choose coordinates at a state."""
+        self.minimal = Minimal(self.evaluator, state)
+        self.condition = self._condition(self.minimal, state, self.evaluator)
 
     @staticmethod
     def _condition(minimal: Minimal, state: State, evaluator: Any) -> float:
@@ -96,30 +99,28 @@ class MinimalRun(FormulationRun):
         check_rows(self.system, self.evaluator.ws, state, acc)
         return acc
 
+    def pass_of(self, state: State, a: Floats, bh: float, gh: float) -> Floats:
+        return shifted(self.minimal, state, a, bh, gh)
+
     def observe(self, state: State) -> Floats:
         acc = observe(self.minimal, state)
         check_rows(self.system, self.evaluator.ws, state, acc)
         return acc
 
     def other_rows(self, state: State) -> None:
-        self.minimal = Minimal(self.evaluator, state)
-        self.condition = self._condition(self.minimal, state, self.evaluator)
+        self._choose(state)
 
-    def close(self, state: State, tolerance: float) -> tuple[float, float, int]:
+    def close(self, state: State, tolerance: float, bh: float, gh: float) -> tuple[float, float]:
         self.minimal.close_positions(state)
-        self.minimal.close_speeds(state)
-        ws = self.evaluator.ws
-        state.turns[:] = ws.relation.angle[:, 0]
-        worst = [float(np.abs(x[self.rows]).max(initial=0.0)) for x in (ws.row.g, ws.row.g_dot)]
-        return worst[0], worst[1], 0
+        if bh > 0.0:  # speeds of an implicit step are not closed, and none of them is better than the others
+            nearest_speeds(self.minimal, state, bh, gh)
+        else:
+            self.minimal.close_speeds(state)
+        return self._as_it_is(state)
 
-    def _follow(self, t: float, x: Floats) -> None:
-        """After a step: the state closed, and coordinates chosen anew where they degenerate (F31)."""
-        super()._follow(t, x)
-        y = np.concatenate([x, self.y[self.size :]])
-        state = self._state(t, y)
-        self._closed(t, y, 0.0)
-        x[:] = y[: self.size]  # same rates: they are taken at the closed state
+    def step_ends(self, t: float, y: Floats) -> None:
+        """Choose coordinates anew where they degenerate (F31)."""
+        state = self._state(t, y.copy())
         if self.passage.is_near(t, y):
             return  # no choice is good there, and none is needed
         now = self._condition(self.minimal, state, self.evaluator)
@@ -129,4 +130,13 @@ class MinimalRun(FormulationRun):
             old, new = self.minimal.split.ind, other.split.ind
             if found > BETTER * now and len(old) == len(new) and not np.array_equal(old, new):
                 self.minimal, self.condition = other, found
-                self.own_events.append((t, -1, 1.0))
+                self.events.append((t, -1, 1.0))
+
+    def checkpoint(self) -> dict[str, Any]:
+        split = self.minimal.split
+        return {"ind": split.ind, "dep": split.dep, "rows": split.rows, "condition": self.condition}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        places = (np.asarray(checkpoint[key], dtype=np.int64).ravel() for key in ("ind", "dep", "rows"))
+        self.minimal.take(Split(*places))
+        self.condition = float(checkpoint["condition"])

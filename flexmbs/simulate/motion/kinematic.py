@@ -23,7 +23,7 @@ from flexmbs.integrate.methods.radau import Radau, once
 from flexmbs.model.energy import energies
 from flexmbs.simulate.motion.equations import problem, state_vector
 from flexmbs.simulate.motion.passage import Passage
-from flexmbs.simulate.motion.powers import N_QUAD, given_rates_of_aux
+from flexmbs.simulate.motion.powers import N_QUAD, rates_of_aux
 from flexmbs.simulate.record.sampling import Sampler
 
 Floats = NDArray[np.float64]
@@ -181,7 +181,7 @@ class KinematicRun(Radau):
     def _rates(self, data: Any, t: float, x: Floats, x_dot: Floats) -> int:
         """Rates of own states, of work and of dissipated energy; see `Problem`."""
         state = self._go(t, x)
-        given_rates_of_aux(self.sampler.data, state.vel, x, x_dot)
+        rates_of_aux(self.sampler.data, state.vel, x, x_dot)
         self.evaluator.require(state, x_dot)
         return 0
 

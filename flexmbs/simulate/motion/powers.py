@@ -27,7 +27,7 @@ def take_held(data, y):
 def rates_of_aux(data, vel, aux, aux_dot):
     """Rates of own states, powers of work and dissipation (F14), rates of the angles of cut joints.
 
-    Held values stay. Writes: aux_dot.
+    Of the state that was evaluated last. Held values stay. Writes: aux_dot.
     """
     n = data.size[2]
     state_rates(data.laws, data.lw, aux, aux_dot)
@@ -43,12 +43,6 @@ def rates_of_aux(data, vel, aux, aux_dot):
     for k in range(n + 2, aux_dot.shape[0]):
         e = k - n - 2
         aux_dot[k] = data.ws.relation.angle[e, 1] if e < data.size[3] else 0.0
-
-
-@kernel(lean=True, apart=True)
-def given_rates_of_aux(data, vel, aux, aux_dot):
-    """The same at a state that has been evaluated already. Writes: aux_dot."""
-    rates_of_aux(data, vel, aux, aux_dot)
 
 
 @kernel(lean=True)
