@@ -26,22 +26,20 @@ def small_mesh():
 
 
 def small_body(nf=3):
+    """Eight points of a quarter of a kilogram that move in random shapes."""
     rng = np.random.default_rng(1)
     A = rng.normal(size=(3, 3, nf, nf))
-    S_kl = np.zeros((3, 3, nf, nf))
-    root = rng.normal(size=(3, nf, 2 * nf))
-    for k in range(3):
-        for ell in range(3):
-            S_kl[k, ell] = root[k] @ root[ell].T
+    x, phi = rng.normal(size=(8, 3)), rng.normal(size=(8, 3, nf))
+    S_kl = 0.25 * np.einsum("nka,nlb->klab", phi, phi)
     K_geo = A.reshape(9, nf, nf)[: 1 + 0]
     K_geo = np.concatenate([K_geo] * (len(BODY_LOADS) + 6))
     K_geo = K_geo + np.swapaxes(K_geo, 1, 2)
     integrals = ShapeIntegrals(
         mass=2.0,
-        S_O=np.array([0.1, 0.2, 0.3]),
-        S_f=rng.normal(size=(3, nf)),
-        Theta_kl=np.eye(3),
-        I_kl=rng.normal(size=(3, 3, nf)),
+        S_O=0.25 * x.sum(axis=0),
+        S_f=0.25 * phi.sum(axis=0),
+        Theta_kl=0.25 * x.T @ x,
+        I_kl=0.25 * np.einsum("nk,nla->kla", x, phi),
         S_kl=S_kl,
         m_ff=S_kl[0, 0] + S_kl[1, 1] + S_kl[2, 2],
         K_ff=np.diag(np.arange(1.0, nf + 1)),
@@ -149,6 +147,10 @@ CHANGES = {
         replace(f, "inertia/S_kl", np.zeros((3, 3, 3, 3))),
         replace(f, "inertia/m_ff", np.zeros((3, 3))),
     ),
+    "some motion has a negative mass": lambda f: replace(f, "inertia/S_f", 9 * f["inertia/S_f"][()]),
+    "K_ff gives energy": lambda f: replace(f, "inertia/K_ff", np.diag([-1.0, 2.0, 3.0])),
+    "D_ff feeds energy": lambda f: replace(f, "inertia/D_ff", np.diag([0.0, -1e-3, 3.0])),
+    "D_ff is not symmetric": lambda f: replace(f, "inertia/D_ff", np.triu(np.ones((3, 3)))),
     "mass is negative": lambda f: replace(f, "inertia/mass", -1.0),
     "not a rotation": lambda f: replace(f, "interfaces/tip/rotation", 2 * np.eye(3)),
     "frequencies are not ascending": lambda f: replace(f, "modes/frequency_hz", np.array([3.0, 2, 1])),

@@ -12,9 +12,11 @@ from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
 from flexmbs.modaldata.data import ModalData, StaticStress
+from flexmbs.spatial import LEVI_CIVITA, skew
 
 MAX_MODES = 5000
 MAX_NODES = 50_000_000
+DEFINITE = 1e-8  # how far below zero rounding takes eigenvalues of matrices with ones on their diagonals
 SYMMETRY = 1e-8  # of the largest entry; files of ours are symmetric to rounding
 
 Shape = tuple[int | None, ...]
@@ -203,6 +205,27 @@ def _check_integrals(body: ShapeIntegrals, require: Any) -> None:
     if body.nf:
         floor = np.linalg.eigvalsh(body.m_ff).min()
         require(floor > 0.0, "m_ff is not positive definite")
+        require(_lowest(_whole_mass(body)) >= -DEFINITE, "some motion has a negative mass: S_f, I_kl, m_ff")
+        require(_lowest(body.K_ff) >= -DEFINITE, "K_ff gives energy when the body is bent")
+        require(_lowest(body.D_ff) >= -DEFINITE, "D_ff feeds energy into the body")
+
+
+def _whole_mass(body: ShapeIntegrals) -> NDArray[np.float64]:
+    """Mass matrix (6+nf, 6+nf) of the body as it was meshed (F12)."""
+    M = np.diag(np.full(6 + body.nf, float(body.mass)))
+    M[3:6, :3] = skew(body.S_O)
+    M[3:6, 3:6] = np.trace(body.Theta_kl) * np.eye(3) - body.Theta_kl
+    M[6:, :3] = body.S_f.T
+    M[6:, 3:6] = np.einsum("ijk,jka->ai", LEVI_CIVITA, body.I_kl)
+    M[6:, 6:] = body.m_ff
+    return np.tril(M) + np.tril(M, -1).T
+
+
+def _lowest(A: NDArray[np.float64]) -> float:
+    """Lowest eigenvalue of a symmetric matrix whose diagonal is scaled to one."""
+    size = np.sqrt(np.abs(np.diagonal(A)))
+    size[size == 0.0] = float(size.max(initial=0.0)) or 1.0
+    return float(np.linalg.eigvalsh(A / np.outer(size, size)).min())
 
 
 def _check_loads(modal: ModalData, require: Any) -> None:
