@@ -17,12 +17,14 @@ from flexmbs.integrate.loop import run
 from flexmbs.integrate.memory import Options
 from flexmbs.integrate.methods import method
 from flexmbs.integrate.methods.tableaus import DOPRI5
+from flexmbs.integrate.pace import Pace
 from flexmbs.integrate.problem import HOLD, Problem
 
 Floats = NDArray[np.float64]
 #: rho_inf = 1 on position level leaves a root at -1, which the turning of the constraints makes grow by h per
 #: step; slightly below, accelerations and multipliers settle, and the energy of the motion keeps as well
 CLOSED_RHO = 0.99
+OUT_OF_REACH = -100  # beside the reasons of `memory`: seen here, between slices
 SLICE_SECONDS = 0.1  # Python gets control back about this often: signals, progress
 
 
@@ -31,6 +33,11 @@ REASONS = {
         "step_too_small",
         "the step shrinks to nothing: the motion ends here, or is too stiff for this method",
         'try method = "generalized-alpha", or larger tolerances',
+    ),
+    OUT_OF_REACH: (
+        "step_too_small",
+        "the steps shrink without end",
+        "look for what turns or swings ever faster, or end the motion before",
     ),
     mem.NOT_EVALUATED: (
         "not_evaluated",
@@ -139,6 +146,7 @@ class Integrator:
         self._steps = 16
         self._done, self._failed, self._sampled = False, 0, float(t_start)
         self._held: list[Chunk] = []
+        self._pace, self._lost = Pace(self._sampled, float(t_end)), ""
         self._bundle()
         self._run = loop or self._compiled()
 
@@ -214,11 +222,14 @@ class Integrator:
             self._raise(self._failed)
         self.out.count[0] = self.events.count[0] = 0
         begun = time.perf_counter()
-        steps = self._steps if n_steps is None else n_steps
+        steps = min(self._steps if n_steps is None else n_steps, self._pace.left(int(self.memory.steps[0])))
         status = self._run(self._calls, self._all, steps, float(t_pause))
         spent = time.perf_counter() - begun
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
         self._done, self._failed = status == mem.DONE, min(status, 0)
+        self._lost = self._pace.lost(int(self.memory.steps[0]), self.t)
+        if self._lost and status >= 0 and not self._done:
+            self._failed = OUT_OF_REACH
         form = self.problem.form
         if form is not None and form.broken is not None:
             raise form.broken
@@ -288,6 +299,7 @@ class Integrator:
         if status == NO_CONVERGENCE and self.options.explicit:
             what = "no step leads on, however short: the law of a constraint jumps, or a loop does not close"
             remedy = "join the parts of the law, or look at where the motion ends"
+        what = f"{what}: {self._lost}" if status == OUT_OF_REACH else what
         if status == mem.TOO_SMALL and not self.options.explicit:
             remedy = "try larger tolerances"
         raise SolverError(Diagnostic(f"solver.{code}", f"t = {self.t:.6g} s", what, remedy))
@@ -324,6 +336,7 @@ class Integrator:
         if self.problem.form is not None:
             self.problem.form.restore(checkpoint)
         self._done, self._failed = False, 0
+        self._pace = Pace(self.t, self.options.t_end, steps=int(self.memory.steps[0]))
         self._held.clear()
 
 

@@ -13,6 +13,7 @@ from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.evaluator import no_value
 from flexmbs.dynamics.loops.change_point import Position
 from flexmbs.dynamics.loops.projection import add_increment
+from flexmbs.dynamics.speeds import speed_paths
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.state import State
 from flexmbs.simulate.motion.equations import problem, state_vector
@@ -59,8 +60,14 @@ def located(error: SolverError, system: Any, motion: Any) -> SolverError:
         what = "; ".join([found.what, f"{', '.join(nothing)} has no finite value there", *system.laws.errors])
         return SolverError(replace(found, what=what))
     if not system.n_rows:
-        return error
+        return SolverError(replace(found, what=f"{found.what}; {fastest(system, state)}"))
     return SolverError(clash(found, system, state, far) or locked(found, system, state))
+
+
+def fastest(system: Any, state: State) -> str:
+    """The speed that is largest, by name: what runs away is seen by it."""
+    k = int(np.abs(state.vel).argmax())
+    return f"fastest there is {speed_paths(system, np.array([k]))[0]} at {state.vel[k]:.3g}"
 
 
 def without_value(system: Any, t: float) -> SolverError:

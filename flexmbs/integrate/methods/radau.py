@@ -13,6 +13,7 @@ from flexmbs.integrate.events.crossings import Crossed
 from flexmbs.integrate.events.one_sided import first_fall
 from flexmbs.integrate.methods import method
 from flexmbs.integrate.methods.reference import ReferenceRun
+from flexmbs.integrate.pace import Pace
 from flexmbs.integrate.problem import DISPLACED
 
 Floats = NDArray[np.float64]
@@ -116,6 +117,7 @@ class Radau(ReferenceRun):
             return t_start, x0, found.chosen
         if not np.all(np.isfinite(solver.f)):  # SciPy would look for a first step without end
             raise self.fail("no rates there")
+        pace = Pace(t_start, self.t_end, window=1000, most=1e7, steps=self.count["steps"])
         while solver.status == "running":
             if found.at_hand(solver.t):
                 return solver.t, solver.y.copy(), found.chosen
@@ -131,6 +133,10 @@ class Radau(ReferenceRun):
                     yield solver.t, solver.t, solver.y.copy()  # the last good state
                 raise self.fail(message or "the state is not finite")
             self.count["steps"] += 1
+            lost = pace.lost(self.count["steps"], solver.t)
+            if lost:
+                yield solver.t, solver.t, solver.y.copy()
+                raise self.fail(lost)
             self.reached(solver.t, solver.y)
             self._follow(solver.t, solver.y)
             inside = self._inside(solver)
