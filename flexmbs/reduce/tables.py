@@ -122,7 +122,7 @@ class TubeShape(CylinderShape):
 
 
 class BeamShape(Table):
-    """Beam along x from the origin, or through `nodes`."""
+    """Beam along x from the origin, or through `nodes`, straight or in arcs; tapered with `section_end`."""
 
     shape: Literal["beam"]
     section: Section
@@ -132,6 +132,8 @@ class BeamShape(Table):
     y_axis: Direction | None = None
     theory: Literal["euler-bernoulli", "timoshenko"] = "euler-bernoulli"
     rotary_inertia: bool | None = None
+    section_end: Section | None = None
+    arcs: bool = False
 
 
 class PointsShape(Table):

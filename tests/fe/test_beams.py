@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.linalg import eigh
 
+import flexmbs as fm
 from flexmbs.errors import InputError
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.attach import PointMass
@@ -338,3 +339,79 @@ def test_flapping_frequencies_of_a_rotating_beam_F17():
         omega = gamma / scale
         values = eigh(K_flap - omega**2 * K_geo, M_flap, eigvals_only=True)[:3]
         np.testing.assert_allclose(np.sqrt(values) * scale, expected[str(gamma)]["flap"], rtol=1e-3)  # h^2: N
+
+
+ALLOY = {"young": 7e10, "poisson": 0.33, "density": 2700.0}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "known"),
+    [
+        ({"rectangle": [0.1, 0.05]}, {"rectangle": [0.05, 0.05]}, (3.8238, 18.3173, 47.2648)),
+        ({"circle": 0.1}, {"circle": 0.05}, (4.6252, 19.5476, 48.5789)),
+    ],
+)
+def test_tapered_cantilevers(start, end, known):
+    """Frequencies over sqrt(E I / rho A L^4) at the root, published for beams half as high at their end."""
+    mesh = beam(start, length=40.0, divisions=60, section_end=end)
+    held = {"start": "x y z rx ry rz"}
+    modal = fm.reduce(mesh, material=ALLOY, modes=8, fix=held, geometric_stiffness=False)
+    along_y = np.abs(modal.Phi).max(axis=1).argmax(axis=1) == 1
+    root = section_from(start)
+    unit = np.sqrt(ALLOY["young"] * root.Iz / (ALLOY["density"] * root.A * 40.0**4)) / (2 * np.pi)
+    found = modal.frequency_hz if "circle" in start else modal.frequency_hz[along_y]
+    found = found[:: 2 if "circle" in start else 1]  # two planes of a circle
+    np.testing.assert_allclose(found[:3] / unit, known, rtol=5e-4)
+
+
+def test_a_quarter_of_a_ring_bends_as_it_should():
+    """Loads at the end of a clamped quarter: P R^3 / E I by pi / 4 along its radius, 3 pi / 4 - 2 across."""
+    R, d = 2.0, 0.02
+    s = np.sqrt(0.5)
+    nodes = [[R, 0, 0], [R * s, R * s, 0], [0, R, 0]]
+    mesh = beam({"circle": d}, nodes=nodes, divisions=40, arcs=True)
+    np.testing.assert_allclose(np.linalg.norm(mesh.points, axis=1), R, rtol=1e-12)
+    modal = fm.reduce(
+        mesh,
+        material=ALLOY,
+        modes=0,
+        fix={"start": "x y z rx ry rz"},
+        interfaces=["end"],
+        geometric_stiffness=False,
+    )
+    tip = modal.interface("end")
+    give = tip.Phi @ np.linalg.solve(modal.integrals.K_ff, tip.Phi.T)
+    I = np.pi * d**4 / 64
+    unit = R**3 / (ALLOY["young"] * I)
+    np.testing.assert_allclose(give[[1, 0], [1, 0]] / unit, [np.pi / 4, 0.75 * np.pi - 2], rtol=2e-3)
+    two = beam({"circle": d}, nodes=[*nodes, [-R * s, R * s, 0], [-R, 0, 0]], divisions=10, arcs=True)
+    np.testing.assert_allclose(np.linalg.norm(two.points, axis=1), R, rtol=1e-12)
+    assert len(two.points) == 21
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"section_end": {"circle": 1.0}}, "circle behind rectangle"),
+        ({"arcs": True}, "arcs need"),
+        ({"arcs": True, "nodes": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}, "on the line"),
+        ({"section_end": {"rectangle": [0.0, 1.0]}}, "positive"),
+    ],
+)
+def test_wrong_tapers_and_arcs_are_named(options, says):
+    with pytest.raises(InputError, match=says):
+        beam({"rectangle": [0.1, 0.2]}, **({"length": 1.0} if "nodes" not in options else {}), **options)
+
+
+def test_a_tapered_arc_of_a_recipe_is_kept_in_its_file(tmp_path):
+    mesh = {
+        "shape": "beam", "nodes": [[1, 0, 0], [0.6, 0.8, 0], [0, 1, 0]], "arcs": True, "divisions": 6,
+        "section": {"tube": ["20 mm", "16 mm"]}, "section_end": {"tube": ["10 mm", "8 mm"]},
+    }  # fmt: skip
+    modal = fm.reduce({"mesh": mesh, "material": ALLOY, "modes": 3})
+    again = fm.ModalData.load(modal.save(tmp_path / "a.modal.h5") or tmp_path / "a.modal.h5")
+    sizes = [again.mesh.beam.beams[k].section.size[0] for k in again.mesh.beam.index]
+    np.testing.assert_allclose(sizes, 0.02 - 0.01 * (np.arange(6) + 0.5) / 6, rtol=1e-9)
+    length = 2 * 6 * np.sin(np.pi / 24)  # of the polygon
+    mean = np.pi / 4 * np.mean([d**2 - (0.8 * d) ** 2 for d in sizes])
+    assert modal.integrals.mass == pytest.approx(2700 * mean * length, rel=1e-9)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -14,6 +15,7 @@ from flexmbs.fe.attach import PointMass
 from flexmbs.fe.beams import BeamData, Section
 from flexmbs.fe.elements import SHELLS
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.sections import section_from as beam_section
 from flexmbs.fe.shapes.lattice import (
     BRICKS,
     TETS,
@@ -144,9 +146,13 @@ def beam(
     y_axis: ArrayLike | None = None,
     theory: str = "euler-bernoulli",
     rotary_inertia: bool | None = None,
+    section_end: Section | Mapping[str, Any] | None = None,
+    arcs: bool = False,
 ) -> Mesh:
     """Beam along x from the origin, or through `nodes` (n, 3); `divisions` elements per straight piece.
 
+    section_end : the sizes go over to these along the beam, those of every element are at its middle
+    arcs : pieces are arcs of circles from the first node through the second to the third, and so on
     Sets x_min, x_max and those of other axes in which it extends; `start` and `end`.
     """
     if (length is None) == (nodes is None):
@@ -159,7 +165,10 @@ def beam(
         corners = _places("nodes", nodes, 2)
     n = _divisions([divisions], 1)[0]
     steps = np.arange(n)[:, None] / n
-    pieces = [a + steps * (b - a) for a, b in zip(corners[:-1], corners[1:], strict=True)]
+    if arcs:
+        pieces = [arc(corners[k : k + 3], steps) for k in range(0, checked_arcs(corners) - 1, 2)]
+    else:
+        pieces = [a + steps * (b - a) for a, b in zip(corners[:-1], corners[1:], strict=True)]
     points = np.concatenate([*pieces, corners[-1:]])
     cells = np.column_stack([np.arange(len(points) - 1), np.arange(1, len(points))])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -171,7 +180,49 @@ def beam(
     if rotary_inertia not in (None, True, False):
         raise _error("rotary_inertia", f"{rotary_inertia}", "true or false")
     data = BeamData.uniform(points, cells, section, y_axis, theory, rotary_inertia)
+    if section_end is not None:
+        size = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        middle = (np.cumsum(size) - 0.5 * size) / size.sum()
+        beams = tuple(replace(data.beams[0], section=s) for s in between(section, section_end, middle))
+        data = replace(data, beams=beams, index=np.arange(len(cells)))
     return Mesh(points, {"beam2": cells}, node_sets=sets, source="beam", beam=data)
+
+
+def checked_arcs(corners: Floats) -> int:
+    if len(corners) % 2 == 0 or len(corners) < 3:
+        raise _error(
+            "nodes", f"{len(corners)} nodes", "arcs need 3, 5, ...: start, through, end, through, ..."
+        )
+    return len(corners)
+
+
+def arc(corners: Floats, steps: Floats) -> Floats:
+    """Places (n, 3) at the shares `steps` (n, 1) of the arc of a circle through three corners (3, 3)."""
+    a, b, c = corners
+    u, v = b - a, c - a
+    n = np.cross(u, v)
+    if not np.linalg.norm(n) > 1e-9 * np.linalg.norm(u) * np.linalg.norm(v):
+        what = f"{b.tolist()} is on the line of its neighbours"
+        raise _error("nodes", what, "move it off: three nodes make a circle")
+    centre = a + np.cross((u @ u) * v - (v @ v) * u, n) / (2.0 * (n @ n))
+    x = a - centre
+    y = np.cross(n / np.linalg.norm(n), x)
+    end = np.arctan2((c - centre) @ y, (c - centre) @ x) % (2.0 * np.pi)
+    return np.asarray(centre + np.cos(steps * end) * x + np.sin(steps * end) * y)
+
+
+def between(
+    start: Section | Mapping[str, Any], end: Section | Mapping[str, Any], shares: Floats
+) -> Iterator[Section]:
+    """Sections whose sizes are at shares of the way from one to another of the same shape."""
+    one, other = beam_section(start), beam_section(end)
+    if one.shape != other.shape or not one.shape:
+        what = f"{other.shape or 'numbers'} behind {one.shape or 'numbers'}"
+        raise _error("section_end", what, "both are a rectangle, a circle or a tube")
+    for share in shares:
+        sizes = [float(a + share * (b - a)) for a, b in zip(one.size, other.size, strict=True)]
+        found = beam_section({one.shape: sizes if len(sizes) > 1 else sizes[0]})
+        yield replace(found, shear_factor=one.shear_factor)
 
 
 def shell(
@@ -235,6 +286,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "beam": {
         "length": "length", "nodes": "nodes", "y_axis": "y_axis", "divisions": "divisions",
         "theory": "theory", "section": "section", "rotary_inertia": "rotary_inertia",
+        "section_end": "section_end", "arcs": "arcs",
     },
     "shell": {
         key: key
