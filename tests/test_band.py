@@ -166,7 +166,8 @@ def test_a_long_run_says_how_long_and_what_limits_it(folder, method, tmp_path, m
 
 def test_durations_are_for_people():
     assert cost.duration(50.0) == "about 50 s" and cost.duration(600.0) == "about 10 min"
-    assert cost.duration(9000.0) == "about 2.5 h" and cost.duration(np.inf) == "no end"
+    assert cost.duration(9000.0) == "about 2.5 h" and cost.duration(6060.0) == "about 100 min"
+    assert cost.duration(0.0) == "about 0 s" and cost.duration(np.inf) == "no end"
 
 
 def test_methods_of_other_libraries_name_what_changes_fastest(folder, tmp_path, monkeypatch):

@@ -192,6 +192,8 @@ def limiting_speed(run: Any) -> int | None:
 
 def round_down(value: float) -> float:
     """To two digits."""
+    if not value > 0.0:
+        return 0.0
     digits = 10.0 ** (np.floor(np.log10(value)) - 1.0)
     return float(np.floor(value / digits) * digits)
 
@@ -200,5 +202,5 @@ def duration(seconds: float) -> str:
     """For people."""
     for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 2.0 * size:
-            return f"about {seconds / size:.2g} {unit}" if np.isfinite(seconds) else "no end"
-    return f"about {seconds:.2g} s"
+            return f"about {round_down(seconds / size):g} {unit}" if np.isfinite(seconds) else "no end"
+    return f"about {round_down(seconds):g} s"
