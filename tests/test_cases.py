@@ -76,6 +76,7 @@ REFUSED = {
     "rotating-bar-refined.toml": "statics",
     "rotating-beam.toml": "linearize",
     "rotating-blade.toml": "linearize",
+    "satellite.toml": "linearize",
     "rssr.toml": "kinematics with an idle freedom",
 }
 #: long ones run up to here in a test of minutes, and as a whole in one of hours

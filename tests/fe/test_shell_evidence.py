@@ -1,5 +1,6 @@
 """Shells against published frequencies, spinning strips, and CalculiX on the same mesh."""
 
+import re
 import shutil
 import subprocess
 
@@ -11,6 +12,7 @@ from flexmbs.fe.elements import SHELLS
 from flexmbs.fe.materials import isotropic
 from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.modal.unit_loads import body_loads, turning_stiffness
+from flexmbs.resources import resource
 from tests.fe.modes import smallest_modes
 from tests.fe.test_shells import dofs, end_load, grid, order, solved
 
@@ -128,3 +130,30 @@ def test_a_curved_cantilever_agrees_with_calculix(element, tmp_path):
         element
     ]
     assert low < ratio < high, f"{ratio:.4f}"
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_the_satellite_case_has_the_numbers_of_its_closed_form(turns):
+    """A rigid hub between two beams with free ends: balance of force, or of moment, at the hub."""
+    L, r, m, J, EI, mu = 2.0, 0.4, 60.0, 12.0, 70e9 * 0.5 * 0.01**3 / 12, 2700 * 0.5 * 0.01
+
+    def conditions(omega):
+        k = np.sqrt(omega) * (mu / EI) ** 0.25
+
+        def w(n, x):
+            c, s, ch, sh = np.cos(k * x), np.sin(k * x), np.cosh(k * x), np.sinh(k * x)
+            return k**n * np.array([[ch, sh, c, s], [sh, ch, -s, c], [ch, sh, -c, -s], [sh, ch, s, -c]][n])
+
+        force, moment = -EI * w(3, 0.0), EI * w(2, 0.0)  # of a beam on the hub
+        if turns:
+            hub = [w(0, 0.0) - r * w(1, 0.0), J * omega**2 * w(1, 0.0) + 2 * (moment + r * force)]
+        else:
+            hub = [w(1, 0.0), m * omega**2 * w(0, 0.0) + 2 * force]
+        rows = np.array([w(2, L), w(3, L), *hub])
+        return rows / np.abs(rows).max(axis=1, keepdims=True)
+
+    text = resource("cases", "satellite.toml").read_text()
+    known = [float(x) for x in re.findall(r"value = ([\d.]+), rtol", text)][turns::2]
+    for frequency in known:
+        around = [np.linalg.det(conditions(2 * np.pi * frequency * x)) for x in (1 - 1e-7, 1 + 1e-7)]
+        assert around[0] * around[1] < 0.0
