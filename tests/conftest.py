@@ -25,6 +25,7 @@ INSTALL = {
     "rainflow": "pip install rainflow",
     "yourdfpy": "pip install yourdfpy",
     "mujoco": "pip install mujoco",
+    "distributed": "pip install distributed",
     "cmeel": "pip install example-robot-data",
 }
 

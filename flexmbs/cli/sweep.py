@@ -27,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_root(parser)
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one for every core)")
+    parser.add_argument("--cluster", metavar="ADDRESS", default="", help="a Dask scheduler, tls://head:8786")
+    parser.add_argument(
+        "--open-cluster", action="store_true", help="the scheduler may be one without encryption"
+    )
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
     parser.add_argument("--resume", action="store_true", help="go on with a study that was cut off")
     parser.add_argument("--only", choices=["failed"], help="do these designs again")
@@ -59,8 +63,8 @@ def run(args: argparse.Namespace) -> Output:
     if args.dry_run:
         return _dry(plan(args.words[0], args.output, **options))
     study = sweep(
-        args.words[0], args.output, workers=args.workers, resume=args.resume, only=args.only or "",
-        progress=Progress("sweep", quiet=args.quiet), **options,
+        args.words[0], args.output, workers=args.workers, cluster=args.cluster, is_open=args.open_cluster,
+        resume=args.resume, only=args.only or "", progress=Progress("sweep", quiet=args.quiet), **options,
     )  # fmt: skip
     return _output(study)
 

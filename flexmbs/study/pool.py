@@ -18,6 +18,8 @@ from flexmbs.study.store import Row, Store
 TRIES = 3
 #: seconds between looks at the clock of a run
 BEAT = 0.5
+#: seconds beyond its time-out in which a design may end by itself
+GRACE = 2.0
 
 
 def serve(connection: Connection, folder: str) -> None:
@@ -62,16 +64,20 @@ class Process:
         except (EOFError, OSError):
             return None
 
+    @property
+    def spent(self) -> float:
+        """Seconds since the design was given."""
+        return time.monotonic() - self.since
+
     def end(self) -> None:
         self.process.kill()
         self.process.join()
         self.connection.close()
 
 
-def run_all(
-    store: Store, todo: Sequence[int], workers: int, time_out: float | None, life: Life = serve
-) -> Iterator[Row]:
+def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = serve) -> Iterator[Row]:
     """Rows of designs as they come to their end, by processes on this machine."""
+    time_out = store.data["time_out"]
     waiting, tries = deque(todo), dict.fromkeys(todo, 0)
     pool = [Process(store.folder, life) for _ in range(min(workers, len(todo)))]
     try:
@@ -82,10 +88,12 @@ def run_all(
             wait([end for item in pool for end in (item.connection, item.process.sentinel)], BEAT)
             for place, item in enumerate(pool):
                 row, k = item.take(), item.design
-                late = time_out is not None and k >= 0 and time.monotonic() - item.since > time_out
+                late = time_out is not None and k >= 0 and item.spent > time_out + GRACE
                 if row is not None:
                     item.design = -1
-                    yield row if row["id"] else store.write_row(k, _ended("failed", row["message"], item))
+                    yield (
+                        row if row["id"] else store.write_row(k, ended("failed", row["message"], item.spent))
+                    )
                 elif late or not item.process.is_alive():
                     item.end()
                     pool[place] = Process(store.folder, life)
@@ -94,17 +102,17 @@ def run_all(
                     tries[k] += 1
                     if late:
                         text = f"took longer than time_out = {time_out:g} s"
-                        yield store.write_row(k, _ended("timed out", text, item))
+                        yield store.write_row(k, ended("timed out", text, item.spent))
                     elif tries[k] < TRIES:
                         waiting.append(k)
                     else:
                         text = f"ended its process {TRIES} times, with code {item.process.exitcode}"
-                        yield store.write_row(k, _ended("crashed", text, item))
+                        yield store.write_row(k, ended("crashed", text, item.spent))
     finally:
         for item in pool:
             item.end()
 
 
-def _ended(status: str, message: str, item: Process) -> dict[str, Any]:
+def ended(status: str, message: str, seconds: float = 0.0) -> dict[str, Any]:
     """What is left of a design without a row of its own."""
-    return {"status": status, "message": message, "metrics": {}, "seconds": time.monotonic() - item.since}
+    return {"status": status, "message": message, "metrics": {}, "seconds": seconds}

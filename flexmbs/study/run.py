@@ -13,6 +13,7 @@ from flexmbs import __version__, disk
 from flexmbs.case import Case
 from flexmbs.case.runner import case_hash, execute
 from flexmbs.errors import Diagnostic, InputError, SolverError
+from flexmbs.study.cluster import run_on_cluster
 from flexmbs.study.designs import designs
 from flexmbs.study.pool import run_all
 from flexmbs.study.store import Row, Store, identity
@@ -65,6 +66,7 @@ def plan(
         "collect": sweep.collect or list(case.spec.metrics),
         "sample": sweep.sample.method if sweep.sample is not None else "",
         "limits": {name: [float(end) for end in ends] for name, ends in sweep.limits.items()},
+        "time_out": float(sweep.time_out) if sweep.time_out is not None else None,
         "keep": "all" if sweep.keep.startswith("worst") else sweep.keep,
         "worst": int(sweep.keep.split()[1]) if sweep.keep.startswith("worst") else 0,
         "designs": [{"id": identity(base, values), "values": values} for values in found],
@@ -83,6 +85,8 @@ def sweep(
     folder: str | Path | None = None,
     *,
     workers: int | None = None,
+    cluster: str = "",
+    is_open: bool = False,
     resume: bool = False,
     only: str = "",
     progress: Progress | None = None,
@@ -90,8 +94,8 @@ def sweep(
 ) -> Study:
     """Run all designs of a study that are not done yet, and return it.
 
-    `workers`: processes, by default one for every core. `only = "failed"`: do designs that failed again.
-    Further options are those of `plan`.
+    `workers`: processes, by default one for every core; or `cluster`: the address of a Dask scheduler.
+    `only = "failed"`: do designs that failed again. Further options are those of `plan`.
     """
     made = plan(path, folder, **options)
     store = Store.create(made.folder, made.data, resume=resume or bool(only))
@@ -100,10 +104,14 @@ def sweep(
     todo = [k for k in range(len(store.ids)) if store.row(k) is None]
     table = made.case.spec.sweep
     assert table is not None
-    time_out = float(table.time_out) if table.time_out is not None else None
     with disk.lock(store.folder / "study.json"):
         failed, done = 0, len(store.ids) - len(todo)
-        for row in run_all(store, todo, workers or os.cpu_count() or 1, time_out):
+        rows = (
+            run_on_cluster(store, todo, cluster, is_open=is_open)
+            if cluster
+            else run_all(store, todo, workers or os.cpu_count() or 1)
+        )
+        for row in rows:
             done += 1
             failed += row["status"] != "complete"
             if progress is not None:

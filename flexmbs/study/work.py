@@ -29,17 +29,31 @@ class Worker:
             return found
         keep, values = self.store.data["keep"], self.store.data["designs"][k]["values"]
         started = time.perf_counter()
-        row = measured(self.case, values, self.store.result(k) if keep != "none" else None)
+        target, time_out = self.store.result(k) if keep != "none" else None, self.store.data["time_out"]
+        row = measured(self.case, values, target, time_out)
         row["metrics"] = {name: row["metrics"][name] for name in self.store.data["collect"] if row["metrics"]}
         if keep == "failed" and row["status"] == "complete":
             disk.unlink(self.store.result(k))
         return self.store.write_row(k, row | {"seconds": time.perf_counter() - started})
 
 
-def measured(case: Case, values: dict[str, Any], target: Path | None) -> Row:
+class OutOfTime(Exception):
+    """A run has taken longer than it may."""
+
+
+def measured(case: Case, values: dict[str, Any], target: Path | None, time_out: float | None = None) -> Row:
     """Status, message and metrics of a case with other values; what goes wrong is said, not raised."""
+    end = time.monotonic() + time_out if time_out is not None else float("inf")
+
+    def look(share: float, text: str) -> None:
+        if time.monotonic() > end:
+            raise OutOfTime(f"took longer than time_out = {time_out:g} s, at {text}")
+
     try:
-        done = execute(case.with_values(**values), target, keep=target is not None, overwrite=True)
+        varied = case.with_values(**values)
+        done = execute(varied, target, keep=target is not None, overwrite=True, progress=look)
+    except OutOfTime as error:
+        return {"status": "timed out", "message": str(error), "metrics": {}}
     except FlexmbsError as error:
         return {"status": "failed", "message": "; ".join(map(str, error.diagnostics)), "metrics": {}}
     told = "; ".join(done.summary.warnings)

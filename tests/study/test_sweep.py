@@ -121,7 +121,7 @@ def test_a_study_that_was_cut_off_goes_on_to_the_same_numbers(study, tmp_path):
     fm.sweep(path, tmp_path / "whole", workers=1)
     made = plan(path, tmp_path / "cut")
     store = Store.create(made.folder, made.data)
-    rows = run_all(store, range(6), 1, None)
+    rows = run_all(store, range(6), 1)
     for _ in range(2):
         next(rows)
     rows.close()
@@ -156,7 +156,7 @@ def test_killed_workers_change_no_number(study, tmp_path):
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        rows = list(run_all(store, range(200), 2, None))
+        rows = list(run_all(store, range(200), 2))
     finally:
         stop.set()
         thread.join()
@@ -165,7 +165,7 @@ def test_killed_workers_change_no_number(study, tmp_path):
     assert len(crashed) <= len(kills) // TRIES
     for row in crashed:
         store.forget(row["design"])
-    list(run_all(store, [row["design"] for row in crashed], 1, None))
+    list(run_all(store, [row["design"] for row in crashed], 1))
     assert numbers(tmp_path / "killed") == numbers(tmp_path / "whole")
 
 
@@ -190,12 +190,12 @@ def deadly(connection, folder):
 
 @pytest.mark.slow
 def test_designs_that_kill_or_hold_up_their_worker_do_not_end_the_study(study, tmp_path):
-    made = plan(study('grid = { speed = [1, 2, 3, 4, 5] }\nkeep = "none"'), tmp_path / "s")
+    made = plan(study('grid = { speed = [1, 2, 3, 4, 5] }\nkeep = "none"\ntime_out = "6 s"'), tmp_path / "s")
     store = Store.create(made.folder, made.data)
-    rows = {row["design"]: row for row in run_all(store, range(5), 1, 8.0, life=deadly)}
+    rows = {row["design"]: row for row in run_all(store, range(5), 1, life=deadly)}
     assert [rows[k]["status"] for k in range(5)] == ["complete", "crashed", "timed out", "failed", "complete"]
     assert rows[1]["message"] == f"ended its process {TRIES} times, with code 9"
-    assert "time_out = 8 s" in rows[2]["message"] and "TypeError" in rows[3]["message"]
+    assert "time_out = 6 s" in rows[2]["message"] and "TypeError" in rows[3]["message"]
     assert {k: store.row(k) for k in rows} == rows
 
 
@@ -248,3 +248,38 @@ def test_another_case_is_no_resumption(study, tmp_path):
     (tmp_path / "throw.toml").write_text(THROW.replace("0.5", "0.6"))
     with pytest.raises(InputError, match="is of another study"):
         fm.sweep(path, tmp_path / "s", workers=1, resume=True)
+
+
+def test_a_design_that_takes_too_long_ends_by_itself(study, tmp_path):
+    from flexmbs.study.work import measured
+
+    case = Case.load(study("grid = { speed = [1] }"))
+    long = {"analysis.t_end": 1e4, "analysis.method": "rk4", "analysis.step": 1e-4, "output.every": 100.0}
+    row = measured(case, long, None, time_out=1.0)
+    assert row["status"] == "timed out" and "time_out = 1 s, at t = " in row["message"]
+
+
+@pytest.mark.needs("distributed")
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_rows_and_loses_none_with_a_worker(study, tmp_path):
+    """Real workers of Dask, one of them killed; a finished design of a dead worker is not computed again."""
+    from distributed import LocalCluster
+
+    path = study(f'grid = {{ speed = {list(range(1, 61))} }}\nkeep = "none"')
+    fm.sweep(path, tmp_path / "here", workers=2)
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, protocol="tcp://", host="127.0.0.1"
+    ) as cluster:
+        killed = []
+
+        def progress(share, text):
+            if share > 0.3 and not killed:
+                killed.append(next(iter(cluster.workers.values())).process.process.pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        fm.sweep(path, tmp_path / "there", cluster=cluster.scheduler_address, progress=progress)
+        assert killed and numbers(tmp_path / "there") == numbers(tmp_path / "here")
+        with pytest.raises(InputError, match="no scheduler answers"):
+            fm.sweep(path, tmp_path / "nobody", cluster="tcp://127.0.0.1:1")
+    with pytest.raises(fm.FlexmbsError, match="is not encrypted"):
+        fm.sweep(path, tmp_path / "open", cluster="tcp://10.1.2.3:8786")
