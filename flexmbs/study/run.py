@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from flexmbs import __version__, disk
 from flexmbs.case import Case
 from flexmbs.case.runner import case_hash, execute
 from flexmbs.errors import Diagnostic, InputError, SolverError
-from flexmbs.study.cluster import run_on_cluster
 from flexmbs.study.designs import designs
 from flexmbs.study.pool import run_all
 from flexmbs.study.store import Row, Store, identity
@@ -106,12 +105,7 @@ def sweep(
     assert table is not None
     with disk.lock(store.folder / "study.json"):
         failed, done = 0, len(store.ids) - len(todo)
-        rows = (
-            run_on_cluster(store, todo, cluster, is_open=is_open)
-            if cluster
-            else run_all(store, todo, workers or os.cpu_count() or 1)
-        )
-        for row in rows:
+        for row in _rows(store, todo, workers or os.cpu_count() or 1, cluster, is_open):
             done += 1
             failed += row["status"] != "complete"
             if progress is not None:
@@ -126,6 +120,15 @@ def sweep(
             _keep_worst(store, store.data["worst"], table.rank or "")
         store.write_table()
     return Study(store)
+
+
+def _rows(store: Store, todo: list[int], workers: int, cluster: str, is_open: bool) -> Iterator[Row]:
+    """Rows of the designs, from wherever they are computed."""
+    if not cluster:
+        return run_all(store, todo, workers)
+    from flexmbs.study.cluster import run_on_cluster
+
+    return run_on_cluster(store, todo, cluster, is_open=is_open)
 
 
 def _again(store: Store, only: str) -> None:
