@@ -110,9 +110,14 @@ class KinematicRun(Radau):
         ]
 
     def solver(self) -> Any:
-        """Own states may be stiff; integrals, those of drives among them, are not."""
-        from scipy.integrate import DOP853
+        """Own states may be stiff; integrals, those of drives among them, are not.
 
+        Quasi-static bodies claim no balance of energy, and find their shape at every stage: few will do.
+        """
+        from scipy.integrate import DOP853, RK45
+
+        if self.follower.quasi_static and not self.system.n_aux:
+            return RK45
         explicit = not self.system.model.states or self.settings.method == "dop853"
         return DOP853 if explicit else super().solver()
 
@@ -136,16 +141,17 @@ class KinematicRun(Radau):
     def _go(self, t: float, x: Floats) -> Any:
         """The motion at a time with own states x, from the start of the step; leaves all in the workspace."""
         follower = self.follower
-        if self._at is not None and self._at[0] == t and np.array_equal(self._at[1], x):
+        own = x[: self.system.n_aux]
+        if self._at is not None and self._at[0] == t and np.array_equal(self._at[1], own):
             return follower.state
         self._at = None
         follower.put(*(self._start if t >= self._start[0].t else self._before))
-        follower.state.aux[:] = x[: self.system.n_aux]
+        follower.state.aux[:] = own
         predicted = follower.predicted(t)
         follower.at(t)
         gap = np.where(self._joint_pos, np.abs(follower.state.pos - predicted), 0.0)
         self._refuse(t, gap, predicted)
-        self._at = t, x.copy()
+        self._at = t, own.copy()
         return follower.state
 
     def _refuse(self, t: float, gap: Floats, predicted: Floats) -> None:
