@@ -11,19 +11,24 @@ All of it rests on private names of numba: `_trial` says whether they mean the s
 from __future__ import annotations
 
 import gc
+import hashlib
 import importlib
+import logging
+import pickle
 import sys
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding
 import numba
 from llvmlite import ir
 from numba.core import cgutils
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher, cpu_target
@@ -32,13 +37,17 @@ from numba.core.sigutils import normalize_signature
 
 from flexmbs._jit import CHECKED
 
-__all__ = ["Apart", "Compiler", "Linked", "Stored", "adopt"]
+__all__ = ["Apart", "Compiler", "Files", "Linked", "Stored", "adopt"]
+
+logger = logging.getLogger(__name__)
 
 
 def adopt(compiled: Any, apart: bool) -> None:
     """Make numba's dispatcher of a kernel one of ours."""
     compiled.__class__ = Apart if apart else Linked
-    compiled._cache.__class__, compiled._compiler.__class__ = Stored, Compiler
+    compiled._compiler.__class__ = Compiler
+    if isinstance(compiled._cache, FunctionCache):
+        compiled._cache.__class__, compiled._cache._cache_file.__class__ = Stored, Files
 
 
 def _has_entry(cres: Any) -> bool:
@@ -51,13 +60,48 @@ class Stored(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            try:
-                found = self._load_overload(sig, target_context)
-            except (AttributeError, ImportError):  # written for tuples that are called otherwise now
+        try:
+            found = self._load_overload(sig, target_context)
+        except Exception:  # torn, or written for tuples that are called otherwise now
+            with suppress(OSError):
                 self.flush()
-                return None
-            return found if found is None or Linked.depth > 1 or _has_entry(found) else None
+            return None
+        if found is None or found.signature.args != tuple(normalize_signature(sig)[0]):
+            return None
+        return found if Linked.depth > 1 or _has_entry(found) else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:  # compiled again in the next run
+            logger.warning("a kernel cannot be kept in %s: %s", self.cache_path, error.strerror)
+
+
+class Files(IndexDataCacheFile):  # type: ignore[misc]
+    """Files of a cache: code under a name that follows from its types, so that two processes that compile at
+    once do not take each other's, and behind its checksum."""
+
+    def save(self, key: Any, data: Any) -> None:
+        name = self._data_name(int(hashlib.sha256(repr(key).encode()).hexdigest()[:12], 16))
+        self._save_data(name, data)
+        self._save_index(self._load_index() | {key: name})
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except Exception:  # torn by a power cut
+            return {}
+
+    def _save_data(self, name: str, data: Any) -> None:
+        packed = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(zlib.crc32(packed).to_bytes(4, "little") + packed)
+
+    def _load_data(self, name: str) -> Any:
+        stored = Path(self._data_path(name)).read_bytes()
+        if zlib.crc32(stored[4:]).to_bytes(4, "little") != stored[:4]:
+            raise ValueError(f"{name} is damaged")
+        return pickle.loads(stored[4:])
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import logging
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -116,7 +117,7 @@ def kernel(
     `lean`: do not count references to arrays (10 ns per array and call); such a kernel cannot allocate.
     `apart`: callers jump to it instead of containing a copy: it is compiled once, however many call it.
     """
-    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"cache": _is_kept(), "nogil": True, "error_model": "numpy"}
     if lean:
         options["_nrt"] = False
     if inline:
@@ -126,6 +127,19 @@ def kernel(
     if len(args) == 1 and callable(args[0]) and not isinstance(args[0], numba.types.Type):
         return _compile(args[0], (), options, apart)
     return lambda function: _compile(function, args, options, apart)
+
+
+@cache
+def _is_kept() -> bool:
+    """Whether compiled kernels can be kept; numba would take folders that notice no change below a kernel."""
+    try:
+        cache_root().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache_root()):
+            return True
+    except OSError as error:
+        what = "kernels are compiled anew in this run, as they cannot be kept in %s (%s); set FLEXMBS_CACHE"
+        logger.warning(what, cache_root(), error.strerror)
+        return False
 
 
 @cache

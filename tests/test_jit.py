@@ -1,6 +1,8 @@
 """The cache of compiled kernels must notice a change in a kernel that is only called."""
 
 import os
+import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +86,78 @@ ITEM = (
     "@kernel(lean=True)\ndef last(x):\n    return x[-1]\n\n\n"
     "@kernel\ndef counted(x, k):\n    return x[k]\n"
 )
+
+
+ANY = "import numpy as np; from flexmbs.zz_top import other; x = np.zeros(1); other(x); print(x[0])"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A package of few kernels, and a folder that keeps them."""
+    folder = tmp_path_factory.mktemp("small")
+    package = package_with_jit(folder)
+    (package / "zz_low.py").write_text(LOW)
+    (package / "zz_top.py").write_text(TOP)
+    assert run_with(folder, folder / "cache", ANY) == "10.0"
+    return folder
+
+
+def started(folder, cache, limit=None):
+    env = {**os.environ, **OURS, "FLEXMBS_CACHE": str(cache), "PYTHONPATH": str(folder)}
+    before = limit and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-c", ANY], env=env, cwd=folder, preexec_fn=before, **pipes)
+
+
+def said(child):
+    out, err = child.communicate(timeout=100)
+    assert child.returncode == 0 and out == "10.0\n", err
+    return err
+
+
+TORN = {
+    "cut off": lambda data: data[: len(data) // 2],
+    "zeros": lambda data: bytes(len(data)),
+    "a bit": lambda data: data[:-200] + bytes([data[-200] ^ 4]) + data[-199:],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind, how", [("nbi", "zeros"), ("nbc", "cut off"), ("nbc", "a bit")])
+def test_kernels_that_a_power_cut_tore_are_compiled_again(small, tmp_path, kind, how):
+    shutil.copytree(small / "cache", tmp_path / "cache")
+    files = list((tmp_path / "cache").rglob(f"*.{kind}"))
+    before = {path: path.read_bytes() for path in files}
+    for path in files:
+        path.write_bytes(TORN[how](before[path]))
+    assert files and said(started(small, tmp_path / "cache")) == ""
+    whole = [path for path in files if path.is_file() and len(path.read_bytes()) == len(before[path])]
+    assert kind == "nbi" or len(whole) == len(files)
+    assert said(started(small, tmp_path / "cache")) == ""
+
+
+@pytest.mark.slow
+def test_a_full_disk_below_the_kernels_ends_no_run(small, tmp_path):
+    assert "cannot be kept" in said(started(small, tmp_path / "cache", limit=3000))
+    assert said(started(small, tmp_path / "cache")) == ""
+
+
+@pytest.mark.slow
+def test_kernels_that_cannot_be_kept_are_kept_nowhere_else(small, tmp_path):
+    (tmp_path / "file").write_text("x")
+    before = sorted(small.rglob("*"))
+    err = said(started(small, tmp_path / "file" / "cache"))
+    assert "kernels are compiled anew in this run" in err and "set FLEXMBS_CACHE" in err
+    assert sorted(small.rglob("*")) == before
+
+
+@pytest.mark.slow
+def test_first_compilations_at_once_keep_the_same(small, tmp_path):
+    for child in [started(small, tmp_path / "cache") for _ in range(3)]:
+        assert said(child) == ""
+    names = sorted(path.name for path in (tmp_path / "cache").rglob("*.nb?"))
+    assert names == sorted(path.name for path in (small / "cache").rglob("*.nb?"))
+    assert said(started(small, tmp_path / "cache")) == ""
 
 
 @pytest.mark.parametrize("k", [-1, 3])

@@ -89,7 +89,7 @@ def proposed(run):
     t, h = mem.t[0], mem.h[0]
     if opt.step > 0.0:
         target = opt.t_start + (mem.grid[0] + 1) * opt.step
-        if target - t < 1e-9 * opt.step:
+        if target - t < max(1e-9 * opt.step, 4e-15 * abs(t)):
             mem.grid[0] += 1
             target += opt.step
         if target > opt.t_end - 1e-9 * opt.step:
@@ -97,7 +97,8 @@ def proposed(run):
     else:
         h, target = min(h, within_reach(run)), opt.t_end
     left = target - t
-    if h >= left * (1.0 - 1e-10):
+    # a fixed step is one of the grid but for rounding, unless it was halved
+    if h >= left * (1.0 - 1e-10) or (opt.step > 0.0 and h > 0.75 * left):
         return left, target
     if 2.0 * h > left and opt.step == 0.0:
         h = 0.5 * left

@@ -1,5 +1,6 @@
 """Formats that meshio reads come through the same door; converting between them keeps the mesh."""
 
+import h5py
 import numpy as np
 import pytest
 
@@ -78,6 +79,44 @@ def test_groups_of_med_are_sets(tmp_path):
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "a.med").write_bytes(b"no HDF5")
     with pytest.raises(fm.InputError, match="meshio cannot read it"):
+        read_mesh(tmp_path / "a.med")
+
+
+def test_a_reader_that_never_ends_is_ended(tmp_path, monkeypatch):
+    """A Kratos file without the end of a block: meshio reads on at the end of the file."""
+    monkeypatch.setattr("flexmbs.fe.readers.meshio_formats.LEAST_SECONDS", 1)
+    (tmp_path / "a.mdpa").write_text("Begin Nodes\n1 0.0 0.0 0.0\n")
+    with pytest.raises(fm.InputError, match="meshio cannot read it .it took longer than 1 s"):
+        read_mesh(tmp_path / "a.mdpa")
+
+
+def test_a_file_that_claims_gigabytes_is_refused(tmp_path):
+    with h5py.File(tmp_path / "a.h5m", "w") as file:
+        made = file.create_dataset("tstt/nodes/coordinates", (2**28, 3), "f8", compression=1)
+        made.attrs["start_id"] = 1
+        file.create_group("tstt/elements")
+    with pytest.raises(fm.InputError, match="claims more memory than a file of its size may take"):
+        read_mesh(tmp_path / "a.h5m")
+
+
+@pytest.mark.parametrize("form", ["HDF", "Binary"])
+@pytest.mark.parametrize("name", ["../secret.h5:/x", "/etc/passwd:/x"])
+def test_parts_outside_the_folder_are_refused(tmp_path, form, name):
+    item = f'<DataItem DataType="Float" Dimensions="1 3" Format="{form}" Precision="8">{name}</DataItem>'
+    (tmp_path / "secret.h5").write_bytes(b"precious")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.xdmf").write_text(
+        f'<Xdmf Version="3.0"><Domain><Grid>{item}</Grid></Domain></Xdmf>'
+    )
+    with pytest.raises(fm.InputError, match="leaves the folder of the mesh file"):
+        read_mesh(tmp_path / "in" / "a.xdmf")
+
+
+def test_links_to_other_files_are_refused(tmp_path):
+    write(part(), tmp_path / "a.med")
+    with h5py.File(tmp_path / "a.med", "r+") as file:
+        file["more"] = h5py.ExternalLink("../secret.h5", "/x")
+    with pytest.raises(fm.InputError, match="soft or external link"):
         read_mesh(tmp_path / "a.med")
 
 

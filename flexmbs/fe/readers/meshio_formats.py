@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import io
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from flexmbs.errors import Diagnostic, missing_component
 from flexmbs.fe.readers.raw import RawMesh
-from flexmbs.fe.readers.source import Damaged, Ints, to_ints
+from flexmbs.fe.readers.source import Damaged, Ints, confined, to_ints
 from flexmbs.fe.readers.vtk_cells import Grid, to_raw
+from flexmbs.hdf5 import is_hdf5
+from flexmbs.hdf5.foreign import refuse_links
 
 #: ending -> name of the format in meshio; those that our own readers take are not here
 ENDINGS = {
@@ -29,24 +35,83 @@ VTK = {
     "quad8": 23, "quad9": 28, "tetra": 10, "tetra10": 24, "hexahedron": 12, "hexahedron20": 25,
     "hexahedron27": 29, "wedge": 13, "wedge15": 26, "pyramid": 14, "pyramid13": 27,
 }  # fmt: skip
+#: of the child that reads: bytes and seconds in any case, and for each byte of the file
+LEAST_MEMORY, MEMORY, LEAST_SECONDS, SECONDS = 2**28, 60, 10, 2e-6
+REMEDY = "write the mesh again, or as .vtu, .msh or .inp"
 OTHER = 1000  # number of a type that VTK_CELLS does not know
 
 
 def read_by_meshio(path: Path, kind: str) -> RawMesh:
     """Content of a file in the format `kind` of meshio."""
-    silent = io.StringIO()
-    with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
-        try:
-            meshio = importlib.import_module("meshio")
-            found = meshio.read(path, file_format=kind)
-        except ModuleNotFoundError as error:
-            raise missing_component(str(path), str(error.name), "data") from None
-        except SystemExit:
-            raise Damaged(f"meshio cannot read it: {' '.join(silent.getvalue().split())[-200:]}") from None
-        except Exception as error:
-            what = f"meshio cannot read it ({type(error).__name__}: {str(error)[:160]})"
-            raise Damaged(what, remedy="write the mesh again, or as .vtu, .msh or .inp") from error
-    return raw_of_meshio(found, path.name)
+    for part in parts_of(path, kind):
+        if is_hdf5(part):
+            refuse_links(part)
+    size = path.stat().st_size
+    with tempfile.TemporaryDirectory(prefix="flexmbs-meshio-") as folder:
+        job: dict[str, Any] = {"source": str(path.absolute()), "format": kind}
+        job |= {"arrays": str(Path(folder) / "arrays.npz"), "memory": LEAST_MEMORY + MEMORY * size}
+        job["seconds"] = int(LEAST_SECONDS + SECONDS * size)
+        answer = _answer(job)
+        if answer.get("kind") == "missing":
+            raise missing_component(str(path), answer["error"], "data")
+        if "error" in answer:
+            raise Damaged(f"meshio cannot read it ({answer['error']})", remedy=REMEDY)
+        with np.load(job["arrays"], allow_pickle=False) as arrays:
+            return raw_of_meshio(_unpacked(answer, arrays), path.name)
+
+
+def parts_of(path: Path, kind: str) -> list[Path]:
+    """The file, and those that it names, which lie in its folder or below."""
+    if kind != "xdmf":
+        return [path]
+    try:
+        items = list(ElementTree.fromstring(path.read_bytes()).iter("DataItem"))
+    except (ElementTree.ParseError, ValueError) as error:
+        raise Damaged(f"is no XML: {error}") from None
+    named = [item.text or "" for item in items if item.get("Format") in ("HDF", "Binary")]
+    return [path, *(confined(path, name.strip().split(":")[0], None, path.parent) for name in set(named))]
+
+
+def _answer(job: dict[str, Any]) -> dict[str, Any]:
+    """What the child says; everything that can go wrong with it is damage of the file."""
+    # -P: the folder of the script holds modules whose names others use too
+    command = [sys.executable, "-P", str(Path(__file__).with_name("meshio_child.py"))]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(job).encode(),
+            capture_output=True,
+            timeout=10 * job["seconds"],
+            check=False,
+        )
+        ended = f"it ended with signal {-done.returncode}" if done.returncode < 0 else ""
+        if done.returncode == -signal.SIGXCPU:
+            ended = f"it took longer than {job['seconds']} s"
+        return {"error": ended} if ended else dict(json.loads(done.stdout))
+    except (subprocess.TimeoutExpired, ValueError):
+        return {"error": "it gave no answer"}
+
+
+def _unpacked(answer: dict[str, Any], arrays: Any) -> Any:
+    """The mesh that the child has read, with the attributes of `meshio.Mesh`."""
+
+    def array(name: str | None) -> Any:
+        return None if name is None else arrays[name]
+
+    cells = [
+        SimpleNamespace(type=kind, data=np.zeros((count, 0), dtype=np.int64) if name is None else array(name))
+        for kind, name, count in answer["cells"]
+    ]
+    return SimpleNamespace(
+        points=array(answer["points"]),
+        cells=cells,
+        point_data={key: array(name) for key, name in answer["point_data"].items()},
+        cell_data={key: [array(name) for name in parts] for key, parts in answer["cell_data"].items()},
+        point_sets={key: array(name) for key, name in answer["point_sets"].items()},
+        cell_sets={key: [array(name) for name in parts] for key, parts in answer["cell_sets"].items()},
+        cell_tags={int(key): names for key, names in answer["cell_tags"].items()},
+        point_tags={int(key): names for key, names in answer["point_tags"].items()},
+    )
 
 
 def raw_of_meshio(mesh: Any, name: str) -> RawMesh:

@@ -126,7 +126,7 @@ def one_int(text: str, what: str, line: int | None = None) -> int:
         raise Damaged(f'{what} "{text.strip()[:40]}" is not a whole number', line) from None
 
 
-def confined(path: Path, name: str, line: int, root: Path) -> Path:
+def confined(path: Path, name: str, line: int | None, root: Path) -> Path:
     """Path of an included file, which must lie in the folder of the mesh file or below."""
     name = name.strip().strip("'\"").replace("\\", "/")
     try:
