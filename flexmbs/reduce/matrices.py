@@ -229,8 +229,14 @@ def symmetric(entries: Any, where: str) -> Any:
         upper, lower = (sp.csc_array(part(A)) for part in (sp.triu, sp.tril))
         if upper.count_nonzero() == A.count_nonzero() or lower.count_nonzero() == A.count_nonzero():
             return sp.csc_array(A + A.T - sp.diags_array(A.diagonal()))
-    if A.shape[0] != A.shape[1] or (largest > 0 and abs(A - A.T).max() > 1e-8 * largest):
-        raise InputError(Diagnostic("matrices.symmetry", where, "is not symmetric"))
+    if A.shape[0] != A.shape[1]:
+        what = f"has {A.shape[0]} rows and {A.shape[1]} columns"
+        raise InputError(Diagnostic("matrices.symmetry", where, what, "expected as many"))
+    skew = abs(sp.coo_array(A - A.T))
+    if largest > 0 and skew.max() > 1e-8 * largest:
+        i, j = sorted(int(part[skew.data.argmax()]) for part in skew.coords)
+        what = f"is not symmetric: {A[i, j]:g} in row {i + 1}, column {j + 1}, and {A[j, i]:g} across"
+        raise InputError(Diagnostic("matrices.symmetry", where, what, "write both triangles alike, or one"))
     return sp.csc_array(0.5 * (A + A.T))
 
 

@@ -85,8 +85,8 @@ def by_content(path: Path, data: bytes, initial: str = "") -> MatrixFile:
     raise Unreadable(f'unknown kind of matrix file "{ending}"')
 
 
-def table_of(data: bytes) -> Floats:
-    """Rows of numbers, commas and D exponents allowed, comments left out."""
+def table_of(data: bytes) -> tuple[Floats, Ints]:
+    """Rows of numbers, commas and D exponents allowed, comments left out; and their lines."""
     text = re.sub(rb"^[ \t]*[*%#!].*$", b"", data, flags=re.MULTILINE).replace(b",", b" ")
     text = text.translate(bytes.maketrans(b"Dd", b"Ee"))
     rows = [(k + 1, line.split()) for k, line in enumerate(text.splitlines()) if line.strip()]
@@ -103,29 +103,30 @@ def table_of(data: bytes) -> Floats:
     if not np.isfinite(table).all():
         for line, row in rows:
             reals([word.decode("ascii", "replace") for word in row], line)
-    return table
+    return table, np.array([line for line, _ in rows])
 
 
-def whole(values: Floats) -> Ints:
-    if (values != np.floor(values)).any() or (np.abs(values) > 2**53).any():
-        raise Unreadable("an index is not a whole number")
+def whole(values: Floats, lines: Ints, most: int = 2**53) -> Ints:
+    """Indices from 1 on, row by row as they stand in these lines."""
+    bad = (values != np.floor(values)) | (values < 1) | (values > most)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        what = f"index {values[row, column]:g}, expected a whole number from 1"
+        raise Damaged(what + (f" to {most}" if most < 2**53 else ""), int(lines[row]))
     return values.astype(np.int64)
 
 
 def calculix(path: Path, data: bytes) -> MatrixFile:
     """Upper triangle `i j value`; the rows are those of the .dof file beside it."""
-    table = table_of(data)
+    table, lines = table_of(data)
     if table.shape[1] != 3:
         raise Unreadable(f"rows of {table.shape[1]} numbers, not i, j, value")
     beside = path.with_suffix(".dof")
     if not beside.is_file():
         raise Unreadable(f"{beside.name} is not beside it")
     dofs = dofs_of(beside)
-    i, j = whole(table[:, 0]) - 1, whole(table[:, 1]) - 1
     n = len(dofs)
-    if min(i.min(), j.min()) < 0 or max(i.max(), j.max()) >= n:
-        wrong = [int(x) + 1 for x in (*i, *j) if not 0 <= x < n]
-        raise Unreadable(f"refers to row {wrong[0]}; {beside.name} has {n}")
+    i, j = whole(table[:, :2], lines, n).T - 1
     return MatrixFile(path, sp.coo_array((table[:, 2], (i, j)), shape=(n, n)), dofs)
 
 
@@ -143,14 +144,14 @@ def dofs_of(path: Path) -> Ints:
 
 def abaqus(path: Path, data: bytes) -> MatrixFile:
     """`node, dof, node, dof, value` (MATRIX INPUT, LABELS), or `i j value` (COORDINATE)."""
-    table = table_of(data)
+    table, lines = table_of(data)
     if table.shape[1] == 3:
-        i, j = whole(table[:, 0]) - 1, whole(table[:, 1]) - 1
+        i, j = whole(table[:, :2], lines).T - 1
         n = int(max(i.max(initial=-1), j.max(initial=-1))) + 1
         return MatrixFile(path, sp.coo_array((table[:, 2], (i, j)), shape=(n, n)))
     if table.shape[1] != 5:
         raise Unreadable(f"rows of {table.shape[1]} numbers, not node, dof, node, dof, value")
-    labels = whole(table[:, :4]).reshape(-1, 2, 2)
+    labels = whole(table[:, :4], lines).reshape(-1, 2, 2)
     dofs, place = np.unique(labels.reshape(-1, 2), axis=0, return_inverse=True)
     i, j = place.reshape(-1, 2).T
     return MatrixFile(path, sp.coo_array((table[:, 4], (i, j)), shape=(len(dofs), len(dofs))), dofs)
@@ -301,7 +302,7 @@ def op4_text(lines: list[str]) -> Any:
             continue
         left = words
         while left > 0:
-            mark = [one_int(word, "mark of a string", fields.at + 1) for word in fields.line().split()]
+            mark = [one_int(word, "mark of a string", fields.at) for word in fields.line().split()]
             if big or len(mark) == 2:
                 length, first = mark[0] - 1, mark[1]
                 left -= length + 2
@@ -379,6 +380,9 @@ def harwell_boeing(path: Path, data: bytes) -> MatrixFile:
     fields = Fields(lines, 5 if len(counts) > 4 and counts[4] > 0 else 4)
     first = np.array(fields.wholes(n_col + 1, *formats[0])) - 1
     rows = np.array(fields.wholes(n_entry, *formats[1])) - 1
+    if rows.min(initial=0) < 0 or rows.max(initial=0) >= n_row:
+        wrong = rows[(rows < 0) | (rows >= n_row)][0] + 1
+        raise Unreadable(f"an entry is in row {wrong} of {n_row}")
     if first[0] != 0 or first[-1] != n_entry or (np.diff(first) < 0).any():
         raise Unreadable(f"its columns do not hold {n_entry} entries")
     A = sp.csc_array((np.array(fields.reals(n_entry, *formats[2])), rows, first), shape=(n_row, n_col))

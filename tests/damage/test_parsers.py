@@ -7,6 +7,7 @@ What fails is kept as `finds/NAME-...` beside this file, and tried again by the 
 import hashlib
 import itertools
 import os
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -113,6 +114,51 @@ def mutate(good, folder, count, seed):
             failed.append(f"{name}: {type(error).__name__}: {str(error)[:200]}")
         path.write_bytes((good / name).read_bytes())
     assert not failed, f"{len(failed)} of {count}:\n" + "\n".join(failed[:20])
+
+
+def places(text, line, new):
+    """What a message may name where a number on a line became another: the line, or that on which its entry
+    begins; the entities whose numbers stand there; an array; what was found. A node that has moved is told by
+    a cell of it."""
+    lines = text.split("\n")
+    first = line
+    while first > 1 and (lines[first - 1][:1] in "+* " or lines[first - 2].rstrip().endswith(",")):
+        first -= 1
+    numbers = re.findall(r"\d+", lines[line - 1][:200]) + re.findall(r"\d+", lines[first - 1][:200])
+    shown = [rf":{number}\b" for number in range(first, line + 2)]
+    shown += [rf"(?<![\w.-]){number}(?![\w.])" for number in numbers]
+    shown += [re.escape(f'"{array}"') for array in re.findall(r'Name="(\w+)"', lines[line - 1])]
+    shown.append(r"\b(cell|row) \d+")
+    return "|".join([*shown, *([re.escape(new)] if new else [])])
+
+
+def named(good, folder, name, count, seed):
+    """Of numbers that became others in a text: how many were refused, and what of it did not say where."""
+    rng, data, refused, silent = np.random.default_rng(seed), (good / name).read_bytes(), 0, []
+    for _ in range(count):
+        damage = g.other_number(data, rng)
+        line, old, new = re.match(r"line (\d+): (.*) -> '(.*)'", damage.what).groups()
+        (folder / name).write_bytes(damage.data)
+        try:
+            PARSERS[name](folder / name)
+        except ALLOWED as error:
+            refused += 1
+            told = " ".join(f"{item.where} {item.what}" for item in error.diagnostics)
+            if not re.search(places(damage.data.decode(), int(line), new), told):
+                silent.append(f"{name}:{line}: {old} -> {new}: {told[-200:]}")
+    return refused, silent
+
+
+def test_numbers_that_became_others_are_told_with_their_place(good, tmp_path):
+    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+    refused, silent = 0, []
+    for name in (*inputs.MESHES, *inputs.DECKS, *inputs.MATRICES):
+        if name not in inputs.BINARY:
+            more, quiet = named(good, tmp_path, name, 12, 7)
+            refused, silent = refused + more, silent + quiet
+    assert refused > 150 and len(silent) <= 0.05 * refused, f"{len(silent)} of {refused}:\n" + "\n".join(
+        silent
+    )
 
 
 @pytest.mark.parametrize("name", PARSERS)

@@ -216,8 +216,8 @@ def test_bricks_with_repeated_nodes(tmp_path, shape, quadratic):
         ("a.unv", "    -1\n  2411\n 1 1 1 11\n 0.0 0.0\n    -1\n", "4  error  node 1 has no three"),
         ("a.unv", "    -1\n  2411\n 1 1 1 11\n    -1\n", "4  error  nodes need two lines each"),
         ("a.unv", "    -1\n  2411\n 1 1 1 11\n 0.0 0.0 0.0\n", "1  error  a dataset has no line -1"),
-        ("a.mail", "COOR_3D\nN1 0. 0.\nFINSF\n", "1  error  node N1 has not all of its coordinates"),
-        ("a.mail", "COOR_3D\nN1 0. 0. inf\nFINSF\n", '1  error  node N1: expected numbers, found "inf"'),
+        ("a.mail", "COOR_3D\nN1 0. 0.\nFINSF\n", "2  error  node N1 has not all of its coordinates"),
+        ("a.mail", "COOR_3D\nN1 0. 0. inf\nFINSF\n", '2  error  node N1: expected numbers, found "inf"'),
         ("a.mail", "COOR_3D\nN1 0 0 0\nN1 0 0 0\nFINSF", "COOR_3D announces 2, 1 of different names"),
         (
             "a.mail",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.fe.readers.source import (
+    LARGEST_EXACT,
     MAX_BYTES,
     Damaged,
     Floats,
@@ -184,14 +185,30 @@ def node_rows(card: Card) -> tuple[Ints, Floats]:
         values = flat_numbers(card)
         if values.size == 4 * n_lines:
             rows = values.reshape(-1, 4)
-            return to_ints(rows[:, 0], "node number", card.line), rows[:, 1:]
+            return to_ints(rows[:, 0], "node number", filled_lines(card)[first_broken(rows[:, 0])]), rows[
+                :, 1:
+            ]
     rows = np.zeros((0, 4))
     lines = data_lines(card)
     if lines:
         rows = np.array(
-            [[real(word, card.line) for word in (*line[:4], *[""] * (4 - len(line)))] for line in lines]
+            [
+                [real(word, at) for word in (*line[:4], *[""] * (4 - len(line)))]
+                for at, line in zip(filled_lines(card), lines, strict=True)
+            ]
         )
-    return to_ints(rows[:, 0], "node number", card.line), rows[:, 1:]
+    return to_ints(rows[:, 0], "node number", filled_lines(card)[first_broken(rows[:, 0])]), rows[:, 1:]
+
+
+def filled_lines(card: Card) -> list[int]:
+    """Numbers of the data lines that are not blank."""
+    return [k for k, line in enumerate(card.text.split(b"\n"), card.line + 1) if line.strip()] or [card.line]
+
+
+def first_broken(values: Floats) -> int:
+    """Index of the first number that is not whole; 0 where there is none."""
+    bad = np.flatnonzero(~(np.abs(values) <= LARGEST_EXACT) | (values != np.floor(values)))
+    return int(bad[0]) if len(bad) else 0
 
 
 def real(word: str, line: int) -> float:
@@ -205,9 +222,27 @@ def element_rows(card: Card, n_nodes: int) -> tuple[Ints, Ints]:
         values = values.reshape(-1, 12)[:, :9].ravel()  # C3D8I of CalculiX with its inner nodes
     if values.size % (n_nodes + 1):
         what = f"elements of type {card.options.get('TYPE')} need {n_nodes} nodes each"
-        raise Damaged(f"{what}; the block has {values.size} numbers", card.line)
-    rows = to_ints(values, "number", card.line).reshape(-1, n_nodes + 1)
+        raise Damaged(f"{what}; the block has {values.size} numbers", odd_line(card))
+    rows = to_ints(values, "number", number_line(card, values)).reshape(-1, n_nodes + 1)
     return rows[:, 0], rows[:, 1:]
+
+
+def odd_line(card: Card) -> int:
+    """The first line with another count of numbers than most lines have."""
+    counts = [len([word for word in line if word]) for line in data_lines(card)]
+    most = max(set(counts), key=counts.count, default=0)
+    odd = next((k for k, count in enumerate(counts[:-1]) if count != most), len(counts) - 1)
+    return filled_lines(card)[odd]
+
+
+def number_line(card: Card, values: Floats) -> int:
+    """Line of the first number that is not whole."""
+    left = first_broken(values)
+    for k, line in enumerate(card.text.decode("utf-8", "replace").split("\n")):
+        left -= len([word for word in line.split(",") if word.strip()])
+        if left < 0:
+            return card.line + 1 + k
+    return card.line
 
 
 def first_numbers(card: Card) -> Ints:

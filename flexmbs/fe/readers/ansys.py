@@ -166,14 +166,14 @@ class _Archive:
             raise Damaged("EBLOCK of an old form, without SOLID", self.at, "write it with CDWRITE,DB")
         widths = self._widths()
         while self.at < len(self.lines) and self.lines[self.at].strip() != "-1":
-            head = [self._int(word) for word in self._fields(self.lines[self.at], widths)]
             self.at += 1
+            head = [self._int(word) for word in self._fields(self.lines[self.at - 1], widths)]
             if len(head) < 11:
                 raise Damaged("a row of EBLOCK has fewer than 11 numbers", self.at)
             nodes, n_nodes = head[11:], head[8]
             while len(nodes) < n_nodes and self.at < len(self.lines):
-                nodes += [self._int(word) for word in self._fields(self.lines[self.at], widths)]
                 self.at += 1
+                nodes += [self._int(word) for word in self._fields(self.lines[self.at - 1], widths)]
             self._element(head, nodes[:n_nodes])
             rows += 1
         self._complete("EBLOCK", announced, rows)
@@ -243,8 +243,8 @@ class _Archive:
         cells = len(self.left_out) + sum(len(rows[0]) for rows in self.rows.values())
         most = len(self.raw.node_number) + cells
         while left > 0 and self.at < len(self.lines):
-            row = [self._int(word) for word in self._fields(self.lines[self.at], widths)]
             self.at += 1
+            row = [self._int(word) for word in self._fields(self.lines[self.at - 1], widths)]
             left -= len(row)
             for value in row:
                 if value < 0 and numbers:

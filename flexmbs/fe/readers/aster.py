@@ -34,7 +34,7 @@ def read_aster(data: bytes) -> RawMesh:
     line = 1
     for part in FINSF.split(text):
         words = part.split()
-        start, line = line + leading_lines(part), line + part.count("\n")
+        start, begun, line = line + leading_lines(part), line, line + part.count("\n")
         if not words or words[0] in ("FIN", "TITRE"):
             continue
         kind = words[0].upper()
@@ -43,7 +43,10 @@ def read_aster(data: bytes) -> RawMesh:
         if kind in ("COOR_3D", "COOR_2D"):
             width = 4 if kind == "COOR_3D" else 3
             for k in range(0, len(words), width):
-                points.append(coordinates(words[k : k + width], width - 1, start))
+                try:
+                    points.append(coordinates(words[k : k + width], width - 1))
+                except Damaged as damage:
+                    raise damage.within("", line_of(part, len(words) - k, begun)) from None
                 nodes[words[k]] = numbers.of(words[k], "N")
             complete(kind, announced or str(len(words) // width), len(nodes) - before[0], start)
         elif kind in KINDS:
@@ -56,7 +59,11 @@ def read_aster(data: bytes) -> RawMesh:
             for k in range(0, len(words), n + 1):
                 number = cells[words[k]] = len(cells) + 1
                 rows[0].append(number)
-                rows[1].append([number_of(word, nodes, start) for word in words[k + 1 : k + n + 1]])
+                for word in words[k + 1 : k + n + 1]:
+                    if word not in nodes:
+                        what = f"element {words[k][:40]} refers to node {word[:40]}, which does not exist"
+                        raise Damaged(what, line_of(part, len(words) - k, begun))
+                rows[1].append([nodes[word] for word in words[k + 1 : k + n + 1]])
             complete(kind, announced or str(len(words) // (n + 1)), len(cells) - before[1], start)
         elif kind in ("GROUP_NO", "GROUP_MA"):
             groups.append((kind, *named_group(words, start), start))
@@ -91,15 +98,15 @@ class Numbers:
         return number
 
 
-def number_of(word: str, nodes: dict[str, int], line: int) -> int:
-    if word not in nodes:
-        raise Damaged(f"an element refers to node {word[:40]}, which does not exist", line)
-    return nodes[word]
-
-
 def leading_lines(part: str) -> int:
     """Lines before the first word."""
     return part[: len(part) - len(part.lstrip())].count("\n")
+
+
+def line_of(part: str, left: int, begun: int) -> int:
+    """Line of the word behind which so many are left, itself among them, in a part that began on a line."""
+    places = [found.start() for found in re.finditer(r"\S+", part)]
+    return begun + part.count("\n", 0, places[len(places) - left])
 
 
 def complete(kind: str, announced: str, found: int, line: int) -> None:
@@ -126,12 +133,12 @@ def named_group(words: list[str], line: int) -> tuple[str, list[str]]:
     return words[0].removeprefix("NOM="), words[1:]
 
 
-def coordinates(words: list[str], n: int, line: int) -> list[float]:
+def coordinates(words: list[str], n: int) -> list[float]:
     """Of the node that the first word names."""
     try:
-        values = reals(words[1:], line)
+        values = reals(words[1:])
     except Damaged as damage:
         raise damage.within(f"node {words[0][:40]}") from None
     if len(values) != n:
-        raise Damaged(f"node {words[0][:40]} has not all of its coordinates", line)
+        raise Damaged(f"node {words[0][:40]} has not all of its coordinates")
     return values + [0.0] * (3 - n)

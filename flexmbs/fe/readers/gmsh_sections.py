@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
-from flexmbs.fe.readers.source import Damaged, Floats, Ints, line_at, numbers, to_ints
+from flexmbs.fe.readers.source import LARGEST_EXACT, Damaged, Floats, Ints, line_at, numbers, to_ints
 
 
 @dataclass
@@ -24,9 +25,14 @@ class Groups:
 class TextCursor:
     """Hands out numbers of a text section in order."""
 
-    def __init__(self, text: bytes, line: int | None = None) -> None:
+    def __init__(self, text: bytes, line: int | None, whole: bool = False) -> None:
         self.values = numbers(text, line=line)
         self.at = 0
+        bad = ~(np.abs(self.values) <= LARGEST_EXACT) | (self.values != np.floor(self.values))
+        if whole and bad.any():
+            found = next(islice(re.finditer(rb"\S+", text), int(np.argmax(bad)), None))
+            what = f'expected a whole number, found "{found[0].decode()[:40]}"'
+            raise Damaged(what, (line or 1) + text.count(b"\n", 0, found.start()))
 
     def take(self, count: int, what: str) -> Floats:
         if count < 0 or count > len(self.values) - self.at:
@@ -122,7 +128,7 @@ class Sections:
         self.here = f"section ${name}"
         self.line = None if self.binary or start < 0 else line_at(self.data, start)
         if not self.binary:
-            return TextCursor(self._between(name), self.line)
+            return TextCursor(self._between(name), self.line, whole=name == "Elements")
         if start < 0:
             raise Damaged(f"there is no section ${name}", remedy="write the mesh again")
         return BinaryCursor(self.data, start, self.order)

@@ -31,7 +31,7 @@ from flexmbs.fe.readers.nastran_sections import (
     corner_points,
 )
 from flexmbs.fe.readers.raw import Block, Numbering, RawMesh, grouped
-from flexmbs.fe.readers.source import Damaged, Ints
+from flexmbs.fe.readers.source import Damaged, Ints, one_int
 
 # entry -> (corners, name with corners only, all nodes, name with mid-nodes)
 SOLIDS = {
@@ -234,7 +234,7 @@ class _Model:
         words = entry.fields[first : first + most]
         if entry.name in FLATS:  # coordinates and offsets may stand behind the nodes
             words = words[: most if all(word.isdigit() for word in words[corners:]) else corners]
-        nodes = [int(word) if word.isdigit() else -1 if word else 0 for word in words]
+        nodes = [one_int(word, "node", entry.line) if word.isdigit() else -1 if word else 0 for word in words]
         if min(nodes[:corners], default=-1) <= 0 or len(nodes) < corners or min(nodes) < 0:
             raise Damaged(f"{entry.name} {number}: its nodes are not all numbers", entry.line)
         mids = sum(1 for node in nodes[corners:] if node)

@@ -43,8 +43,8 @@ class Entry:
         if not text and default is not None:
             return default
         try:
-            return int(text)
-        except ValueError:
+            return one_int(text, "", self.line)
+        except Damaged:
             raise Damaged(f'field {index + 2} of {self.name} is "{text}", not a number', self.line) from None
 
     def real(self, index: int) -> float:

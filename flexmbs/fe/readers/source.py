@@ -121,9 +121,11 @@ def to_ints(values: Any, what: str = "number", line: int | None = None) -> Ints:
 
 def one_int(text: str, what: str, line: int | None = None) -> int:
     try:
-        return int(text)
+        if abs(int(text)) <= LARGEST_EXACT:
+            return int(text)
     except ValueError:
-        raise Damaged(f'{what} "{text.strip()[:40]}" is not a whole number', line) from None
+        pass
+    raise Damaged(f'{what} "{text.strip()[:40]}" is not a whole number within reason', line)
 
 
 def confined(path: Path, name: str, line: int | None, root: Path) -> Path:
