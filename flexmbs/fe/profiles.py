@@ -122,6 +122,41 @@ def channel(width: float, height: float, web: float, flange: float) -> Profile:
     )
 
 
+def cross(arms: float, web: float, height: float, arm: float) -> Profile:
+    """Web along y; two arms along z, of the length `arms` together."""
+    side = (web + arms / 2.0) / 2.0
+    return of_walls([(height, web, 0.0, 0.0), (arm, arms / 2.0, 0.0, side), (arm, arms / 2.0, 0.0, -side)])
+
+
+def h_beam(clear: float, flanges: float, height: float, web: float) -> Profile:
+    """Flanges along y, of the thickness `flanges` together; web along z between them."""
+    side = (clear + flanges / 2.0) / 2.0
+    half = (height, flanges / 2.0, 0.0)
+    return of_walls([(*half, side), (*half, -side), (web, clear, 0.0, 0.0)])
+
+
+def hat(height: float, t: float, top: float, brim: float) -> Profile:
+    """Top and brims along z, two webs along y; y from the bottom."""
+    web, side = height - 2.0 * t, (top - t) / 2.0
+    edge = top / 2.0 - t + (brim + t) / 2.0
+    return of_walls(
+        [
+            (t, top, height - t / 2.0, 0.0),
+            (web, t, height / 2.0, side),
+            (web, t, height / 2.0, -side),
+            (t, brim + t, t / 2.0, edge),
+            (t, brim + t, t / 2.0, -edge),
+        ]
+    )
+
+
+def trough(side: float, bottom: float, height: float, width: float) -> Profile:
+    """Two sides along y on a bottom along z; y from the bottom."""
+    rise, at = height - bottom, (width - side) / 2.0
+    wall = (rise, side, bottom + rise / 2.0)
+    return of_walls([(bottom, width, bottom / 2.0, 0.0), (*wall, at), (*wall, -at)])
+
+
 #: Names and sizes of PBARL and PBEAML; our y is their plane 1, z their plane 2.
 NASTRAN: dict[str, tuple[int, Callable[..., Profile]]] = {
     "ROD": (1, circle),
@@ -136,6 +171,13 @@ NASTRAN: dict[str, tuple[int, Callable[..., Profile]]] = {
     "T": (4, tee),
     "CHAN": (4, channel),
     "CHAN1": (4, lambda out, web, clear, h: channel(out + web, h, web, (h - clear) / 2.0)),
+    "CHAN2": (4, trough),
+    "CROSS": (4, cross),
+    "H": (4, h_beam),
+    "HAT": (4, hat),
+    "T1": (4, lambda h, web, flange, t: of_walls(
+        [(h, flange, 0.0, 0.0), (t, web, 0.0, (flange + web) / 2.0)])),
+    "T2": (4, lambda w, h, flange, web: tee(w, h, flange, web)),
 }  # fmt: skip
 #: Of Abaqus and CalculiX: y is their first axis, z the second. Of an I and a T the origin is given.
 ABAQUS: dict[str, tuple[int, Callable[..., Profile]]] = {

@@ -9,8 +9,10 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.errors import InputError
+from flexmbs.fe.materials import material
 from flexmbs.fe.profiles import ABAQUS, NASTRAN
 from flexmbs.fe.readers import read_mesh
+from flexmbs.fe.stress import stress_modes
 
 MAT1 = "MAT1,1,7.+4,,.33,2.7-9"
 MAT8 = "MAT8,2,1.4+5,9.+3,.3,5.+3,5.+3,5.+3,1.6-9"
@@ -270,7 +272,7 @@ def test_sections_that_are_not_understood_stop(tmp_path, entries, says):
 @pytest.mark.parametrize(
     ("prop", "says"),
     [
-        ("PBARL,1,1,,HAT,,,,,+\n+,1.,1.,1.,1.", "PBARL of type HAT"),
+        ("PBARL,1,1,,HAT1,,,,,+\n+,1.,1.,1.,1.", "PBARL of type HAT1"),
         ("PBARL,1,1,,BOX,,,,,+\n+,10.,10.,6.,1.", "do not fit together"),
         ("PBEAM,1,1,10.,1.,1.,,1.,,+\n+,,,,,,,,,+\n+,,,,,,,,,+\n+,,,,,1.", "off the shear centre"),
         ("PBAR,1,1,0.,1.,1.,1.", "expected a positive number"),
@@ -320,6 +322,41 @@ def test_shapes_have_the_numbers_of_their_walls():
     np.testing.assert_allclose(tee.centre[0], middle + 40.0, rtol=1e-9)
     np.testing.assert_allclose(tee.section.Iz, ((Y[inside] - middle) ** 2).sum() * 0.01, rtol=1e-5)
     np.testing.assert_allclose(tee.section.Iy, (Z[inside] ** 2).sum() * 0.01, rtol=1e-5)
+
+
+#: outlines (y, z) as the sketches of the manual draw them, with sizes in millimetres
+OUTLINES = {
+    "CROSS": ((20, 4, 30, 6), lambda y, z: (z < 2) & (y < 15) | (z < 12) & (y < 3)),
+    "H": ((24, 8, 30, 6), lambda y, z: (z < 16) & (z > 12) & (y < 15) | (z < 12) & (y < 3)),
+    "T1": ((30, 20, 4, 6), lambda y, z: (z < 2) & (y < 15) | (z > 2) & (z < 22) & (y < 3)),
+    "T2": ((30, 24, 4, 6), lambda y, z: (y > 0) & ((y < 4) & (z < 15) | (y < 24) & (z < 3))),
+    "CHAN2": ((4, 6, 20, 30), lambda y, z: (y > 0) & ((y < 6) & (z < 15) | (y < 20) & (z > 11) & (z < 15))),
+    "HAT": (
+        (20, 2, 16, 10),
+        lambda y, z: (
+            (y > 18) & (y < 20) & (z < 8)
+            | (y > 0) & (y < 20) & (z > 6) & (z < 8)
+            | (y > 0) & (y < 2) & (z > 6) & (z < 18)
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTLINES)
+def test_further_shapes_have_the_numbers_of_their_outlines(name):
+    """Area and moments by counting points; both sides are alike but that of T1."""
+    sizes, outline = OUTLINES[name]
+    grid = np.linspace(-40, 40, 1601)[:-1] + 0.025
+    Y, Z = np.meshgrid(grid, grid, indexing="ij")
+    y, z = (np.abs(Y) if name in ("CROSS", "H", "T1") else Y), (Z if name == "T1" else np.abs(Z))
+    inside = outline(y, z) & (Z > -2 if name == "T1" else True)
+    n, make = NASTRAN[name]
+    found = make(*map(float, sizes)).section
+    assert n == len(sizes)
+    area = inside.sum() * 0.0025
+    np.testing.assert_allclose(found.A, area, rtol=1e-9)
+    for moment, values in ((found.Iz, Y[inside]), (found.Iy, Z[inside])):
+        np.testing.assert_allclose(moment, ((values - values.mean()) ** 2).sum() * 0.0025, rtol=1e-4)
 
 
 CCX = shutil.which("ccx")
@@ -377,6 +414,25 @@ def test_plies_with_orientations_of_their_own(tmp_path):
     ):
         text = plate_inp(section, material=LAMINA, cards=f"{ALONG_X}\n{ALONG_Y}\n{SKEW}")
         np.testing.assert_allclose(frequencies(tmp_path, text, "n.inp"), by_angle, rtol=1e-9)
+
+
+def test_plies_with_orientations_act_in_stresses_and_stiffening(tmp_path):
+    """By names about a skew section as by angles: stresses at the faces, and K_geo of all unit loads."""
+    skew = ".5, 3, M, OX\n.5, 3, M, 45.\n.5, 3, M, OY\n.5, 3, M, -45."
+    named = plate_inp(
+        f"*SHELL SECTION, ELSET=E, COMPOSITE, ORIENTATION=SKEW\n{skew}", material=LAMINA,
+        cards=f"{ALONG_X}\n{ALONG_Y}\n{SKEW}",
+    )  # fmt: skip
+    plain = plate_inp(f"*SHELL SECTION, ELSET=E, COMPOSITE\n{PLIES}", material=LAMINA)
+    one, other = (fm.reduce(write(tmp_path, "p.inp", text), modes=4) for text in (plain, named))
+    np.testing.assert_allclose(other.stress, one.stress, atol=1e-7 * np.abs(one.stress).max())
+    K = one.integrals.K_geo
+    np.testing.assert_allclose(other.integrals.K_geo, K, atol=1e-7 * np.abs(K).max())
+    faces = []
+    for modal in (one, other):
+        U = np.concatenate([modal.Phi, modal.Psi], axis=2).reshape(modal.nf, -1).T
+        faces.append(stress_modes(modal.mesh, material("steel"), U, face="top"))  # layers have their own
+    np.testing.assert_allclose(faces[1], faces[0], atol=1e-7 * np.abs(faces[0]).max())
 
 
 def mass_of(tmp_path, text, name):

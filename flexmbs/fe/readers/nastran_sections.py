@@ -319,7 +319,7 @@ class SectionReader:
                 self.unknown("PBEAML that is tapered")
                 return None
         profile = made(make, sizes, prop)
-        if kind in ("T", "CHAN", "CHAN1"):
+        if kind in ("T", "T1", "T2", "CHAN", "CHAN1", "CHAN2", "HAT"):
             self.note(f"{prop.name} of type {kind}: the shear centre is taken at the centroid")
         extra = prop.real(8 + n) * self.content.wtmass if not prop.text(8 + n).isalpha() else 0.0
         section = replace(profile.section, extra=extra)
