@@ -1,6 +1,7 @@
 """What was announced survives failing disks, kills and power cuts; resuming ends in the same bits."""
 
 import errno
+import itertools
 import os
 import signal
 import subprocess
@@ -234,6 +235,19 @@ def test_kills_at_random_instants(tmp_path, reference):
 @pytest.mark.soak
 def test_kills_at_many_random_instants(tmp_path, reference):
     kill_at_random(tmp_path, reference, 300, 4)
+
+
+def test_clocks_that_jump_change_nothing(tmp_path, monkeypatch, reference):
+    """The time of day runs backwards by years, and files seem to be of the past and of the future."""
+    path, clock = tmp_path / "a.h5", itertools.count(4e9, -1e8)
+    monkeypatch.setattr(time, "time", lambda: next(clock))
+    for died in (20, 30):
+        announced, dead = in_a_child(path, Dying(died))
+        assert dead
+        for k, file in enumerate(sorted(tmp_path.rglob("*"))):
+            os.utime(file, ((0, 0), (4e9, 4e9))[k % 2])
+        holds(path, announced)
+    ends_the_same(path, reference[0])
 
 
 def test_a_limit_on_the_size_of_files_is_told(tmp_path):
