@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,8 +71,12 @@ def _spline(name: str, rows: np.ndarray) -> Spline:
     if not (np.diff(rows[:, 0]) > 0).all():
         first = int(np.argmax(np.diff(rows[:, 0]) <= 0))
         raise ExpressionError(f'"{name}": the first column must ascend; it does not after {rows[first, 0]:g}')
-    with np.errstate(all="ignore"):
-        found = spline_through(rows[:, 0], rows[:, 1])
-    if not np.isfinite(found.c).all():
-        raise ExpressionError(f'"{name}": its points are too close for a curve through them')
-    return found
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            found = spline_through(rows[:, 0], rows[:, 1])
+        if np.isfinite(found.c).all():
+            return found
+    except (RuntimeWarning, np.linalg.LinAlgError):
+        pass
+    raise ExpressionError(f'"{name}": its points are too close, or too uneven, for a curve through them')
