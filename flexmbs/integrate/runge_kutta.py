@@ -74,7 +74,7 @@ def explicit_step(call, run, t, h):
     err = error_norm(opt, scr, scr.err)
     other = error_norm(opt, scr, scr.y_half)
     if other > 0.0 and err > 0.0:  # the two estimates of order 8 (Hairer, Norsett and Wanner)
-        err = err * err / np.sqrt(err * err + 0.01 * other * other)
+        err /= np.sqrt(1.0 + 0.01 * (other / err) ** 2)  # squares of errors may be too small for a number
     return 0, err
 
 

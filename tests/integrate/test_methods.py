@@ -266,3 +266,9 @@ def test_states_without_influence_leave_the_derivatives_as_they_are():
     for _ in range(400):
         found = run.jacobian(0.0, x)
     np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-6)
+
+
+def test_errors_whose_squares_vanish_stop_no_run():
+    """The error of order 8 was nought over nought, so that a motion that all but rests crept on."""
+    _, _, run, _ = integrate(oscillators(1.0), [1e-170, 0, 0], 10.0, "dop853", rtol=1e-6, atol=1e-9)
+    assert run.statistics()["rejected"] == 0 and run.statistics()["steps"] < 20
