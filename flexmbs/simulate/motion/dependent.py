@@ -87,7 +87,9 @@ class Baumgarte(Dependent):
     def _closed(
         self, t: float, y: Floats, tolerance: float, bh: float = 0.0, gh: float = 0.0
     ) -> tuple[float, float]:
-        return self._as_it_is(self._state(t, y))
+        found = self._as_it_is(self._state(t, y))
+        self._refuse_open(t, found[0])
+        return found
 
     def row(self, t: float, y: Floats) -> Floats:
         place = y.copy()
