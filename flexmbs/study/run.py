@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,7 +54,7 @@ def plan(
         raise InputError(Diagnostic("study.metrics", str(path), what, remedy))
     found = [_plain(item) for item in designs(case)]
     case.with_values(**found[0])  # what is wrong with the keys is said before any worker starts
-    base = f"{__version__} {case_hash(case)}"
+    base = f"{__version__} {case_hash(case)} {_files(case, found)}"
     sweep = case.spec.sweep
     data = {
         "title": case.spec.title,
@@ -71,6 +73,16 @@ def plan(
         "designs": [{"id": identity(base, values), "values": values} for values in found],
     }
     return Plan(case, data, Path(folder) if folder is not None else Path(f"{case.name}.study"))
+
+
+def _files(case: Case, found: list[dict[str, Any]]) -> str:
+    """Hash of the files that designs name (recipes, modal data, tables): other contents are other designs."""
+    named = {value for item in found for value in item.values() if isinstance(value, str)}
+    digest = hashlib.sha256()
+    for path in sorted(case.folder / name for name in named):
+        with suppress(OSError, ValueError):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
@@ -100,16 +112,17 @@ def sweep(
     store = Store.create(made.folder, made.data, resume=resume or bool(only))
     if only:
         _again(store, only)
-    todo = [k for k in range(len(store.ids)) if store.row(k) is None]
+    firsts = {name: k for k, name in reversed(list(enumerate(store.ids)))}  # equal designs are run once
+    todo = [k for k in sorted(firsts.values()) if store.row(k) is None]
     table = made.case.spec.sweep
     assert table is not None
     with disk.lock(store.folder / "study.json"):
-        failed, done = 0, len(store.ids) - len(todo)
+        failed, done = 0, len(firsts) - len(todo)
         for row in _rows(store, todo, workers or os.cpu_count() or 1, cluster, is_open):
             done += 1
             failed += row["status"] != "complete"
             if progress is not None:
-                progress(done / len(store.ids), f"{done} of {len(store.ids)}, {failed} failed")
+                progress(done / len(firsts), f"{done} of {len(firsts)}, {failed} failed")
             if row["status"] != "complete" and table.on_failure == "stop":
                 store.write_table()
                 raise SolverError(
@@ -145,7 +158,8 @@ def _keep_worst(store: Store, number: int, rank: str) -> None:
     def badness(row: Row) -> float:
         return sign * row["metrics"][name] if name in row["metrics"] else float("inf")
 
-    for row in sorted(store.rows(), key=badness, reverse=True)[number:]:
+    rows = {row["id"]: row for row in store.rows()}
+    for row in sorted(rows.values(), key=badness, reverse=True)[number:]:
         disk.unlink(store.result(row["design"]))
 
 

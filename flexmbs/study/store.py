@@ -84,7 +84,7 @@ class Store:
         whole = isinstance(found, dict) and found.get("id") == self.ids[k]
         if whole and self.data["keep"] == "all" and found["status"] == "complete":
             whole = self.data["worst"] > 0 or self.result(k).is_file()
-        return found if whole else None
+        return found | {"design": k} if whole else None  # designs of equal values share a row
 
     def write_row(self, k: int, row: Row) -> Row:
         """Write the row of a finished design; one that a power cut takes away is computed again."""

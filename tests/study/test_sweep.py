@@ -283,3 +283,23 @@ def test_a_cluster_gives_the_same_rows_and_loses_none_with_a_worker(study, tmp_p
             fm.sweep(path, tmp_path / "nobody", cluster="tcp://127.0.0.1:1")
     with pytest.raises(fm.FlexmbsError, match="is not encrypted"):
         fm.sweep(path, tmp_path / "open", cluster="tcp://10.1.2.3:8786")
+
+
+def test_equal_designs_are_run_once_and_found_by_each_of_their_numbers(study, tmp_path):
+    """As the trajectories of Morris have them; otherwise all but one would count as missing."""
+    path = study('zip = { speed = [1, 2, 1, 2] }\nkeep = "worst 1"\nrank = "height"')
+    told = []
+    found = fm.sweep(path, tmp_path / "s", workers=1, progress=lambda share, text: told.append(text))
+    assert told[-1] == "2 of 2, 0 failed" and found.counts == {"complete": 4}
+    columns = found.columns
+    np.testing.assert_array_equal(columns["design"], range(4))
+    np.testing.assert_array_equal(columns["height"][:2], columns["height"][2:])
+    assert found.file(1) == found.file(3) != "" and found.file(0) == ""
+
+
+def test_other_contents_of_a_file_that_varies_are_another_study(study, tmp_path):
+    (tmp_path / "a.csv").write_text("0, 0\n1, 1\n")
+    made = [plan(study('grid = { "output.file" = ["a.csv"], speed = [1] }'))]
+    (tmp_path / "a.csv").write_text("0, 0\n1, 2\n")
+    made.append(plan(tmp_path / "speeds.toml"))
+    assert made[0].data["designs"] != made[1].data["designs"]
