@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 from importlib import import_module
@@ -144,7 +145,7 @@ class FileStore(Named):
         self._stack.close()
 
 
-class Joined(Named):
+class Joined(Named, ABC):
     """Datasets of a result that is in pieces, described by its layout: histories, axes, and other items.
 
     `items`: path -> (value, attributes, dimensions).
@@ -166,16 +167,17 @@ class Joined(Named):
         events = ("events/event", "events/time", "events/kind", "events/text")
         return sorted(["time", *events, *self._fields, *self._axes, *self.items])
 
+    @abstractmethod
     def _count(self) -> int:
         """Number of samples."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _history(self, path: str) -> Any:
         """Values of a field, or of `time`, at all samples."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _events_so_far(self) -> dict[str, list[Any]]:
-        raise NotImplementedError
+        """Times, kinds and texts."""
 
     def shape_of(self, path: str) -> tuple[int, ...]:
         """Shape of a dataset, without reading it where it is a history."""
