@@ -137,13 +137,17 @@ class Rigid:
 
 @dataclass(frozen=True)
 class Mean:
-    """Node `node` follows the weighted mean motion of other nodes in the directions `dofs`."""
+    """Node `node` follows the weighted mean motion of other nodes in the directions `dofs`.
+
+    spins (n, 3) : which rotations of the nodes count as well, by the square of the mean distance
+    """
 
     node: int
     nodes: Ints
     weights: Floats
     dofs: tuple[int, ...]
     card: str
+    spins: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,14 @@ class Links:
     """Solved connections: u = E_u u + E_s s over nodal dofs u, with coordinates s of nodes without a cell.
 
     E_u : (n_dof, n_dof), the columns of `dependent` dofs are zero;  E_s : (n_dof, n_s), full rank
+    held : (n, 6) what supports of nodes without a cell keep at zero, of translation and turning about the
+        origin of the mesh
     """
 
     dependent: Ints
     E_u: Any
     E_s: Any
+    held: Floats = field(default_factory=lambda: np.zeros((0, 6)))
 
 
 @dataclass
@@ -52,6 +55,7 @@ class LinkSolver:
     rows: list[tuple[int, list[int], list[float]]] = field(default_factory=list)
     extra: dict[tuple[int, int], int] = field(default_factory=dict)
     cards: dict[int, str] = field(default_factory=dict)
+    held: dict[int, Floats] = field(default_factory=dict)
 
     @property
     def n_dof(self) -> int:
@@ -112,8 +116,16 @@ class LinkSolver:
         block[:, :, :3] = np.eye(3)
         block[:, :, 3:] = np.cross(np.eye(3)[None], arm[:, None]).transpose(0, 2, 1)
         T = block.reshape(-1, 6)
-        scale = np.maximum(np.linalg.norm(T, axis=0), 1e-300)
         weight = np.repeat(item.weights, 3)
+        motions = [(node, c) for node in item.nodes.tolist() for c in range(3)]
+        turning = [] if item.spins is None else np.argwhere(item.spins).tolist()
+        spins = [(j, 3 + c) for j, c in turning if self.rotates(int(item.nodes[j]))]
+        if spins:
+            T = np.concatenate([T, np.eye(6)[[c for _, c in spins]]])
+            mean_square = np.linalg.norm(arm, axis=1).mean() ** 2 or 1.0
+            weight = np.append(weight, item.weights[[j for j, _ in spins]] * mean_square)
+            motions += [(int(item.nodes[j]), c) for j, c in spins]
+        scale = np.maximum(np.linalg.norm(T, axis=0), 1e-300)
         normal = (T / scale).T @ (weight[:, None] * (T / scale))
         value, vector = np.linalg.eigh(normal)
         carried = value > CARRIED * value[-1]
@@ -127,9 +139,22 @@ class LinkSolver:
                     what, "leave the rotation out of its reference freedoms, or take more nodes"
                 )
             terms = [(self.dof(item.node, k), 1.0)]
-            for j, node in enumerate(item.nodes.tolist()):
-                terms += [(self.dof(node, c), -mean[k, 3 * j + c]) for c in range(3)]
+            terms += [(self.dof(*own), -mean[k, j]) for j, own in enumerate(motions)]
             self._equation(terms, item.card)
+
+    def hold(self, number: int, component: int, card: str) -> None:
+        """Keep a direction of a node without a cell at zero, where a connection moves others with it."""
+        dof = self.extra.get((number, component))
+        if dof is None:
+            return
+        if dof in self.cards:
+            what = f"{card} holds {self._name(dof)}, which follows others ({self.cards[dof]})"
+            raise self._error(what, f"tie it instead: --supports drop --interface rbe:{number}")
+        self.held[dof] = np.concatenate([np.eye(3)[component % 3], np.zeros(3)])
+        if component >= 3:
+            self.held[dof] = self.held[dof][[3, 4, 5, 0, 1, 2]]
+        else:
+            self.held[dof][3:] = np.cross(self.places[number], np.eye(3)[component])
 
     def _equation(self, terms: list[tuple[int, float]], card: str, first: int = 1) -> None:
         """One row; of its `first` terms that one becomes dependent which no row before made so."""
@@ -171,7 +196,7 @@ class LinkSolver:
             (values, (np.repeat(np.arange(len(counts)), counts), columns)), shape=(len(counts), n)
         )
         free = np.ones(n, dtype=bool)
-        free[dependent] = False
+        free[dependent] = free[list(self.held)] = False
         B_free = B @ sp.diags_array(free.astype(float))
         B_dep = sp.csc_array(B[:, dependent])
         if B_dep.nnz:
@@ -196,6 +221,7 @@ class LinkSolver:
             np.unique(dependent[dependent < self.n_dof]),
             sp.csr_array(self.E[: self.n_dof, : self.n_dof]),
             sp.csr_array(own @ self.Q),
+            np.array(list(self.held.values())).reshape(-1, 6),
         )
 
     def motion(self, number: int, why: str, *, turns: bool = True) -> Any:

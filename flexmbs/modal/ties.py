@@ -90,7 +90,8 @@ def tie(
     K_t, M_t = (
         _rows_of_symmetric(A) if plain else sp.csr_matrix(G_T @ (sp.csc_matrix(A) @ G)) for A in (K, M)
     )
-    R = _rigid_motions(points, n_per_node, fixed, absent, n_modal)
+    beside = np.zeros((0, 6)) if links is None else links.held
+    R = _rigid_motions(points, n_per_node, fixed, absent, n_modal, beside)
     rigid, heavy = _orthonormal(_to_tied(R, points, n_per_node, kept, slots, interfaces, links), M_t)
     by_name, held = _movable(points, n_per_node, interfaces, rows)
     n_blocks = len(points) + -(-n_modal // n_per_node)
@@ -262,19 +263,27 @@ def rigid_field(points: Floats, n_per_node: int, centre: Floats | None = None, n
     return np.concatenate([field.reshape(n * n_per_node, 6), np.zeros((n_modal, 6))])
 
 
-def _rigid_motions(points: Floats, n_per_node: int, fixed: Ints, absent: Ints, n_modal: int) -> Floats:
-    """Rigid motions (n_dof, n_rigid) of size one that move the nodes and leave the supports at rest."""
-    R = rigid_field(points, n_per_node, points.mean(axis=0), n_modal)
+def _rigid_motions(
+    points: Floats, n_per_node: int, fixed: Ints, absent: Ints, n_modal: int, held: Floats
+) -> Floats:
+    """Rigid motions (n_dof, n_rigid) of size one that move the nodes and leave the supports at rest.
+
+    held : (n, 6) of supports beside the mesh, as in `Links`
+    """
+    centre = points.mean(axis=0)
+    R = rigid_field(points, n_per_node, centre, n_modal)
+    held = np.hstack([held[:, :3], held[:, 3:] - np.cross(centre, held[:, :3])])
     R[absent] = 0.0
     size = np.sqrt(np.mean(R[: n_per_node * len(points)] ** 2, axis=0))
     moving = size > 1e-12 * size.max()
-    R = R[:, moving] / size[moving]
+    R, held = R[:, moving] / size[moving], held[:, moving] / size[moving]
     _, moved, Vt = np.linalg.svd(R.T @ R)
-    R = R @ Vt[moved > 1e-12 * moved[0]].T  # nodes on a line: the turn about it moves nothing
-    if len(fixed):
-        _, held, Vt = np.linalg.svd(R[fixed], full_matrices=True)
-        held = np.concatenate([held, np.zeros(R.shape[1] - len(held))])
-        R = R @ Vt[held <= HELD * max(held[0], 1e-300)].T
+    V = Vt[moved > 1e-12 * moved[0]].T  # nodes on a line: the turn about it moves nothing
+    R, held = R @ V, held @ V
+    if len(fixed) or len(held):
+        _, size, Vt = np.linalg.svd(np.concatenate([R[fixed], held]), full_matrices=True)
+        size = np.concatenate([size, np.zeros(max(R.shape[1] - len(size), 0))])
+        R = R @ Vt[size <= HELD * max(size[0], 1e-300)].T
     return R
 
 

@@ -196,9 +196,8 @@ def _check_integrals(body: ShapeIntegrals, require: Any) -> None:
     require(np.abs(body.m_ff - trace).max(initial=0.0) <= SYMMETRY * largest, "m_ff is not the trace of S_kl")
     require(body.mass >= 0.0, f"the mass is negative, {body.mass:g} kg")
     scale = float(np.trace(body.Theta_kl))
-    require(
-        np.linalg.eigvalsh(body.Theta_kl).min() >= -1e-9 * abs(scale) - 1e-300, "Theta_kl is not an inertia"
-    )
+    what = "Theta_kl is not an inertia: one moment exceeds the two others together (beams as thick as long?)"
+    require(np.linalg.eigvalsh(body.Theta_kl).min() >= -1e-9 * abs(scale) - 1e-300, what)
     require(
         body.S_O @ body.S_O <= body.mass * scale * (1 + 1e-9) + 1e-300, "S_O does not fit mass and Theta_kl"
     )

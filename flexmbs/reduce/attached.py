@@ -40,8 +40,11 @@ class Attached:
     notes: list[str] = field(default_factory=list)
 
 
-def attached_to(mesh: Mesh, whole: Mesh, deck: Deck, n_per_node: int) -> Attached:
-    """What a deck (in SI) attaches to a mesh; `whole` is the mesh with its nodes without a cell."""
+def attached_to(mesh: Mesh, whole: Mesh, deck: Deck, n_per_node: int, hold: bool = False) -> Attached:
+    """What a deck (in SI) attaches to a mesh; `whole` is the mesh with its nodes without a cell.
+
+    hold : whether supports hold the nodes without a cell; those of others are held as dofs of the mesh
+    """
     numbers = deck.node_numbers()
     if not len(numbers):
         return Attached(notes=support_notes(deck))
@@ -53,6 +56,10 @@ def attached_to(mesh: Mesh, whole: Mesh, deck: Deck, n_per_node: int) -> Attache
             index[number] = int(np.argmin(np.linalg.norm(mesh.points - places[number], axis=1)))
     solver = LinkSolver(mesh, n_per_node, places, index, turning_nodes(deck))
     solver.add(deck.links)
+    for item in deck.supports if hold else ():
+        for node in (n for n in item.nodes.tolist() if n in places and n not in index):
+            for k in item.dofs:
+                solver.hold(node, k, item.name)
     links = solver.solve()
     masses = [point_mass(item, solver) for item in deck.masses]
     offered = {f"rbe:{item.node}": item for item in deck.links if not isinstance(item, Equation)}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
-from flexmbs.fe.deck import Deck, DeckMaterial, counted, refuse_unknown
+from flexmbs.fe.deck import Deck, DeckMaterial, Equation, Support, counted, refuse_unknown
 from flexmbs.fe.materials import Material, anisotropic, isotropic
 from flexmbs.fe.mesh import Ints, Mesh
 from flexmbs.fe.unit_systems import SI, UNIT_SYSTEMS, UnitSystem, fitting
@@ -85,23 +85,42 @@ def body_of_deck(mesh: Mesh, deck: Deck, recipe: Recipe) -> DeckBody:
     return DeckBody(mesh, materials, notes, deck)
 
 
-def with_supports(recipe: Recipe, deck: Deck) -> Recipe:
-    """The recipe with what its key `supports` makes of the supports of the deck."""
+def with_supports(recipe: Recipe, deck: Deck, mesh: Mesh) -> Recipe:
+    """The recipe with what its key `supports` makes of the supports of the deck.
+
+    Nodes of solids have no rotations to hold. Those without a cell are held where connections are solved, and
+    are interfaces by the connection that they lead.
+    """
     if recipe.supports == "interfaces":
         taken = {item.name for item in recipe.interfaces}
-        more = [InterfaceSpec(item.name, set=item.name) for item in deck.supports if item.name not in taken]
+        leading = {item.node for item in deck.links if not isinstance(item, Equation)}
+        more = []
+        for item in (item for item in deck.supports if item.name not in taken):
+            if not alone(item, mesh):
+                more.append(InterfaceSpec(item.name, set=item.name))
+                continue
+            nodes = [n for n in item.nodes.tolist() if n in leading]
+            names = [item.name] if len(nodes) == 1 else [f"{item.name}_{n}" for n in nodes]
+            more += [InterfaceSpec(name, set=f"rbe:{n}") for name, n in zip(names, nodes, strict=True)]
         return replace(recipe, interfaces=(*recipe.interfaces, *more))
     if recipe.supports != "fix":
         return recipe
     fix = dict(recipe.fix)
     for item in deck.supports:
-        if item.local and not {0, 1, 2} <= set(item.dofs):
+        dofs = item.dofs if mesh.turns else tuple(k for k in item.dofs if k < 3) or item.dofs
+        if item.local and not all(len(set(dofs) & part) in (0, 3) for part in ({0, 1, 2}, {3, 4, 5})):
             what = f"{item.name} is held in axes of its own, and not in all directions"
             raise InputError(
                 Diagnostic("deck.supports", recipe.name, what, "say it as [fix] or as an interface")
             )
-        fix[item.name] = tuple(k for k in item.dofs if k < 3) or item.dofs
+        if not alone(item, mesh):
+            fix[item.name] = dofs
     return replace(recipe, fix=fix)
+
+
+def alone(item: Support, mesh: Mesh) -> bool:
+    """Whether no node of a support belongs to a cell."""
+    return not mesh.used_nodes()[mesh.node_indices(item.nodes)].any()
 
 
 def warn_of_effects(deck: Deck, where: str, found: Diagnostics) -> None:

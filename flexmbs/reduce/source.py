@@ -94,7 +94,7 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
         warn_of_effects(mesh.deck, mesh.source, found)
         body = body_of_deck(mesh, mesh.deck, recipe)
         mesh, materials, notes = body.mesh, body.materials, body.notes
-        recipe = with_supports(recipe, body.deck)
+        recipe = with_supports(recipe, body.deck, mesh)
     elif recipe.partial:
         material(recipe.partial)  # says what is missing
     elif not materials and mesh.n_cells:
@@ -105,7 +105,7 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
     whole, mesh = mesh, with_picked_sets(checked.require(), recipe.sets)
     turns = mesh.turns or (not mesh.n_cells and any(item.inertia is not None for item in masses))
     if mesh.deck is not None:
-        attached = attached_to(mesh, whole, mesh.deck, 6 if turns else 3)
+        attached = attached_to(mesh, whole, mesh.deck, 6 if turns else 3, recipe.supports == "fix")
         masses, notes = [*masses, *attached.masses], [*notes, *attached.notes]
     if recipe.point_masses:
         interfaces, _ = _interfaces(recipe, mesh, turns, Diagnostics(), attached)

@@ -187,6 +187,22 @@ def test_supports_are_dropped_offered_or_fixed(tmp_path):
     assert held.quality["rigid_modes"] == 0 and held.frequency_hz[0] > 0
 
 
+def test_a_support_at_a_reference_node_holds_what_follows_it(tmp_path):
+    """As holding the nodes themselves; before, nodes without a cell were left free without a word."""
+    case, spc = ("CEND", "CEND\nSPC = 4"), f"SPC1,4,123456,{','.join(map(str, END))}"
+    plain = body(tmp_path, nastran(spc).replace(*case), modes=4, supports="fix")
+    hub = nastran(HUB, f"RBE2,60,100,123456,{','.join(map(str, END))}", "SPC1,4,123456,100").replace(*case)
+    held = body(tmp_path, hub, modes=4, supports="fix")
+    assert held.quality["rigid_modes"] == 0
+    np.testing.assert_allclose(held.frequency_hz, plain.frequency_hz, rtol=1e-9)
+    assert list(body(tmp_path, hub, modes=2, supports="interfaces").interfaces) == ["spc_4"]
+    turning = body(tmp_path, hub.replace("SPC1,4,123456", "SPC1,4,12346"), modes=2, supports="fix")
+    assert turning.quality["rigid_modes"] == 1
+    mean = [f"RBE3,60,,100,123456,1.,123,{END[0]},{END[1]}", f"+,{END[2]},{END[3]}", "SPC1,4,123456,100"]
+    found = refused(tmp_path, nastran(HUB, *mean).replace(*case), modes=2, supports="fix")
+    assert found[0].code == "deck.links" and "rbe:100" in found[0].remedy
+
+
 # ------------------------------------------------------------------ Abaqus, CalculiX
 
 NODES = "*NSET, NSET=END\n" + ", ".join(map(str, END))

@@ -210,6 +210,29 @@ def test_bars_by_numbers_and_by_name_against_the_free_beam(tmp_path):
         )
 
 
+def test_a_clamped_bar_is_clamped(tmp_path):
+    """f = 3.5160 / 2 pi sqrt(E I / rho A L^4); before, the rotations of a support were left free."""
+    numbers = "PBAR,1,1,800.,1.+5,1.+5,1.+5"
+    text = bars("CBAR,{e},1,{a},{b},0.,0.,1.", numbers, "MAT1,1,2.1+5,,.3,7.85-9", "SPC1,4,123456,1")
+    modal = reduced(tmp_path, text.replace("CEND", "CEND\nSPC = 4"), "p.bdf", supports="fix")
+    assert modal.quality["rigid_modes"] == 0
+    expected = 3.5160153 / (2 * np.pi) * np.sqrt(2.1e5 * 1e5 / (7.85e-9 * 800.0 * 1000.0**4))
+    np.testing.assert_allclose(modal.frequency_hz[:2], expected, rtol=1e-3)
+
+
+def test_rotations_count_in_the_mean_of_beams(tmp_path):
+    """The mean of one node is the node; nodes on a line do not carry a turn about it, their rotations do."""
+    prop, steel = "PBARL,1,1,,TUBE,,,,,+\n+,20.,15.", "MAT1,1,2.1+5,,.3,7.85-9"
+    line = ("CBAR,{e},1,{a},{b},0.,0.,1.", prop, steel, "GRID,50,,500.,90.,0.", "CONM2,70,50,,1.-4")
+    rigid = frequencies(tmp_path, bars(*line, "RBE2,60,6,123456,50"), "r.bdf")
+    alone = frequencies(tmp_path, bars(*line, "RBE3,60,,50,123456,1.,123456,6"), "a.bdf")
+    np.testing.assert_allclose(alone, rigid, rtol=1e-9)
+    mean = bars(*line, "RBE3,60,,50,123456,1.,1234,5,6,7")
+    three = frequencies(tmp_path, mean, "m.bdf")
+    assert 1e-4 < np.abs(three / rigid - 1.0).max() < 0.5
+    assert "carry no rotation" in refused(tmp_path, mean.replace("1.,1234", "1.,123"), "q.bdf")
+
+
 def test_offsets_and_pins_of_bars(tmp_path):
     entry = "CBAR,{e},1,{a},{b},0.,0.,1.,,+\n+,,,0.,7.,0.,0.,7.,0."
     prop, steel = "PBARL,1,1,,TUBE,,,,,+\n+,20.,15.", "MAT1,1,2.1+5,,.3,7.85-9"

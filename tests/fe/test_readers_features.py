@@ -422,3 +422,15 @@ def test_a_node_at_two_places_is_found_in_long_runs(tmp_path):
         [small_field("GRID", 1, "", "0.", "0.", "0."), small_field("GRID", 1, "", "1.", "0.", "0.")]
     )
     assert "m.bdf:2  error  node 1 is defined twice" in message(tmp_path, "m.bdf", text + "\n")
+
+
+def test_blanks_behind_commas_at_the_ends_of_lines(tmp_path):
+    """Elements that go on over lines, and lines with a comma too many, also with blanks behind it."""
+    text = "*NODE\n" + "".join(f"{n}, {n % 2}., {n // 2}., {n // 4}.,  \n" for n in range(1, 5))
+    text += "*ELEMENT, TYPE=C3D4, ELSET=E\n1, 1, 2,  \n3, 4, \n2, 1, 2, 3, 4,\t\n"
+    (tmp_path / "m.inp").write_text(text)
+    mesh = read_mesh(tmp_path / "m.inp")
+    assert mesh.cells["tet4"].shape == (2, 4) and (mesh.cells["tet4"] >= 0).all()
+    (tmp_path / "m.inp").write_text(text.replace("1, 1, 2,  \n3, 4, ", "1, 1, , 3, 4"))
+    with pytest.raises(InputError, match="without a number"):
+        read_mesh(tmp_path / "m.inp")

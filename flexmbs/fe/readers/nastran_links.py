@@ -296,11 +296,13 @@ class LinkReader:
             return
         nodes: list[int] = []
         weights: list[float] = []
+        spins: list[list[bool]] = []
         at = 0
         words = words[:stop]
         while at < len(words):
             weight, at = Entry("RBE3", [words[at]], entry.line).real(0), at + 1
-            if at < len(words) and not {"1", "2", "3"} <= set(words[at]):
+            own = set(words[at]) if at < len(words) else set("123")
+            if not set("123") <= own <= set("123456"):
                 count(self.deck.not_understood, "RBE3 of single directions")
                 return
             at += 1
@@ -310,14 +312,21 @@ class LinkReader:
             group = listed(words[start:at], entry)
             nodes += group
             weights += [weight] * len(group)
+            spins += [[letter in own for letter in "456"]] * len(group)
         unknown = [n for n in nodes if n not in self.systems.grids]
         if unknown or not nodes:
             raise Damaged(f"RBE3 {entry.text(0)} names nodes that do not exist ({unknown[:3]})", entry.line)
-        if node in self.systems.out and set(dofs) not in ({0, 1, 2}, set(ALL)):
+        some = {n for n, own in zip(nodes, spins, strict=True) if sum(own) in (1, 2)}
+        if (
+            node in self.systems.out
+            and set(dofs) not in ({0, 1, 2}, set(ALL))
+            or some & set(self.systems.out)
+        ):
             count(self.deck.not_understood, "RBE3 of single directions")
             return
         card = f"RBE3 {entry.text(0)}"
-        self.deck.links.append(Mean(node, np.array(nodes, dtype=np.int64), np.array(weights), dofs, card))
+        of_all = np.array(nodes, dtype=np.int64)
+        self.deck.links.append(Mean(node, of_all, np.array(weights), dofs, card, np.array(spins)))
 
     def _mpc(self, entry: Entry) -> None:
         terms = []
@@ -362,7 +371,8 @@ def replaced(entry: Entry, start: int) -> Entry:
 
 
 def components(text: str, entry: Entry) -> tuple[int, ...]:
-    """`1236` -> (0, 1, 2, 5)."""
+    """`1236`, also with blanks, -> (0, 1, 2, 5)."""
+    text = "".join(text.split())
     if not text or not set(text) <= set("123456"):
         raise Damaged(f'{entry.name} {entry.text(0)}: "{text}" are no directions', entry.line)
     return tuple(sorted({int(letter) - 1 for letter in text}))

@@ -25,6 +25,9 @@ from flexmbs.fe.readers.raw import (
 )
 from flexmbs.fe.skin import as_face_set, match_faces, skin_faces
 
+#: what shells need that come without a section
+THICKNESS = 'shells need a thickness: mesh = { file = "FILE", thickness = "1 mm" } in a recipe'
+
 
 def to_mesh(raw: RawMesh, path: Path, shells: bool = False) -> Mesh:
     """Check numbers and references, and sort everything by what it is; all findings are reported together.
@@ -131,12 +134,10 @@ class _Resolver:
                 refuse_unknown(self.raw.deck, self.where, self.found)
             if self.raw.structural:
                 there += " with a section of a plane, an axis or a line that is not understood"
-            self.found.error(
-                "mesh.no_solids",
-                self.where,
-                f"no solid cells, only {there}",
-                f"a mesh needs some of {offered}",
-            )
+            remedy = f"a mesh needs some of {offered}"
+            if any(counts.get(kind) for kind in FLAT) and not self.raw.structural:
+                remedy = f"{THICKNESS}; else {remedy}"
+            self.found.error("mesh.no_solids", self.where, f"no solid cells, only {there}", remedy)
 
     def _indices(self, block: Block) -> Ints:
         """Node indices of the cells of a block; unknown nodes are errors."""
@@ -216,7 +217,7 @@ class _Resolver:
         if alone.any():
             counts = ", ".join(f"{count} {kind}" for kind, count in self._flat_counts(alone).items() if count)
             what = f"{counts} cells lie on no face of a solid: shells without a thickness"
-            remedy = 'give it: mesh = { file = "FILE", thickness = "1 mm" }; or remove them'
+            remedy = f"{THICKNESS}; or remove them"
             self.found.error("mesh.shells", self.where, what, remedy)
         index, _ = self.cell_numbering.of_parts(self.raw.structural)
         shells = int((index >= self.n_solid).sum())

@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 MAX_BYTES = 4 * 1024**3
 #: numbers beyond these are damage, and their products would not be finite
 SMALLEST, LARGEST = 1e-100, 1e100
+#: numpy reads a field without a number as this
+EMPTY_FIELD = -1.0
 LARGEST_EXACT = 2**53  # integers that a double holds exactly
 
 
@@ -71,6 +73,11 @@ def numbers(text: str | bytes, sep: str = " ", line: int | None = None) -> Float
             values = np.fromstring(text, dtype=np.float64, sep=sep)
         except (DeprecationWarning, ValueError):
             values = np.array([np.nan])
+    if sep != " " and (values == EMPTY_FIELD).any():
+        empty = re.search(rf"(^|{re.escape(sep)})\s*({re.escape(sep)}|$)", text)
+        if empty:
+            before = text.count("\n", 0, empty.start())
+            raise Damaged("a field without a number", line + before if line else line)
     if not (np.abs(values) < LARGEST).all():
         token, before = first_non_number(text, sep)
         raise Damaged(f'expected numbers, found "{token}"', line + before if line else line) from None

@@ -88,6 +88,8 @@ def read_elements(lines: list[str], start: int, cells: dict, raw: RawMesh) -> No
         if len(nodes) != n_nodes:
             raise Damaged(f"element {number} has {len(nodes)} of {n_nodes} nodes", start + at)
         name = KINDS.get(descriptor)
+        if name == "line2" and n_nodes == 3:  # as Salome writes quadratic lines
+            name = "line3"
         if name is None:
             raw.unsupported[f"descriptor {descriptor}"] = (
                 raw.unsupported.get(f"descriptor {descriptor}", 0) + 1
