@@ -12,6 +12,7 @@ import pytest
 from flexmbs import hdf5
 from flexmbs.disk import operations
 from flexmbs.errors import FlexmbsError, InputError, UsageError
+from flexmbs.hdf5 import reading
 from flexmbs.results import Axis, Field, Item, Layout, Result, ResultWriter, segments
 from flexmbs.results.compare import compare
 from flexmbs.results.layout import COMMON_AXES
@@ -78,6 +79,20 @@ def test_unfinished_result_has_the_same_names_and_numbers(tmp_path, result):
         np.testing.assert_array_equal(parts[path], whole[path])
         assert parts.dimensions(path)[:1] == whole.dimensions(path)[:1]
     assert parts.checkpoint()["t"] == whole.checkpoint()["t"] == 2.0
+
+
+def test_every_segment_is_looked_at_once(tmp_path, monkeypatch):
+    """However many histories are read of it; what is looked at takes ten times what is read."""
+    looked = []
+    check = reading._check_file
+    monkeypatch.setattr(
+        reading, "_check_file", lambda file, path, *rest: looked.append(path.name) or check(file, path, *rest)
+    )
+    pieces = [[0.011, 0.5], [1.017, 1.5, 2.013]]
+    found = Result.load(write(tmp_path / "b.h5", pieces, finish=False))
+    np.testing.assert_array_equal(found["energy/kinetic"], np.exp(-np.concatenate(pieces)))
+    assert np.shape(found["time"]) == (5,) and np.shape(found["bodies/rod/q"]) == (5, 2)
+    assert sorted(looked) == ["000000.h5", "000001.h5", "header.h5"]
 
 
 def test_numbers_do_not_depend_on_the_segments(tmp_path):

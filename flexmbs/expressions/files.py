@@ -77,6 +77,6 @@ def _spline(name: str, rows: np.ndarray) -> Spline:
             found = spline_through(rows[:, 0], rows[:, 1])
         if np.isfinite(found.c).all():
             return found
-    except (RuntimeWarning, np.linalg.LinAlgError):
+    except (RuntimeWarning, ValueError):  # LinAlgError is one as well
         pass
     raise ExpressionError(f'"{name}": its points are too close, or too uneven, for a curve through them')

@@ -5,7 +5,7 @@ that of its parent, and what it did to the folder are seen from outside.
 """
 
 import contextlib
-import hashlib
+import gc
 import io
 import logging
 import os
@@ -40,16 +40,15 @@ class Ending:
 
 
 def snapshot(folder):
-    """Names, kinds and contents of all that is in a folder, links not followed."""
+    """Names of all that is in a folder, with what tells that it was written: place, size, times."""
     found = {}
-    for path in sorted(folder.rglob("*")):
-        mode = path.lstat().st_mode
-        what = stat.S_IFMT(mode)
-        if stat.S_ISREG(mode):
-            what = hashlib.sha256(path.read_bytes()).hexdigest()
-        elif stat.S_ISLNK(mode):
-            what = os.readlink(path)
-        found[str(path.relative_to(folder))] = what
+    for path, folders, files in os.walk(folder):
+        for name in folders + files:
+            told = os.lstat(os.path.join(path, name))
+            what = stat.S_IFMT(told.st_mode)
+            if not stat.S_ISDIR(told.st_mode):
+                what = (what, told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns)
+            found[os.path.relpath(os.path.join(path, name), folder)] = what
     return found
 
 
@@ -72,6 +71,7 @@ def command(words, folder, box=None, seconds=SECONDS):
     screen.mkdir(exist_ok=True)
     before = snapshot(box)
     started = time.monotonic()
+    gc.freeze()  # else the first collection of a child copies all that its parent holds
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()

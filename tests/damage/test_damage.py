@@ -39,13 +39,12 @@ def good(tmp_path_factory):
     folder = tmp_path_factory.mktemp("good")
     inputs.make(folder)
     before = set(os.listdir(folder))
-    for commands in inputs.READERS.values():
-        for words in commands:
-            if "--resume" in words:
-                continue  # ends the unfinished result
-            assert warm(words, folder) == 0, words
-            for name in set(os.listdir(folder)) - before:
-                (folder / name).unlink()
+    for words in {tuple(words): None for commands in inputs.READERS.values() for words in commands}:
+        if "--resume" in words:
+            continue  # ends the unfinished result
+        assert warm(list(words), folder) == 0, words
+        for name in set(os.listdir(folder)) - before:
+            (folder / name).unlink()
     return folder
 
 
@@ -101,12 +100,13 @@ def sandbox(good, box):
 def examine(good, tmp_path, name, count, seed):
     """Try damages of one input; returns how many were refused with a known place, and how many named it."""
     found, refused, named = [], 0, 0
-    commands, box = inputs.READERS[name], tmp_path / "box"
+    commands, box = inputs.READERS[name], sandbox(good, tmp_path / "box")
     for k, damage in enumerate(g.damages((good / name).read_bytes(), kinds_of(name), count, seed)):
         words = commands[k % len(commands)]
-        sandbox(good, box)
         (box / "work" / name).write_bytes(damage.data)
         ending = command(words, box / "work", box)
+        if ending.changed:
+            sandbox(good, box)
         wrong = complaint(damage, ending)
         if wrong:
             found.append(f"{' '.join(words)}: {damage.what}: {wrong}\n    {ending.err[:400]}")
