@@ -23,6 +23,7 @@ _PUBLIC = {
     "Study": "flexmbs.study.study",
     "sweep": "flexmbs.study.run",
     "run_one": "flexmbs.study.run",
+    "slopes": "flexmbs.study.slopes",
     "FlexmbsError": "flexmbs.errors",
     "InputError": "flexmbs.errors",
     "SolverError": "flexmbs.errors",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from flexmbs.case.start import moved
 from flexmbs.dynamics.mechanism import Mechanism, build
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression, ExpressionError, constant
+from flexmbs.integrate import Steps
 from flexmbs.results import Item, Result
 from flexmbs.results.writer import complete_result
 from flexmbs.simulate import RunSettings, Summary, simulate
@@ -77,10 +78,12 @@ def execute(
     progress: Progress | None = None,
     announce: Callable[[float], None] | None = None,
     say: Callable[[str], None] | None = None,
+    steps: Steps | None = None,
 ) -> CaseRun:
     """Build, run and compare a case; see `simulate` for the callbacks and errors.
 
-    `keep`: write the result; else it stays in memory, with the numbers alone.
+    `keep`: write the result; else it stays in memory, with the numbers alone. `steps`: those of
+    another run, to be repeated; empty ones are filled.
     """
     system = prepare(case, progress)
     if case.spec.analysis is None and say is not None:
@@ -100,7 +103,7 @@ def execute(
         return CaseRun(there, told, comparisons(case, there, metrics(case, there)))
     outcome = simulate(
         system,
-        settings(case),
+        replace(settings(case), steps=steps),
         target if keep else None,
         overwrite=overwrite,
         resume=resume,

@@ -5,5 +5,6 @@ from __future__ import annotations
 from flexmbs.integrate.driver import Chunk, Integrator, Settings, integrator
 from flexmbs.integrate.methods import method
 from flexmbs.integrate.problem import Problem
+from flexmbs.integrate.repeat import Steps
 
-__all__ = ["Chunk", "Integrator", "Problem", "Settings", "integrator", "method"]
+__all__ = ["Chunk", "Integrator", "Problem", "Settings", "Steps", "integrator", "method"]

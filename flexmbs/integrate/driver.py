@@ -19,6 +19,7 @@ from flexmbs.integrate.methods import method
 from flexmbs.integrate.methods.tableaus import DOPRI5
 from flexmbs.integrate.pace import Pace
 from flexmbs.integrate.problem import HOLD, Problem
+from flexmbs.integrate.repeat import LEFT, Noted, Repeated, Steps
 
 Floats = NDArray[np.float64]
 #: rho_inf = 1 on position level leaves a root at -1, which the turning of the constraints makes grow by h per
@@ -69,7 +70,10 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to integrate. `step` 0 is adaptive; `until` is the switching function that ends the run, or -1."""
+    """How to integrate. `step` 0 is adaptive; `until` is the switching function that ends the run, or -1.
+
+    `steps` that are known are repeated; otherwise they are noted.
+    """
 
     method: str = "dopri5"
     rtol: float = 1e-6
@@ -77,6 +81,7 @@ class Settings:
     step: float = 0.0
     rho_inf: float = 0.8
     until: int = -1
+    steps: Steps | None = None
 
     def __post_init__(self) -> None:
         checks = {
@@ -133,13 +138,18 @@ class Integrator:
         self.problem, self.settings, self.times = problem, settings, np.ascontiguousarray(times, dtype=float)
         self.tab = chosen.tableau or DOPRI5
         rho_inf = min(settings.rho_inf, CLOSED_RHO) if problem.closed else settings.rho_inf
+        steps, duration = settings.steps, float(t_end) - float(t_start)
+        repeats = steps is not None and steps.known
+        step = settings.step or (duration if repeats else 0.0)
+        sharp = max(settings.rtol / LEFT, 1.0) if repeats else 1.0
         self.options = Options(
             int(chosen.tableau is not None), problem.n_pos, problem.n_vel, problem.n_aux, problem.n_held,
             problem.n_control, problem.n_work, problem.n_switch, float(settings.rtol),
-            float(settings.atol), float(settings.step), float(t_start), float(t_end), float(rho_inf),
-            int(settings.until), problem.n_follow, problem.n_sided,
+            float(settings.atol), float(step), float(t_start), float(t_end), float(rho_inf),
+            int(settings.until), problem.n_follow, float(sharp), problem.n_sided,
         )  # fmt: skip
         self.memory = mem.memory(problem, t_start, y0)
+        self.memory.origin[0], self.memory.spacing[0] = t_start, step
         self.scratch = mem.scratch(problem, self.tab)
         self.out = mem.samples(problem, max(16, min(4096, int(2**22 // max(1, problem.size)))))
         self.events = mem.events(256 + problem.n_switch)
@@ -148,11 +158,14 @@ class Integrator:
         self._held: list[Chunk] = []
         self._pace, self._lost = Pace(self._sampled, float(t_end)), ""
         self._bundle()
-        self._run = loop or self._compiled()
+        self._loop = loop or self._compiled()
+        self._run = self._loop
+        if steps is not None:
+            self._run = Repeated(self._loop, steps, duration) if steps.known else Noted(self._loop)
 
     def beside(self, settings: Settings, t_start: float, y0: Floats, times: Floats) -> Integrator:
         """Another run of the same problem to the same end; the compiled loop need not be looked up again."""
-        return Integrator(self.problem, settings, t_start, y0, times, self.options.t_end, self._run)
+        return Integrator(self.problem, settings, t_start, y0, times, self.options.t_end, self._loop)
 
     def _bundle(self) -> None:
         """Everything behind one pointer, as the kernels take it."""
@@ -304,6 +317,11 @@ class Integrator:
             remedy = "try larger tolerances"
         raise SolverError(Diagnostic(f"solver.{code}", f"t = {self.t:.6g} s", what, remedy))
 
+    @property
+    def sizes(self) -> list[float]:
+        """Sizes of the steps so far, where they are noted."""
+        return self._run.sizes if isinstance(self._run, Noted) else []
+
     def statistics(self) -> dict[str, float]:
         """Totals so far: steps, rejected, passes (evaluations) of steps and of samples, largest closure."""
         m = self.memory
@@ -353,5 +371,11 @@ def integrator(
 ) -> Any:
     """The run of any method, compiled or not."""
     chosen = method[settings.method]
+    if settings.steps is not None and not chosen.compiled:
+        what, remedy = (
+            f'steps of "{settings.method}" cannot be repeated',
+            'choose "dopri5" or "generalized-alpha"',
+        )
+        raise UsageError(Diagnostic("analysis.repeat", "analysis.method", what, remedy))
     kind = Integrator if chosen.compiled else chosen
     return kind(problem, settings, t_start, y0, times, t_end)

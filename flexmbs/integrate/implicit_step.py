@@ -85,9 +85,9 @@ def place(call, run, h, a1, y1):
 def change_norm(opt, scr, h, bh, gh):
     """Size of scr.delta, a change of the new accelerations: 1 is what may be left of it in a step."""
     change = 300.0 * motion_norm(opt, scr, scr.delta, bh)
-    if opt.step == 0.0:
+    if opt.step == 0.0 or opt.sharp > 1.0:
         change = max(change, 10.0 * speed_norm(opt, scr, scr.delta, gh, 1e-14 / h))
-    return change
+    return opt.sharp * change
 
 
 @kernel(lean=True, apart=True)
@@ -129,7 +129,7 @@ def implicit_step(call, run, t, h, y1, a1):
 
     Iterates until the changes of bh a and of own states are below 1/300 of the tolerance; with error control
     also that of gh a below a tenth of it, or iteration errors would add up in the speeds. Changes that do not
-    fall are settled where they are rounding. Returns a status.
+    fall are settled where they are rounding; a run that repeats another goes on until then. Returns a status.
     """
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     am, af, gamma, beta, bh, gh = coefficients(opt.rho_inf, h)
@@ -150,11 +150,12 @@ def implicit_step(call, run, t, h, y1, a1):
         for j in range(opt.n_vel):
             scr.delta[j] = scr.a_new[j] - a1[j]
         change = change_norm(opt, scr, h, bh, gh)
-        own = 300.0 * own_change(run, h, y1)
+        own = 300.0 * opt.sharp * own_change(run, h, y1)
         if not own <= change:
             change = own
         ratio = change / last if last > 0.0 else 0.0
-        settled = change <= 1.0 or (iteration > 0 and ratio < 0.5 and change * ratio / (1.0 - ratio) <= 1.0)
+        left = change * ratio / (1.0 - ratio) if iteration > 0 and ratio < 0.5 else change
+        settled = left <= (opt.sharp if iteration == MAX_PASSES - 1 else 1.0)
         if not settled and iteration > 0 and ratio >= 0.5 and change < 1e300:
             if rounding < 0.0:
                 rounding = rounding_of_pass(call, run, t, h, bh, gh, y1, a1)
@@ -162,7 +163,7 @@ def implicit_step(call, run, t, h, y1, a1):
         copy(scr.a_new, a1)
         if settled:
             return place(call, run, h, a1, y1)
-        if not change < 1e300 or (iteration > 2 and ratio > 0.9):
+        if not change < 1e300 or (iteration > 2 and ratio > 0.9 and change > opt.sharp):
             return NO_CONVERGENCE
         last = change
     return NO_CONVERGENCE

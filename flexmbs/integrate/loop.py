@@ -75,7 +75,7 @@ def start(call, run):
             status = restart(call, run, 0.0)
     call.nearness(data, scr.closure)
     mem.nearness[0] = scr.closure[0]
-    mem.h[0] = opt.step
+    mem.h[0] = mem.spacing[0]
     if opt.step == 0.0 and opt.t_end > mem.t[0]:
         mem.h[0] = first_size(call, run)
     mem.started[0] = 1
@@ -88,11 +88,11 @@ def proposed(run):
     opt, mem = run.opt, run.mem
     t, h = mem.t[0], mem.h[0]
     if opt.step > 0.0:
-        target = opt.t_start + (mem.grid[0] + 1) * opt.step
-        if target - t < max(1e-9 * opt.step, 4e-15 * abs(t)):
+        target = mem.origin[0] + (mem.grid[0] + 1) * mem.spacing[0]
+        if target - t < max(1e-9 * mem.spacing[0], 4e-15 * abs(t)):
             mem.grid[0] += 1
-            target += opt.step
-        if target > opt.t_end - 1e-9 * opt.step:
+            target += mem.spacing[0]
+        if target > opt.t_end - 1e-9 * mem.spacing[0]:
             target = opt.t_end
     else:
         h, target = min(h, within_reach(run)), opt.t_end
@@ -135,7 +135,7 @@ def accepted_step(call, run):
             return 0
         reject(run, h, status, err)
     if opt.step > 0.0:
-        mem.h[0] = opt.step
+        mem.h[0] = mem.spacing[0]
     else:
         order = tab.error_order if opt.explicit == 1 else 3
         next_step(mem, h, err, order, opt.explicit == 0, mem.after_reject[0] == 1)

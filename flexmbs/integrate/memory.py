@@ -57,6 +57,7 @@ class Options(NamedTuple):
     rho_inf: float
     until: int  # number of the switching function that ends the run, or -1
     n_follow: int  # quadratures at the end of aux that follow angles
+    sharp: float  # so much smaller the changes that the iteration of an implicit step leaves
     n_sided: int  # so many switching functions, the last ones, are positive on both sides of their zeros
 
 
@@ -94,6 +95,8 @@ class Memory(NamedTuple):
     tried_err: Floats  # error of the work in the last trial of a step, and its size
     tried_h: Floats
     blurred: Floats  # rounding in the accelerations of the implicit step, in terms of its change, where met
+    origin: Floats  # of the grid of fixed steps, and its spacing
+    spacing: Floats
     # numbers of `count`
     started: Ints
     pending: Ints

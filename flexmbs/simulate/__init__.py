@@ -105,6 +105,8 @@ def simulate(
         with _kept(writer, system, motion):
             cost = Cost(system, settings, say, motion.t)
             record(motion, Recorder(system, writer, history, watch), settings, progress, cost)
+        if settings.steps is not None and not settings.steps.known:
+            settings.steps.keep(choice.method, getattr(motion, "sizes", []), settings.t_end - state.t)
         summary = _summary(choice, motion, watch, settings, counts)
         summary.warnings[:0] = notes
         summary.followed += [start] if start else []
@@ -226,7 +228,8 @@ def _followed(
     """Motion that drives prescribe (F35, F36)."""
     times = settings.output_times(state.t)
     motion = KinematicRun(
-        system, state, evaluator, history.sampler, time_settings(system, settings, settings.method),
+        system, state, evaluator, history.sampler,
+        time_settings(system, replace(settings, steps=None), settings.method),
         times, settings.t_end, quasi_static=settings.elastic == "quasi-static",
     )  # fmt: skip
     if motion.idle and settings.type in FOLLOWED:
@@ -244,7 +247,10 @@ def _integrated(system: Any, state: Any, settings: RunSettings, say: Any) -> tup
     chosen = time_settings(system, settings, settings.method if settings.method != "auto" else "dopri5")
     task = t_start, y0, settings.output_times(t_start), settings.t_end
     if settings.method == "auto" and settings.t_end > t_start:
-        if leaves_nothing_free(equations_of_motion):
+        if settings.steps is not None and settings.steps.known:
+            choice = Choice(settings.steps.method, "the steps of another run")
+            run = integrator(equations_of_motion, replace(chosen, method=choice.method), *task)
+        elif leaves_nothing_free(equations_of_motion):
             choice = Choice(EXPLICIT, "the drives determine the motion")
             run = integrator(equations_of_motion, replace(chosen, method=EXPLICIT), *task)
         else:

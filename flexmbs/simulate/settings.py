@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, UsageError
+from flexmbs.integrate import Steps
 
 Floats = NDArray[np.float64]
 MAX_SAMPLES = 10_000_000
@@ -20,7 +21,8 @@ class RunSettings:
 
     `step` 0 is adaptive. `every` None is t_end/1000. `checkpoint_every` None commits about every ten seconds
     of wall time. `until`: whether the system has a free expression of that name that ends the run. `inputs`,
-    `outputs`, `frequencies` [Hz]: those of a linear model and its frequency response.
+    `outputs`, `frequencies` [Hz]: those of a linear model and its frequency response. `steps`: those of
+    another run, to be repeated, or empty, to be filled by this one.
     """
 
     type: str = "dynamics"
@@ -42,6 +44,7 @@ class RunSettings:
     every: float | None = None
     times: tuple[float, ...] = field(default_factory=tuple)
     checkpoint_every: float | None = None
+    steps: Steps | None = None
 
     def check_size(self, t_start: float, sample_bytes: int) -> None:
         """Refuse a result that is too large before anything of it is computed."""

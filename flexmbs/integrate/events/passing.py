@@ -52,8 +52,8 @@ def thrown_back(call, run, h, part):
 @kernel(inline=True)
 def stand_before(run, k, h):
     """No step, but the event of function k, within h from here. Writes: mem."""
-    opt, mem = run.opt, run.mem
-    mem.h[0] = max(h, opt.step)
+    mem = run.mem
+    mem.h[0] = max(h, mem.spacing[0])
     mem.after_reject[0] = mem.dense[0] = 0
     mem.event[0], mem.pending[0] = k + 1, 1
     mem.t_step[0], mem.h_step[0], mem.t_event[0] = mem.t[0], 0.0, mem.t[0] + h

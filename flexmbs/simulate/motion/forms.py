@@ -59,4 +59,5 @@ def time_settings(system: Any, settings: RunSettings, method: str) -> Settings:
         step=settings.step,
         rho_inf=settings.rho_inf,
         until=len(system.laws.tables.switch_expr) if "until" in system.laws.free else -1,
+        steps=settings.steps,
     )
