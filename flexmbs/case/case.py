@@ -16,6 +16,7 @@ from flexmbs.input.problems import read_tables
 from flexmbs.input.source import Source, override, read_source, source_from
 
 if TYPE_CHECKING:
+    from flexmbs.dynamics.by_symbol import Matrices
     from flexmbs.dynamics.mechanism import Mechanism
     from flexmbs.model.model import Model
 
@@ -127,6 +128,16 @@ class Case(Told):
 
         with self.placed():
             return build(self.model(progress))
+
+    def explain(self, t: float = 0.0, result: Any = None, **options: Any) -> Matrices:
+        """Every symbol of the notes at time t of the motion, as arrays by name and body.
+
+        The state is that of `result`, if one is given, else the motion is computed up to t. Options are those
+        of `Mechanism.explain`: rotations, rows.
+        """
+        from flexmbs.case.moment import explain
+
+        return explain(self, t, result, **options)
 
     @contextmanager
     def placed(self) -> Iterator[None]:

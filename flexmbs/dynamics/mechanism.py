@@ -6,6 +6,7 @@ motion.bodies["rod"].acceleration;  motion["joints.main.reaction_force"]
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from flexmbs.model.touching.ends import load_of
 from flexmbs.spatial import quat_from_matrix, shortest_rotation
 
 if TYPE_CHECKING:
+    from flexmbs.dynamics.by_symbol import Matrices
     from flexmbs.expressions import Expression
     from flexmbs.model.model import Model
 
@@ -153,6 +155,16 @@ class Mechanism(System):
         forces, mass = np.abs(evaluator.ws.row.force).max(initial=0.0), self.tables.tree.mass_scale[0]
         check_rows(self, evaluator.ws, state, acc, float(forces / mass) if mass > 0.0 else 0.0)
         return motion_of(evaluator, state, acc)
+
+    def explain(self, state: State, *, rotations: Iterable[str] = (), rows: str = "notes") -> Matrices:
+        """Every symbol of the notes at a state, as arrays by name and body (F10-F32).
+
+        `found["M_star", "rod"]`, `found.bodies["rod"].M_star`, `found.loops.lam`, `found.minimal.M_hat`,
+        `found.descriptor.Phi_s`. `rotations`: parametrisations in which bodies are written too, as "zyx".
+        """
+        from flexmbs.dynamics.by_symbol import Matrices
+
+        return Matrices(self, state, rotations=rotations, rows=rows)
 
     def _of_body(self, state: State, body: str) -> tuple[Any, dict[str, Any], int]:
         if body not in self.model.bodies:
