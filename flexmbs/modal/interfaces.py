@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.fe.mesh import Mesh
-from flexmbs.modal.areas import centroid, nodal_areas, set_faces
+from flexmbs.modal.areas import centroid, nodal_sizes, set_pieces
 from flexmbs.modal.bores import bore_centre
 
 Floats = NDArray[np.float64]
@@ -86,20 +86,20 @@ def make_interface(
     dofs: tuple[int, ...] | None = None,
     turns: bool = False,
 ) -> Interface:
-    """Interface of a node set: area weights where it has faces, frame at the area centroid, or
-    on the axis of a bore, and in body axes.
+    """Interface of a node set: weights of area where it has faces, of length where it has edges of shells,
+    frame at their centroid, or on the axis of a bore, and in body axes.
 
     `turns`: the nodes have rotations. Directions that the nodes cannot carry are no coordinates; asking for
     one is an error.
     """
     nodes = np.asarray(nodes, dtype=np.int64)
-    faces = set_faces(mesh, set_name, nodes) if set_name and len(nodes) > 2 else []
-    weights = nodal_areas(mesh, faces)[nodes] if faces else np.ones(len(nodes))
+    pieces = set_pieces(mesh, set_name, nodes) if set_name and len(nodes) > 2 else []
+    weights = nodal_sizes(mesh, pieces)[nodes] if pieces else np.ones(len(nodes))
     weights = weights if weights.sum() > 0 else np.ones(len(nodes))
     if position is None:
         position = (
-            bore_centre(mesh.points[nodes], centroid(mesh, faces))
-            if faces
+            bore_centre(mesh.points[nodes], centroid(mesh, pieces))
+            if pieces
             else mesh.points[nodes].mean(axis=0)
         )
     item = Interface(

@@ -10,11 +10,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.prestress import prestress_matrix
 from flexmbs.fe.solve.solvers import factorise
 from flexmbs.fe.stress import stress_modes
 from flexmbs.fe.thermal import expansion_stress, none_of, thermal_loads, warmed
-from flexmbs.modal.areas import nodal_areas, set_faces
+from flexmbs.modal.areas import Pieces, nodal_sizes, set_pieces
 from flexmbs.modal.basis import Columns
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import tie
@@ -74,13 +75,13 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
 
 
 def _nodal_load(load: LoadSpec, source: Source) -> Floats:
-    """Nodal forces (n_dof,) of a load: of an acceleration field, or a resultant spread over a set by area."""
+    """Nodal forces (n_dof,) of a load: of accelerations, pressure, or a resultant spread by size."""
     fe, mesh = source.fe, source.mesh
     F = np.zeros((mesh.n_nodes, fe.n_per_node))
     if load.temperature is not None:
         change = warmed(mesh, load.temperature, load.set)
         return thermal_loads(mesh, source.materials, change, fe.n_per_node)
-    if load.force is None:
+    if load.force is None and load.pressure is None:
         field = _acceleration(load, mesh.points, F).ravel()
         return np.asarray(fe.M_fe @ np.concatenate([field, np.zeros(fe.n_modal)]))
     if load.node is not None:
@@ -88,11 +89,25 @@ def _nodal_load(load: LoadSpec, source: Source) -> Floats:
         return np.concatenate([F.ravel(), np.zeros(fe.n_modal)])
     mesh.require_set(load.set, f"loads.{load.name}")
     nodes = mesh.node_set_of(load.set)
-    faces = set_faces(mesh, load.set, nodes)
-    area = nodal_areas(mesh, faces)[nodes] if faces else np.ones(len(nodes))
-    area = area if area.sum() > 0 else np.ones(len(nodes))
-    F[nodes, :3] = (area / area.sum())[:, None] * load.force
+    pieces = set_pieces(mesh, load.set, nodes)
+    if load.pressure is not None:
+        F[:, :3] = load.pressure * _against_faces(load, mesh, pieces)
+        return np.concatenate([F.ravel(), np.zeros(fe.n_modal)])
+    size = nodal_sizes(mesh, pieces)[nodes] if pieces else np.ones(len(nodes))
+    size = size if size.sum() > 0 else np.ones(len(nodes))
+    F[nodes, :3] = (size / size.sum())[:, None] * load.force
     return np.concatenate([F.ravel(), np.zeros(fe.n_modal)])
+
+
+def _against_faces(load: LoadSpec, mesh: Mesh, pieces: list[Pieces]) -> Floats:
+    """Nodal forces (node, 3) of a unit pressure, which pushes against the outward normal."""
+    if not pieces or pieces[0].along:
+        what = f'the set "{load.set}" has no faces and no shells'
+        raise InputError(Diagnostic("recipe.load", f"loads.{load.name}", what, "a pressure acts on an area"))
+    F = np.zeros((mesh.n_nodes, 3))
+    for part in pieces:
+        np.add.at(F, part.nodes, -np.einsum("kpi,pn->kni", part.vectors, part.N))
+    return F
 
 
 def _acceleration(load: LoadSpec, points: Floats, field: Floats) -> Floats:

@@ -326,7 +326,9 @@ def _tensor(inertia: Sequence[Any]) -> Floats:
 def _load(name: str, table: LoadTable) -> LoadSpec:
     kinds = ("force", "acceleration", "angular_acceleration", "angular_velocity")
     values = {kind: np.array(getattr(table, kind)) for kind in kinds if getattr(table, kind) is not None}
-    return LoadSpec(name, table.set or "", table.node, **values, temperature=table.temperature)
+    return LoadSpec(
+        name, table.set or "", table.node, **values, temperature=table.temperature, pressure=table.pressure
+    )
 
 
 def merge(data: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

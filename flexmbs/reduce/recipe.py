@@ -54,6 +54,7 @@ class PointMassSpec:
 class LoadSpec:
     """A load whose static response joins the basis: the resultant of forces on a set, or those of inertia.
 
+    pressure : [Pa] against the outward normal of the faces of `set`, on shells against their top
     acceleration, angular_acceleration, angular_velocity : (3,) of the body, the latter two about its origin
     temperature : its change [K], of the cells of `set` or of all
     """
@@ -66,6 +67,7 @@ class LoadSpec:
     angular_acceleration: Floats | None = None
     angular_velocity: Floats | None = None
     temperature: float | None = None
+    pressure: float | None = None
 
 
 @dataclass(frozen=True)

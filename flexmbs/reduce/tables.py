@@ -314,16 +314,17 @@ class TieTable(Table):
 
 
 #: what a load of a recipe may be
-LOADS = ("force", "acceleration", "angular_acceleration", "angular_velocity", "temperature")
+LOADS = ("force", "pressure", "acceleration", "angular_acceleration", "angular_velocity", "temperature")
 
 
 class LoadTable(Table):
-    """A static load: a force on a set or node, an acceleration, or a change of temperature [K] of a cell
-    set."""
+    """A static load: a force on a set or node, a pressure on a set, an acceleration, or a change of
+    temperature [K] of a cell set."""
 
     set: str | None = None
     node: whole(0) | None = None
     force: vector(number(units.FORCE)) | None = None
+    pressure: number(units.PRESSURE) | None = None
     acceleration: vector(number(units.ACCELERATION)) | None = None
     angular_acceleration: vector(number(units.ANGULAR_ACCELERATION)) | None = None
     angular_velocity: vector(number(units.ANGULAR_VELOCITY)) | None = None
@@ -335,6 +336,8 @@ class LoadTable(Table):
             raise fail(f"needs one of {', '.join(LOADS)}, a force on a set or node", code="recipe.load")
         if self.force is not None and (self.set is None) == (self.node is None):
             raise fail("a force needs either set or node", code="recipe.load")
+        if self.pressure is not None and (self.set is None or self.node is not None):
+            raise fail("a pressure needs a set", code="recipe.load")
         return self
 
 

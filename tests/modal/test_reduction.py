@@ -10,7 +10,7 @@ from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import isotropic
 from flexmbs.fe.shapes.parametric import box
 from flexmbs.modal import eigen
-from flexmbs.modal.areas import centroid, nodal_areas, set_faces
+from flexmbs.modal.areas import centroid, nodal_sizes, set_pieces
 from flexmbs.modal.basis import Columns, independent, orthonormalise, signs
 from flexmbs.modal.craig_bampton import craig_bampton
 from flexmbs.modal.eigen import lowest_modes
@@ -45,10 +45,10 @@ def dense(model):
 def test_area_and_centroid_of_a_face(element):
     mesh = box((0.3, 0.2, 0.1), (2, 3, 2), corner=(1, 2, 3), element=element)
     nodes = mesh.node_set_of("x_max")
-    faces = set_faces(mesh, "x_max", nodes)
-    assert nodal_areas(mesh, faces).sum() == pytest.approx(0.02, rel=1e-12)
+    faces = set_pieces(mesh, "x_max", nodes)
+    assert nodal_sizes(mesh, faces).sum() == pytest.approx(0.02, rel=1e-12)
     assert np.allclose(centroid(mesh, faces), [1.3, 2.1, 3.05], rtol=1e-12)
-    assert np.allclose(nodal_areas(mesh, faces) @ mesh.points, 0.02 * np.array([1.3, 2.1, 3.05]))
+    assert np.allclose(nodal_sizes(mesh, faces) @ mesh.points, 0.02 * np.array([1.3, 2.1, 3.05]))
 
 
 @pytest.mark.parametrize("tie_name", ["rbe2", "rbe3"])

@@ -25,7 +25,8 @@ def surface(
 ) -> Mesh:
     """Shell `place(s, t)` (n, 3) of s, t in 0 ... 1; normal along the derivative by s times that by t.
 
-    Quadrilaterals are split along one diagonal into triangles. `closed`: s = 1 is s = 0. `sets` by s and t.
+    Quadrilaterals are split along one diagonal into triangles. `closed`: s = 1 is s = 0. `sets` of
+    nodes by s and t; the cell set `surface` is the whole.
     """
     n, m = divisions
     cell = ELEMENTS[element]
@@ -46,8 +47,8 @@ def surface(
     s, t = used // across / (along - 1), used % across / (across - 1)
     rows = {element: cells.reshape(len(places), -1)}
     node_sets = {name: np.flatnonzero(inside(s, t)) for name, inside in sets.items()}
-    shell = ShellData.uniform(rows, section)
-    return Mesh(place(s, t), rows, node_sets=node_sets, source="shell", shell=shell)
+    shell, every = ShellData.uniform(rows, section), {"surface": {element: np.arange(len(places))}}
+    return Mesh(place(s, t), rows, node_sets=node_sets, cell_sets=every, source="shell", shell=shell)
 
 
 #: sides of the unit square

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from flexmbs import units
+from flexmbs.fe.elements import ELEMENTS
 from flexmbs.input.laws import AnyLaw, force_law
 from flexmbs.input.registered import AxesName, BodyName
 from flexmbs.input.values import Table, fail, vector
@@ -24,12 +25,13 @@ from flexmbs.model.laws.tables import MODAL_LOAD, POINT_FORCE
 class Distributed(Force):
     """`pressure` [Pa] on a face set, positive pushes on the body; or a uniform `force` on a set (F16).
 
-    `force` (3 numbers, in `axes`) is per length on cells of beams, per area on faces, per volume on
-    solid cells. Modal load vectors are integrated on the mesh of the modal data when the system is built.
+    Shells are pressed on their top. `force` (3 numbers, in `axes`) is per length on cells of beams, per area
+    on faces and shells, per volume on solid cells. Modal load vectors are integrated on the mesh of the modal
+    data when the system is built.
     """
 
     class Keys(Table):
-        """`pressure` on a face set, or `force` per length, area or volume over a set."""
+        """`pressure` on a face set or on shells, or `force` per length, area or volume over a set."""
 
         on: BodyName
         set: str
@@ -55,9 +57,19 @@ class Distributed(Force):
         if modal is None:
             door.fail(("on",), f'"{self.on}" is no flexible body', "distributed loads act on meshes")
             return
-        expected = units.PRESSURE if self.set in modal.mesh.face_sets else units.FORCE_PER_VOLUME
-        if self.set not in modal.mesh.face_sets and "beam2" in modal.mesh.cell_sets.get(self.set, ()):
-            expected = units.FORCE_PER_LENGTH
+        if self.force is None or not modal.mesh.set_kinds(self.set):
+            return
+        rows = {} if self.set in modal.mesh.face_sets else modal.mesh.cell_sets.get(self.set, {})
+        found = {ELEMENTS[kind].family for kind in rows} or {"quad"}
+        of_families = {"line": units.FORCE_PER_LENGTH, "tri": units.PRESSURE, "quad": units.PRESSURE}
+        densities = {of_families.get(family, units.FORCE_PER_VOLUME) for family in found}
+        if len(densities) > 1:
+            what = f'"{self.set}" has cells of several kinds, {", ".join(rows)}'
+            door.fail(
+                ("set",), what, "a density is per length of beams, per area of shells, per volume of solids"
+            )
+            return
+        (expected,) = densities
         for k, item in enumerate(self.force or ()):
             door.unit(("force", k), item, (expected, expected), False)
 

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.expressions import Expression, Node
-from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import gauss, mass_rule
+from flexmbs.modal.areas import Pieces, set_faces
 from flexmbs.modal.place import rows_on_beam
 from flexmbs.model.forces.base import Number, PythonNumber
 
 Array = NDArray[np.float64]
-#: Gauss points per direction on a face: exact for products of two quadratic fields and a curved normal.
-FACE_POINTS = 5
+#: Gauss points along a beam
+BEAM_POINTS = 5
 
 
 class Samples:
@@ -34,37 +35,11 @@ class Samples:
         self.nodes, self.shares, self.places, self.weights = nodes, shares, places, weights
 
 
-def face_samples(mesh: Mesh, faces: dict[str, Any]) -> Iterator[Samples]:
-    """Points of a face set; `weights` are the outward area vectors n dA (n, 3)."""
-    x, w = gauss(FACE_POINTS)
-    s, t = (np.repeat(0.5 * (1 + x), len(x)), np.tile(0.5 * (1 + x), len(x)))
-    weight = 0.25 * np.outer(w, w).ravel()
-    for kind, rows in faces.items():
-        element = ELEMENTS[kind]
-        for local in np.unique(rows[:, 1]):
-            face = element.faces[local]
-            triangle = len(face) in (3, 6)
-            corners = element.ref_coords[list(face[: 3 if triangle else 4])]
-            xi, by_s, by_t = _on_face(corners, s, t)
-            N, dN = element.shape(xi), element.dshape(xi)
-            cells = mesh.cells[kind][rows[rows[:, 1] == local, 0]]
-            X = mesh.points[cells]
-            J = np.einsum("eni,pnj->epij", X, dN)
-            n = np.cross(np.einsum("epij,pj->epi", J, by_s), np.einsum("epij,pj->epi", J, by_t))
-            for e, nodes in enumerate(cells):
-                yield Samples(nodes, N, N @ X[e], n[e] * weight[:, None])
-
-
-def _on_face(corners: Array, s: Array, t: Array) -> tuple[Array, Array, Array]:
-    """Reference points of a face, and their derivatives by s and t in [0, 1]."""
-    if len(corners) == 3:  # the square folded into a triangle: t runs between the sides s = const
-        a, b, c = corners
-        xi = a + s[:, None] * ((b - a) + t[:, None] * (c - b))
-        return xi, (b - a) + t[:, None] * (c - b), s[:, None] * (c - b)
-    a, b, c, d = corners
-    s, t = s[:, None], t[:, None]
-    xi = a * (1 - s) * (1 - t) + b * s * (1 - t) + c * s * t + d * (1 - s) * t
-    return xi, (b - a) * (1 - t) + (c - d) * t, (d - a) * (1 - s) + (c - b) * s
+def face_samples(pieces: list[Pieces], points: Array) -> Iterator[Samples]:
+    """Points of faces; `weights` are the outward area vectors n dA (n, 3)."""
+    for part in pieces:
+        for nodes, vectors in zip(part.nodes, part.vectors, strict=True):
+            yield Samples(nodes, part.N, part.N @ points[nodes], vectors)
 
 
 def cell_samples(mesh: Mesh, cells: dict[str, Any]) -> Iterator[Samples]:
@@ -79,13 +54,15 @@ def cell_samples(mesh: Mesh, cells: dict[str, Any]) -> Iterator[Samples]:
 
 
 def pressure_load(modal: Any, modes: Any, name: str, where: str) -> Array:
-    """Load of unit pressure on a face set: force, moment about the origin, then by mode (moment, modal)."""
+    """Load of unit pressure on faces, or shells: force, moment about the origin, by mode (moment, modal)."""
     mesh = modal.mesh
-    if name not in mesh.face_sets:
-        raise no_set(where, name, list(mesh.face_sets), "face set")
+    pieces = set_faces(mesh, name)
+    if not pieces:
+        names = [*mesh.face_sets, *(item for item in mesh.cell_sets if set_faces(mesh, item))]
+        raise no_set(where, name, names, "face set")
     Phi = modal.Phi[modes]
     total, by_mode = np.zeros(6), np.zeros((len(Phi), 4))
-    for part in face_samples(mesh, mesh.face_sets[name]):
+    for part in face_samples(pieces, mesh.points):
         traction = -part.weights  # positive pressure pushes against the outward normal
         shape = np.einsum("pn,anc->apc", part.shares, Phi[:, part.nodes])
         total[:3] += traction.sum(axis=0)
@@ -116,15 +93,14 @@ def mean_place(modal: Any, modes: Any, name: str, where: str) -> tuple[float, Ar
 
 def _samples(mesh: Mesh, name: str, where: str) -> Iterator[Any]:
     """Samples of a face set or of a cell set; of beams (weight, rows of the place)."""
-    if name in mesh.face_sets:
-        yield from face_samples(mesh, mesh.face_sets[name])
-        return
-    if name not in mesh.cell_sets:
+    if name not in mesh.face_sets and name not in mesh.cell_sets:
         raise no_set(where, name, [*mesh.face_sets, *mesh.cell_sets], "face or cell set")
-    cells = dict(mesh.cell_sets[name])
+    yield from face_samples(set_faces(mesh, name), mesh.points)
+    rows = {} if name in mesh.face_sets else mesh.cell_sets[name]
+    cells = {kind: part for kind, part in rows.items() if kind not in SHELLS}
     beams = cells.pop("beam2", ())
     yield from cell_samples(mesh, cells)
-    x, w = gauss(FACE_POINTS)
+    x, w = gauss(BEAM_POINTS)
     for cell in beams:
         ends = mesh.points[mesh.cells["beam2"][cell]]
         length = float(np.linalg.norm(ends[1] - ends[0]))
