@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ from flexmbs.reduce.recipe import InterfaceSpec, Recipe
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+#: endings of CAD files and scripts that gmsh meshes
+GEOMETRY = (".step", ".stp", ".iges", ".igs", ".brep", ".geo")
 #: largest entry of a matrix whose products stay finite
 LARGEST = 1e100
 #: of meshes and shapes whose format has no place for a material
@@ -190,8 +193,12 @@ def length_unit(mesh: Mesh, recipe: Recipe) -> float:
 def shells_of_file(recipe: Recipe, table: dict[str, Any]) -> Mesh:
     """Mesh of a file whose surface cells are shells: one section, others by the names of cell sets."""
     sections = table.pop("sections", {})
-    mesh = read_mesh(table.pop("file"), ignore=recipe.ignore, shells=True)
-    mesh = mesh if mesh.deck is not None else mesh.scaled(length_unit(mesh, recipe))
+    path, options = table.pop("file"), {key: table.pop(key, None) for key in ("element", "element_size")}
+    if path.suffix.lower() in GEOMETRY:
+        mesh = shells_of_geometry(recipe, path, **options)
+    else:
+        mesh = read_mesh(path, ignore=recipe.ignore, shells=True)
+        mesh = mesh if mesh.deck is not None else mesh.scaled(length_unit(mesh, recipe))
     table.pop("shape")
     whole = [section_from(table)] if table or not sections else []
     items = whole + [section_from(one) for one in sections.values()]
@@ -211,6 +218,18 @@ def shells_of_file(recipe: Recipe, table: dict[str, Any]) -> Mesh:
             Diagnostic("mesh.shell", "mesh.sections", what, "give one for the cells outside the sets")
         )
     return replace(mesh, shell=ShellData(tuple(items), index))
+
+
+def shells_of_geometry(recipe: Recipe, path: Path, element: str | None, element_size: float | None) -> Mesh:
+    """Mesh of the surfaces of a CAD file; STEP and IGES state their unit, others have that of the recipe."""
+    from flexmbs.fe.cad.convert import mesh_cad
+
+    with TemporaryDirectory(prefix="flexmbs-surface-") as folder:
+        unit = (recipe.units or SI).length
+        made = mesh_cad(
+            path, Path(folder) / "surface.msh", size=element_size, element=element or "tri6", unit=unit
+        )
+        return replace(made.check.mesh, source=str(path))
 
 
 def _interfaces(

@@ -206,16 +206,23 @@ class ShellShape(ShellTable):
 
 
 class ShellFile(ShellTable):
-    """A file whose surface cells are shells, with one section, or sections by cell set."""
+    """A file whose surface cells are shells, with one section, or sections by cell set.
+
+    A geometry of surfaces is meshed by cells of `element`, none larger than `element_size`.
+    """
 
     shape: Literal["file"]
     file: str
     sections: dict[str, ShellTable] = Field(default={})
+    element: Literal[SHELLS] | None = None
+    element_size: Annotated[Length, Field(gt=0.0)] | None = None
 
 
 def _as_file(value: Any) -> Any:
-    """`{ file = ... }` is a mesh of the kind "file"."""
-    return {"shape": "file"} | value if isinstance(value, dict) and "file" in value else value
+    """`{ file = ... }` is a mesh of the kind "file", with or without `shape = "shell"`."""
+    if isinstance(value, dict) and "file" in value and value.get("shape", "shell") == "shell":
+        return value | {"shape": "file"}
+    return value
 
 
 AnyShape = Annotated[

@@ -7,11 +7,13 @@ import sys
 import numpy as np
 import pytest
 
+import flexmbs as fm
 from flexmbs.cli.main import main
 from flexmbs.errors import InputError, MissingComponentError, UsageError
 from flexmbs.fe.cad.convert import mesh_cad
 from flexmbs.fe.cad.geo_guard import check_geo
 from flexmbs.fe.check.summary import volume
+from flexmbs.fe.elements import ELEMENTS
 
 needs_gmsh = pytest.mark.needs("gmsh")
 
@@ -67,6 +69,57 @@ def test_step_states_its_unit(tmp_path):
     with pytest.raises(InputError, match="Could not read"):
         mesh_cad(step, tmp_path / "q.msh")
     assert not (tmp_path / "q.msh").exists()
+
+
+SURFACES = """
+import gmsh, sys
+gmsh.initialize(["gmsh"], readConfigFiles=False)
+gmsh.option.setNumber("General.Terminal", 0)
+occ = gmsh.model.occ
+for corners in (
+    [(0, 0, 0), (200, 0, 0), (200, 50, 0), (0, 50, 0)],
+    [(0, 0, 0), (200, 0, 0), (200, 0, 30), (0, 0, 30)],
+    [(0, 50, 0), (200, 50, 0), (200, 50, 30), (0, 50, 30)],
+    [(0, 20, 0), (0, 20, 30), (100, 20, 30), (100, 20, 0)],
+):
+    points = [occ.addPoint(*place) for place in corners]
+    lines = [occ.addLine(a, b) for a, b in zip(points, points[1:] + points[:1])]
+    occ.addPlaneSurface([occ.addCurveLoop(lines)])
+occ.synchronize()
+gmsh.write(sys.argv[1])
+gmsh.finalize()
+"""
+
+
+@needs_gmsh
+@pytest.mark.slow
+@pytest.mark.parametrize("element", ["tri6", "quad4", "quad9"])
+def test_the_middle_surface_of_a_step_file_is_a_body_of_shells(tmp_path, element):
+    """A channel of three separate faces, normals this way and that, with a fin on its web: one line."""
+    step = tmp_path / "channel.step"
+    subprocess.run([sys.executable, "-c", SURFACES, str(step)], check=True, stdout=subprocess.DEVNULL)
+    mesh = {"shape": "shell", "file": "channel.step", "thickness": "2 mm", "element_size": "12 mm"}
+    recipe = tmp_path / "r.toml"
+    rest = ", ".join(f'{key} = "{value}"' for key, value in (mesh | {"element": element}).items())
+    recipe.write_text(f'material = "steel"\nmodes = 2\nmesh = {{ {rest} }}\n')
+    modal = fm.reduce(recipe)
+    area = 0.2 * (0.05 + 2 * 0.03) + 0.1 * 0.03
+    assert modal.integrals.mass == pytest.approx(7850 * 0.002 * area, rel=1e-9)
+    assert set(modal.mesh.cells) == {element} and modal.frequency_hz[0] > 100.0
+    rows = modal.mesh.cells[element]
+    along = np.concatenate([rows[:, list(edge[:2])] for edge in ELEMENTS[element].edges])
+    _, place, count = np.unique(np.sort(along, axis=1), axis=0, return_inverse=True, return_counts=True)
+    pairs = along[count[place.ravel()] == 2]
+    assert len(np.unique(pairs, axis=0)) == len(pairs)  # both ways: normals on one side
+    assert count.max() == 3
+    assert {name.split("_")[0] for name in modal.mesh.set_names} == {"face", "edge"}
+
+
+@needs_gmsh
+def test_solids_are_no_surfaces(tmp_path):
+    (tmp_path / "box.geo").write_text('SetFactory("OpenCASCADE");\nBox(1) = {0, 0, 0, 1, 1, 1};\n')
+    with pytest.raises(InputError, match="shells need surfaces alone; the geometry has 6, and 1 solids"):
+        fm.reduce({"mesh": {"file": str(tmp_path / "box.geo"), "thickness": 0.01}, "modes": 2})
 
 
 @needs_gmsh

@@ -39,31 +39,57 @@ def load(gmsh: Any, job: dict[str, Any]) -> None:
         gmsh.model.add("part")
         gmsh.model.occ.importShapes(job["source"])
         gmsh.model.occ.synchronize()
-        volumes = gmsh.model.getEntities(3)
-        if len(volumes) > 1:  # touching solids share their faces
-            gmsh.model.occ.fragment(volumes[:1], volumes[1:])
+        parts = gmsh.model.getEntities(job["dim"])
+        if len(parts) > 1:  # touching solids share their faces, touching surfaces their edges
+            gmsh.model.occ.fragment(parts[:1], parts[1:])
             gmsh.model.occ.synchronize()
-    if not gmsh.model.getEntities(3):
-        surfaces = len(gmsh.model.getEntities(2))
+    solids, surfaces = len(gmsh.model.getEntities(3)), len(gmsh.model.getEntities(2))
+    if job["dim"] == 3 and not solids:
         raise ValueError(f"the geometry has no solid, only {surfaces} surfaces")
+    if job["dim"] == 2 and (solids or not surfaces):
+        raise ValueError(f"shells need surfaces alone; the geometry has {surfaces}, and {solids} solids")
 
 
-def name_groups(gmsh: Any) -> None:
-    """Physical groups: those of the file, else the names of faces and solids, else numbers."""
-    grouped = {tag for dim, group in gmsh.model.getPhysicalGroups(3) for tag in entities(gmsh, dim, group)}
-    loose = [tag for _, tag in gmsh.model.getEntities(3) if tag not in grouped]
-    if loose:
-        by_name: dict[str, list[int]] = {}
-        for tag in loose:
-            by_name.setdefault(label(gmsh, 3, tag) or "body", []).append(tag)
-        for name, tags in by_name.items():
-            gmsh.model.addPhysicalGroup(3, tags, name=name)
-    if not gmsh.model.getPhysicalGroups(2):
-        faces: dict[str, list[int]] = {}
-        for _, tag in gmsh.model.getEntities(2):
-            faces.setdefault(label(gmsh, 2, tag) or f"face_{tag}", []).append(tag)
-        for name, tags in faces.items():
-            gmsh.model.addPhysicalGroup(2, tags, name=name)
+def name_groups(gmsh: Any, dim: int) -> None:
+    """Physical groups of bodies and their bounds: those of the file, else by their names, else numbers."""
+    grouped = {tag for _, group in gmsh.model.getPhysicalGroups(dim) for tag in entities(gmsh, dim, group)}
+    loose = [tag for _, tag in gmsh.model.getEntities(dim) if tag not in grouped]
+    add_groups(gmsh, dim, loose, "body" if dim == 3 else "face_{}")
+    if not gmsh.model.getPhysicalGroups(dim - 1):
+        tags = [tag for _, tag in gmsh.model.getEntities(dim - 1)]
+        add_groups(gmsh, dim - 1, tags, "face_{}" if dim == 3 else "edge_{}")
+
+
+def add_groups(gmsh: Any, dim: int, tags: list[int], otherwise: str) -> None:
+    by_name: dict[str, list[int]] = {}
+    for tag in tags:
+        by_name.setdefault(label(gmsh, dim, tag) or otherwise.format(tag), []).append(tag)
+    for name, members in by_name.items():
+        gmsh.model.addPhysicalGroup(dim, members, name=name)
+
+
+def align(gmsh: Any) -> None:
+    """Turn meshes of surfaces until normals agree over every edge of two surfaces."""
+    across: dict[int, dict[int, int]] = {}
+    for _, surface in gmsh.model.getEntities(2):
+        for _, curve in gmsh.model.getBoundary([(2, surface)], combined=False, oriented=True):
+            along = across.setdefault(abs(curve), {})
+            along[surface] = along.get(surface, 0) + (1 if curve > 0 else -1)
+    side: dict[int, int] = {}
+    for _, first in gmsh.model.getEntities(2):
+        side.setdefault(first, 1)
+        todo = [first]
+        while todo:
+            surface = todo.pop()
+            for along in across.values():
+                if surface in along and len(along) == 2:
+                    (other,) = set(along) - {surface}
+                    if other not in side:
+                        side[other] = -side[surface] * along[surface] * along[other]
+                        todo.append(other)
+    turned = [(2, surface) for surface, sign in side.items() if sign < 0]
+    if turned:
+        gmsh.model.mesh.reverse(turned)
 
 
 def entities(gmsh: Any, dim: int, group: int) -> list[int]:
@@ -97,21 +123,26 @@ def sizes(gmsh: Any, job: dict[str, Any]) -> None:
 
 def generate(gmsh: Any, job: dict[str, Any]) -> None:
     number = gmsh.option.setNumber
-    number("Mesh.SecondOrderIncomplete", 0 if job["element"] == "hex27" else 1)
+    number("Mesh.SecondOrderIncomplete", 0 if job["element"] in ("hex27", "quad9") else 1)
     if job["family"] == "hex":
         number("Mesh.SubdivisionAlgorithm", 2)
-    gmsh.model.mesh.generate(3)
+    if job["family"] == "quad":
+        number("Mesh.RecombineAll", 1)
+        number("Mesh.RecombinationAlgorithm", 3)  # quadrilaterals only
+    gmsh.model.mesh.generate(job["dim"])
+    if job["dim"] == 2:
+        align(gmsh)
     if job["order"] == 2:
         gmsh.model.mesh.setOrder(2)
-        if smallest_jacobian(gmsh) <= 0:
+        if smallest_jacobian(gmsh, job["dim"]) <= 0:
             gmsh.model.mesh.optimize("HighOrder")
-            if smallest_jacobian(gmsh) <= 0:
+            if smallest_jacobian(gmsh, job["dim"]) <= 0:
                 gmsh.model.mesh.optimize("HighOrderElastic")
 
 
-def smallest_jacobian(gmsh: Any) -> float:
+def smallest_jacobian(gmsh: Any, dim: int) -> float:
     smallest = 1.0
-    for kind in gmsh.model.mesh.getElementTypes(3):
+    for kind in gmsh.model.mesh.getElementTypes(dim):
         tags, _ = gmsh.model.mesh.getElementsByType(kind)
         smallest = min(smallest, float(min(gmsh.model.mesh.getElementQualities(tags, "minDetJac"))))
     return smallest
@@ -141,7 +172,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     gmsh.initialize(["gmsh"], readConfigFiles=False, run=False)
     try:
         load(gmsh, job)
-        name_groups(gmsh)
+        name_groups(gmsh, job["dim"])
         sizes(gmsh, job)
         generate(gmsh, job)
         gmsh.option.setNumber("Mesh.MshFileVersion", 4.1)

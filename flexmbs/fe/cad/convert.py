@@ -23,6 +23,8 @@ ENDINGS = (".step", ".stp", ".iges", ".igs", ".brep", ".geo")
 ELEMENTS = {
     "tet": ("tet", None), "hex": ("hex", None), "tet4": ("tet", 1), "tet10": ("tet", 2),
     "hex8": ("hex", 1), "hex20": ("hex", 2), "hex27": ("hex", 2),
+    "tri": ("tri", None), "quad": ("quad", None), "tri3": ("tri", 1), "tri6": ("tri", 2),
+    "quad4": ("quad", 1), "quad8": ("quad", 2), "quad9": ("quad", 2),
 }  # fmt: skip
 SECONDS = 600
 MEMORY = 8 * 1024**3
@@ -57,7 +59,7 @@ def mesh_cad(
     """Mesh a part; the mesh file is in metres, whatever the unit of a STEP or IGES file.
 
     size : largest element [m] or with a unit, "3 mm"; default a twentieth of the part
-    element : tet, hex, or one of the solid types
+    element : tet, hex, or one of the solid types; of surfaces tri, quad, or one of the types of shells
     unit : length unit of .geo and .brep [m], which do not state it
     text : write text in place of binary
     """
@@ -74,7 +76,7 @@ def mesh_cad(
         answer = _run_child(job, Path(folder), seconds, str(source))
         if progress is not None:
             progress(0.8, "checking the mesh")
-        check = check_mesh(replace(read_mesh(made), source=str(target)))
+        check = check_mesh(replace(read_mesh(made, shells=job["dim"] == 2), source=str(target)))
         _refuse_unusable(check, source)
         with disk.atomic_file(target, overwrite) as raw:
             raw.write(made.read_bytes())
@@ -121,6 +123,7 @@ def _job(
         "element": element,
         "family": family,
         "order": fixed or order or 2,
+        "dim": 2 if family in ("tri", "quad") else 3,
         "unit": unit,
     }
 
