@@ -144,7 +144,17 @@ def local_stiffness(data: Beam, E: float, nu: float, length: Floats) -> Floats:
     plane_z = _bending(E * s.Iy, length, phi_z) * np.outer(SIGN_Z, SIGN_Z)
     K[:, np.ix_(IN_Y, IN_Y)[0], np.ix_(IN_Y, IN_Y)[1]] = plane_y
     K[:, np.ix_(IN_Z, IN_Z)[0], np.ix_(IN_Z, IN_Z)[1]] = plane_z
-    return K
+    to_shear = _to_shear_centre(s)
+    return np.asarray(to_shear.T @ K @ to_shear)
+
+
+def _to_shear_centre(section: Section) -> Floats:
+    """(12, 12): motion of the ends at the shear centre, about which sections turn, out of the centroid's."""
+    y, z = section.shear_centre
+    T = np.eye(12)
+    for end in (0, 6):
+        T[end + 1, end + 3], T[end + 2, end + 3] = -z, y
+    return T
 
 
 def _bending(EI: float, length: Floats, phi: Floats) -> Floats:
@@ -204,6 +214,13 @@ def interpolation(
     v, r, dv = _deflection(t, length, phi_z)
     # in x-z the rotation about y is minus the slope
     move[:, 2, IN_Z], turn[:, 1, IN_Z], slope[:, 2, IN_Z] = v * SIGN_Z, -r * SIGN_Z, dv * SIGN_Z
+    y, z = data.section.shear_centre
+    if y or z:  # from the shear centre, which bends and turns on its own, to the centroid
+        T = _to_shear_centre(data.section)
+        move, turn, slope = move @ T, turn @ T, slope @ T
+        for rows, about in ((move, turn[:, 0]), (slope, slope[:, 0])):
+            rows[:, 1] += z * about
+            rows[:, 2] -= y * about
     return move, turn, slope
 
 

@@ -1,16 +1,19 @@
 """Sections of beams by the names and sizes that decks give them -> Section and its principal axes.
 
-A section is a set of rectangles, added or taken away, in the axes y, z of its deck; torsion is that of thin
-walls where it is not solid: an open section has the sum of its walls, a closed one that of Bredt.
+A section is a set of rectangles, added or taken away, or an outline, in the axes y, z of its deck. Torsion is
+that of thin walls where it is not solid: an open section has the sum of its walls, a closed one Bredt's.
+The shear centre is that of the middle lines of open walls; of closed sections it is taken at the centroid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
+from flexmbs.fe.outlines import Floats, moments, shear_centre, solid_torsion
 from flexmbs.fe.sections import Section, rectangle, tube
 
 
@@ -25,6 +28,8 @@ class Profile:
 
 #: width along y, height along z, place of the middle y, z
 Wall = tuple[float, float, float, float]
+#: places (y, z) along the middle of a wall
+Line = list[tuple[float, float]]
 
 
 def principal(A: float, Iy: float, Iz: float, Iyz: float, J: float, **options: object) -> Profile:
@@ -43,10 +48,12 @@ def of_walls(
     J: float | None = None,
     along: tuple[float, float] | None = None,
     hole: Sequence[Wall] = (),
+    middle: Sequence[Line] = (),
 ) -> Profile:
     """Section of rectangles, less those of holes, about their common centroid.
 
     If not given: J of open thin walls; `along`, the areas of the walls along y and z, which carry shear.
+    middle : the middle line of each wall, joined at common places: of an open section
     """
     b, h, y, z = np.array([*walls, *hole], dtype=float).T
     if not min(b.min(), h.min()) > 0.0:
@@ -63,7 +70,44 @@ def of_walls(
         along = float(area[b >= h].sum()), float(area[b < h].sum())
     shear = tuple(5.0 / 6.0 * min(max(part / A, 0.1), 1.0) for part in along)
     found = principal(A, Iy, Iz, Iyz, J, shear_factor=shear)
-    return Profile(found.section, found.angle, (cy, cz))
+    profile = Profile(found.section, found.angle, (cy, cz))
+    if not middle:
+        return profile
+    return with_shear_centre(profile, middle, [min(wall[:2]) for wall in walls])
+
+
+def with_shear_centre(profile: Profile, middle: Sequence[Line], thickness: Sequence[float]) -> Profile:
+    """With the shear centre of open thin walls by their middle lines."""
+    points = sorted({place for line in middle for place in line})
+    walls = [
+        (points.index(a), points.index(b), t)
+        for line, t in zip(middle, thickness, strict=True)
+        for a, b in pairwise(line)
+    ]
+    return at_shear_centre(profile, *shear_centre(np.array(points), walls))
+
+
+def at_shear_centre(profile: Profile, y: float, z: float) -> Profile:
+    """With its shear centre at (y, z) of the axes of the deck."""
+    y, z = y - profile.centre[0], z - profile.centre[1]
+    c, s = np.cos(profile.angle), np.sin(profile.angle)
+    own = (float(c * y + s * z), float(c * z - s * y))
+    return replace(profile, section=replace(profile.section, shear_centre=own))
+
+
+def on_shear_centre(profile: Profile) -> Profile:
+    """With the origin at the shear centre."""
+    y, z = profile.section.shear_centre
+    c, s = np.cos(profile.angle), np.sin(profile.angle)
+    return replace(profile, centre=(float(s * z - c * y), float(-s * y - c * z)))
+
+
+def solid(outline: Floats) -> Profile:
+    """A full convex section by its outline (n, 2), counterclockwise, shear like a rectangle."""
+    A, centre, second = moments(outline)
+    (Iz, Iyz), (_, Iy) = second - A * np.outer(centre, centre)
+    found = principal(A, Iy, Iz, Iyz, solid_torsion(outline), shear_factor=(5.0 / 6.0, 5.0 / 6.0))
+    return Profile(found.section, found.angle, (float(centre[0]), float(centre[1])))
 
 
 def circle(r: float) -> Profile:
@@ -94,32 +138,34 @@ def box(width: float, height: float, flange: float, flange_2: float, web: float,
 
 def i_beam(height: float, bottom: float, top: float, web: float, t_bottom: float, t_top: float) -> Profile:
     """Web along y, flanges along z; y from the bottom."""
-    middle = height - t_bottom - t_top
+    middle, upper = height - t_bottom - t_top, height - t_top / 2.0
     return of_walls(
         [
             (t_bottom, bottom, t_bottom / 2.0, 0.0),
             (middle, web, t_bottom + middle / 2.0, 0.0),
             (t_top, top, height - t_top / 2.0, 0.0),
-        ]
+        ],
+        middle=[flange(t_bottom / 2.0, bottom), [(t_bottom / 2.0, 0.0), (upper, 0.0)], flange(upper, top)],
     )
 
 
-def tee(width: float, height: float, flange: float, web: float) -> Profile:
+def flange(y: float, width: float) -> Line:
+    """Middle line along z, with a point where a web meets it."""
+    return [(y, -width / 2.0), (y, 0.0), (y, width / 2.0)]
+
+
+def tee(width: float, height: float, t: float, web: float) -> Profile:
     """Flange on top, along z; y from the bottom."""
-    stem = height - flange
-    return of_walls([(stem, web, stem / 2.0, 0.0), (flange, width, height - flange / 2.0, 0.0)])
+    stem, at = height - t, height - t / 2.0
+    walls = [(stem, web, stem / 2.0, 0.0), (t, width, at, 0.0)]
+    return of_walls(walls, middle=[[(0.0, 0.0), (at, 0.0)], flange(at, width)])
 
 
 def channel(width: float, height: float, web: float, flange: float) -> Profile:
     """Web along y at z = 0, flanges along z."""
-    clear = height - 2.0 * flange
-    return of_walls(
-        [
-            (clear, web, 0.0, web / 2.0),
-            (flange, width, (height - flange) / 2.0, width / 2.0),
-            (flange, width, -(height - flange) / 2.0, width / 2.0),
-        ]
-    )
+    clear, y, z = height - 2.0 * flange, (height - flange) / 2.0, web / 2.0
+    walls = [(clear, web, 0.0, z), (flange, width, y, width / 2.0), (flange, width, -y, width / 2.0)]
+    return of_walls(walls, middle=[[(y, z), (-y, z)], [(y, z), (y, width)], [(-y, z), (-y, width)]])
 
 
 def cross(arms: float, web: float, height: float, arm: float) -> Profile:
@@ -138,7 +184,8 @@ def h_beam(clear: float, flanges: float, height: float, web: float) -> Profile:
 def hat(height: float, t: float, top: float, brim: float) -> Profile:
     """Top and brims along z, two webs along y; y from the bottom."""
     web, side = height - 2.0 * t, (top - t) / 2.0
-    edge = top / 2.0 - t + (brim + t) / 2.0
+    edge, end = top / 2.0 - t + (brim + t) / 2.0, top / 2.0 + brim
+    low, high = t / 2.0, height - t / 2.0
     return of_walls(
         [
             (t, top, height - t / 2.0, 0.0),
@@ -146,7 +193,12 @@ def hat(height: float, t: float, top: float, brim: float) -> Profile:
             (web, t, height / 2.0, -side),
             (t, brim + t, t / 2.0, edge),
             (t, brim + t, t / 2.0, -edge),
-        ]
+        ],
+        middle=[
+            [(high, side), (high, -side)],
+            *([(high, z), (low, z)] for z in (side, -side)),
+            *([(low, z), (low, out)] for z, out in ((side, end), (-side, -end))),
+        ],
     )
 
 
@@ -154,7 +206,127 @@ def trough(side: float, bottom: float, height: float, width: float) -> Profile:
     """Two sides along y on a bottom along z; y from the bottom."""
     rise, at = height - bottom, (width - side) / 2.0
     wall = (rise, side, bottom + rise / 2.0)
-    return of_walls([(bottom, width, bottom / 2.0, 0.0), (*wall, at), (*wall, -at)])
+    floor = bottom / 2.0
+    return of_walls(
+        [(bottom, width, floor, 0.0), (*wall, at), (*wall, -at)],
+        middle=[[(floor, -at), (floor, at)], *([(floor, z), (height, z)] for z in (at, -at))],
+    )
+
+
+def tee_on_its_side(height: float, web: float, t: float, t_web: float) -> Profile:
+    """Flange along y, web along z from it; z from the middle of the flange."""
+    walls = [(height, t, 0.0, 0.0), (t_web, web, 0.0, (t + web) / 2.0)]
+    upright = [(-height / 2.0, 0.0), (0.0, 0.0), (height / 2.0, 0.0)]
+    return of_walls(walls, middle=[upright, [(0.0, 0.0), (0.0, t / 2.0 + web)]])
+
+
+def zee(flange: float, web: float, clear: float, height: float) -> Profile:
+    """Web along y; the upper flange towards -z, the lower one towards z; half as far round, the same."""
+    t = (height - clear) / 2.0
+    y, z = (height - t) / 2.0, (flange + web) / 2.0
+    return of_walls([(height, web, 0.0, 0.0), (t, flange, y, -z), (t, flange, -y, z)])
+
+
+def angle(width: float, height: float, t: float, t_upright: float) -> Profile:
+    """A leg along z, and one along y; from where their middle lines meet."""
+    across, upright = width - t_upright / 2.0, height - t / 2.0
+    rise = height - t
+    walls = [
+        (t, width, 0.0, across - width / 2.0),
+        (rise, t_upright, t / 2.0 + rise / 2.0, 0.0),
+    ]
+    return of_walls(walls, middle=[[(0.0, 0.0), (0.0, across)], [(0.0, 0.0), (upright, 0.0)]])
+
+
+def hexagon(edge: float, width: float, height: float) -> Profile:
+    """Full, with two corners on the z axis, `edge` from them to the sides along z."""
+    z = width / 2.0 - edge
+    if not z > 0.0:
+        raise ValueError("the sizes do not fit together")
+    half = height / 2.0
+    outline = [(0.0, width / 2), (half, z), (half, -z), (0.0, -width / 2), (-half, -z), (-half, z)]
+    return solid(np.array(outline)[::-1])
+
+
+def closed_hat(width: float, height: float, top: float, t: float, t_plate: float) -> Profile:
+    """A hat on a plate along z; y from below the plate."""
+    web, side, brim = height - t_plate, (top - t) / 2.0, (width - top) / 2.0
+    a, b = top - t, height - (t + t_plate) / 2.0
+    walls = [
+        (t_plate, width, t_plate / 2.0, 0.0),
+        (t, top - 2.0 * t, height - t / 2.0, 0.0),
+        *((web, t, t_plate + web / 2.0, z) for z in (side, -side)),
+        *((t, brim, t_plate + t / 2.0, z) for z in (top / 2.0 + brim / 2.0, -top / 2.0 - brim / 2.0)),
+    ]
+    return of_walls(walls, 4.0 * (a * b) ** 2 / ((a + 2.0 * b) / t + a / t_plate))
+
+
+def two_cells(
+    width: float, height: float, at: float, left: float, middle: float, right: float,
+    top: float, bottom: float, top_2: float, bottom_2: float,
+) -> Profile:  # fmt: skip
+    """Three walls along y, the middle one at `at` from the left; y from the bottom, z from the left."""
+    spans = ((left, at - middle / 2.0, top, bottom), (at + middle / 2.0, width - right, top_2, bottom_2))
+    walls = [
+        (height, t, height / 2.0, z) for t, z in ((left, left / 2), (middle, at), (right, width - right / 2))
+    ]
+    area, around, rise = np.zeros(2), np.zeros(2), np.zeros(2)
+    for cell, (z_1, z_2, t_top, t_bottom) in enumerate(spans):
+        z, clear = (z_1 + z_2) / 2.0, z_2 - z_1
+        walls += [(t_top, clear, height - t_top / 2.0, z), (t_bottom, clear, t_bottom / 2.0, z)]
+        outer = (left, right)[cell]
+        a, b = clear + (middle + outer) / 2.0, height - (t_top + t_bottom) / 2.0
+        area[cell], around[cell], rise[cell] = a * b, a / t_top + a / t_bottom + b / outer, b
+    flow = np.diag(around) + rise.mean() / middle * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return of_walls(walls, float(4.0 * area @ np.linalg.solve(flow, area)))
+
+
+def hollow_hexagon(radius: float, t: float) -> Profile:
+    """Regular, by the radius through its corners and the thickness of its walls."""
+    inner = radius - t / np.cos(np.pi / 6.0)
+    if not inner > 0.0:
+        raise ValueError("the sizes do not fit together")
+    middle = (radius + inner) / 2.0
+    share = 1.5 * np.sqrt(3.0)
+    inertia = 5.0 * np.sqrt(3.0) / 16.0 * (radius**4 - inner**4)
+    J = 4.0 * (share * middle**2) ** 2 * t / (6.0 * middle)
+    section = Section(share * (radius**2 - inner**2), inertia, inertia, J, (0.5, 0.5))
+    return Profile(section)
+
+
+def trapezoid(bottom: float, height: float, top: float, at: float) -> Profile:
+    """Full, sides along y; z from `at` above the bottom."""
+    low, high = -at, height - at
+    return solid(np.array([(-bottom / 2, low), (bottom / 2, low), (top / 2, high), (-top / 2, high)]))
+
+
+def thin_walls(points: Floats, thickness: Floats) -> Profile:
+    """A line of thin walls from point to point (n + 1, 2); a ring where it ends at its beginning."""
+    a, b = points[:-1], points[1:]
+    size = np.linalg.norm(b - a, axis=1)
+    if not (size > 0.0).all() or not (thickness > 0.0).all():
+        raise ValueError("a wall without length or thickness")
+    area = size * thickness
+    A = float(area.sum())
+    centre = area @ (a + b) / (2.0 * A)
+    p, q = a - centre, b - centre
+    second = sum(np.einsum("n,ni,nj->ij", area / 6.0, u, v) for u, v in ((p, p), (p, q), (q, p), (q, q)))
+    second = second + np.einsum("n,ni,nj->ij", area / 6.0, p, p) + np.einsum("n,ni,nj->ij", area / 6.0, q, q)
+    ring = bool(np.linalg.norm(points[0] - points[-1]) < 1e-6 * size.sum())
+    enclosed = 0.5 * float((p[:, 0] * q[:, 1] - q[:, 0] * p[:, 1]).sum())
+    J = (
+        4.0 * enclosed**2 / float((size / thickness).sum())
+        if ring
+        else float((size * thickness**3).sum()) / 3.0
+    )
+    share = np.abs(b - a).T @ thickness / A
+    shear = tuple(float(min(max(part, 0.1), 1.0)) for part in share)
+    found = principal(A, second[1, 1], second[0, 0], second[0, 1], J, shear_factor=shear)
+    profile = Profile(found.section, found.angle, (float(centre[0]), float(centre[1])))
+    if ring:
+        return profile
+    walls = [(k, k + 1, float(t)) for k, t in enumerate(thickness)]
+    return at_shear_centre(profile, *shear_centre(points, walls))
 
 
 #: Names and sizes of PBARL and PBEAML; our y is their plane 1, z their plane 2.
@@ -175,8 +347,12 @@ NASTRAN: dict[str, tuple[int, Callable[..., Profile]]] = {
     "CROSS": (4, cross),
     "H": (4, h_beam),
     "HAT": (4, hat),
-    "T1": (4, lambda h, web, flange, t: of_walls(
-        [(h, flange, 0.0, 0.0), (t, web, 0.0, (flange + web) / 2.0)])),
+    "T1": (4, tee_on_its_side),
+    "L": (4, angle),
+    "Z": (4, zee),
+    "HEXA": (3, hexagon),
+    "HAT1": (5, closed_hat),
+    "DBOX": (10, two_cells),
     "T2": (4, lambda w, h, flange, web: tee(w, h, flange, web)),
 }  # fmt: skip
 #: Of Abaqus and CalculiX: y is their first axis, z the second. Of an I and a T the origin is given.
@@ -188,6 +364,9 @@ ABAQUS: dict[str, tuple[int, Callable[..., Profile]]] = {
     "BOX": (6, lambda a, b, t1, t2, t3, t4: quarter(box(a, b, t2, t4, t1, t3))),
     "I": (7, lambda at, h, b1, b2, t1, t2, t3: shifted(quarter(i_beam(h, b1, b2, t3, t1, t2)), at)),
     "T": (5, lambda b, h, at, tf, tw: shifted(quarter(tee(b, h, tf, tw)), at)),
+    "L": (4, lambda a, b, t_1, t_2: angle(b, a, t_2, t_1)),
+    "TRAPEZOID": (4, trapezoid),
+    "HEX": (2, hollow_hexagon),
 }
 
 

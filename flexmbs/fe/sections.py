@@ -18,6 +18,7 @@ class Section:
     shear_factor: (k_y, k_z), or None: by the shape and Poisson's ratio (Cowper).
     shape: "rectangle" (b_y, h_z), "circle" (d,), "tube" (d_out, d_in), or "" when given by numbers.
     extra: mass per length beside that of the material [kg/m], on the axis.
+    shear_centre: its place (y, z) from the centroid [m].
     """
 
     A: float
@@ -28,6 +29,7 @@ class Section:
     shape: str = ""
     size: tuple[float, ...] = ()
     extra: float = 0.0
+    shear_centre: tuple[float, float] = (0.0, 0.0)
 
     def mass_per_length(self, rho: float) -> float:
         """[kg/m]"""

@@ -63,6 +63,7 @@ def _write_beam(group: hdf5.Group, data: BeamData) -> None:
         hdf5.dataset(part, "size", np.array(section.size, dtype=float), units="m")
         hdf5.dataset(part, "shear_factor", np.array(section.shear_factor or (), dtype=float))
         hdf5.dataset(part, "extra", np.array([section.extra]), units="kg/m")
+        hdf5.dataset(part, "shear_centre", np.array(section.shear_centre), units="m")
 
 
 def _read_beam(reader: Reader, n_cells: int) -> BeamData | None:
@@ -86,11 +87,14 @@ def _read_section(reader: Reader, at: str) -> Beam:
     size = tuple(reader.floats(f"{at}/size", (None,)).tolist())
     factor = reader.floats(f"{at}/shear_factor", (None,)).tolist()
     extra = reader.floats(f"{at}/extra", (1,)).tolist()[0] if reader.has(f"{at}/extra") else 0.0
+    centre = (
+        reader.floats(f"{at}/shear_centre", (2,)).tolist() if reader.has(f"{at}/shear_centre") else [0, 0]
+    )
     shape = reader.text_attribute(at, "shape")
     if min(A, Iy, Iz) <= 0.0 or SIZES.get(shape) != len(size) or len(factor) not in (0, 2):
         reader.refuse(f"/{at} is no section")
     shear = (factor[0], factor[1]) if factor else None
-    section = Section(A, Iy, Iz, J, shear, shape, size, extra)
+    section = Section(A, Iy, Iz, J, shear, shape, size, extra, (float(centre[0]), float(centre[1])))
     rotary = bool(reader.int_attribute(at, "rotary_inertia"))
     return Beam(section, reader.text_attribute(at, "theory"), rotary)
 

@@ -87,5 +87,6 @@ def beam_in_si(item: DeckBeam, units: UnitSystem) -> Beam:
         J=s.J * unit**4,
         size=tuple(length * unit for length in s.size),
         extra=s.extra * units.mass / unit,
+        shear_centre=(s.shear_centre[0] * unit, s.shear_centre[1] * unit),
     )
     return Beam(section, item.theory, item.theory == "timoshenko")

@@ -233,6 +233,77 @@ def test_rotations_count_in_the_mean_of_beams(tmp_path):
     assert "carry no rotation" in refused(tmp_path, mean.replace("1.,1234", "1.,123"), "q.bdf")
 
 
+def test_tapered_beams_are_computed_as_tapered(tmp_path):
+    """One CBEAM of rectangles from 40 x 20 to 20 x 10 is the tapered beam of a recipe, cut finer."""
+    ends = ["GRID,1,,0.,0.,0.", "GRID,2,,1000.,0.,0.", "CBEAM,1,1,1,2,0.,0.,1.", "MAT1,1,2.1+5,,.3,7.85-9"]
+    named = bulk(*ends, "PBEAML,1,1,,BAR,,,,,+\n+,20.,40.,0.,YES,1.,10.,20.,0.")
+    recipe = {
+        "mesh": {
+            "shape": "beam", "divisions": 64, "nodes": [[0, 0, 0], [1, 0, 0]], "theory": "timoshenko",
+            "section": {"rectangle": [0.04, 0.02], "shear_factor": 5 / 6}, "y_axis": [0, 0, 1],
+            "section_end": {"rectangle": [0.02, 0.01], "shear_factor": 5 / 6},
+        },
+        "modes": 4, "stress": "none",
+    }  # fmt: skip
+    fine = fm.reduce(recipe)
+    found = reduced(tmp_path, named, "t.bdf")
+    np.testing.assert_allclose(found.frequency_hz[:4], fine.frequency_hz[:4], rtol=2e-2)
+    np.testing.assert_allclose(found.integrals.mass, 7850 * (0.04 * 0.02 * 7 / 12), rtol=3e-3)
+    A, I = (800.0, 200.0), ((106666.7, 6666.7), (26666.7, 1666.7))
+    numbers = [
+        f"PBEAM,1,1,{A[0]},{I[0][0]},{I[1][0]},,73241.,,+", "+,,,,,,,,,+",
+        f"+,YES,1.,{A[1]},{I[0][1]},{I[1][1]},,4578.,,+", "+,,,,,,,,,+", "+,.8333,.8333",
+    ]  # fmt: skip
+    linear = reduced(tmp_path, bulk(*ends, *numbers), "n.bdf")
+    np.testing.assert_allclose(linear.integrals.mass, 7850 * 5e-4, rtol=1e-6)
+    assert 0.9 < linear.frequency_hz[0] / found.frequency_hz[0] < 1.3
+
+
+def test_sections_of_abaqus_by_walls_and_by_shapes_of_general_sections(tmp_path):
+    nodes = "*NODE\n" + "\n".join(f"{i + 1}, {100.0 * i}, 0., 0." for i in range(11))
+    cells = "*ELEMENT, TYPE=B31, ELSET=E\n" + "\n".join(f"{i + 1}, {i + 1}, {i + 2}" for i in range(10))
+    shapes = {
+        "TRAPEZOID": "40., 30., 20., 10.", "HEX": "30., 3.", "L": "50., 40., 3., 4.", "RECT": "20., 30.",
+        "ARBITRARY": "3, 15., 18., 15., 0., .5\n-15., 0., .5\n-15., 18., .5",
+    }  # fmt: skip
+    for name, sizes in shapes.items():
+        own = f"*BEAM SECTION, ELSET=E, MATERIAL=M, SECTION={name}\n{sizes}\n0., 0., 1."
+        general = f"*BEAM GENERAL SECTION, ELSET=E, SECTION={name}, DENSITY=2.7E-9\n{sizes}\n0., 0., 1."
+        general += f"\n7.E4, {7e4 / 2.66}"
+        one, other = (
+            reduced(tmp_path, "\n".join([nodes, cells, STEEL, text, ""]), "b.inp") for text in (own, general)
+        )
+        np.testing.assert_allclose(one.frequency_hz, other.frequency_hz, rtol=1e-9)
+        assert one.quality["rigid_modes"] == 6
+    channel = reduced(tmp_path, "\n".join([nodes, cells, STEEL, own, ""]), "b.inp")
+    # first axis z, second axis -y: the walls reach from the nodes, at the web, to the second axis
+    np.testing.assert_allclose(
+        channel.integrals.S_O / channel.integrals.mass, [0.5, -(18**2) / 66 * 1e-3, 0.0], atol=1e-9
+    )
+    with pytest.raises(InputError, match="3 each in lines of their own"):
+        reduced(tmp_path, "\n".join([nodes, cells, STEEL, own.replace("3, 15.", "5, 15.")]), "c.inp")
+
+
+def test_axes_of_beams_run_through_the_shear_centre(tmp_path):
+    """CBEAM with PBEAML: the centroid stands off the nodes; CBAR with PBARL: it is on them; PBEAM says it."""
+    steel, sizes = "MAT1,1,2.1+5,,.3,7.85-9", ",CHAN,,,,,+\n+,20.,32.,2.,2."
+    bar = reduced(tmp_path, bars("CBAR,{e},1,{a},{b},0.,1.,0.", f"PBARL,1,1,{sizes}", steel), "a.bdf")
+    beam = reduced(tmp_path, bars("CBEAM,{e},1,{a},{b},0.,1.,0.", f"PBEAML,1,1,{sizes}", steel), "b.bdf")
+    assert abs(bar.integrals.S_O[1:]).max() < 1e-9
+    made = NASTRAN["CHAN"][1](20.0, 32.0, 2.0, 2.0)
+    off = -made.section.shear_centre[1] * 1e-3
+    np.testing.assert_allclose(beam.integrals.S_O / beam.integrals.mass, [0.5, 0.0, off], atol=1e-9)
+    s = made.section
+    by_hand = [
+        f"PBEAM,1,1,{s.A},{s.Iz},{s.Iy},,{s.J},,+", "+,,,,,,,,,+",
+        f"+,{s.shear_factor[0]:.4f},{s.shear_factor[1]:.4f},,,,,,,+", f"+,,,,,0.,{off * 1e3:.5f}",
+    ]  # fmt: skip
+    said = reduced(tmp_path, bars("CBEAM,{e},1,{a},{b},0.,1.,0.", *by_hand, steel), "c.bdf")
+    np.testing.assert_allclose(said.integrals.S_O, beam.integrals.S_O, atol=1e-7)
+    np.testing.assert_allclose(said.frequency_hz, beam.frequency_hz, rtol=1e-3)
+    assert np.abs(beam.frequency_hz / bar.frequency_hz - 1).max() > 0.02
+
+
 def test_offsets_and_pins_of_bars(tmp_path):
     entry = "CBAR,{e},1,{a},{b},0.,0.,1.,,+\n+,,,0.,7.,0.,0.,7.,0."
     prop, steel = "PBARL,1,1,,TUBE,,,,,+\n+,20.,15.", "MAT1,1,2.1+5,,.3,7.85-9"
@@ -295,9 +366,9 @@ def test_sections_that_are_not_understood_stop(tmp_path, entries, says):
 @pytest.mark.parametrize(
     ("prop", "says"),
     [
-        ("PBARL,1,1,,HAT1,,,,,+\n+,1.,1.,1.,1.", "PBARL of type HAT1"),
+        ("PBARL,1,1,,RAIL,,,,,+\n+,1.,1.,1.,1.", "PBARL of type RAIL"),
         ("PBARL,1,1,,BOX,,,,,+\n+,10.,10.,6.,1.", "do not fit together"),
-        ("PBEAM,1,1,10.,1.,1.,,1.,,+\n+,,,,,,,,,+\n+,,,,,,,,,+\n+,,,,,1.", "off the shear centre"),
+        ("PBEAM,1,1,10.,1.,1.,,1.,,+\n+,,,,,,,,,+\n+,,,,,,,,,+\n+,1.", "off the shear centre"),
         ("PBAR,1,1,0.,1.,1.,1.", "expected a positive number"),
     ],
 )

@@ -12,7 +12,7 @@ import numpy as np
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.beams import ROD
 from flexmbs.fe.deck import Deck, DeckBeam, DeckExtra, DeckMaterial, DeckShell, Structure, count
-from flexmbs.fe.profiles import ABAQUS, Profile, principal
+from flexmbs.fe.profiles import ABAQUS, Profile, principal, thin_walls
 from flexmbs.fe.readers.abaqus_cards import Card, data_lines, real
 from flexmbs.fe.readers.abaqus_deck import Content
 from flexmbs.fe.readers.orientation import Axes
@@ -226,7 +226,10 @@ class SectionReader:
 
     def _first_axis(self, card: Card) -> Floats:
         lines = data_lines(card)
-        words = lines[1] if len(lines) > 1 else []
+        after = (
+            int(real(lines[0][0], card.line)) if card.options.get("SECTION", "").upper() == "ARBITRARY" else 1
+        )
+        words = lines[after] if len(lines) > after else []
         direction = [real(word, card.line) for word in words[:3]]
         return np.array(direction) if len(direction) == 3 and any(direction) else np.array([0.0, 0.0, -1.0])
 
@@ -241,7 +244,10 @@ class SectionReader:
                 return None
         if card.keyword == "BEAM GENERAL SECTION" and kind in ("", "GENERAL"):
             return self._general(card, lines, sizes, theory)
-        if kind not in ABAQUS or card.keyword == "BEAM GENERAL SECTION":
+        if kind == "ARBITRARY":
+            profile = arbitrary(card, lines)
+            return DeckBeam(profile, theory), self._material_of_beam(card, lines[int(sizes[0]) - 1 :])
+        if kind not in ABAQUS:
             self.unknown(f"*{card.keyword}, SECTION={kind}")
             return None
         if kind == "CIRC" and len(sizes) == 1:
@@ -256,7 +262,7 @@ class SectionReader:
             profile = make(*sizes)
         except ValueError as error:
             raise Damaged(f"*{card.keyword}, SECTION={kind}: {error}", card.line) from None
-        return DeckBeam(profile, theory), self.content.material(card.need("MATERIAL"), card.line)
+        return DeckBeam(profile, theory), self._material_of_beam(card, lines)
 
     def _general(
         self, card: Card, lines: list[list[str]], sizes: list[float], theory: str
@@ -265,6 +271,15 @@ class SectionReader:
         if len(sizes) < 5 or min(sizes[0], sizes[1], sizes[3], sizes[4]) <= 0.0 or len(lines) < 3:
             raise Damaged(f"*{card.keyword} needs A, I11, I12, I22, J, a direction, and E, G", card.line)
         A, Iy, Iyz, Iz, J = sizes[:5]
+        made = principal(A, Iy, Iz, Iyz, J, shear_factor=(1.0, 1.0))
+        return DeckBeam(made, theory), self._material_of_beam(card, lines)
+
+    def _material_of_beam(self, card: Card, lines: list[list[str]]) -> int:
+        """By its name, or by E and G behind sizes and direction."""
+        if card.keyword != "BEAM GENERAL SECTION":
+            return self.content.material(card.need("MATERIAL"), card.line)
+        if len(lines) < 3:
+            raise Damaged(f"*{card.keyword} needs its sizes, a direction, and E, G", card.line)
         E, G = (real(word, card.line) for word in (lines[2] + ["", ""])[:2])
         if not min(E, G) > 0.0:
             raise Damaged(f"*{card.keyword}: E = {E:g}, G = {G:g}, expected positive numbers", card.line)
@@ -273,8 +288,23 @@ class SectionReader:
         where = f"{card.path}:{card.line}"
         name = card.options.get("ELSET", "")
         self.deck.materials.append(DeckMaterial(f"material of {name}", where, E, E / (2.0 * G) - 1.0, rho))
-        made = principal(A, Iy, Iz, Iyz, J, shear_factor=(1.0, 1.0))
-        return DeckBeam(made, theory), len(self.deck.materials) - 1
+        return len(self.deck.materials) - 1
+
+
+def arbitrary(card: Card, lines: list[list[str]]) -> Profile:
+    """Number of walls, both ends of the first and its thickness; the end of each further one and its own."""
+    rows = [[real(word, card.line) for word in line if word] for line in lines]
+    n = int(rows[0][0])
+    if len(rows) < n or len(rows[0]) != 6 or any(len(row) != 3 for row in rows[1:n]):
+        what = (
+            f"*{card.keyword}, SECTION=ARBITRARY: {n} walls need 6 numbers, then 3 each in lines of their own"
+        )
+        raise Damaged(what, card.line)
+    points = np.array([rows[0][1:3], rows[0][3:5], *(row[:2] for row in rows[1:n])])
+    try:
+        return thin_walls(points, np.array([row[-1] for row in rows[:n]]))
+    except ValueError as error:
+        raise Damaged(f"*{card.keyword}, SECTION=ARBITRARY: {error}", card.line) from None
 
 
 def ply_axis(words: list[str]) -> str:

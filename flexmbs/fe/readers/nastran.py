@@ -29,6 +29,7 @@ from flexmbs.fe.readers.nastran_sections import (
     SHELL_PROPERTIES,
     SectionReader,
     corner_points,
+    cut_tapered,
 )
 from flexmbs.fe.readers.raw import Block, Numbering, RawMesh, grouped
 from flexmbs.fe.readers.source import Damaged, Ints, one_int
@@ -125,6 +126,7 @@ class _Model:
         self.links.read(taken)
         if self.extra:
             self._extra_mass(taken.get("NSM"))
+        cut_tapered(raw, self.structure.tapered)
         raw.left_out = np.array(self.left_out, dtype=np.int64)
         return raw
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.beams import ROD
 from flexmbs.fe.deck import DeckBeam, DeckShell, Structure, count
-from flexmbs.fe.profiles import NASTRAN, Profile, principal
+from flexmbs.fe.profiles import NASTRAN, Profile, at_shear_centre, on_shear_centre, principal
 from flexmbs.fe.readers.nastran_axes import Systems
 from flexmbs.fe.readers.nastran_cards import Entry
 from flexmbs.fe.readers.nastran_deck import RIGID, Content
-from flexmbs.fe.readers.raw import Numbering, grouped
+from flexmbs.fe.readers.raw import Block, Numbering, RawMesh, grouped, members
 from flexmbs.fe.readers.source import Damaged, Floats, Ints
 from flexmbs.fe.sections import tube
 from flexmbs.fe.shells.sections import SHEAR_FACTOR
@@ -44,8 +44,9 @@ class SectionReader:
     defaults: dict[str, Entry] = field(default_factory=dict)
     elements: dict[int, Entry] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
-    beams: dict[Any, int] = field(default_factory=dict)
+    beams: dict[Any, Ints] = field(default_factory=dict)
     shells: dict[Any, int] = field(default_factory=dict)
+    tapered: dict[int, Ints] = field(default_factory=dict)  # elements and the sections of their pieces
 
     def add(self, entry: Entry) -> None:
         """A property."""
@@ -213,12 +214,14 @@ class SectionReader:
             if found is None:
                 continue
             index, mid = found
-            profile = self.content.deck.beams[index].profile
+            profile = self.content.deck.beams[index[0]].profile
+            if len(index) > 1:
+                self.tapered[element] = index
             axis, offset, released = np.zeros(3), np.zeros((2, 3)), np.zeros(12, dtype=bool)
             if entry.name in BARS:
                 axis, offset = self._orientation(entry, position), self._arms(entry)
                 released = self._releases(entry, profile)
-            rows.append((element, index, axis, offset, released))
+            rows.append((element, int(index[0]), axis, offset, released))
             sets.setdefault(mid, []).append(element)
         deck = self.content.deck
         if rows:
@@ -226,22 +229,22 @@ class SectionReader:
             deck.beam_cells = Structure(
                 np.array(numbers), np.array(index_of), np.array(axes), np.array(offsets), np.array(free)
             )
-        for mid, members in sets.items():
-            deck.sections.append(([np.array(members)], mid))
+        for mid, of_mid in sets.items():
+            deck.sections.append(([np.array(of_mid)], mid))
 
-    def _beam(self, prop: Entry) -> tuple[int, int] | None:
-        """Index of section and material of a property; None, and counted, where it is not understood."""
+    def _beam(self, prop: Entry) -> tuple[Ints, int] | None:
+        """Indices of sections, one for each piece, and material; None, and counted, where not understood."""
         key = prop.name, prop.whole(0)
         if key not in self.beams:
             found = READERS.get(prop.name, SectionReader._rod)(self, prop)
             if found is None:
                 return None
-            self.beams[key] = len(self.content.deck.beams)
-            self.content.deck.beams.append(found)
+            self.beams[key] = len(self.content.deck.beams) + np.arange(len(found))
+            self.content.deck.beams += found
         mid = prop.whole(3) if prop.name == "CONROD" else prop.whole(1)
         return self.beams[key], self.content.material(mid, prop)
 
-    def _rod(self, prop: Entry) -> DeckBeam:
+    def _rod(self, prop: Entry) -> list[DeckBeam]:
         at = 4 if prop.name == "CONROD" else 2
         if prop.name == "PTUBE":
             outer = prop.real(2)
@@ -254,36 +257,42 @@ class SectionReader:
             extra, twist = prop.real(at + 3), prop.real(at + 1)
         if twist:
             self.note("rods carry force along their axis only: their stiffness in torsion is left out")
-        return DeckBeam(Profile(replace(section, extra=extra * self.content.wtmass)), ROD)
+        return [DeckBeam(Profile(replace(section, extra=extra * self.content.wtmass)), ROD)]
 
-    def _pbar(self, prop: Entry) -> DeckBeam:
-        return self._by_numbers(prop, prop.number(16), prop.number(17), (2, 3, 4, 18, 5, 6))
+    def _pbar(self, prop: Entry) -> list[DeckBeam]:
+        return [self._by_numbers(prop, prop.number(16), prop.number(17), (2, 3, 4, 18, 5, 6))]
 
-    def _pbeam(self, prop: Entry) -> DeckBeam | None:
-        """A beam by its numbers at end A, or by the mean of both ends."""
-        tail = 8 if self._is_station(prop, 8) else 16
-        end_B = None
+    def _pbeam(self, prop: Entry) -> list[DeckBeam] | None:
+        """A beam by its numbers at its ends and between them; A I1 I2 I12 J NSM vary linearly."""
+        here = np.array([prop.real(2 + k) for k in range(6)])
+        stations, tail = [(0.0, here)], 8 if self._is_station(prop, 8) else 16
         while self._is_station(prop, tail):
-            end_B = tail + 2 if prop.number(tail + 1) == 1.0 else end_B
+            place = 1.0 if prop.number(tail + 1) is None else prop.real(tail + 1)
+            there = [prop.number(tail + 2 + k) for k in range(6)]
+            numbers = [old if new is None else new for old, new in zip(here, there, strict=True)]
+            stations.append((place, np.array(numbers)))
             tail += 16 if prop.text(tail).upper() == "YES" else 8
-        if any(prop.real(k) for k in range(tail + 8, min(tail + 16, len(prop.fields)))):
-            self.unknown("PBEAM with masses or a neutral axis off the shear centre")
-            return None
         shear = [prop.number(tail + k) for k in range(2)]
         k_y, k_z = (1.0 if value is None else value for value in shear)
-        mean = Entry(prop.name, list(prop.fields), prop.line)
-        for k in range(0 if end_B is None else 6):  # A I1 I2 I12 J NSM
-            one, other = prop.real(2 + k), prop.number((end_B or 0) + k)
-            if other is not None and abs(other - one) > 1e-6 * abs(one):
-                self.note("tapered beams (PBEAM) have the mean of the sections at their ends")
-                mean.fields[2 + k] = repr(0.5 * (one + other))
-        return self._by_numbers(mean, k_y or None, k_z or None, (2, 3, 4, 5, 6, 7))
+        more = np.array([prop.real(tail + 8 + k) for k in range(8)])  # M1 M2 at A, B; N1 N2 at A, B
+        if more[:4].any() or (more[6:].any() and not np.allclose(more[4:6], more[6:])):
+            self.unknown("PBEAM with masses off the shear centre, or a neutral axis that runs off it")
+            return None
+        found = []
+        for values in pieces(stations):
+            fields = [*prop.fields[:2], *(repr(float(value)) for value in values), *prop.fields[8:]]
+            item = self._by_numbers(
+                Entry(prop.name, fields, prop.line), k_y or None, k_z or None, range(2, 8)
+            )
+            profile = replace(item.profile, centre=(float(more[4]), float(more[5])))
+            found.append(replace(item, profile=at_shear_centre(profile, 0.0, 0.0)))
+        return found
 
     @staticmethod
     def _is_station(prop: Entry, at: int) -> bool:
         return prop.text(at).upper() in ("YES", "YESA", "NO")
 
-    def _by_numbers(self, prop: Entry, k_y: float | None, k_z: float | None, at: tuple[int, ...]) -> DeckBeam:
+    def _by_numbers(self, prop: Entry, k_y: float | None, k_z: float | None, at: Sequence[int]) -> DeckBeam:
         """A, I1, I2, I12, J and NSM at their fields; I1 is in plane 1, of x and y."""
         A, Iz, Iy = positive(prop, at[0], "area"), prop.real(at[1]), prop.real(at[2])
         Iyz, J, extra = (prop.real(k) for k in at[3:])
@@ -302,28 +311,34 @@ class SectionReader:
                           shear_factor=(k_y, k_z) if timoshenko else None)  # fmt: skip
         return DeckBeam(found, "timoshenko" if timoshenko else "euler-bernoulli")
 
-    def _named(self, prop: Entry) -> DeckBeam | None:
-        """PBARL, PBEAML: a shape with its sizes."""
+    def _named(self, prop: Entry) -> list[DeckBeam] | None:
+        """PBARL, PBEAML: a shape with its sizes; one section, or those of the pieces of a tapered beam."""
         kind = prop.text(3).upper()
         if kind not in NASTRAN:
             self.unknown(f"{prop.name} of type {kind or 'without a name'}")
             return None
         n, make = NASTRAN[kind]
-        sizes = [positive(prop, 8 + k, f"DIM{k + 1}") for k in range(n)]
-        if prop.name == "PBEAML" and any(
-            prop.text(k).upper() in ("YES", "NO") for k in range(8 + n, len(prop.fields))
-        ):
-            rest = [prop.number(k) for k in range(11 + n, 11 + 2 * n)]
-            if any(value is not None and abs(value - size) > 1e-6 * size
-                   for value, size in zip(rest, sizes, strict=False)):  # fmt: skip
-                self.unknown("PBEAML that is tapered")
-                return None
-        profile = made(make, sizes, prop)
-        if kind in ("T", "T1", "T2", "CHAN", "CHAN1", "CHAN2", "HAT"):
-            self.note(f"{prop.name} of type {kind}: the shear centre is taken at the centroid")
-        extra = prop.real(8 + n) * self.content.wtmass if not prop.text(8 + n).isalpha() else 0.0
-        section = replace(profile.section, extra=extra)
-        return DeckBeam(Profile(section, profile.angle), "timoshenko")
+        sizes, extra = self._sizes(prop, 8, n), prop.real(8 + n) if not prop.text(8 + n).isalpha() else 0.0
+        stations = [(0.0, np.array([*sizes, extra]))]
+        at = 9 + n
+        while prop.name == "PBEAML" and prop.text(at).upper() in ("YES", "NO"):
+            place = 1.0 if prop.number(at + 1) is None else prop.real(at + 1)
+            there = [prop.number(at + 2 + k) for k in range(n + 1)]
+            before = stations[0][1]
+            numbers = [old if new is None else new for old, new in zip(before, there, strict=True)]
+            stations.append((place, np.array(numbers)))
+            at += 3 + n
+        found = []
+        for values in pieces(stations):
+            profile = made(make, values[:-1].tolist(), prop)
+            section = replace(profile.section, extra=float(values[-1]) * self.content.wtmass)
+            if prop.name == "PBARL":  # its axis is that of the centroids and of the shear centres
+                section = replace(section, shear_centre=(0.0, 0.0))
+            found.append(DeckBeam(on_shear_centre(replace(profile, section=section)), "timoshenko"))
+        return found
+
+    def _sizes(self, prop: Entry, at: int, n: int) -> list[float]:
+        return [positive(prop, at + k, f"DIM{k + 1}") for k in range(n)]
 
     def _orientation(self, entry: Entry, position: Callable[[int], Floats]) -> Floats:
         """A direction in plane 1: to a node, or by its components where end A has its axes."""
@@ -362,12 +377,69 @@ class SectionReader:
         return released
 
 
-READERS: dict[str, Callable[[SectionReader, Entry], DeckBeam | None]] = {
+READERS: dict[str, Callable[[SectionReader, Entry], list[DeckBeam] | None]] = {
     "PBAR": SectionReader._pbar,
     "PBEAM": SectionReader._pbeam,
     "PBARL": SectionReader._named,
     "PBEAML": SectionReader._named,
 }
+
+
+#: straight pieces of a tapered beam, each with the section at its middle
+PIECES = 8
+
+
+def pieces(stations: list[tuple[float, Floats]]) -> list[Floats]:
+    """Numbers of a section along a beam, linear between places 0 to 1: alone, or at the middles of pieces."""
+    places, values = np.array([place for place, _ in stations]), np.array([row for _, row in stations])
+    if np.allclose(values, values[0], rtol=1e-6, atol=0.0):
+        return [values[0]]
+    order = np.argsort(places, kind="stable")
+    middles = (np.arange(PIECES) + 0.5) / PIECES
+    columns = [np.interp(middles, places[order], column[order]) for column in values.T]
+    return list(np.array(columns).T)
+
+
+def cut_tapered(raw: RawMesh, tapered: dict[int, Ints]) -> None:
+    """Replace tapered beams by their pieces, with nodes between them. Writes: raw and its deck."""
+    if not tapered or raw.deck is None or raw.deck.beam_cells is None:
+        return
+    numbering, cells, lists = Numbering(raw.node_number), raw.deck.beam_cells, [*raw.cell_sets.values()]
+    lists += [parts for parts, _ in raw.deck.sections] + [item.parts for item in raw.deck.extras]
+    number = np.array(list(tapered))
+    block = next(item for item in raw.blocks if item.kind == "line2" and np.isin(number, item.number).all())
+    raw.blocks.remove(block)
+    mine = np.isin(block.number, number)
+    ends, first = block.nodes[mine], int(raw.node_number.max()) + 1
+    rows, index = cells.rows(block.number[mine]), np.array([tapered[n] for n in block.number[mine].tolist()])
+    n, inner = len(ends), PIECES - 1
+    new_nodes = first + np.arange(n * inner).reshape(n, inner)
+    places = raw.points[numbering.index(ends)[0]] + cells.offset[rows]
+    t = np.arange(1, PIECES)[None, :, None] / PIECES
+    between = places[:, :1] + t * (places[:, 1:] - places[:, :1])
+    free = max(int(item.number.max()) for item in [*raw.blocks, block] if len(item.number)) + 1
+    numbers = np.column_stack([block.number[mine], free + np.arange(n * inner).reshape(n, inner)])
+    chain = np.column_stack([ends[:, 0], new_nodes, ends[:, 1]])
+    nodes = np.stack([chain[:, :-1], chain[:, 1:]], axis=2).reshape(-1, 2)
+    raw.node_number = np.concatenate([raw.node_number, new_nodes.ravel()])
+    raw.points = np.concatenate([raw.points, between.reshape(-1, 3)])
+    raw.blocks.append(
+        Block("line2", np.append(block.number[~mine], numbers), np.vstack([block.nodes[~mine], nodes]))
+    )
+    offset, released = np.zeros((n, PIECES, 2, 3)), np.zeros((n, PIECES, 2, 6), dtype=bool)
+    for piece, end in ((0, 0), (-1, 1)):
+        offset[:, piece, end] = cells.offset[rows, end]
+        released[:, piece, end] = cells.released[rows].reshape(n, 2, 6)[:, end]
+    for parts in lists:
+        parts.append(numbers[members(numbers[:, 0], parts), 1:].ravel())
+    kept = np.setdiff1d(np.arange(len(cells.number)), rows)
+    raw.deck.beam_cells = Structure(
+        np.append(cells.number[kept], numbers),
+        np.append(cells.section[kept], index),
+        np.vstack([cells.axis[kept], np.repeat(cells.axis[rows], PIECES, axis=0)]),
+        np.concatenate([cells.offset[kept], offset.reshape(-1, 2, 3)]),
+        np.concatenate([cells.released[kept], released.reshape(-1, 12)]),
+    )
 
 
 def positive(prop: Entry, at: int, what: str) -> float:
