@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 
 #: rigid motions may meet this part of the resistance that entries of K could give: digits of a text file
 GROUNDED = 1e-6
+#: this part of the largest entries is none of them
+ROUNDING = 1e-9
 #: three equal masses, and no product of mass and place that is not a first moment, up to this part
 RIGID_MASS = 1e-6
 NOT_KNOWN = (
@@ -87,7 +89,9 @@ def body_from(path: Path, form: Boundary, program: str) -> ModalData:
     inner = slice(6 * n, size)
     if size > 6 * n:
         R[inner] = -np.linalg.solve(K[inner, inner], K[inner, : 6 * n] @ R[: 6 * n])
-    moved = np.abs(K @ R).max() / (np.abs(K) @ np.abs(R)).max()
+    # of one interface all that resists is rounding
+    could = max((np.abs(K) @ np.abs(R)).max(), ROUNDING * np.abs(K).max() * np.abs(R).max())
+    moved = np.abs(K @ R).max() / could if could else 0.0
     if not moved <= GROUNDED:
         what = f"the stiffness resists rigid motions ({moved:.3g} of what it could)"
         raise InputError(
@@ -116,7 +120,7 @@ def body_from(path: Path, form: Boundary, program: str) -> ModalData:
 def rigid_inertia(A: Floats, path: Path) -> tuple[float, Floats, Floats]:
     """mass, S_O, inertia tensor about the origin out of the mass matrix of the six rigid motions."""
     mass = float(np.trace(A[:3, :3]) / 3.0)
-    S_O = 0.5 * np.einsum("kij,ji->k", LEVI_CIVITA, A[:3, 3:])
+    S_O = 0.5 * np.einsum("kij,ij->k", LEVI_CIVITA, A[:3, 3:])  # A is -skew(S_O) there
     left = np.abs(A[:3, :3] - mass * np.eye(3)).max() / abs(mass) if mass else np.inf
     size = np.abs(A[:3, 3:]).max() + np.sqrt(abs(mass) * np.abs(A[3:, 3:]).max())
     left = max(left, np.abs(A[:3, 3:] + skew(S_O)).max() / size)

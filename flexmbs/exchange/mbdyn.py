@@ -55,6 +55,8 @@ GEOMETRIC = (
     "a.y",
     "a.z",
 )
+#: sums over masses are those of record group 9 up to the digits of a file, or all is of another body
+SAME_MASS = 1e-6
 #: lumped masses of the mesh and the mass of the body are the same up to rounding, unless masses are attached
 MASS = 1e-6
 MAX_BYTES = 2 * 2**30
@@ -275,6 +277,11 @@ def read(path: Path) -> tuple[ModalData, list[str]]:
         moments = _from_invariants(file, nf)
     else:
         moments = _from_masses(file, nodes)
+        off = np.abs(np.einsum("kkab->ab", moments[5]) - m_ff).max(initial=0.0)
+        if off > SAME_MASS * np.abs(m_ff).max(initial=0.0):
+            what = f"masses of modes differ by {off:.2g} from the sums over the masses of record group 11"
+            why = "equations take one or the other: write the invariants into it, groups 14 to 18"
+            raise bad(path, file.at[9] + 1, what, why)
         notes.append("inertia integrals are sums over the lumped masses of record group 11")
     K_geo, loads, names = _geometric(file, labels, names, nf)
     if not loads:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError, missing_component
 from flexmbs.exchange.robots import Joint, Link, Names, Robot
+from flexmbs.exchange.xml_files import check_files
 from flexmbs.spatial import quat_to_matrix
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,7 @@ def read(path: Path, base: str) -> Robot:
         import mujoco
     except ImportError:
         raise missing_component("reading MJCF", "mujoco", "robots") from None
+    check_files(path)
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:

@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 GIVES = {"revolute": np.pi / 180.0, "prismatic": 1e-3}
 #: effort for the stop of a joint that states none
 EFFORT = 100.0
+#: numbers of a robot beyond this are none
+LARGEST = 1e30
 #: a body of this radius of gyration [m] is a point: what is left is rounding
 NO_SIZE = 1e-7
 
@@ -82,6 +84,8 @@ def add_mass(link: Link, mass: float, com: Floats, inertia: Floats) -> None:
 
 def impossible(J: Floats) -> str:
     """Why an inertia tensor is that of no body, or nothing (as cases check it)."""
+    if not np.isfinite(J).all():
+        return "its inertia is not finite"
     a, b, c = np.linalg.eigvalsh(J)
     slack = 1e-9 * max(abs(a), abs(c))
     if a >= -slack and a + b >= c * (1.0 - 1e-6) - slack:
@@ -190,6 +194,28 @@ def stops_said(joints: Iterable[Joint]) -> list[str]:
     return [f"{len(named)} stops ({', '.join(named[:5])}{', ...' if len(named) > 5 else ''}) {what}"]
 
 
+def check_numbers(robot: Robot, name: str) -> None:
+    """Refuse numbers that a case would not take, by the name of the link or the joint."""
+    found: list[tuple[str, str, Any]] = [("gravity", "the robot", robot.gravity)]
+    for link in robot.links:
+        found += [("mass", f"link {link.name}", link.mass), ("mass centre", f"link {link.name}", link.com)]
+        found += [("inertia", f"link {link.name}", link.inertia)]
+        found += [(f"frame {key}", f"link {link.name}", x) for key, item in link.frames.items() for x in item]
+        found += [(f"picture, {key}", f"link {link.name}", x) for part in link.visual
+                  for key, x in part.items() if not isinstance(x, str)]  # fmt: skip
+        if link.mass < 0.0:
+            what = f"link {link.name} has the mass {link.mass:g}"
+            raise InputError(Diagnostic("exchange.content", name, what, "expected 0 or more"))
+    for joint in robot.joints:
+        for key in ("axis", "limits", "effort", "damping", "friction", "stiffness", "free", "position"):
+            value = getattr(joint, key)
+            found += [] if value is None else [(key, f"joint {joint.name}", value)]
+    for what, owner, value in found:
+        if not (np.abs(np.asarray(value, dtype=float)) < LARGEST).all():
+            told = f"{what} of {owner} is not finite, or beyond {LARGEST:g}"
+            raise InputError(Diagnostic("exchange.content", name, told, "correct it in the file"))
+
+
 def import_robot(
     source: str | Path, target: str | Path, *, base: str = "fixed", overwrite: bool = False
 ) -> dict[str, Any]:
@@ -212,6 +238,7 @@ def import_robot(
         raise InputError(Diagnostic("file.missing", str(source), "there is no such file"))
     check_target(target, overwrite)
     robot = readers[source.suffix.lower()](source, base)
+    check_numbers(robot, source.name)
     with atomic_file(target, overwrite) as file:
         file.write(toml(robot).encode("utf-8"))
     notes = [*robot.left_out, *stops_said(robot.joints)]

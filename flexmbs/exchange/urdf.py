@@ -6,17 +6,21 @@ robots have dozens of those, often with inertias that only make sense together.
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError, missing_component
 from flexmbs.exchange.robots import Joint, Link, Names, Robot, add_mass, impossible
+from flexmbs.exchange.xml_files import tree_of
 
 Floats = NDArray[np.float64]
 
+#: links between a root and a tip
+DEEPEST = 200
 #: joint types of URDF that move -> ours
 TYPES = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "floating": "free",
@@ -30,6 +34,8 @@ def read(path: Path, base: str) -> Robot:
         from yourdfpy import URDF
     except ImportError:
         raise missing_component("reading URDF", "yourdfpy", "robots") from None
+    tree_of(path)  # yourdfpy mends what is torn, by leaving it out
+    logging.getLogger("yourdfpy").setLevel(logging.CRITICAL)
     try:
         model = URDF.load(str(path), build_scene_graph=False, load_meshes=False).robot
     except Exception as error:  # whatever the parser says of a damaged file
@@ -49,15 +55,20 @@ class _Reader:
         self.robot = Robot(f"{model.name or path.stem}, from {path.name}")
         self.named = {link.name: link for link in model.links}
         outboard: dict[str, list[Any]] = {}
+        held: dict[str, str] = {}
+        if len(self.named) < len(model.links):
+            self.refuse("has links of the same name", "expected a name for each")
         for joint in model.joints:
             if joint.parent not in self.named or joint.child not in self.named:
                 what = f"joint {joint.name} connects {joint.parent} and {joint.child}"
-                raise InputError(
-                    Diagnostic("exchange.content", path.name, what, "expected two links of the file")
-                )
+                self.refuse(what, "expected two links of the file")
+            if joint.child in held:
+                what = f"link {joint.child} is the child of joints {held[joint.child]} and {joint.name}"
+                self.refuse(what, "expected a tree")
+            held[joint.child] = joint.name
             self.joints(joint.name)
             outboard.setdefault(joint.parent, []).append(joint)
-        held = {joint.child for joint in model.joints}
+        self.check_tree(held, outboard)
         for root in [link for link in model.links if link.name not in held]:
             found = self.link(root, outboard)
             kind = "fixed" if base == "fixed" else "free"
@@ -72,6 +83,20 @@ class _Reader:
         for link in self.robot.links:
             if problem := impossible(link.inertia):
                 self.robot.left_out.append(f"NOT RIGHT: link {link.name}: {problem}; correct it in the file")
+
+    def refuse(self, what: str, remedy: str) -> NoReturn:
+        raise InputError(Diagnostic("exchange.content", self.path.name, what, remedy))
+
+    def check_tree(self, held: dict[str, str], outboard: dict[str, list[Any]]) -> None:
+        """Every link is reached from a root, over links that are not too many."""
+        level, left = [name for name in self.named if name not in held], set(self.named)
+        for _ in range(DEEPEST):
+            left.difference_update(level)
+            level = [joint.child for name in level for joint in outboard.get(name, [])]
+        if level:
+            self.refuse(f"has more than {DEEPEST} links in a row, to {level[0]}", "expected fewer")
+        if left:
+            self.refuse(f"has a ring of joints through link {min(left)}", "expected a tree")
 
     def link(self, item: Any, outboard: dict[str, list[Any]]) -> Link:
         """A link that moves, with all that is fixed to it; then what moves on it."""
@@ -138,13 +163,12 @@ class _Reader:
     def joint(self, joint: Any, name: str, start: str, end: str) -> None:
         """A joint that moves."""
         if joint.type not in TYPES:
-            what = f'joint {joint.name} of type "{joint.type}"'
-            raise InputError(
-                Diagnostic("exchange.content", self.path.name, what, f"choose fixed, {', '.join(TYPES)}")
-            )
+            self.refuse(f'joint {joint.name} of type "{joint.type}"', f"choose fixed, {', '.join(TYPES)}")
         found = Joint(name, TYPES[joint.type], start, end)
         if found.type in ("revolute", "prismatic", "planar"):
             axis = np.array([1.0, 0.0, 0.0]) if joint.axis is None else np.asarray(joint.axis, dtype=float)
+            if axis.shape != (3,) or not 1e-100 < np.abs(axis).max() < 1e100:
+                self.refuse(f"joint {joint.name} has the axis {axis.tolist()}", "expected a direction")
             found.axis = axis / np.linalg.norm(axis)
         limit, losses = joint.limit, joint.dynamics
         if limit is not None and joint.type in ("revolute", "prismatic"):

@@ -264,6 +264,55 @@ def test_ExtPtfm_and_Simscape_keep_frequencies_and_mass(tmp_path):
     same(np.array([item.position for item in modal.interfaces.values()]), np.array(place), "frames")
 
 
+@pytest.mark.parametrize("file", ["b.simscape.mat", "b.extptfm"])
+def test_one_end_and_a_mass_centre_anywhere(tmp_path, file):
+    """The first moments are those of the body, not their opposite; what one end resists is rounding."""
+    modal = reduced_beam(interfaces=["x_min"], modes=3)
+    assert np.abs(modal.integrals.S_O).min() > 0.1
+    export_body(modal, tmp_path / file)
+    found, _ = import_body(tmp_path / file)
+    place = modal.interfaces["x_min"].position - found.interfaces["frame1"].position
+    same(modal.integrals.com, found.integrals.com + place, "mass centre", 1e-9)
+    same(modal.integrals.mass, found.integrals.mass, "mass", 1e-9)
+    free = frequencies(modal)
+    same(free, frequencies(found), "frequencies", 1e-7)
+
+
+def test_a_body_of_solids_comes_back_from_MBDyn_with_its_invariants(tmp_path):
+    """Lumped masses do not give the masses of modes of group 9: some motion would have a negative one."""
+    modal = reduced_beam(interfaces=["x_min", "x_max"], modes=3)
+    export_body(modal, tmp_path / "b.fem")
+    with pytest.raises(FlexmbsError, match="masses of modes differ by .*; .*write the invariants into it"):
+        import_body(tmp_path / "b.fem")
+    export_body(modal, tmp_path / "b.fem", invariants=True, overwrite=True)
+    found, _ = import_body(tmp_path / "b.fem")
+    found.save(tmp_path / "b.modal.h5")  # which looks at it
+    same(modal.integrals.m_ff, found.integrals.m_ff, "m_ff", 1e-9)
+    same(modal.integrals.com, found.integrals.com, "mass centre", 1e-9)
+    same(frequencies(modal), frequencies(found), "frequencies", 1e-9)
+
+
+def reduced_beam(interfaces, modes):
+    """A bar whose mass centre lies off all axes."""
+    from flexmbs.reduce import reduce
+
+    shape = {"shape": "box", "size": [0.5, 0.06, 0.04], "corner": [0.1, 0.2, 0.3], "divisions": [12, 2, 2]}
+    return reduce(
+        {"mesh": shape | {"element": "hex8"}}, interfaces=interfaces, modes=modes, material="steel",
+        frame="tangent:x_min",
+    )  # fmt: skip
+
+
+def frequencies(modal):
+    """Of the free body, rad/s."""
+    from scipy.linalg import eigh
+
+    i = modal.integrals
+    K = np.zeros((6 + i.nf, 6 + i.nf))
+    K[6:, 6:] = i.K_ff
+    return np.sqrt(eigh(K, mass_matrix(i, np.zeros(i.nf)), eigvals_only=True)[6:])
+
+
 def damaged(text, kind):
     lines = text.splitlines()
     if kind == "a number":

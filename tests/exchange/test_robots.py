@@ -202,6 +202,63 @@ def test_damaged_files_are_named(tmp_path, name, text):
     assert name in str(caught.value) and not (tmp_path / "out.toml").exists()
 
 
+LINKS = '<link name="a"/><link name="b"/><link name="c"/>'
+CHILD = '<joint name="{}" type="revolute"><parent link="{}"/><child link="{}"/></joint>'
+ROW = "".join(f'<link name="l{k}"/>' + CHILD.format(f"j{k}", f"l{k}", f"l{k + 1}") for k in range(250))
+WRONG = [
+    (LINKS + CHILD.format("j", "a", "b") + CHILD.format("k", "b", "a"), "ring of joints through link a"),
+    (LINKS + CHILD.format("j", "a", "c") + CHILD.format("k", "b", "c"), "c is the child of joints j and k"),
+    (LINKS + '<link name="a"/>', "links of the same name"),
+    (ROW + '<link name="l250"/>', "more than 200 links in a row"),
+    (LINKS + CHILD.format("j", "a", "b").replace("</j", '<axis xyz="0 0 0"/></j'), "joint j has the axis"),
+    (LINKS.replace("/>", '><inertial><mass value="nan"/></inertial></link>', 1), "mass of link a is not fin"),
+    (LINKS.replace("/>", '><inertial><mass value="-2"/></inertial></link>', 1), "link a has the mass -2"),
+    (LINKS.replace("/>", "><inertial></link>", 1), "is no XML: mismatched tag"),
+]
+
+
+@pytest.mark.needs("yourdfpy")
+@pytest.mark.parametrize(("text", "said"), WRONG)
+def test_robots_that_are_none_are_refused(tmp_path, text, said):
+    """Rings vanished without a word, and torn elements were left out."""
+    (tmp_path / "a.urdf").write_text(f'<robot name="r">{text}</robot>')
+    with pytest.raises(FlexmbsError, match=said):
+        import_robot(tmp_path / "a.urdf", tmp_path / "out.toml")
+    assert not (tmp_path / "out.toml").exists()
+
+
+@pytest.mark.needs("yourdfpy")
+def test_entities_bring_nothing_in(tmp_path):
+    (tmp_path / "secret.txt").write_text("precious")
+    head = '<!DOCTYPE robot [<!ENTITY x SYSTEM "secret.txt">]>'
+    (tmp_path / "a.urdf").write_text(f'{head}<robot name="r"><link name="a"/>&x;</robot>')
+    with pytest.raises(FlexmbsError, match="declares entities"):
+        import_robot(tmp_path / "a.urdf", tmp_path / "out.toml")
+
+
+NAMING = [
+    '<worldbody><include file="../part.xml"/></worldbody>',
+    '<worldbody><include file="inner.xml"/></worldbody>',
+    '<asset><mesh name="m" file="../part.xml"/></asset>',
+    '<compiler meshdir=".."/><asset><mesh name="m" file="part.xml"/></asset>',
+]
+
+
+@pytest.mark.needs("mujoco")
+@pytest.mark.parametrize("text", NAMING)
+def test_files_of_a_model_lie_in_its_root(tmp_path, text):
+    body = '<body name="b"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body>'
+    (tmp_path / "in").mkdir()
+    (tmp_path / "part.xml").write_text(f"<mujocoinclude>{body}</mujocoinclude>")
+    (tmp_path / "in" / "inner.xml").write_text('<mujocoinclude><include file="../part.xml"/></mujocoinclude>')
+    (tmp_path / "in" / "a.xml").write_text(f"<mujoco>{text}</mujoco>")
+    with pytest.raises(FlexmbsError, match="part.xml.*, outside of in; .*.flexmbs-root"):
+        import_robot(tmp_path / "in" / "a.xml", tmp_path / "out.toml")
+    (tmp_path / ".flexmbs-root").touch()
+    if "include" in text:
+        assert import_robot(tmp_path / "in" / "a.xml", tmp_path / "out.toml")["bodies"] > 0
+
+
 @pytest.mark.needs("yourdfpy")
 def test_an_impossible_inertia_is_named(tmp_path):
     (tmp_path / "g.urdf").write_text(MIMIC.replace('ixx="1" iyy="1" izz="1"', 'ixx="1" iyy="1" izz="9"', 1))
