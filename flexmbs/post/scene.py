@@ -13,6 +13,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.modaldata import ModalData
+from flexmbs.post.arrows import Arrow, arrows_of
 from flexmbs.post.modals import body_modal
 from flexmbs.post.places import frame_of, inertia_matrix, numbers, rotation_of, up_axis
 from flexmbs.post.record import Floats, Record, table
@@ -97,6 +98,7 @@ class Scene:
     time: Floats
     bodies: list[SceneBody]
     joints: list[SceneJoint] = field(default_factory=list)
+    arrows: list[Arrow] = field(default_factory=list)
     up: Floats = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
     notes: list[str] = field(default_factory=list)
     at_rest: bool = False  # a body without a run, whose modes are the thing to see
@@ -130,17 +132,20 @@ class Scene:
 
     def at(self, k: int) -> Scene:
         """The scene at sample k alone."""
-        pick = slice(k, k + 1)
-        return replace(self, time=self.time[pick], bodies=[body.samples(pick) for body in self.bodies])
+        return self.samples(slice(k, k + 1))
+
+    def samples(self, pick: Any) -> Scene:
+        bodies = [body.samples(pick) for body in self.bodies]
+        arrows = [arrow.samples(pick) for arrow in self.arrows]
+        return replace(self, time=self.time[pick], bodies=bodies, arrows=arrows)
 
     def thinned(self, limit: int) -> Scene:
         """At most `limit` samples, evenly chosen, first and last kept."""
         if len(self.time) <= limit:
             return self
         pick = np.unique(np.linspace(0, len(self.time) - 1, limit).round().astype(int))
-        bodies = [body.samples(pick) for body in self.bodies]
         note = f"{len(pick)} of {len(self.time)} samples"
-        return replace(self, time=self.time[pick], bodies=bodies, notes=[*self.notes, note])
+        return replace(self.samples(pick), notes=[*self.notes, note])
 
 
 def _directions(count: int) -> Floats:
@@ -178,7 +183,7 @@ def result_scene(
     joints = [
         found for name in table(record.case, "joints") if (found := _joint(record, name, bodies, smallest))
     ]
-    return replace(scene, bodies=bodies, joints=joints)
+    return replace(scene, bodies=bodies, joints=joints, arrows=arrows_of(record, bodies, joints, notes))
 
 
 def _extent(scene: Scene) -> float:

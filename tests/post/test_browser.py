@@ -1,5 +1,7 @@
 """The page in a real browser: nothing from outside, no complaints, everything moves as the file says."""
 
+import base64
+
 import numpy as np
 import pytest
 
@@ -149,6 +151,124 @@ def test_stress_colours_are_those_of_the_shader(opened, result_path):
     opened.run("flexmbs.set({ joints: true, edges: true, axes: true, grid: true })")
 
 
+#: colours of all pixels of the picture, drawn anew
+PIXELS = """(() => {
+    flexmbs.viewer.draw();
+    const { gl, canvas } = flexmbs.viewer.renderer;
+    const out = new Uint8Array(4 * canvas.width * canvas.height);
+    gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, out);
+    return btoa(Array.from(out, (x) => String.fromCharCode(x)).join(""));
+})()"""
+
+
+def picture_of(page):
+    return np.frombuffer(base64.b64decode(page.run(PIXELS)), np.uint8).reshape(-1, 4)
+
+
+def test_a_selection_keeps_the_colours_of_the_stress(opened):
+    opened.run("flexmbs.set_time(0.03); flexmbs.set({ joints: false, edges: true, selected: -1 })")
+    before = picture_of(opened)
+    opened.run("flexmbs.set({ selected: 1 })")
+    changed = (picture_of(opened) != before).any(axis=1)
+    opened.run("flexmbs.set({ edges: false, selected: -1 })")
+    surface = picture_of(opened)
+    opened.run("flexmbs.set({ selected: 1 })")
+    assert changed.any()
+    lines = (surface != picture_of(opened)).any(axis=1)
+    assert 0 < lines.mean() < 0.03  # its edges alone
+    opened.run("flexmbs.set({ joints: true, edges: true, selected: -1 })")
+
+
+def test_a_probe_tells_what_acts_at_the_point_and_how_it_went(opened, result_path):
+    record, modal = Record.load(result_path), rod_modal()
+    k = 41
+    opened.run(f"flexmbs.set_time({float(record.time[k])!r}); flexmbs.set({{ joints: false }})")
+    opened.run("flexmbs.viewer.camera.preset('front'), flexmbs.viewer.draw()")
+    nodes = np.unique(modal.mesh.surface())
+    points = modal.mesh.points[nodes]
+    front = np.flatnonzero(np.isclose(points[:, 2], points[:, 2].max()))
+    vertex = int(front[np.argmin(np.abs(points[front, 0] - 0.3) + np.abs(points[front, 1]))])
+    opened.run("document.getElementById('probe').click()")
+    opened.click(*opened.run(PLACE_OF_POINT % f"flexmbs.skin_point('rod', {vertex})"))
+    opened.run("document.getElementById('probe').click()")
+    assert opened.run("flexmbs.viewer.probes.found.map((probe) => [probe.number, probe.vertex])") == [
+        [1, vertex]
+    ]
+    q = record.require("bodies/rod/q")
+    sigma = np.tensordot(q, modal.stress[:, nodes[vertex]], 1)
+    told = opened.run("flexmbs.viewer.probes.now(flexmbs.viewer.poses())[0]")
+    np.testing.assert_allclose(told["von_mises"], von_mises(sigma[k]), rtol=1e-5)
+    xx, yy, zz, xy, yz, zx = sigma[k]
+    values, axes = np.linalg.eigh([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+    np.testing.assert_allclose(
+        [item["value"] for item in told["principal"]], values[::-1], rtol=1e-5, atol=1.0
+    )
+    largest = int(np.argmax(np.abs(values)))
+    direction = quat_to_matrix(record.require("bodies/rod/quaternion")[k]) @ axes[:, largest]
+    assert abs(direction @ told["principal"][2 - largest]["direction"]) == pytest.approx(1.0, abs=1e-5)
+    opened.run("document.querySelectorAll('.probe > button')[1].click()")
+    curve = opened.run("Array.from(flexmbs.viewer.plot.curves.at(-1).values)")
+    np.testing.assert_allclose(curve, von_mises(sigma), rtol=1e-5, atol=1.0)
+    opened.wait(f"document.getElementById('probes').textContent.includes('rod.node {nodes[vertex]}')")
+    opened.run("flexmbs.viewer.probes.drop(flexmbs.viewer.probes.found[0])")
+    assert "rod.node" not in opened.run("flexmbs.viewer.plot.curves.map((item) => item.name).join()")
+    opened.run("flexmbs.set({ joints: true })")
+
+
+def test_principal_stresses_of_any_tensor(opened):
+    draw = np.random.default_rng(3)
+    for tensor in [*draw.normal(size=(20, 6)), np.zeros(6), np.array([2.0, 2.0, 2.0, 0.0, 0.0, 0.0])]:
+        xx, yy, zz, xy, yz, zx = tensor
+        matrix = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
+        found = opened.run(f"flexmbs.principal({tensor.tolist()})")
+        axes = np.array([item["direction"] for item in found]).T
+        values = np.array([item["value"] for item in found])
+        np.testing.assert_allclose(axes @ np.diag(values) @ axes.T, matrix, atol=1e-12)
+        np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-12)
+
+
+def test_ends_and_unit_of_the_colours_are_ones_own(opened):
+    opened.run("flexmbs.set({ field: 1 }), flexmbs.set_time(0.03)")
+    change = (
+        "(() => {{ const s = document.getElementById('{0}'); s.value = '{1}';"
+        " s.dispatchEvent(new Event('change')); flexmbs.viewer.draw(); }})()"
+    )
+    opened.run(change.format("unit", "ksi"))
+    opened.run(change.format("high", "10"))
+    assert opened.run("flexmbs.viewer.show.levels") == pytest.approx([0.0, 10 * 6894757.293168361])
+    assert opened.run("document.getElementById('legend-title').textContent") == "von Mises stress [ksi]"
+    assert opened.run("document.querySelector('#legend-marks li').textContent") == "10"
+    opened.run(change.format("unit", "MPa"))
+    assert float(opened.run("document.getElementById('high').value")) == pytest.approx(68.948, rel=1e-4)
+    opened.run("flexmbs.set({ ranges: {} })")
+
+
+def test_a_section_hides_what_lies_beyond(opened):
+    opened.run("flexmbs.set_time(0), flexmbs.set({ joints: false })")
+    place = opened.run(PLACE_OF_POINT % "[0.3, 0, 0]")
+    box = opened.run(
+        "(() => { const b = flexmbs.viewer.renderer.canvas.getBoundingClientRect();"
+        " return [b.left, b.top]; })()"
+    )
+    x, y = (at - corner for at, corner in zip(place, box, strict=True))
+    assert opened.run(f"flexmbs.pick({x}, {y})") == "rod"
+    opened.run("flexmbs.set({ section: [1, 0, 0, 0.2] })")
+    assert opened.run(f"flexmbs.pick({x}, {y})") is None
+    assert opened.run(f"flexmbs.viewer.vertex_at(1, {x}, {y})") == -1
+    opened.run("flexmbs.set({ section: null, joints: true })")
+
+
+def test_the_picture_as_seen_and_keys(opened):
+    size = opened.run(
+        "(() => { const { canvas } = flexmbs.viewer.renderer; return [canvas.width, canvas.height]; })()"
+    )
+    assert opened.run("(() => { const s = flexmbs.picture(); return [s.width, s.height]; })()") == size
+    before = opened.run("flexmbs.viewer.camera.azimuth")
+    opened.run("document.getElementById('view').focus()")
+    opened.press_key("ArrowLeft")
+    assert opened.run("flexmbs.viewer.camera.azimuth") != before
+
+
 def test_mode_browser_swings_one_mode(opened):
     opened.run("flexmbs.play_mode({ body: 1, mode: 2 })")
     opened.wait("flexmbs.viewer.mode")
@@ -202,7 +322,7 @@ def test_modes_of_a_linearised_system_move_its_bodies(tmp_path):
         tops = [
             von_mises(np.tensordot(q, stress, 1)).max() for q in (q0, q0 + 0.5 * amplitude * np.eye(4)[0])
         ]
-        assert page.run("flexmbs.viewer.show.level_max[1]") == pytest.approx(max(tops), rel=1e-4)
+        assert page.run("flexmbs.viewer.show.levels[1]") == pytest.approx(max(tops), rel=1e-4)
         assert page.run("flexmbs.viewer.scene.suggested_scale") == 1.0
         assert page.console == []
 
@@ -231,4 +351,30 @@ def test_large_skins_are_drawn_coarser_and_say_so(tmp_path):
     with Page() as page:
         page.open(tmp_path / "m.html")
         page.wait("window.flexmbs && window.flexmbs.ready")
+        assert page.console == []
+
+
+def test_reactions_are_drawn_where_they_act_and_as_large_as_they_are(tmp_path):
+    def more(t):
+        force = np.stack([100.0 * np.cos(60 * t), 50.0 + 0 * t, 200.0 * np.sin(60 * t)], axis=1)
+        return {"joints/main/reaction_force": (("time", "xyz"), "N", force)}
+
+    path = write_result(tmp_path / "r.h5", more=more)
+    record = Record.load(path)
+    animate(path, tmp_path / "r.html")
+    with Page() as page:
+        page.open(tmp_path / "r.html")
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        page.run(f"flexmbs.set_time({float(record.time[70])!r})")
+        page.run("flexmbs.set({ forces: true, joints: false, grid: false })")
+        force = record.require("joints/main/reaction_force")
+        size = np.linalg.norm(force, axis=1).max()
+        assert page.run("flexmbs.viewer.stage.largest") == pytest.approx(size, rel=1e-6)
+        lines = np.array(
+            page.run("flexmbs.viewer.stage.arrow_lines([70, 0], flexmbs.viewer.poses(), flexmbs.viewer.show)")
+        )
+        radius = page.run("flexmbs.viewer.scene.bounds.radius")
+        joint = page.run("flexmbs.viewer.scene.joints.find((joint) => joint.name === 'main').place")
+        np.testing.assert_allclose(lines[0], joint, atol=1e-6)
+        np.testing.assert_allclose(lines[1] - lines[0], 0.5 * radius * force[70] / size, rtol=1e-5, atol=1e-6)
         assert page.console == []

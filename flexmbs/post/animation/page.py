@@ -17,6 +17,7 @@ import numpy as np
 from flexmbs import __version__
 from flexmbs.disk import atomic_file
 from flexmbs.post.animation.frames import View, known_view
+from flexmbs.post.arrows import Arrow
 from flexmbs.post.scene import Scene, SceneBody, SceneJoint
 from flexmbs.post.stress import largest_von_mises
 
@@ -26,10 +27,12 @@ MODULES = (
     "data",
     "camera",
     "motion",
+    "probe",
     "plot",
     "renderer",
     "stage",
     "controls",
+    "tools",
     "viewer",
     "live",
     "main",
@@ -106,6 +109,7 @@ def animation_page(
         "bounds": _bounds(thin.outermost(), radius),
         "bodies": [_body(body, arrays) for body in thin.bodies],
         "joints": [_joint(joint, arrays) for joint in thin.joints],
+        "arrows": [_arrow(arrow, arrays) for arrow in thin.arrows],
         "channels": [_channel(curve, pick, arrays) for curve in curves],
         "shown": list(shown),
         "start": {
@@ -165,6 +169,7 @@ def _mesh(body: SceneBody | SceneJoint, arrays: Arrays) -> dict[str, Any]:
     skin = getattr(body, "skin", None)
     if skin is not None and len(skin.Phi):
         mesh["Phi"] = arrays.put(skin.Phi)
+        mesh["nodes"] = arrays.put(skin.nodes, "uint32")
     return mesh
 
 
@@ -212,6 +217,16 @@ def _joint(joint: SceneJoint, arrays: Arrays) -> dict[str, Any]:
         "rotation": joint.rotation.ravel().tolist(),
         "Phi": None if joint.Phi is None else joint.Phi.tolist(),
         "mesh": _mesh(joint, arrays),
+    }
+
+
+def _arrow(arrow: Arrow, arrays: Arrays) -> dict[str, Any]:
+    return {
+        "name": arrow.name,
+        "body": arrow.body,
+        "place": arrow.place.tolist(),
+        "Phi": None if arrow.Phi is None else arrow.Phi.tolist(),
+        "force": arrays.put(arrow.force),
     }
 
 

@@ -71,8 +71,20 @@ export class Camera {
         this.distance = Math.max(1e-3 * this.home.radius, Math.min(50 * this.home.radius, this.distance * factor));
     }
 
+    // Place of the eye, and the direction of the ray through a point of the picture (shares of width and height).
+    ray(x, y) {
+        const back = this.direction();
+        const right = unit(cross(this.up, back));
+        const head = cross(back, right);
+        const slope = Math.tan(FIELD_OF_VIEW / 2);
+        const across = add(times((2 * x - 1) * slope * this.aspect, right), times((1 - 2 * y) * slope, head));
+        return { place: this.place(), ray: subtract(across, back) };
+    }
+
+    place() { return add(this.target, times(this.distance, this.direction())); }
+
     matrices(aspect) {
-        const place = add(this.target, times(this.distance, this.direction()));
+        const place = this.place();
         const view = look_at(place, this.target, this.up);
         const far = this.distance + 12 * this.home.radius + norm(subtract(this.target, this.home.centre));
         const near = Math.max(far * 2e-4, 0.05 * this.distance);

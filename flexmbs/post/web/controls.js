@@ -3,17 +3,17 @@ import { number_text } from "./plot.js";
 
 const FIELDS = [["plain", 0], ["von Mises stress", 1], ["displacement", 2]];
 
-function element(tag, properties = {}, children = []) {
+export function element(tag, properties = {}, children = []) {
     const node = Object.assign(document.createElement(tag), properties);
     node.append(...children);
     return node;
 }
 
-function labelled(text, input, after = []) {
+export function labelled(text, input, after = []) {
     return element("label", {}, [element("span", { textContent: text }), input, ...after]);
 }
 
-function switch_row(viewer, text, key) {
+export function switch_row(viewer, text, key) {
     const input = element("input", { type: "checkbox", checked: viewer.show[key], id: `show-${key}` });
     input.addEventListener("change", () => viewer.set({ [key]: input.checked }));
     viewer.on_change.push(() => { input.checked = viewer.show[key]; });
@@ -118,7 +118,7 @@ function channel_button(viewer, channel) {
 }
 
 // Colour bar with five marks; its text says what is shown.
-export function draw_legend(viewer, palette, title, unit, largest) {
+export function draw_legend(palette, title, unit, [low, high]) {
     document.getElementById("legend").hidden = !title;
     if (!title) return;
     document.getElementById("legend-title").textContent = unit ? `${title} [${unit}]` : title;
@@ -128,6 +128,6 @@ export function draw_legend(viewer, palette, title, unit, largest) {
     palette.forEach((rgb, k) => shade.addColorStop(k / (palette.length - 1), `rgb(${rgb.map((x) => Math.round(255 * x)).join(" ")})`));
     pen.fillStyle = shade;
     pen.fillRect(0, 0, bar.width, bar.height);
-    const marks = [1, 0.75, 0.5, 0.25, 0].map((share) => element("li", { textContent: number_text(share * largest) }));
+    const marks = [1, 0.75, 0.5, 0.25, 0].map((share) => element("li", { textContent: number_text(low + share * (high - low)) }));
     document.getElementById("legend-marks").replaceChildren(...marks);
 }

@@ -46,7 +46,9 @@ function append(viewer, batch) {
     batch.bodies.forEach((motion, k) => {
         for (const name of ["position", "quaternion", "q"]) scene.bodies[k][name] = appended(scene.bodies[k][name], motion[name]);
     });
+    scene.arrows = [];      // their histories are not sent
     for (const channel of scene.channels) channel.values = appended(channel.values, batch.channels[channel.name] || []);
+    viewer.probes.refresh();
     const step = Math.max(1, Math.floor(batch.time.length / 8));
     for (let k = 0; k < batch.time.length; k += step) widen(scene, batch.time[k]);
     if (!viewer.touched) viewer.camera.fit();

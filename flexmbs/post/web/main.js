@@ -1,5 +1,8 @@
 // Starts the viewer and offers it to scripts as `window.flexmbs`.
 import { follow } from "./live.js";
+import { axes_of } from "./plot.js";
+import { principal } from "./probe.js";
+import { picture } from "./tools.js";
 import { Viewer } from "./viewer.js";
 
 function start() {
@@ -17,6 +20,10 @@ function start() {
         weights: (name) => viewer.poses()[number(name)].q,
         skin_point: (name, vertex) => viewer.skin_point(number(name), vertex),
         pick: (x, y) => viewer.name_of(viewer.pick(x, y)),
+        principal,
+        axes_of: (names) => axes_of(names.map((name) => viewer.scene.channels.find((item) => item.name === name)))
+            .map((group) => group.map((curve) => curve.name)),
+        picture: () => picture(viewer),
         play_mode: (mode) => viewer.play_mode(mode),
         names: () => viewer.scene.bodies.map((body) => body.name),
     };

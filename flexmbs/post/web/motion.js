@@ -7,10 +7,11 @@ function pose_of(position, quaternion, q, amounts = []) {
     return { position, quaternion, q, amounts, R: rotation(quaternion) };
 }
 
-// Poses of all bodies at time t of the run.
-export function motion_at(scene, t) {
+// Poses of all bodies at time t of the run, or of body number `only` alone.
+export function motion_at(scene, t, only) {
     const place = locate(scene.time, t);
-    return scene.bodies.map((body) => pose_of(
+    const bodies = only === undefined ? scene.bodies : [scene.bodies[only]];
+    return bodies.map((body) => pose_of(
         row(body.position, 3, place), quaternion_row(body.quaternion, place),
         body.n_modes ? row(body.q, body.n_modes, place) : [], row(body.static, body.static.shape[1], place)));
 }
@@ -46,14 +47,19 @@ export function system_mode_at(scene, k, phase, factor) {
 
 export const body_matrix = (pose) => pose_matrix(pose.R, pose.position);
 
-// A joint sits on a body (or ground, body = -1) at u0 + scale * Phi q.
+// What sits on a body (or ground, body = -1) at u0 + scale * Phi q, in ground.
+export function place_on(item, poses, scale) {
+    if (item.body < 0) return item.place;
+    const pose = poses[item.body];
+    const rows = item.Phi;
+    const u = item.place.map((x, k) => x + scale * pose.q.reduce((sum, q, a) => sum + (rows ? rows[k][a] * q : 0), 0));
+    return add(pose.position, rotate(pose.R, u));
+}
+
 export function joint_matrix(joint, poses, scale) {
     const R_joint = [0, 1, 2].map((k) => Array.from(joint.rotation.slice(3 * k, 3 * k + 3)));
-    if (joint.body < 0) return pose_matrix(R_joint, joint.place);
-    const pose = poses[joint.body];
-    const rows = joint.Phi;
-    const u = joint.place.map((x, k) => x + scale * pose.q.reduce((sum, q, a) => sum + (rows ? rows[k][a] * q : 0), 0));
-    return pose_matrix(multiply_rotations(pose.R, R_joint), add(pose.position, rotate(pose.R, u)));
+    const R = joint.body < 0 ? R_joint : multiply_rotations(poses[joint.body].R, R_joint);
+    return pose_matrix(R, place_on(joint, poses, scale));
 }
 
 // Point of a skin in ground (F1), as the vertex shader places it; for tests and for labels.
@@ -68,16 +74,17 @@ export function skin_point(body, pose, vertex, scale) {
 }
 
 // Largest von Mises stress over the skin for given coordinates.
-export function largest_stress(body, q) {
+export function largest_stress(body, q, amounts = []) {
     const stress = body.mesh.stress;
     if (!stress) return 0;
     const n = 6 * (body.mesh.points.length / 3);
+    const all = [...q, ...amounts];
     let largest = 0;
     const s = new Float64Array(6);
     for (let k = 0; k < n; k += 6) {
         s.fill(0);
-        for (let a = 0; a < body.n_modes; ++a) {
-            if (q[a] !== 0) for (let i = 0; i < 6; ++i) s[i] += q[a] * stress[a * n + k + i];
+        for (let a = 0; a < all.length; ++a) {
+            if (all[a] !== 0) for (let i = 0; i < 6; ++i) s[i] += all[a] * stress[a * n + k + i];
         }
         const shear = s[3] * s[3] + s[4] * s[4] + s[5] * s[5];
         const direct = (s[0] - s[1]) ** 2 + (s[1] - s[2]) ** 2 + (s[2] - s[0]) ** 2;

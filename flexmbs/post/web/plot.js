@@ -1,4 +1,4 @@
-// Curves over time on a 2-D canvas, with a cursor; one vertical axis per unit, at most two.
+// Curves over time on a 2-D canvas, with a cursor; two vertical axes: one per unit, or one per size where sizes differ.
 
 export const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#e11d48", "#8b5cf6", "#0891b2", "#ca8a04", "#64748b"];
 
@@ -29,6 +29,16 @@ function range_of(curves) {
     if (!(low <= high)) return [0, 1];
     const margin = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
     return [low - margin, high + margin];
+}
+
+// Curves by axis, left and right: the first two units; of one unit those that are a twentieth of the largest or less apart.
+export function axes_of(curves) {
+    const units = [...new Set(curves.map((curve) => curve.unit))];
+    if (units.length > 1) return units.slice(0, 2).map((unit) => curves.filter((curve) => curve.unit === unit));
+    const sizes = curves.map((curve) => curve.values.reduce((size, y) => Math.max(size, Math.abs(y)), 0));
+    const small = Math.max(...sizes) / 20;
+    const split = [curves.filter((_, k) => sizes[k] > small || sizes[k] === 0), curves.filter((_, k) => sizes[k] <= small && sizes[k] > 0)];
+    return split.filter((group) => group.length);
 }
 
 export class Plot {
@@ -69,8 +79,8 @@ export class Plot {
         const ink = style.getPropertyValue("--ink");
         const rule = style.getPropertyValue("--rule");
         pen.font = "11px system-ui, sans-serif";
-        const units = [...new Set(this.curves.map((curve) => curve.unit))].slice(0, 2);
-        [this.left, this.right] = [62, width - (units.length > 1 ? 62 : 14)];
+        const axes = axes_of(this.curves);
+        [this.left, this.right] = [62, width - (axes.length > 1 ? 62 : 14)];
         const lines = this.legend_lines(pen, value_at);
         const [top, bottom] = [6 + 14 * lines.length, height - 22];
         const [t0, t1] = [this.time[0], this.time[this.time.length - 1]];
@@ -84,15 +94,14 @@ export class Plot {
         }
         pen.textAlign = "left";
         pen.fillText("t [s]", 4, bottom + 15);
-        units.forEach((unit, side) => this.draw_unit(pen, unit, side, { ink, rule, top, bottom, x_of }));
+        axes.forEach((group, side) => this.draw_axis(pen, group, side, { ink, rule, top, bottom, x_of }));
         pen.strokeStyle = ink;
         pen.lineWidth = 1;
         line(pen, [[x_of(t), top], [x_of(t), bottom]]);
         this.draw_legend(pen, ink, lines);
     }
 
-    draw_unit(pen, unit, side, { ink, rule, top, bottom, x_of }) {
-        const curves = this.curves.filter((curve) => curve.unit === unit);
+    draw_axis(pen, curves, side, { ink, rule, top, bottom, x_of }) {
         const [low, high] = range_of(curves);
         const y_of = (y) => bottom - ((y - low) / (high - low)) * (bottom - top);
         pen.lineWidth = 1;
@@ -103,7 +112,7 @@ export class Plot {
             pen.fillStyle = ink;
             pen.fillText(number_text(mark), side ? this.right + 6 : this.left - 6, y_of(mark) + 4);
         }
-        pen.fillText(unit || "1", side ? this.right + 6 : this.left - 6, top - 7);
+        pen.fillText(curves[0].unit || "1", side ? this.right + 6 : this.left - 6, top - 7);
         for (const curve of curves) {
             pen.strokeStyle = curve.colour;
             pen.lineWidth = 1.6;
@@ -117,9 +126,12 @@ export class Plot {
     // Entries of the legend with their places, in as many lines as they need, at most three.
     legend_lines(pen, value_at) {
         const lines = [[]];
+        const axes = axes_of(this.curves);
         let x = this.left + 6;
         for (const curve of this.curves) {
-            const text = `${curve.name} ${number_text(value_at(curve))} ${curve.unit}`;
+            const side = axes.findIndex((group) => group.includes(curve));
+            const where = side < 0 ? " (a third unit: not drawn)" : side && axes[0][0].unit === curve.unit ? " (right)" : "";
+            const text = `${curve.name} ${number_text(value_at(curve))} ${curve.unit}${where}`;
             const wide = 30 + pen.measureText(text).width;
             if (x + wide - 16 > this.right && lines[lines.length - 1].length) {
                 if (lines.length === 3) {

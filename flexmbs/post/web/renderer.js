@@ -1,8 +1,9 @@
 // WebGL2: programs, one vertex array per thing, mode shapes as float textures, picking by colour.
 
 const UNIFORMS = ["view_projection", "view", "pose", "mode_shapes", "mode_stress", "coordinates", "n_modes", "n_stresses",
-                  "n_vertices", "field", "scale", "depth_bias", "colour", "level_max", "highlight", "palette"];
+                  "n_vertices", "field", "scale", "depth_bias", "colour", "level_min", "level_max", "section", "palette"];
 const TABLE_WIDTH = 2048;
+const NO_SECTION = [0, 0, 0, 1];
 
 function compile(gl, kind, source) {
     const shader = gl.createShader(kind);
@@ -60,7 +61,8 @@ export class Renderer {
         const gl = this.gl;
         const vao = gl.createVertexArray();
         gl.bindVertexArray(vao);
-        gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+        const places = gl.createBuffer();
+        gl.bindBuffer(gl.ARRAY_BUFFER, places);
         gl.bufferData(gl.ARRAY_BUFFER, mesh.points, gl.STATIC_DRAW);
         gl.enableVertexAttribArray(0);
         gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
@@ -72,6 +74,7 @@ export class Renderer {
         };
         const thing = { vao, triangles: indices(mesh.triangles), edges: indices(mesh.edges),
                         n_vertices: mesh.points.length / 3, n_modes: mesh.Phi ? mesh.Phi.shape[0] : 0 };
+        thing.buffers = [places, thing.triangles.buffer, thing.edges.buffer];
         gl.bindVertexArray(null);
         if (thing.n_modes) {
             thing.shapes = table(gl, mesh.Phi, 3);
@@ -80,6 +83,13 @@ export class Renderer {
             thing.q = table(gl, new Float32Array(Math.max(thing.n_modes, thing.n_stresses)), 1);
         }
         return thing;
+    }
+
+    // Give back the buffers of a mesh without modes.
+    remove(thing) {
+        const gl = this.gl;
+        gl.deleteVertexArray(thing.vao);
+        for (const buffer of thing.buffers) gl.deleteBuffer(buffer);
     }
 
     set_coordinates(thing, q) {
@@ -108,7 +118,8 @@ export class Renderer {
         }
     }
 
-    // `how`: pose, colour, and optionally scale, field, level_max, highlight, edges (draw lines), flat (one colour).
+    // `how`: pose, colour, and optionally scale, field, level_min, level_max, section, edges (draw lines),
+    // flat (one colour), on_top (in front of everything).
     draw(thing, how) {
         const gl = this.gl;
         const { program, places } = how.edges || how.flat ? this.plain : this.surface;
@@ -121,8 +132,9 @@ export class Renderer {
         gl.uniform1i(places.n_stresses, thing.n_stresses || 0);
         gl.uniform1i(places.n_vertices, thing.n_vertices);
         gl.uniform1i(places.field, thing.n_modes ? field : 0);
+        gl.uniform1f(places.level_min, how.level_min || 0);
         gl.uniform1f(places.level_max, how.level_max || 1);
-        gl.uniform1f(places.highlight, how.highlight || 0);
+        gl.uniform4fv(places.section, how.section || NO_SECTION);
         gl.uniform1f(places.depth_bias, how.edges ? 4e-5 : 0);
         const textures = [thing.shapes || this.empty.shapes, thing.stress || this.empty.shapes, thing.q || this.empty.q];
         textures.forEach((item, k) => {
@@ -130,10 +142,12 @@ export class Renderer {
             gl.bindTexture(gl.TEXTURE_2D, item.texture);
         });
         gl.activeTexture(gl.TEXTURE0);
+        if (how.on_top) gl.disable(gl.DEPTH_TEST);
         const { buffer, count } = how.edges ? thing.edges : thing.triangles;
         gl.bindVertexArray(thing.vao);
         gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffer);
         gl.drawElements(how.edges ? gl.LINES : gl.TRIANGLES, count, gl.UNSIGNED_INT, 0);
+        gl.enable(gl.DEPTH_TEST);
         gl.bindVertexArray(null);
     }
 

@@ -20,6 +20,7 @@ uniform float scale;               // of the deformation; 1 is true to scale
 uniform float depth_bias;          // draws edges in front of their faces
 
 out vec3 eye;
+out vec3 ground;
 out float level;
 
 vec3 texel(sampler2D table, int k) {
@@ -50,6 +51,7 @@ void main() {
     level = field == 1 ? von_mises(direct, shear) : length(displacement);
     vec4 place = pose * vec4(u0 + scale * displacement, 1.0);
     eye = (view * place).xyz;
+    ground = place.xyz;
     gl_Position = view_projection * place;
     gl_Position.z -= depth_bias * gl_Position.w;
 }

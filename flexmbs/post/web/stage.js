@@ -1,9 +1,13 @@
 // What is drawn in a frame: grid, axes, bodies, joints, undeformed edges.
-import { add, cross, pose_matrix, subtract, times } from "./matrix.js";
-import { body_matrix, joint_matrix } from "./motion.js";
+import { add, cross, norm, pose_matrix, subtract, times } from "./matrix.js";
+import { row } from "./data.js";
+import { body_matrix, joint_matrix, place_on } from "./motion.js";
 
 const IDENTITY = pose_matrix([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 0]);
+const SMALL = [[0.12, 0, 0], [0, 0.12, 0], [0, 0, 0.12]];     // of the axes: a cross at a probed point
 const JOINT_COLOUR = [0.93, 0.55, 0.13, 1];
+const SELECTED = [0.98, 0.45, 0.05, 1];
+const [PULL, PUSH] = [[0.85, 0.2, 0.15, 1], [0.15, 0.35, 0.85, 1]];
 
 // Lines of a square grid in the plane across `up` through `centre`, in round steps.
 function grid_mesh(up, right, centre, radius) {
@@ -20,7 +24,15 @@ function grid_mesh(up, right, centre, radius) {
     return lines(points);
 }
 
-function lines(points) {
+// Largest size of the rows of an array (time, 3).
+function largest_row({ force }) {
+    let size = 0;
+    for (let k = 0; k < force.length; k += 3) size = Math.max(size, Math.hypot(force[k], force[k + 1], force[k + 2]));
+    return size;
+}
+
+// Pairs of points as lines.
+export function lines(points) {
     return { points: new Float32Array(points.flat()), triangles: new Uint32Array(0),
              edges: new Uint32Array(points.map((_, k) => k)) };
 }
@@ -33,6 +45,7 @@ export class Stage {
         this.joints = scene.joints.map((joint) => renderer.upload(joint.mesh));
         const { centre, radius } = scene.bounds;
         const floor = subtract(centre, times(0.8 * radius, camera.up));
+        this.largest = Math.max(0, ...scene.arrows.map(largest_row));     // force of all arrows
         this.grid = renderer.upload(grid_mesh(camera.up, camera.right, floor, radius));
         this.axes = [0, 1, 2].map((k) => renderer.upload(lines([[0, 0, 0], [0, 1, 2].map((i) => (i === k ? 0.25 * radius : 0))])));
     }
@@ -47,16 +60,51 @@ export class Stage {
             renderer.draw(axis, { pose: IDENTITY, colour: [...colour, 1], edges: true });
         });
         this.each(poses, show.scale, (thing, pose, number, body) => {
-            const highlight = number === show.selected ? 1 : 0;
             renderer.set_coordinates(thing, body ? [...poses[number].q, ...poses[number].amounts] : []);
             const colour = body ? [...body.colour, 1] : JOINT_COLOUR;
-            const level_max = show.level_max[number] || 1;
-            renderer.draw(thing, { pose, colour, scale: show.scale, field: body ? show.field : 0, level_max, highlight });
-            if (show.edges && body) renderer.draw(thing, { pose, colour: [0, 0, 0, 0.18], scale: show.scale, edges: true });
+            const [level_min, level_max] = show.levels;
+            const { scale, section } = show;
+            renderer.draw(thing, { pose, colour, scale, field: body ? show.field : 0, level_min, level_max, section });
+            if (number === show.selected) renderer.draw(thing, { pose, colour: SELECTED, scale, edges: true, section });
+            else if (show.edges && body) renderer.draw(thing, { pose, colour: [0, 0, 0, 0.18], scale, edges: true, section });
             if (show.undeformed && body && body.n_modes) {
-                renderer.draw(thing, { pose, colour: show.ghost, scale: 0, edges: true });
+                renderer.draw(thing, { pose, colour: show.ghost, scale: 0, edges: true, section });
             }
         }, show.joints);
+    }
+
+    // Forces and reactions at the instant `at`, the largest of the run a quarter of the scene long.
+    draw_arrows(at, poses, show) {
+        const thing = this.renderer.upload(lines(this.arrow_lines(at, poses, show)));
+        this.renderer.draw(thing, { pose: IDENTITY, colour: show.force_colour, edges: true, on_top: true });
+        this.renderer.remove(thing);
+    }
+
+    arrow_lines(at, poses, show) {
+        const { arrows, bounds } = this.scene;
+        return arrows.flatMap((arrow) => {
+            const start = place_on(arrow, poses, show.scale);
+            const force = times((0.5 * bounds.radius * show.arrow_scale) / this.largest, row(arrow.force, 3, at));
+            const end = add(start, force);
+            const side = times(0.06, cross(force, cross(force, [0.36, 0.48, 0.8]))).map((x) => x / (norm(force) || 1));
+            const head = add(start, times(0.85, force));
+            return [start, end, end, add(head, side), end, subtract(head, side)];
+        });
+    }
+
+    // A cross at a place, lines along principal stresses there (red pulls, blue pushes), the path of the point.
+    draw_probe({ colour, shown, principal, path }) {
+        const { renderer } = this;
+        const size = 0.12 * this.scene.bounds.radius;
+        this.axes.forEach((axis) => renderer.draw(axis, { pose: pose_matrix(SMALL, shown), colour, edges: true, on_top: true }));
+        if (path) renderer.draw(path, { pose: IDENTITY, colour, edges: true });
+        const largest = Math.max(...principal.map(({ value }) => Math.abs(value)));
+        for (const { value, direction } of largest > 0 ? principal : []) {
+            const long = times((size * Math.abs(value)) / largest, direction);
+            const line = renderer.upload(lines([subtract(shown, long), add(shown, long)]));
+            renderer.draw(line, { pose: IDENTITY, colour: value > 0 ? PULL : PUSH, edges: true, on_top: true });
+            renderer.remove(line);
+        }
     }
 
     // Visit bodies, then joints: (uploaded mesh, pose matrix, number, body or undefined).
@@ -75,7 +123,7 @@ export class Stage {
             renderer.begin(view, view_projection, [0, 0, 0, 1]);
             this.each(poses, show.scale, (thing, pose, number, body) => {
                 renderer.set_coordinates(thing, body ? [...poses[number].q, ...poses[number].amounts] : []);
-                renderer.draw(thing, { pose, colour: colour_of(number), scale: show.scale, flat: true });
+                renderer.draw(thing, { pose, colour: colour_of(number), scale: show.scale, flat: true, section: show.section });
             }, show.joints);
         });
     }

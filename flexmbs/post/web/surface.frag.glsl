@@ -5,11 +5,13 @@ precision highp int;
 
 in vec3 eye;
 in float level;
+in vec3 ground;
 
 uniform vec4 colour;
 uniform int field;
+uniform float level_min;
 uniform float level_max;
-uniform float highlight;
+uniform vec4 section;              // what lies beyond this plane in ground is not drawn
 uniform vec3 palette[9];
 
 out vec4 fragment;
@@ -21,14 +23,14 @@ vec3 palette_colour(float x) {
 }
 
 void main() {
+    if (dot(section.xyz, ground) > section.w) discard;
     vec3 normal = normalize(cross(dFdx(eye), dFdy(eye)));
     vec3 to_eye = normalize(-eye);
     if (dot(normal, to_eye) < 0.0) normal = -normal;
-    vec3 base = field > 0 ? palette_colour(level / level_max) : colour.rgb;
+    vec3 base = field > 0 ? palette_colour((level - level_min) / (level_max - level_min)) : colour.rgb;
     float key = max(dot(normal, normalize(vec3(0.35, 0.75, 0.6))), 0.0);
     float fill = max(dot(normal, normalize(vec3(-0.6, -0.2, 0.5))), 0.0);
     float gloss = pow(max(dot(reflect(-normalize(vec3(0.35, 0.75, 0.6)), normal), to_eye), 0.0), 24.0);
     vec3 lit = base * (0.58 + 0.46 * key + 0.22 * fill) + vec3(0.10 * gloss);
-    lit = mix(lit, vec3(1.0, 0.75, 0.2), 0.35 * highlight);
     fragment = vec4(lit, colour.a);
 }

@@ -1,13 +1,17 @@
 // The viewer: holds the state of the page, draws a frame when something changed, answers `window.flexmbs`.
 import { Camera } from "./camera.js";
+import { dot } from "./matrix.js";
 import { locate, read_page_data, row } from "./data.js";
 import { body_mode_at, largest_displacement, largest_stress, motion_at, skin_point, system_mode_at } from "./motion.js";
 import { number_text, Plot } from "./plot.js";
 import { Renderer } from "./renderer.js";
 import { Stage } from "./stage.js";
 import { build_display, build_modes, build_things, draw_legend } from "./controls.js";
+import { vertex_under } from "./probe.js";
+import { build_arrows, build_pictures, build_range, build_section, Probes, size_of, UNITS } from "./tools.js";
 
 const PRESETS = ["iso", "front", "back", "left", "right", "top"];
+const KEYS = { ArrowLeft: [-15, 0], ArrowRight: [15, 0], ArrowUp: [0, 15], ArrowDown: [0, -15], "+": [0, 0, 0.87], "-": [0, 0, 1.15] };
 
 export class Viewer {
     constructor() {
@@ -27,7 +31,7 @@ export class Viewer {
         const stressed = scene.bodies.some((body) => body.mesh.stress);
         const { start } = scene;
         this.show = { field: stressed ? 1 : 0, scale: start.scale, undeformed: start.undeformed, edges: true, joints: true, grid: true, axes: true,
-                      selected: -1, level_max: [], ...scene.theme.light };
+                      selected: -1, levels: [0, 1], ranges: {}, section: null, forces: false, arrow_scale: 1, force_colour: [0.75, 0.1, 0.6, 1], units: { 1: UNITS[1][0][0], 2: UNITS[2][0][0] }, ...scene.theme.light };
         for (const name of scene.shown) this.toggle_channel(name, false);
         this.follow_theme();
         this.build_controls();
@@ -58,6 +62,11 @@ export class Viewer {
     build_controls() {
         const at = (id) => document.getElementById(id);
         build_display(this, at("display"));
+        if (this.scene.bodies.some((body) => body.n_modes)) build_range(this, at("display"));
+        if (this.scene.arrows.length) build_arrows(this, at("display"));
+        build_section(this, at("display"));
+        this.probes = new Probes(this, at("points"));
+        build_pictures(this, at("pictures"));
         build_modes(this, at("modes"));
         build_things(this, at("things"));
         at("notes").replaceChildren(...this.scene.notes.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
@@ -65,7 +74,7 @@ export class Viewer {
             const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
             button.addEventListener("click", () => { this.camera.preset(name); this.touched = false; this.changed(); });
             return button;
-        }));
+        }), Object.assign(document.createElement("button"), { type: "button", textContent: "fit", title: "all in view (key f)", onclick: () => this.fit() }));
         const toggle = at("panel-toggle");
         const open = (yes) => { at("panel").hidden = !yes; toggle.setAttribute("aria-expanded", yes); };
         toggle.addEventListener("click", () => open(at("panel").hidden));
@@ -110,7 +119,7 @@ export class Viewer {
             this.changed();
         });
         const release = (event) => {
-            if (event.type === "pointerup" && moved < 4 && pointers.size === 1) this.select(this.pick(event.offsetX, event.offsetY));
+            if (event.type === "pointerup" && moved < 4 && pointers.size === 1) this.click(event.offsetX, event.offsetY, event.altKey);
             pointers.delete(event.pointerId);
         };
         canvas.addEventListener("pointerup", release);
@@ -125,10 +134,20 @@ export class Viewer {
         document.addEventListener("keydown", (event) => {
             if (event.target.tagName === "INPUT" || event.target.tagName === "SELECT" || event.target.tagName === "BUTTON") return;
             if (event.key === " ") this.play(!this.playing);
-            else if (event.key === "f") { this.camera.fit(); this.changed(); }
+            else if (event.key === "f") this.fit();
+            else if (event.key === "Escape") this.probes.arm(false);
+            else if (document.activeElement === canvas && event.key in KEYS) this.steer(...KEYS[event.key]);
             else return;
             event.preventDefault();
         });
+    }
+
+    // Turn, or come nearer, by the keyboard.
+    steer(dx, dy, factor = 1) {
+        this.camera.orbit(dx, dy);
+        this.camera.zoom(factor);
+        this.touched = true;
+        this.changed();
     }
 
     span() { return [this.scene.time[0], this.scene.time[this.scene.time.length - 1]]; }
@@ -154,6 +173,27 @@ export class Viewer {
     play(yes) { this.playing = yes; this.changed(); }
     play_mode(mode) { this.mode = mode; this.phase = Math.PI / 2; this.playing = mode !== null; this.changed(); }
     select(number) { this.set({ selected: number }); }
+    fit() {
+        this.camera.fit();
+        this.touched = false;
+        this.changed();
+    }
+
+    // A click selects what is there; with the probe in hand, or the alt key, it takes the point.
+    click(x, y, alt = false) {
+        const found = this.pick(x, y);
+        const vertex = (this.probes.active || alt) && found >= 0 && found < this.scene.bodies.length ? this.vertex_at(found, x, y) : -1;
+        if (vertex >= 0) this.probes.add(found, vertex);
+        else this.select(found);
+    }
+
+    vertex_at(number, x, y) {
+        const { canvas } = this.renderer;
+        const { place, ray } = this.camera.ray(x / canvas.clientWidth, y / canvas.clientHeight);
+        const { section, scale } = this.show;
+        const cut = (point) => section !== null && dot(section, point) > section[3];
+        return vertex_under(this.scene.bodies[number], this.poses()[number], scale, place, ray, cut);
+    }
     name_of(number) {
         const n = this.scene.bodies.length;
         return number < 0 ? null : number < n ? this.scene.bodies[number].name : this.scene.joints[number - n].name;
@@ -190,6 +230,7 @@ export class Viewer {
             else {
                 const [t0, t1] = this.span();
                 this.t += this.speed() * seconds;
+                if (this.t > t1 && this.film) this.film.stop();
                 if (this.t > t1) this.t = t0;
             }
             this.dirty = true;
@@ -209,15 +250,18 @@ export class Viewer {
             this.camera.aspect = width / height;
             if (!this.touched) this.camera.fit();
         }
-        this.show.level_max = this.levels();
-        this.stage.draw(this.camera, this.poses(), this.show);
+        this.show.levels = this.levels();
+        const poses = this.poses();
+        this.stage.draw(this.camera, poses, this.show);
+        if (this.show.forces && !this.mode && this.scene.arrows.length) this.stage.draw_arrows(locate(this.scene.time, this.t), poses, this.show);
+        for (const probe of this.probes.now(poses)) this.stage.draw_probe(probe);
         this.draw_legend();
         const place = locate(this.scene.time, this.t);
         this.plot.draw(this.t, (curve) => row(curve.values, 1, place)[0]);
         for (const update of this.on_change) update();
     }
 
-    // Upper end of the colours: one for all bodies of a run, so that colours compare; that of the mode for a mode.
+    // Ends of the colours: one pair for all bodies of a run, so that colours compare; those of the mode for a mode.
     levels() {
         const { scene, show, mode } = this;
         if (mode) {
@@ -228,19 +272,19 @@ export class Viewer {
                 this.level_value = Math.max(...swings.flatMap((poses) => scene.bodies.map((body, k) => largest(body, poses[k].q))));
                 this.level_key = key;
             }
-            return scene.bodies.map(() => this.level_value);
+            return [0, this.level_value || 1];
         }
         const largest = show.field === 1 ? scene.stress_max : scene.displacement_max;
-        return scene.bodies.map(() => largest);
+        return show.ranges[show.field] || [0, largest || 1];
     }
 
     draw_legend() {
         const { field } = this.show;
         const title = ["", "von Mises stress", "displacement"][field];
-        const largest = this.show.level_max[0] || 0;
-        if (this.mode) draw_legend(this, this.scene.palette, field ? `${title}, share of the mode's largest` : "", "", 1);
-        else if (field === 1) draw_legend(this, this.scene.palette, title, "MPa", largest / 1e6);
-        else draw_legend(this, this.scene.palette, title, "mm", largest * 1e3);
+        const { palette } = this.scene;
+        if (!field || this.mode) return draw_legend(palette, field ? `${title}, share of the mode's largest` : "", "", [0, 1]);
+        const unit = this.show.units[field];
+        draw_legend(palette, title, unit, this.show.levels.map((end) => end / size_of(field, unit)));
     }
 
     skin_point(b, vertex) {
