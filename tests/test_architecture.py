@@ -13,8 +13,8 @@ PACKAGE = ROOT / "flexmbs"
 
 # in this order; a room imports only from rooms listed above it (or from itself)
 ROOMS = [
-    "errors", "interrupts", "registry", "_handles", "_trial", "_jit", "_dispatch", "_trial_kernels", "_simd",
-    "resources", "disk", "hdf5", "toml_file", "units", "expressions", "channels", "spatial",
+    "errors", "interrupts", "registry", "_handles", "_bound", "_trial", "_jit", "_dispatch", "_trial_kernels",
+    "_simd", "resources", "disk", "hdf5", "toml_file", "units", "expressions", "channels", "spatial",
     "input", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce", "exchange",
     "model", "dynamics", "integrate", "results", "simulate", "case", "study",
     "post", "verify", "demo", "cli",
@@ -26,7 +26,7 @@ KERNEL_LINES = 5361
 MOST_ARGUMENTS = 8
 
 ONLY_IMPORTER = {
-    "numba": {"_dispatch", "_handles", "_jit", "_simd"},
+    "numba": {"_bound", "_dispatch", "_handles", "_jit", "_simd"},
     "h5py": {"hdf5"},
     "meshio": {"fe"},
     "skfem": {"fe"},

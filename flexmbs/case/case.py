@@ -88,7 +88,7 @@ class Case(Told):
         """What it consists of, in a few lines; `case.spec` holds the tables."""
         spec = self.spec
         lines = [f"case {self.name}" + (f": {spec.title}" if spec.title else "")]
-        for kind in ("bodies", "joints", "couplings", "drives", "forces", "states", "sensors"):
+        for kind in ("bodies", "joints", "couplings", "drives", "forces", "states", "inputs", "sensors"):
             names = list(getattr(spec, kind))
             if names:
                 more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""

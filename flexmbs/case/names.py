@@ -10,7 +10,7 @@ from flexmbs.expressions import Expression, ExpressionError, Node
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.model import Model
 
-KINDS = ("joints", "bodies", "frames", "states", "sensors")
+KINDS = ("joints", "bodies", "frames", "states", "inputs", "sensors")
 #: quantities that follow from the accelerations: a force that used them would be an algebraic loop
 ALGEBRAIC = {
     "acceleration", "angular_acceleration", "q_ddot", "reaction_force", "reaction_moment", "effort",
@@ -135,6 +135,10 @@ class Resolver:
         if words[0] in self.model.states:
             yield Found(f"states.{words[0]}", is_scalar=True), words[1:]
 
+    def _in_inputs(self, words: list[str]) -> Iterator[tuple[Found, list[str]]]:
+        if words[0] in self.model.inputs:
+            yield Found(f"inputs.{words[0]}", is_scalar=True), words[1:]
+
     def _in_sensors(self, words: list[str]) -> Iterator[tuple[Found, list[str]]]:
         sensor = self.model.sensors.get(words[0])
         if sensor is None:
@@ -154,7 +158,7 @@ class Resolver:
         if algebraic or ALGEBRAIC & set(words):
             return (
                 f'"{node.text}" would be an algebraic loop; expressions of forces and states may use '
-                "positions, velocities, q, q_dot, states and t"
+                "positions, velocities, q, q_dot, states, inputs and t"
             )
         choices = [
             *local,
@@ -163,6 +167,7 @@ class Resolver:
             *self.model.joints,
             *self.model.bodies,
             *self.model.states,
+            *self.model.inputs,
             *self.model.sensors,
         ]
         if words[0] in choices or words[0] in KINDS:

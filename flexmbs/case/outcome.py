@@ -191,6 +191,7 @@ def result_paths(model: Model, case: Case) -> Iterator[str]:
     for name in model.forces:
         yield from (f"forces.{name}.{word}" for word in "force moment length rate value".split())
     yield from (f"states.{name}" for name in model.states)
+    yield from (f"inputs.{name}" for name in model.inputs)
     yield from (f"sensors.{name}" for name in model.sensors)
     yield from (f"metrics.{name}" for name in case.spec.metrics)
     yield from (f"system.{word}" for word in ("com", "momentum", "angular_momentum"))

@@ -15,6 +15,8 @@ _TAKEN = {
     ("bodies", "ground"): "the ground",
     ("parameters", "t"): "time",
     ("parameters", "pi"): "the number",
+    ("inputs", "t"): "time",
+    ("inputs", "pi"): "the number",
     ("states", "t"): "time",
     ("states", "pi"): "the number",
 }

@@ -17,7 +17,7 @@ from flexmbs.case.outcome import Comparison, check_channels, comparisons, metric
 from flexmbs.case.start import moved
 from flexmbs.dynamics.mechanism import Mechanism, build
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.expressions import Expression, ExpressionError, constant
+from flexmbs.expressions import Expression, ExpressionError, constant, parse
 from flexmbs.integrate import Steps
 from flexmbs.results import Item, Result
 from flexmbs.results.writer import complete_result
@@ -62,7 +62,11 @@ def simulation(case: Case | str | Path, **parameters: Any) -> Simulation:
         case = Case.load(case, **parameters)
     elif parameters:
         case = case.with_values(**parameters)
-    return Simulation(prepare(case), settings(case))
+
+    def told(target: Path) -> dict[str, Any]:
+        return {"provenance": provenance(case) | {"drawing": Item(drawing(case, target))}}
+
+    return Simulation(prepare(case), settings(case), told, lambda result: metrics(case, result))
 
 
 _OPTIONS = ("keep", "overwrite", "resume", "progress", "announce", "say", "allow_python")
@@ -139,6 +143,7 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
         for name, sensor in model.sensors.items()
         if sensor.type == "expression"
     }
+    free |= {f"input:{name}": parse(f"inputs.{name}") for name in model.inputs}
     until = _until(case)
     analysis = case.spec.analysis
     if analysis is not None and analysis.type == "inverse_dynamics" and analysis.motion is not None:

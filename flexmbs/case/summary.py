@@ -34,6 +34,7 @@ def case_info(path: Path) -> tuple[str, dict[str, Any]]:
         data[kind] = {name: item.type for name, item in getattr(spec, kind).items()}
     data["drives"] = {name: item.joint for name, item in spec.drives.items()}
     data["states"] = {name: str(item.rate) for name, item in spec.states.items()}
+    data["inputs"] = {name: f"{item.default} {item.unit}" for name, item in spec.inputs.items()}
     data = {key: value for key, value in data.items() if value}
     text = [f"{key:<14} {_shown(value)}" for key, value in data.items()]
     lines, data["mechanism"] = _mechanism(case)

@@ -15,7 +15,6 @@ from flexmbs.dynamics.loops import passes
 from flexmbs.dynamics.tree import recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression
-from flexmbs.model.laws.tables import workspace as law_workspace
 
 if TYPE_CHECKING:
     from flexmbs.model.state import State
@@ -32,7 +31,7 @@ class Evaluator:
         self.system = system
         self.tables, self.laws = system.constants
         self.ws = handle(system.workspace())
-        self.law_work = handle(law_workspace(system.laws.tables))
+        self.law_work = handle(system.law_work(system.laws.tables))
         self.acc = np.zeros(system.n_vel)
 
     def _args(self, state: State, acc: Array) -> tuple[Any, ...]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import declare, handle, prepare, tuple_of
+from flexmbs._bound import bound
+from flexmbs._jit import Handle, declare, handle, prepare, tuple_of
 from flexmbs.errors import Diagnostic, SolverError, UsageError
 from flexmbs.integrate import memory as mem
 from flexmbs.integrate.implicit_step import NO_CONVERGENCE
@@ -157,11 +158,14 @@ class Integrator:
         self._done, self._failed, self._sampled = False, 0, float(t_start)
         self._held: list[Chunk] = []
         self._pace, self._lost = Pace(self._sampled, float(t_end)), ""
+        self._kinds: Any = None
         self._bundle()
         self._loop = loop or self._compiled()
         self._run = self._loop
         if steps is not None:
             self._run = Repeated(self._loop, steps, duration) if steps.known else Noted(self._loop)
+        self._quick: Any = None
+        self._end: Floats | None = None
 
     def beside(self, settings: Settings, t_start: float, y0: Floats, times: Floats) -> Integrator:
         """Another run of the same problem to the same end; the compiled loop need not be looked up again."""
@@ -192,7 +196,8 @@ class Integrator:
             declare(p.nearness, p.data, y),
             declare(p.turn, p.data, t, y, 0, y, y),
         )
-        return prepare(run, tuple_of(mem.Calls, calls), self._all, 0, 0.0)
+        self._kinds = tuple_of(mem.Calls, calls)
+        return prepare(run, self._kinds, self._all, 0, 0.0)
 
     @property
     def t(self) -> float:
@@ -223,6 +228,31 @@ class Integrator:
         self._held.append(self._slice(np.inf, n_steps))
         return len(self._held[-1].event_t)
 
+    def go_on(self, t_end: float, anew: bool = False) -> None:
+        """Let a run to `times = [end]` that is done go on to a later end, whose state is its next sample.
+
+        `anew`: what laws read was changed from outside, so that rates and switching functions at the
+        present state are asked for again; the size of steps is kept, error control looks after it.
+        """
+        self.options = self.options._replace(t_end=float(t_end))
+        self.times[0], self.memory.out[0] = t_end, 0
+        self._done, self._pace.t_end = False, float(t_end)
+        if not isinstance(self._all, Handle):
+            self._bundle()
+        else:
+            if self._end is None:
+                offset, kind, _ = self._all.kind.place("opt")
+                self._end = self._all.memory.view(np.float64)[offset + kind.place("t_end")[0] :]
+                if self._kinds is not None:
+                    self._quick = bound(run, self._calls, self._kinds, self._all, 0, 0.0)
+            self._end[0] = t_end
+        if anew and self.memory.started[0]:
+            size, self.memory.started[0] = self.memory.h[0], 0
+            status = self._called(0, 0.0)
+            if status < 0:
+                self._raise(status)
+            self.memory.h[0] = max(size, self.memory.h[0])
+
     def advance(self, t_pause: float = np.inf, n_steps: int | None = None) -> Chunk:
         """Integrate on for a slice of wall time, or `n_steps`, or to the first step end from t_pause on.
 
@@ -230,13 +260,19 @@ class Integrator:
         """
         return self._held.pop(0) if self._held else self._slice(t_pause, n_steps)
 
+    def _called(self, steps: int, t_pause: float) -> int:
+        """The loop, until one of these or the end."""
+        if self._quick is not None:
+            return int(self._quick(steps, t_pause))
+        return int(self._run(self._calls, self._all, steps, t_pause))
+
     def _slice(self, t_pause: float, n_steps: int | None) -> Chunk:
         if self._failed:
             self._raise(self._failed)
         self.out.count[0] = self.events.count[0] = 0
         begun = time.perf_counter()
         steps = min(self._steps if n_steps is None else n_steps, self._pace.left(int(self.memory.steps[0])))
-        status = self._run(self._calls, self._all, steps, float(t_pause))
+        status = self._called(steps, float(t_pause))
         spent = time.perf_counter() - begun
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
         self._done, self._failed = status == mem.DONE, min(status, 0)
@@ -349,8 +385,8 @@ class Integrator:
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint of the same problem and settings."""
         saved = [_same(name, checkpoint.get(name), getattr(self.memory, name)) for name in mem.SAVED]
-        self.memory = mem.with_names(saved)
-        self._bundle()
+        for name, values in zip(mem.SAVED, saved, strict=True):
+            getattr(self.memory, name)[...] = values
         if self.problem.form is not None:
             self.problem.form.restore(checkpoint)
         self._done, self._failed = False, 0

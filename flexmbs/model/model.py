@@ -24,6 +24,19 @@ class OwnState:
 
 
 @dataclass(kw_only=True)
+class Input:
+    """A number that comes from outside, held between the steps of who gives it; `default` in SI units.
+
+    It is given in `unit`, which is `factor` in SI units.
+    """
+
+    name: str
+    default: float = 0.0
+    unit: str = "1"
+    factor: float = 1.0
+
+
+@dataclass(kw_only=True)
 class Model(Told):
     """All parts by name. `gravity` (3,) in ground axes [m/s^2]; `ground_frames` are the frames of ground.
 
@@ -40,13 +53,15 @@ class Model(Told):
     drives: dict[str, Any] = field(default_factory=dict)
     forces: dict[str, Any] = field(default_factory=dict)
     states: dict[str, OwnState] = field(default_factory=dict)
+    inputs: dict[str, Input] = field(default_factory=dict)
     sensors: dict[str, Any] = field(default_factory=dict)
     redundant: str = "least-norm"
 
     def __post_init__(self) -> None:
         known_fields(
-            self, "ground_frames", "bodies", "joints", "couplings", "drives", "forces", "states", "sensors"
-        )
+            self, "ground_frames", "bodies", "joints", "couplings", "drives", "forces", "states", "inputs",
+            "sensors",
+        )  # fmt: skip
 
     def add(self, *parts: Any) -> Model:
         """Put parts into the table of their kind, by name; returns the model itself."""
@@ -64,7 +79,7 @@ class Model(Told):
 
         for kind, table in (
             (Body, self.bodies), (Joint, self.joints), (Coupling, self.couplings), (Drive, self.drives),
-            (Force, self.forces), (OwnState, self.states), (Sensor, self.sensors),
+            (Force, self.forces), (OwnState, self.states), (Input, self.inputs), (Sensor, self.sensors),
         ):  # fmt: skip
             if isinstance(part, kind):
                 return table

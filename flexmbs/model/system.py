@@ -23,6 +23,8 @@ from flexmbs.model.attitudes import Attitude
 from flexmbs.model.blocks import block_tables
 from flexmbs.model.fronts import front_tables
 from flexmbs.model.laws.build import LawPart, collect
+from flexmbs.model.laws.tables import Laws, LawWork
+from flexmbs.model.laws.tables import workspace as law_workspace
 from flexmbs.model.markers import Marker, Markers
 from flexmbs.model.measure import SensorPart, collect_sensors
 from flexmbs.model.model import Model
@@ -91,6 +93,13 @@ class System(Told):
     def constants(self) -> tuple[Any, Any]:
         """Handles of `tables` and of the tables of `laws`, made once."""
         return handle(self.tables), handle(self.laws.tables)
+
+    def law_work(self, laws: Laws) -> LawWork:
+        """What the kernels of laws write, with the inputs at their defaults."""
+        found = law_workspace(laws)
+        for name, place in self.laws.inputs.items():
+            found.x[place] = self.model.inputs[name].default
+        return found
 
     @property
     def n_pos(self) -> int:

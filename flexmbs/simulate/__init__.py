@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,30 +10,28 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs._jit import is_cached
-from flexmbs.dynamics.loops.change_point import choose_branch
 from flexmbs.errors import Diagnostic, InputError, Interrupted, SolverError
 from flexmbs.integrate import integrator
 from flexmbs.integrate.loop import run as time_loop
 from flexmbs.model.band import bands, told
 from flexmbs.results import Item, MemoryWriter, Result, ResultWriter
-from flexmbs.simulate.analyses import FOLLOWED, SINGLE, bends, has_inertia, is_followed, start_state
+from flexmbs.simulate.analyses import FOLLOWED, SINGLE, has_inertia, is_followed, start_state
+from flexmbs.simulate.begin import begin
 from flexmbs.simulate.choose import EXPLICIT, Choice, choose
 from flexmbs.simulate.cost import Cost
 from flexmbs.simulate.diagnose import explained
 from flexmbs.simulate.motion.branch import leaves_nothing_free
 from flexmbs.simulate.motion.branch import watch as watch_branch
-from flexmbs.simulate.motion.contact import check_contacts, open_contacts
+from flexmbs.simulate.motion.contact import open_contacts
 from flexmbs.simulate.motion.equations import equations, problem, state_vector
 from flexmbs.simulate.motion.forms import form_of, method_of, time_settings
 from flexmbs.simulate.motion.independent import check_offered
-from flexmbs.simulate.motion.jumps import check_jumps, coupling_jumps
 from flexmbs.simulate.motion.kinematic import KinematicRun
 from flexmbs.simulate.record.history import History
-from flexmbs.simulate.record.items import counts_of, indeterminate, left_out, topology_items
+from flexmbs.simulate.record.items import indeterminate, topology_items
 from flexmbs.simulate.record.sampling import sample
 from flexmbs.simulate.run import Progress, Recorder, record
 from flexmbs.simulate.settings import RunSettings
-from flexmbs.simulate.sudden import sudden
 from flexmbs.simulate.summary import RunLog, Summary, Watch, balance_advice
 
 __all__ = ["Outcome", "RunSettings", "Summary", "estimate", "simulate"]
@@ -78,7 +77,7 @@ def simulate(
     if not (is_cached(sample) and is_cached(time_loop)):
         say("compiling the kernels; this happens once per installation and takes about a minute")
     notes: list[str] = []
-    settings, state, counts, start = _begin(system, settings, say, notes)
+    settings, state, counts, start = begin(system, settings, say, notes)
     if moved is not None and settings.start == "assembled" and settings.type not in ("statics", "linearize"):
         for text in moved(state):
             say(f"warning: {text}")
@@ -104,10 +103,13 @@ def simulate(
             _go_on(writer, motion, history, watch, say)
         with _kept(writer, system, motion):
             cost = Cost(system, settings, say, motion.t)
+            begun = motion.t, time.perf_counter()
             record(motion, Recorder(system, writer, history, watch), settings, progress, cost)
+            wall = time.perf_counter() - begun[1]
         if settings.steps is not None and not settings.steps.known:
             settings.steps.keep(choice.method, getattr(motion, "sizes", []), settings.t_end - state.t)
         summary = _summary(choice, motion, watch, settings, counts)
+        summary.moved, summary.wall = motion.t - begun[0], wall
         summary.warnings[:0] = notes
         summary.followed += [start] if start else []
         for line in summary.text.splitlines():
@@ -138,55 +140,6 @@ def estimate(system: Any, settings: RunSettings, counts: Any) -> dict[str, Any]:
     except SolverError as error:
         return {"text": f"the motion stops: {error.diagnostics[0]}"}
     return found | {"text": f"{choice.method}: {found['text']}"}
-
-
-def _begin(
-    system: Any, settings: RunSettings, say: Callable[[str], None], notes: list[str]
-) -> tuple[RunSettings, Any, Any, str]:
-    """Settings with the end of the run, the state at its start, the count of freedoms, if any, and what is
-    suddenly there.
-
-    `notes` gets doubts about the state, for the summary; what takes time says them before.
-    """
-    state = start_state(system, settings, notes.append)
-    for text in notes if settings.type not in SINGLE else ():
-        say(f"warning: {text}")
-    check_contacts(system, settings)
-    t_end = state.t if settings.type in SINGLE else max(settings.t_end, state.t)
-    settings = replace(settings, t_end=t_end)
-    check_jumps(system, state.t, t_end)
-    for text in coupling_jumps(system):
-        say(f"warning: {text}")
-    counts = counts_of(system, state, bends=bends(system, settings))
-    if counts is None:
-        for line in left_out(system):
-            say(line)
-    if system.laws.python:
-        say("Python functions are called at every evaluation of the forces: this is slow")
-    if counts is not None and counts.redundant:
-        if settings.redundant == "error":
-            what = f"{counts.redundant} redundant constraint rows: {'; '.join(counts.redundant_rows[:4])}"
-            raise InputError(Diagnostic("model.redundant", "model", what, 'or set redundant = "least-norm"'))
-        choose_branch(system, state, settings.type)
-    start = ""
-    if settings.type not in SINGLE and not is_followed(system, settings):
-        start = _try_start(system, state, settings)
-    if start:
-        say(start)
-    return settings, state, counts, start
-
-
-def _try_start(system: Any, state: Any, settings: RunSettings) -> str:
-    """What cannot start says why, by name; a run keeps its start where constraints part from there on.
-
-    Returns what is to be said of a start far from rest.
-    """
-    try:
-        return sudden(system, state, system.forward_dynamics(state))
-    except SolverError as error:
-        if error.diagnostics[0].code != "solver.contradiction" or settings.t_end <= state.t:
-            raise explained(error, system, state.pos) from None
-    return ""
 
 
 def _motion(

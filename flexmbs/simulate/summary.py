@@ -35,7 +35,7 @@ _SLOPE = f"elastic rotations are beyond linear elasticity ({SLOPE_LIMIT} rad)"
 
 @dataclass
 class Summary:
-    """Closing summary of a run."""
+    """Closing summary of a run: so much time `moved` in `wall` time, both in s."""
 
     method: str = ""
     reason: str = ""
@@ -44,6 +44,13 @@ class Summary:
     largest_energy: float = 0.0
     warnings: list[str] = field(default_factory=list)
     followed: list[str] = field(default_factory=list)
+    moved: float = 0.0
+    wall: float = 0.0
+
+    @property
+    def real_time_factor(self) -> float:
+        """Seconds of the motion for each second of wall time, samples included; 0 where nothing moved."""
+        return self.moved / self.wall if self.moved > 0.0 and self.wall > 0.0 else 0.0
 
     @property
     def text(self) -> str:
@@ -56,6 +63,9 @@ class Summary:
             lines.append(f"{s['steps']} steps with {self.method}, {counts}")
         elif s:
             lines.append(self.reason)
+        if self.real_time_factor > 0.0:
+            motion = f"{self.moved:.4g} s of motion in {self.wall:.3g} s"
+            lines.append(f"{motion}: real-time factor {self.real_time_factor:.3g}")
         if s:
             lines.append(f"largest closure {s['largest_closure']:.1e}")
         if self.largest_energy > 0.0:

@@ -11,12 +11,13 @@ from flexmbs.case.build.joints import joint_of
 from flexmbs.case.build.laws import LawBuilder
 from flexmbs.case.build.report import Report
 from flexmbs.case.names import Resolver
+from flexmbs.case.schema.signals import unit_of
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant
 from flexmbs.input.registered import names_in
 from flexmbs.model.band import band_of_recipe
 from flexmbs.model.bodies import GROUND, Body, FlexibleBody
-from flexmbs.model.model import Model, OwnState
+from flexmbs.model.model import Input, Model, OwnState
 from flexmbs.model.sensors import Sensor
 from flexmbs.model.topology import build_topology
 
@@ -96,6 +97,9 @@ def _add_laws(report: Report, model: Model) -> None:
     spec = report.spec
     for name in spec.states:
         model.states[name] = OwnState(name=name, rate=constant(0.0))  # so that names can refer to it
+    for name, item in spec.inputs.items():
+        factor = unit_of(item.unit).value
+        model.inputs[name] = Input(name=name, default=item.value, unit=item.unit, factor=factor)
     for name, sensor in spec.sensors.items():
         model.sensors[name] = Sensor(name=name, type=sensor.type, on=sensor.on, joint=sensor.joint)
     resolver = Resolver(model, lambda body: frames_of(model, body), spec.parameters)

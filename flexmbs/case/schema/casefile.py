@@ -12,7 +12,7 @@ from flexmbs import units
 from flexmbs.case.schema.analysis import Analysis, Expected, OutputTable
 from flexmbs.case.schema.bodies import AnyBody
 from flexmbs.case.schema.joints import AnyJoint
-from flexmbs.case.schema.signals import Drive, Sensor, StateTable
+from flexmbs.case.schema.signals import Drive, InputTable, Sensor, StateTable
 from flexmbs.case.schema.sweep import Sweep
 from flexmbs.input.frames import FrameTable
 from flexmbs.input.registered import Registered
@@ -54,6 +54,7 @@ class CaseFile(Table):
     couplings: dict[Name, AnyCoupling] = Field(default={})
     drives: dict[Name, Drive] = Field(default={})
     states: dict[Name, StateTable] = Field(default={})
+    inputs: dict[Name, InputTable] = Field(default={})
     forces: dict[Name, AnyForce] = Field(default={})
     sensors: dict[Name, Sensor] = Field(default={})
     analysis: Analysis | None = None

@@ -1,4 +1,4 @@
-"""Tables of drives, own states and sensors."""
+"""Tables of drives, own states, inputs and sensors."""
 
 # mypy: disable-error-code="valid-type"
 
@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import Discriminator, Tag, field_validator, model_validator
 
+from flexmbs import units
 from flexmbs.input.frames import MovingRotation, Place
 from flexmbs.input.registered import FrameName, JointName
 from flexmbs.input.values import Law, Number, Table, fail, vector
@@ -52,6 +53,40 @@ class StateTable(Table):
 
     rate: Law
     initial: Number = 0.0
+
+
+class InputTable(Table):
+    """A number from outside, held between steps and `default` in a run; both are given in `unit`."""
+
+    unit: str = "1"
+    default: Number = 0.0
+
+    @field_validator("unit")
+    @classmethod
+    def _read(cls, text: str) -> str:
+        unit_of(text)
+        return text
+
+    @property
+    def value(self) -> float:
+        """The default in SI units."""
+        given = getattr(self.default, "dimension", None) is not None
+        return float(self.default) * (1.0 if given else unit_of(self.unit).value)
+
+    @model_validator(mode="after")
+    def _check(self) -> InputTable:
+        given, wanted = getattr(self.default, "dimension", None), unit_of(self.unit).dimension or units.NONE
+        if given not in (None, wanted):
+            raise fail(f'the default is no number in "{self.unit}"')
+        return self
+
+
+def unit_of(text: str) -> units.Quantity:
+    """One of a unit, in SI units; "1" where there is none."""
+    try:
+        return units.parse_quantity("1" if text == "1" else f"1 {text}")
+    except units.UnitError as error:
+        raise fail(str(error)) from None
 
 
 class Sensor(Table):

@@ -239,7 +239,7 @@ class LawPart:
 
     `owners[k]` is `forces.<name>` or `joints.<name>.<spring ...>` of law k; `relations[k]` what the relation
     of switching function k belongs to, or nothing; `free[name]` the number of an expression that is evaluated
-    on demand. `keep` holds Python callbacks alive;
+    on demand. `inputs[name]` is the slot of an input. `keep` holds Python callbacks alive;
     `errors`: what one of them raised last.
     """
 
@@ -247,6 +247,7 @@ class LawPart:
     owners: tuple[str, ...]
     relations: tuple[str, ...]
     free: dict[str, int]
+    inputs: dict[str, int]
     keep: tuple[Any, ...] = ()
     errors: Sequence[str] = ()
 
@@ -287,7 +288,8 @@ def collect(
         order = {name: k for k, name in enumerate(numbers)}
         tables = build.finish(system, list(numbers.values()), drives, travel)
         owners = tuple(row.owner for row in build.rows)
-        return LawPart(tables, owners, tuple(relations), order, tuple(build.callbacks), build.errors)
+        inputs = {name: place for name in model.inputs if (place := build.slots.places.get(f"inputs.{name}"))}
+        return LawPart(tables, owners, tuple(relations), order, inputs, tuple(build.callbacks), build.errors)
 
     return finish, stiff_groups(build.rows)
 

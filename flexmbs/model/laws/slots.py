@@ -80,6 +80,7 @@ class SlotBuilder:
             "bodies": self._body,
             "frames": self._frame,
             "states": self._state,
+            "inputs": self._input,
             "sensors": self._sensor,
         }
         return makers[channel.kind](channel, label)
@@ -89,6 +90,12 @@ class SlotBuilder:
         if channel.name not in names:
             raise unknown(label, channel.name, names)
         return Slot(AUX, names.index(channel.name))
+
+    def _input(self, channel: Channel, label: str) -> Slot:
+        """What comes from outside is written by who steps the system: kernels leave it alone."""
+        if channel.name not in self.model.inputs:
+            raise unknown(label, channel.name, list(self.model.inputs))
+        return Slot(LOCAL)
 
     def _body(self, channel: Channel, label: str) -> Slot:
         if channel.quantity in ("q", "q_dot"):

@@ -21,6 +21,7 @@ from flexmbs.post.channels import Channel, catalogue
 from flexmbs.post.record import Record
 from flexmbs.post.scene import Scene, modal_scene, result_scene
 from flexmbs.post.skin import MAX_VERTICES
+from flexmbs.results import Result
 
 ENDINGS = (".html", ".glb", ".mp4", ".gif", ".png")
 #: groups of channels that belong to no sensor
@@ -40,9 +41,11 @@ class Story:
 
 
 def load_story(
-    source: str | Path, modal: Mapping[str, str | Path] | None = None, limit: int = MAX_VERTICES
+    source: str | Path | Result, modal: Mapping[str, str | Path] | None = None, limit: int = MAX_VERTICES
 ) -> Story:
-    """Read a result (finished or not) or `X.modal.h5`."""
+    """Read a result (finished or not, or in memory) or `X.modal.h5`."""
+    if isinstance(source, Result):
+        return result_story(Record(source), modal, limit)
     if hdf5.file_format(source) == "flexmbs-modal":
         return Story(modal_scene(ModalData.load(source), Path(source).name.split(".")[0], limit))
     return result_story(Record.load(source), modal, limit)
@@ -65,7 +68,7 @@ def no_modes(record: Record) -> str:
 
 
 def animate(
-    source: str | Path,
+    source: str | Path | Result,
     output: str | Path,
     *,
     modal: Mapping[str, str | Path] | None = None,

@@ -12,7 +12,6 @@ from flexmbs.dynamics.loops.independent_rows import independent_rows
 from flexmbs.integrate.problem import Problem
 from flexmbs.model.fewer_rows import laws_with_rows, with_rows
 from flexmbs.model.laws.tables import OF_TIME, RELATION, Laws, LawWork
-from flexmbs.model.laws.tables import workspace as law_workspace
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.workspace import make_workspace
@@ -56,7 +55,7 @@ def equations(system: System, evaluator: Any = None, kept: Any = None, *, lifts:
     if kept is not None:
         tables, law_tables = with_rows(tables, kept), laws_with_rows(law_tables, kept)
     ws = evaluator.ws if evaluator else make_workspace(tables, len(system.time_laws), len(system.travels))
-    lw = law_workspace(law_tables) if evaluator is None else evaluator.law_work
+    lw = system.law_work(law_tables) if evaluator is None else evaluator.law_work
     ws.relation.turn[:] = 0.0
     length = float(np.max(np.abs(tables.marker.u0), initial=0.0))
     until = [laws.free["until"]] if "until" in laws.free else []

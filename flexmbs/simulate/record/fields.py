@@ -71,6 +71,10 @@ class Fields:
         self.fields.append(Field(path, axes, units, more.pop("equation", ""), more))
         self.takes.append(take)
 
+    def take(self, path: str) -> Take:
+        """How one field is taken."""
+        return next(take for item, take in zip(self.fields, self.takes, strict=True) if item.path == path)
+
     def known(self, path: str) -> dict[str, Any]:
         """Attributes of the forces of a part: whether equilibrium or stiffness decides them."""
         return {"determinate": False} if path in self.open_parts else {}
@@ -220,7 +224,7 @@ def joint_fields(fields: Fields, system: System, sampler: Sampler) -> None:
 
 
 def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
-    """Drives, forces and own states."""
+    """Drives, forces, own states and inputs."""
     at = sampler.places
     for name, places in system.efforts.items():
         columns = slice(at["effort"] + places[0], at["effort"] + places[-1] + 1)
@@ -234,6 +238,9 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         )
     for k, name in enumerate(system.model.states):
         fields.add(f"states/{name}", slice(at["aux"] + k, at["aux"] + k + 1))
+    for name in system.model.inputs:
+        if (number := system.laws.free.get(f"input:{name}")) is not None:
+            fields.add(f"inputs/{name}", slice(at["free"] + number, at["free"] + number + 1))
 
 
 def summed(columns: Ints) -> Callable[[Any], Any]:

@@ -70,6 +70,15 @@ class History:
             found[f"solver/{name}"] = np.ascontiguousarray(info[:, k])
         return found | {"time": np.asarray(t, dtype=float)}
 
+    def value(self, path: str, rows: Floats) -> Floats:
+        """One field at samples `rows`, to which `touches` have been added; (n, ...)."""
+        found = np.asarray(self.fields.take(path)(rows))
+        if path in self.fields.quaternions:
+            found = self._continuous(path, found)
+        if path == "energy/balance_error":
+            found = found - self.last.setdefault("balance", found[:1].copy())
+        return found
+
     def _continuous(self, path: str, values: Floats) -> Floats:
         """The same rotations without jumps of the quaternion's sign; the first has w >= 0."""
         if not len(values):
