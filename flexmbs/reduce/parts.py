@@ -202,17 +202,6 @@ def stiffening(
     return 0.5 * (K_geo + np.swapaxes(K_geo, 1, 2)), loads.names
 
 
-def static_stress(recipe: Recipe, reduction: Reduction, loads: UnitLoads | None) -> StaticStress | None:
-    """What the computed modes miss of the stresses of the unit loads (F53); given shapes stay alone."""
-    if loads is None or recipe.stress == "none" or recipe.method == "given":
-        return None
-    W, share, q = missed_shapes(loads.model.K, reduction.basis, loads.F, loads.U)
-    fields = np.asarray(loads.model.G @ W)
-    return StaticStress(
-        stress.stress_modes(reduction.source.mesh, recipe.materials, fields, at=recipe.stress), share, q
-    )
-
-
 def given_support(reduction: Reduction) -> tuple[Statics, Any]:
     """Statics of a body with given shapes, supported where the shapes vanish.
 
@@ -253,11 +242,23 @@ def material_damping(source: Source, Phi: Floats, omega: Floats) -> Floats:
     return 0.5 * (D + D.T) * np.outer(scale, scale)
 
 
-def stress_modes(recipe: Recipe, source: Source, Phi: Floats) -> tuple[Floats | None, str]:
-    """Stress modes (mode, node or cell, 6), of beams the mean over the section (F53)."""
+def stress_modes(
+    recipe: Recipe, reduction: Reduction, loads: UnitLoads | None
+) -> tuple[Floats | None, str, StaticStress | None]:
+    """Stress modes (mode, node or cell, 6), where they are, and what they miss of the unit loads (F53).
+
+    Of beams and shells in the middle of the section. Given shapes stay alone.
+    """
+    source, Phi = reduction.source, reduction.Phi
     if recipe.stress == "none" or not (recipe.materials and source.mesh.n_cells and Phi.shape[1]):
-        return None, "none"
-    return stress.stress_modes(source.mesh, recipe.materials, Phi, at=recipe.stress), recipe.stress
+        return None, "none", None
+    if loads is None or recipe.method == "given":
+        return stress.stress_modes(source.mesh, recipe.materials, Phi, at=recipe.stress), recipe.stress, None
+    W, share, q = missed_shapes(loads.model.K, reduction.basis, loads.F, loads.U)
+    fields = np.hstack([Phi, np.asarray(loads.model.G @ W)])
+    found = stress.stress_modes(source.mesh, recipe.materials, fields, at=recipe.stress)
+    nf = Phi.shape[1]
+    return found[:nf], recipe.stress, StaticStress(found[nf:], share, q)
 
 
 def interface_rows(model: TiedModel, source: Source, reduction: Reduction) -> dict[str, InterfaceData]:

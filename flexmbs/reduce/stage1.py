@@ -211,7 +211,7 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
             D_ff=parts.material_damping(source, Phi, 2.0 * np.pi * reduction.basis.frequency_hz),
         )
         frequency_hz = reduction.basis.frequency_hz
-    stress, stress_at = parts.stress_modes(recipe, source, Phi)
+    stress, stress_at, static_stress = parts.stress_modes(recipe, reduction, unit_loads)
     return ModalData(
         mesh=source.mesh,
         integrals=integrals,
@@ -222,7 +222,7 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
         interfaces=parts.interface_rows(reduction.model, source, reduction),
         stress=stress,
         stress_at=stress_at,
-        static_stress=parts.static_stress(recipe, reduction, unit_loads),
+        static_stress=static_stress,
         preload_stress=source.preload_stress if stress is not None else None,
         effective_mass=effective_mass(integrals.S_f, integrals.I_kl, integrals.m_ff),
         materials={

@@ -17,7 +17,15 @@ from flexmbs.fe.massform import Attached
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_stiffness
-from flexmbs.fe.shells.strains import SOFTEN, ShellPoints, directors, drilling_share, shell_axes, shell_points
+from flexmbs.fe.shells.strains import (
+    SOFTEN,
+    ShellPoints,
+    directors,
+    drilling_share,
+    shell_axes,
+    shell_inertia_points,
+    shell_points,
+)
 from flexmbs.fe.shells.ties import shell_rule
 from flexmbs.spatial import skew
 
@@ -28,11 +36,10 @@ CHUNK = 1024  # cells at once: tables of a few megabytes
 
 
 @dataclass(frozen=True)
-class ShellChunk:
-    """Some cells `which` of one type, section and material, at their points; S (cells, points, 9, 9).
+class ShellCells:
+    """Some cells `which` of one type, section and material.
 
-    axis (cells, 3): direction that angles of layers count from
-    rows (cells, points, 9, 6 n): strains of nodal values, inner functions condensed
+    directors (cells, n, 3);  share (cells, 3), of `tri3`: `drilling_share`
     """
 
     kind: str
@@ -40,6 +47,18 @@ class ShellChunk:
     nodes: Ints
     section: ShellSection
     material: Material
+    directors: Floats
+    share: Floats | None
+
+
+@dataclass(frozen=True)
+class ShellChunk(ShellCells):
+    """Cells at their points; S (cells, points, 9, 9).
+
+    axis (cells, 3): direction that angles of layers count from
+    rows (cells, points, 9, 6 n): strains of nodal values, inner functions condensed
+    """
+
     axis: Floats
     points: ShellPoints
     S: Floats
@@ -55,6 +74,13 @@ def shell_kinds(mesh: Mesh) -> list[str]:
 
 
 def shell_chunks(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellChunk]:
+    """The shell cells of a mesh by type, section and material, a thousand at a time, with their strains."""
+    for cells in shell_cells(mesh, materials):
+        axis = mesh.shell.axis_of(cells.kind, cells.which, cells.section)  # type: ignore[union-attr]
+        yield _chunk(mesh.points, cells, axis)
+
+
+def shell_cells(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellCells]:
     """The shell cells of a mesh by type, section and material, a thousand at a time."""
     kinds = shell_kinds(mesh)
     if mesh.shell is None:
@@ -77,25 +103,14 @@ def shell_chunks(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[Shel
             for start in range(0, len(cells), CHUNK):
                 part = cells[start : start + CHUNK]
                 some = None if share is None else share[part]
-                axis = mesh.shell.axis_of(kind, part, section)
-                yield _chunk(kind, part, mesh.points, nodes[part], D[part], section, item, axis, some)
+                yield ShellCells(kind, part, nodes[part], section, item, D[part], some)
 
 
-def _chunk(
-    kind: str,
-    which: Ints,
-    points: Floats,
-    nodes: Ints,
-    D: Floats,
-    section: ShellSection,
-    item: Material,
-    axis: Floats,
-    share: Floats | None,
-) -> ShellChunk:
-    X = points[nodes]
-    S = section_stiffness(section, item, shell_axes(kind, X), axis)
+def _chunk(points: Floats, cells: ShellCells, axis: Floats) -> ShellChunk:
+    kind, section, X = cells.kind, cells.section, points[cells.nodes]
+    S = section_stiffness(section, cells.material, shell_axes(kind, X), axis)
     poisson = S[:, 0, 0, 1] / np.sqrt(S[:, 0, 0, 0] * S[:, 0, 1, 1])
-    found = shell_points(kind, X, D, poisson, share)
+    found = shell_points(kind, X, cells.directors, poisson, cells.share)
     if kind == "tri3":
         h2 = (np.roll(X, 1, axis=1) - X) ** 2
         t2 = section.thickness**2
@@ -109,7 +124,19 @@ def _chunk(
         weighted = (S * found.area[..., None, None]) @ inner
         ii, iu = _integral(inner, weighted), _integral(weighted, rows)
         rows = rows - inner @ np.linalg.solve(ii, iu)[:, None]
-    return ShellChunk(kind, which, nodes, section, item, axis, found, S, rows)
+    return ShellChunk(
+        kind,
+        cells.which,
+        cells.nodes,
+        section,
+        cells.material,
+        found.directors,
+        cells.share,
+        axis,
+        found,
+        S,
+        rows,
+    )
 
 
 def _integral(A: Floats, B: Floats) -> Floats:
@@ -158,9 +185,9 @@ def shell_inertia(mesh: Mesh, materials: Mapping[str, Material], mass: str) -> t
     blocks: list[tuple[Ints, Ints, Floats]] = []
     turning, off = np.zeros((n_nodes, 3, 3)), []
     points = Attached.none(6 * n_nodes)
-    for chunk in shell_chunks(mesh, materials):
+    for chunk in shell_cells(mesh, materials):
         rho, first, second = chunk.section.density(chunk.material)
-        N, area = chunk.points.N, chunk.points.area
+        N, area, D = shell_inertia_points(chunk.kind, mesh.points[chunk.nodes], chunk.directors)
         share = np.einsum("eg,ga,gb->eab", area, N, N, optimize=True)
         nodal = share.sum(axis=2)
         if ELEMENTS[chunk.kind].order == 2:
@@ -168,11 +195,10 @@ def shell_inertia(mesh: Mesh, materials: Mapping[str, Material], mass: str) -> t
             nodal = diagonal * (area.sum(axis=1) / diagonal.sum(axis=1))[:, None]
         height = first / rho if rho > 0.0 else 0.0
         fibre = 0.0 if chunk.section.membrane else second - rho * height**2
-        D = chunk.points.directors
         across = np.eye(3) - D[..., :, None] * D[..., None, :]
         np.add.at(turning, chunk.nodes, (fibre * nodal)[..., None, None] * across)
         if abs(height) > 1e-12 * chunk.section.thickness and mass == "consistent":
-            points = points.join(_points_off(mesh, chunk, rho, height))
+            points = points.join(_points_off(mesh, chunk.nodes, N, D, rho * area, height))
         elif abs(height) > 1e-12 * chunk.section.thickness:
             off.append((chunk.nodes.ravel(), (rho * nodal).ravel(), height * D.reshape(-1, 3)))
         elif mass == "consistent":
@@ -205,22 +231,22 @@ def _turning(inertia: Floats) -> Attached:
     return Attached(none.mass, none.position, none.rows, inertia[nodes], rows)
 
 
-def _points_off(mesh: Mesh, chunk: ShellChunk, rho: float, height: float) -> Attached:
-    """Masses at the integration points of cells whose section stands off its nodes."""
-    N, arm = chunk.points.N, height * chunk.points.directors
-    place = np.einsum("gn,eni->egi", N, mesh.points[chunk.nodes] + arm)
-    rows = np.zeros((*place.shape, chunk.nodes.shape[1], 6))
+def _points_off(mesh: Mesh, nodes: Ints, N: Floats, D: Floats, mass: Floats, height: float) -> Attached:
+    """Masses (cells, points) at the integration points of cells whose section stands off its nodes."""
+    arm = height * D
+    place = np.einsum("gn,eni->egi", N, mesh.points[nodes] + arm)
+    rows = np.zeros((*place.shape, nodes.shape[1], 6))
     rows[..., :3] = N[None, :, None, :, None] * np.eye(3)[None, None, :, None, :]
     rows[..., 3:] = -np.einsum("gn,enij->eginj", N, skew(arm))
     values = rows.reshape(-1, rows.shape[3] * 6)
-    columns = np.repeat(chunk.dofs, values.shape[0] // len(chunk.nodes), axis=0)
+    dofs = (6 * nodes[:, :, None] + np.arange(6)).reshape(len(nodes), -1)
+    columns = np.repeat(dofs, values.shape[0] // len(nodes), axis=0)
     start = np.arange(0, values.size + 1, values.shape[1])
     n_dof = 6 * mesh.n_nodes
     table = sp.csr_array((values.ravel(), columns.ravel(), start), shape=(len(values), n_dof))
     table.eliminate_zeros()
     none = Attached.none(n_dof)
-    mass = (rho * chunk.points.area).ravel()
-    return Attached(mass, place.reshape(-1, 3), table, none.inertia, none.turn_rows)
+    return Attached(mass.ravel(), place.reshape(-1, 3), table, none.inertia, none.turn_rows)
 
 
 def _standing_off(mesh: Mesh, parts: list[tuple[Ints, Floats, Floats]]) -> Attached:

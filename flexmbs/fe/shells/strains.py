@@ -134,6 +134,18 @@ def shell_axes(kind: str, X: Floats) -> Floats:
     return _axes(kind, X, tangents(kind, X, shell_rule(kind).points))[0]
 
 
+def shell_inertia_points(kind: str, X: Floats, D: Floats) -> tuple[Floats, Floats, Floats]:
+    """Shape functions (points, n), area (cells, points) at integration points, directors (cells, n, 3)."""
+    rule = shell_rule(kind)
+    N = _shape(kind, rule.points)
+    if kind == "tri3":
+        D = np.repeat(normals(kind, X, rule.points[:1]), 3, axis=1)
+    if kind == "quad8":
+        X = np.concatenate([X, np.einsum("pn,enk->epk", _shape(kind, np.zeros((1, 2))), X)], axis=1)
+        kind = "quad9"
+    return N, _axes(kind, X, tangents(kind, X, rule.points))[1] * rule.weights, D
+
+
 def shell_points(kind: str, X: Floats, D: Floats, poisson: Floats, share: Floats | None) -> ShellPoints:
     """Strains of cells with nodes X and directors D (cells, n, 3); poisson (cells,) of the section."""
     if kind == "quad8":  # of nine nodes, the middle one inside
@@ -225,29 +237,32 @@ def _surface_strains(
     a, b, c, d = (inverse[..., i, j] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
     V = np.stack([a * a, b * b, a * b, c * c, d * d, c * d, 2 * a * c, 2 * b * d, a * d + b * c], axis=-1)
     V = V.reshape(*a.shape, 3, 3)
-    plain, bend = _covariant(kind, rule.points, X, D)
-    B[:, :, 3:6] = np.einsum("epij,epjna->epina", V, bend, optimize=True)
-    rows = B[:, :, :3]
-    rows[...] = np.einsum("epij,epjna->epina", V, plain, optimize=True)
-    if rule.surface is not None:
-        tied = _tied(rule.surface.weights, V, _covariant(kind, rule.surface.points, X, D)[0])
-        share = (area * rule.weights) / (area * rule.weights).sum(axis=1, keepdims=True)
-        rows[...] = tied + np.einsum("ep,epina->eina", share, rows - tied)[:, None]
-
-
-def _covariant(kind: str, xi: Floats, X: Floats, D: Floats) -> tuple[Floats, Floats]:
-    """Stretch and curvature (cells, points, 3, n, 6) along the reference coordinates."""
-    dN = _dshape(kind, xi)
-    A, slope = tangents(kind, X, xi), np.einsum("pna,enk->epak", dN, D, optimize=True)
-    _, d_turn = _turn_shape(kind, xi)
+    dN, d_turn = _dshape(kind, rule.points), _turn_shape(kind, rule.points)[1]
+    A, slope = tangents(kind, X, rule.points), np.einsum("pna,enk->epak", dN, D, optimize=True)
     turned, n = _turned(_turn_directors(kind, D), A), X.shape[1]
-    shape = (*A.shape[:2], 3, turned.shape[2], 6)
-    stretch, bend = np.zeros(shape), np.zeros(shape)
-    for row, i, j in ((0, 0, 0), (1, 1, 1), (2, 0, 1), (2, 1, 0)):
-        stretch[:, :, row, :n, :3] += A[:, :, None, i, :] * dN[None, :, :, j, None]
-        bend[:, :, row, :n, :3] += slope[:, :, None, i, :] * dN[None, :, :, j, None]
-        bend[:, :, row, :, 3:] += turned[:, :, :, i, :] * d_turn[None, :, :, j, None]
-    return stretch, bend
+    B[:, :, 3:6, :n, :3] = _times(V, _covariant(slope[:, :, None], dN))
+    B[:, :, 3:6, :, 3:] = _times(V, _covariant(turned, d_turn))
+    rows = _times(V, _covariant(A[:, :, None], dN))
+    if rule.surface is not None:
+        ties = rule.surface.points
+        samples = _covariant(tangents(kind, X, ties)[:, :, None], _dshape(kind, ties))
+        tied = _tied(rule.surface.weights, V, samples)
+        share = (area * rule.weights) / (area * rule.weights).sum(axis=1, keepdims=True)
+        rows = tied + np.einsum("ep,epina->eina", share, rows - tied)[:, None]
+    B[:, :, :3, :n, :3] = rows
+
+
+def _covariant(vectors: Floats, dN: Floats) -> Floats:
+    """Strains xx, yy, 2 xy (cells, points, 3, n, 3) of nodal values along the reference coordinates:
+    vectors (cells, points, n or 1, 2, 3) times derivatives dN (points, n, 2)."""
+    first, second, by_x, by_y = vectors[..., 0, :], vectors[..., 1, :], dN[..., :1], dN[..., 1:]
+    return np.stack([first * by_x, second * by_y, first * by_y + second * by_x], axis=2)
+
+
+def _times(V: Floats, samples: Floats) -> Floats:
+    """V (cells, points, 3, 3) times strains (cells, points, 3, n, 3)."""
+    flat = samples.reshape(*samples.shape[:3], -1)
+    return np.asarray(V @ flat).reshape(samples.shape)
 
 
 def _across_strains(kind: str, rule: ShellRule, X: Floats, D: Floats, inverse: Floats, B: Floats) -> None:
@@ -264,11 +279,12 @@ def _across_strains(kind: str, rule: ShellRule, X: Floats, D: Floats, inverse: F
 
 
 def _tied(weights: Floats, V: Floats, samples: Floats) -> Floats:
-    """V times the samples interpolated by weights (points, c, ties, d): (cells, points, c, n, 6)."""
-    cells, c, n = samples.shape[0], samples.shape[2], samples.shape[3]
+    """V times samples (cells, ties, d, n, k) interpolated by weights (points, c, ties, d):
+    (cells, points, c, n, k)."""
+    cells, _, c, n, k = samples.shape
     m = len(weights)
-    values = weights.reshape(m * c, -1) @ samples.reshape(cells, -1, 6 * n)
-    return np.asarray(V @ values.reshape(cells, m, c, 6 * n)).reshape(cells, m, V.shape[-2], n, 6)
+    values = weights.reshape(m * c, -1) @ samples.reshape(cells, -1, n * k)
+    return np.asarray(V @ values.reshape(cells, m, c, n * k)).reshape(cells, m, V.shape[-2], n, k)
 
 
 def _turning(axes: Floats, slopes: Floats, N: Floats, B: Floats) -> None:
