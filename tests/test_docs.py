@@ -236,15 +236,14 @@ def test_all_commands_and_options_are_on_the_page() -> None:
     text = (DOCS / "commands.md").read_text("utf-8")
     parser = build_parser()
     missing = []
-    subparsers = next(action for action in parser._actions if getattr(action, "choices", None))
-    for name, sub in subparsers.choices.items():  # type: ignore[union-attr]
+    for name, sub in parser.commands.items():  # type: ignore[attr-defined]
         section = re.search(rf"^### {name}\n(.*?)(?=^##|\Z)", text, re.M | re.S)
         if section is None:
             missing.append(name)
             continue
         for action in sub._actions:
             hidden = action.help == "==SUPPRESS==" or action.dest in (
-                "help", "json", "quiet", "verbose", "log", "traceback",
+                "help", "json", "quiet", "verbose", "log", "traceback", "color",
             )  # fmt: skip
             options = [option for option in action.option_strings if option.startswith("--")]
             if not hidden and options and f"`{options[0]}" not in section[1]:

@@ -46,4 +46,4 @@ def run(args: argparse.Namespace) -> Output:
 
         more, data["explain"] = explained(case, args, progress)
         shown = more if args.latex else f"{shown}\n\n{more}"
-    return Output(shown, data)
+    return Output(shown, data, next="" if args.latex else f"flexmbs run {args.case}")

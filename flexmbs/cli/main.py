@@ -18,11 +18,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from flexmbs import __version__, cli, disk, interrupts
-from flexmbs.cli.output import Output
+from flexmbs.cli.output import Output, coloured
 from flexmbs.errors import Diagnostic, ExitCode, FlexmbsError, InputError, nearest, visible
 
 SHOWN = 10  # errors on the screen; all of them with --json or --log
-NOT_COMMANDS = {"main", "output"}
+NOT_COMMANDS = {"main", "output", "shells"}
 
 
 def command_modules(words: Iterable[str] = ()) -> dict[str, Any]:
@@ -50,6 +50,12 @@ def global_options(default: Any = None) -> argparse.ArgumentParser:
         "-v", "--verbose", action="count", default=default_of(0), help="say more; twice: everything"
     )
     group.add_argument("--log", metavar="FILE", default=default_of(None), help="write a complete log to FILE")
+    group.add_argument(
+        "--color",
+        choices=["auto", "always", "never"],
+        default=default_of("auto"),
+        help="colours on a terminal (auto, unless NO_COLOR is set), always or never",
+    )
     group.add_argument(
         "--traceback",
         action="store_true",
@@ -124,11 +130,11 @@ def configure_logging(args: argparse.Namespace) -> None:
         root.addHandler(log_file)
 
 
-def print_output(output: Output, as_json: bool) -> None:
+def print_output(output: Output, as_json: bool, color: str = "never") -> None:
     if as_json:
         print(json.dumps(output.data, indent=2, default=to_plain))
     elif output.text:
-        print(visible(output.text))
+        print("\n".join(coloured(line, color, sys.stdout) for line in visible(output.text).split("\n")))
     sys.stdout.flush()
 
 
@@ -155,7 +161,9 @@ def report_error(error: FlexmbsError, args: argparse.Namespace) -> int:
         rest = len(error.diagnostics) - SHOWN
         lines.append(f"... and {rest} more ({len(error.diagnostics)} in all; --json or --log shows them)")
     with contextlib.suppress(OSError):  # the exit code tells it where nothing can be written
-        print("\n".join(lines), file=sys.stderr, flush=True)
+        print(
+            "\n".join(coloured(line, args.color, sys.stderr) for line in lines), file=sys.stderr, flush=True
+        )
     for item in error.diagnostics:
         logging.getLogger("flexmbs.log").debug("%s", item)
     return int(error.exit_code)
@@ -194,7 +202,9 @@ def command(words: list[str]) -> int:
         args = build_parser(words).parse_args(words)
         configure_logging(args)
         output = args.run(args)
-        print_output(output, args.json)
+        print_output(output, args.json, args.color)
+        if output.next and not args.json and not args.quiet:
+            print(coloured(f"next:   {output.next}", args.color, sys.stderr), file=sys.stderr)
         return int(output.exit_code)
     except SystemExit as stop:  # argparse: --help, --version, usage
         return int(stop.code or 0) if isinstance(stop.code, int | None) else int(ExitCode.USAGE)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -16,11 +18,12 @@ T = TypeVar("T")
 
 @dataclass
 class Output:
-    """Result of a command: `text` for people, `data` for `--json`, and the exit code."""
+    """Result of a command: `text` for people, `data` for `--json`, exit code, and what to go on with."""
 
     text: str = ""
     data: dict[str, Any] = field(default_factory=dict)
     exit_code: int = ExitCode.DONE
+    next: str = ""
 
 
 def add_overwrite(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +36,18 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--root", metavar="DIR", help="folder of all files that the input names (default: that of the input)"
     )
+
+
+#: words that are coloured, and how a terminal is told
+_COLOURS = {"error": "1;31", "warn": "33", "warning": "33", "next": "1;36", "passed": "32", "FAILED": "1;31"}
+_COLOURED = re.compile(r"(?<=  )(error|warn)(?=  )|^(warning|next)(?=:)|\b(passed|FAILED)\b")
+
+
+def coloured(line: str, when: str, stream: Any) -> str:
+    """A line with the words that tell how bad it is, or what comes next, in colour, where that is wanted."""
+    if when == "never" or (when == "auto" and (os.environ.get("NO_COLOR") or not stream.isatty())):
+        return line
+    return _COLOURED.sub(lambda found: f"\x1b[{_COLOURS[found[0]]}m{found[0]}\x1b[0m", line)
 
 
 #: seconds without a line of progress, where there is no terminal

@@ -109,4 +109,5 @@ def run(args: argparse.Namespace) -> Output:
     modal = reduce_files(
         args.source, options, target, args.save_matrices, progress, overwrite=args.overwrite, root=args.root
     )
-    return Output(f"{modal_text(modal)}\nwritten      {target}", {"file": str(target), **modal_data(modal)})
+    text, data = f"{modal_text(modal)}\nwritten      {target}", {"file": str(target), **modal_data(modal)}
+    return Output(text, data, next=f"flexmbs animate {target}")

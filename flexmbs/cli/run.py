@@ -127,4 +127,5 @@ def _output(done: Any, opinions: list[Any], errors: list[Any]) -> Output:
         "solution": [item.data() for item in errors],
     }
     code = ExitCode.DONE if all(item.passed for item in checks) else ExitCode.DIFFERENT
-    return Output("\n".join(line for line in lines if line), data, code)
+    go_on = f"flexmbs channels {done.result.path}"
+    return Output("\n".join(line for line in lines if line), data, code, next=go_on)

@@ -83,7 +83,7 @@ class PlaceTable(Table):
         return self
 
 
-Place = Annotated[PlaceTable, BeforeValidator(_as_place)]
+Place = Annotated[PlaceTable, BeforeValidator(_as_place, json_schema_input_type=PlaceTable | MovingPoint)]
 
 
 class FlexibleFrame(Table):

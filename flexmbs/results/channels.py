@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexmbs import channels
-from flexmbs.channels import read_name, with_short
+from flexmbs.channels import read_name, shortened, with_short
 from flexmbs.errors import Diagnostic, InputError, nearest
 
 
@@ -53,3 +56,27 @@ def find(result: Any, name: str) -> tuple[str, int | None]:
         raise InputError(Diagnostic("channel.ambiguous", str(result.path), what, "write more of it"))
     remedy = nearest(name, with_short(path.replace("/", ".") for path in result.paths))
     raise InputError(Diagnostic("channel.unknown", str(result.path), f'no channel "{name}"', remedy))
+
+
+class Listed(NamedTuple):
+    """A channel as people name it, its unit, and its components."""
+
+    name: str
+    unit: str
+    components: list[str]
+
+
+def listed(result: Any, patterns: Sequence[str] = ()) -> list[Listed]:
+    """Histories of a result by the shortest names that mean them; `patterns` have wildcards `*` and `?`."""
+    paths = [path for path in result.paths if result.dimensions(path)[:1] == ("time",) and path != "time"]
+    known = [path for path in result.paths if not path.startswith("checkpoint/")]
+    dotted = {path: path.replace("/", ".") for path in paths}
+    short = Counter(shortened(path.replace("/", ".")) for path in known)
+    found = []
+    for path, name in dotted.items():
+        said = shortened(name)
+        said = said if "." in said and short[said] == 1 else name
+        if not patterns or any(fnmatchcase(text, p) for text in (said, name) for p in patterns):
+            components = [str(word) for word in result.attributes_of(path).get("components", [])]
+            found.append(Listed(said, result.units(path), components))
+    return found

@@ -109,7 +109,12 @@ class Analysis(Table):
     elastic: Literal["dynamic", "quasi-static"] = "dynamic"
     inputs: list[str] = Field(default=[])
     outputs: list[str] = Field(default=[])
-    frequencies: Annotated[Frequencies, BeforeValidator(_as_range)] | None = None
+    frequencies: (
+        Annotated[
+            Frequencies, BeforeValidator(_as_range, json_schema_input_type=Frequencies | list[Frequency])
+        ]
+        | None
+    ) = None
     campbell: Campbell | None = None
 
     @model_validator(mode="after")

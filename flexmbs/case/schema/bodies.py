@@ -172,7 +172,12 @@ class ModalDamping(Table):
     """Modal damping: one `ratio` for all modes, or one per mode."""
 
     type: Literal["modal"]
-    ratio: Annotated[list[Ratio], BeforeValidator(lambda v: v if isinstance(v, list | tuple) else [v])]
+    ratio: Annotated[
+        list[Ratio],
+        BeforeValidator(
+            lambda v: v if isinstance(v, list | tuple) else [v], json_schema_input_type=Ratio | list[Ratio]
+        ),
+    ]
 
 
 class RayleighDamping(Table):
@@ -199,7 +204,9 @@ class FlexibleBodyTable(BodyTable):
     type: Literal["flexible"]
     modal: str | None = None
     reduce: str | None = None
-    modes: Annotated[Modes, BeforeValidator(_as_modes)] | None = None
+    modes: (
+        Annotated[Modes, BeforeValidator(_as_modes, json_schema_input_type=Modes | int | list[int])] | None
+    ) = None
     damping: Damping | None = None
     inertia_terms: Literal["full", "first-order", "constant"] = "full"
     geometric_stiffening: bool | None = None

@@ -37,7 +37,7 @@ def _form_of_position(value: Any) -> str:
     return "rotation" if isinstance(value, dict | Rotation) else "values"
 
 
-Values = Annotated[list[Number], BeforeValidator(_as_list)]
+Values = Annotated[list[Number], BeforeValidator(_as_list, json_schema_input_type=Number | list[Number])]
 Position = Annotated[
     Annotated[Rotation, Tag("rotation")] | Annotated[Values, Tag("values")], Discriminator(_form_of_position)
 ]
@@ -131,10 +131,21 @@ class JointTable(Table):
     initial: JointInitial | None = None
     cut: bool = False
     compliance: Annotated[list[Compliance], Field(min_length=6, max_length=6)] | None = None
-    spring: Annotated[list[Spring], BeforeValidator(_as_list)] | None = None
-    damper: Annotated[list[Damper], BeforeValidator(_as_list)] | None = None
-    friction: Annotated[list[Friction], BeforeValidator(_as_list)] | None = None
-    stop: Annotated[list[Stop], BeforeValidator(_as_list)] | None = None
+    spring: (
+        Annotated[list[Spring], BeforeValidator(_as_list, json_schema_input_type=Spring | list[Spring])]
+        | None
+    ) = None
+    damper: (
+        Annotated[list[Damper], BeforeValidator(_as_list, json_schema_input_type=Damper | list[Damper])]
+        | None
+    ) = None
+    friction: (
+        Annotated[list[Friction], BeforeValidator(_as_list, json_schema_input_type=Friction | list[Friction])]
+        | None
+    ) = None
+    stop: (
+        Annotated[list[Stop], BeforeValidator(_as_list, json_schema_input_type=Stop | list[Stop])] | None
+    ) = None
 
     @model_validator(mode="after")
     def _check(self) -> JointTable:

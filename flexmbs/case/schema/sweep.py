@@ -80,7 +80,10 @@ class Sample(Table):
     n: Annotated[int, Field(gt=0, le=1_000_000)]
     seed: Annotated[int, Field(ge=0)] = 0
     levels: Annotated[int, Field(ge=4, le=1000)] = 4
-    parameters: Annotated[dict[str, Annotated[Spread, BeforeValidator(_as_spread)]], Field(min_length=1)]
+    parameters: Annotated[
+        dict[str, Annotated[Spread, BeforeValidator(_as_spread, json_schema_input_type=Spread | Pair)]],
+        Field(min_length=1),
+    ]
     correlation: list[Related] = Field(default=[])
 
     @model_validator(mode="after")
@@ -98,7 +101,7 @@ def _as_values(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
 
-Choices = Annotated[list[Any], BeforeValidator(_as_values), Field(min_length=1)]
+Choices = Annotated[list[Any], BeforeValidator(_as_values, json_schema_input_type=Any), Field(min_length=1)]
 
 
 class Sweep(Table):
