@@ -53,6 +53,7 @@ class DeckShell:
     bending: float = 1.0
     shear: float = SHEAR_FACTOR
     extra: float = 0.0
+    stiffness: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,8 @@ def _write_shell(group: hdf5.Group, shell: ShellData) -> None:
     hdf5.dataset(group, "sections", np.array(table), units="m")
     factors = np.array([[item.bending, item.shear, item.extra] for item in sections])
     hdf5.dataset(group, "factors", factors, units="1, 1, kg/m^2")
+    given = [item.stiffness or np.zeros(64) for item in sections]
+    hdf5.dataset(group, "stiffness", np.array(given).reshape(-1, 8, 8), units="N/m, N, N m")
     layers = [(k, layer) for k, item in enumerate(sections) for layer in item.layers]
     plies = [[k, layer.thickness, layer.angle, layer.material.rho] for k, layer in layers]
     hdf5.dataset(group, "layers", np.array(plies, dtype=float).reshape(-1, 4))
@@ -129,6 +131,9 @@ def _read_shell(reader: Reader, cells: Mapping[str, NDArray[np.int64]]) -> Shell
     plain = np.tile([1.0, SHEAR_FACTOR, 0.0], (len(table), 1))
     stored = reader.has("mesh/shell/factors")
     factors = reader.floats("mesh/shell/factors", (len(table), 3)) if stored else plain
+    given = np.zeros((len(table), 8, 8))
+    if reader.has("mesh/shell/stiffness"):
+        given = reader.floats("mesh/shell/stiffness", given.shape)
     if not len(table) or table[:, 0].min() <= 0.0 or not set(rows[:, 0]) <= set(range(len(table))):
         reader.refuse("/mesh/shell has no sections")
     sections = tuple(
@@ -140,9 +145,14 @@ def _read_shell(reader: Reader, cells: Mapping[str, NDArray[np.int64]]) -> Shell
                 for k in np.flatnonzero(rows[:, 0] == number)
             ),
             (x, y, z),
-            *factors[number].tolist(),
+            bending,
+            shear,
+            extra,
+            stiffness=tuple(given[number].ravel().tolist()) if given[number].any() else (),
         )
-        for number, (thickness, offset, x, y, z) in enumerate(table.tolist())
+        for number, (thickness, offset, x, y, z, bending, shear, extra) in enumerate(
+            np.hstack([table, factors]).tolist()
+        )
     )
     kinds = [kind for kind in cells if kind in SHELLS]
     index = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,16 @@ def shell_in_si(item: DeckShell, units: UnitSystem, materials: Mapping[int, Mate
         bending=item.bending,
         shear=item.shear,
         extra=item.extra * units.mass / units.length**2,
+        stiffness=tuple((np.reshape(item.stiffness, (8, 8)) * units_of_section(units)).ravel().tolist())
+        if item.stiffness
+        else (),
     )
+
+
+def units_of_section(units: UnitSystem) -> Any:
+    """(8, 8): forces and moments per length, over stretches and shear, and over curvatures."""
+    length = np.repeat([1.0, units.length, 1.0], [3, 3, 2])
+    return units.stiffness * np.outer(length, length)
 
 
 def beams_of(mesh: Mesh, deck: Deck, units: UnitSystem) -> BeamData:

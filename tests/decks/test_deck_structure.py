@@ -149,6 +149,96 @@ def test_shear_and_bending_factors(tmp_path):
     np.testing.assert_allclose(stiff, 2 * plain, rtol=2e-2)
 
 
+def as_mat2(mid, Q, rho=""):
+    return f"MAT2,{mid}," + "".join(f"{Q[i, j]:.9g}," for i in range(3) for j in range(i, 3)) + rho
+
+
+def plane(E, nu):
+    return E / (1 - nu**2) * np.array([[1, nu, 0], [nu, 1, 0], [0, 0, (1 - nu) / 2]])
+
+
+def test_materials_of_stretch_bending_shear_and_between_are_the_laminate(tmp_path):
+    """G1 = int Q / T, G2 = int z^2 Q / I, G4 = -int z Q / T^2 of three plies."""
+    plies = (
+        (1.0, plane(2e5, 0.3), 2e5 / 2.6),
+        (2.0, plane(7e4, 0.33), 7e4 / 2.66),
+        (0.5, plane(3e4, 0.2), 3e4 / 2.4),
+    )
+    T, z, G = 3.5, -1.75, [np.zeros((3, 3)) for _ in range(3)]
+    for t, Q, _ in plies:
+        for n in range(3):
+            G[n] += Q * ((z + t) ** (n + 1) - z ** (n + 1)) / (n + 1)
+        z += t
+    across = sum(t * shear for t, _, shear in plies) / T
+    mats = [as_mat2(11, G[0] / T, "5.-9"), as_mat2(12, G[2] * 12 / T**3), as_mat2(14, -G[1] / T**2)]
+    mats.append(f"MAT2,13,{across:.9g},0.,,{across:.9g}")
+    moduli = plate_bdf("PSHELL,1,11,3.5,12,,13,,0.,+\n+,,,14", *mats)
+    laminate = plate_bdf(
+        "PCOMP,1,,,,,,,,+\n+,1,1.,0.,,2,2.,0.,,+\n+,3,.5,0.",
+        "MAT1,1,2.+5,,.3,5.-9", "MAT1,2,7.+4,,.33,5.-9", "MAT1,3,3.+4,,.2,5.-9",
+    )  # fmt: skip
+    one, other = reduced(tmp_path, moduli, "m.bdf"), reduced(tmp_path, laminate, "l.bdf")
+    np.testing.assert_allclose(one.frequency_hz, other.frequency_hz, rtol=1e-6)
+    free = reduced(tmp_path, moduli.replace("+\n+,,,14", ""), "u.bdf").frequency_hz
+    assert (free > 1.02 * other.frequency_hz).any()  # what MID4 says matters
+    with_offset = re.compile(r"^(CQUAD4,.*)$", re.M)
+    offset = [reduced(tmp_path, with_offset.sub(r"\1,,1.5", text), "o.bdf") for text in (moduli, laminate)]
+    np.testing.assert_allclose(offset[0].frequency_hz, offset[1].frequency_hz, rtol=1e-6)
+
+
+def test_another_material_of_the_same_constants_is_the_same_plate(tmp_path):
+    """Stiffness, masses and stresses; a stiffer core in bending is not."""
+    plain = plate_bdf("PSHELL,1,1,2.,1,1.5,1", MAT1)
+    copy = plate_bdf("PSHELL,1,1,2.,3,1.5,3", MAT1, MAT1.replace("MAT1,1", "MAT1,3"))
+    found = []
+    for text in (plain, copy):
+        (tmp_path / "p.bdf").write_text(text)
+        found.append(fm.reduce(tmp_path / "p.bdf", modes=3))
+    np.testing.assert_allclose(found[1].frequency_hz, found[0].frequency_hz, rtol=1e-9)
+    U = np.random.default_rng(3).normal(size=(6 * found[0].mesh.n_nodes, 2))
+    alloy = material({"young": 7e10, "poisson": 0.33, "density": 2700})
+    for face in ("top", "middle", "bottom"):
+        one, other = (stress_modes(item.mesh, alloy, U, face=face) for item in found)
+        np.testing.assert_allclose(other, one, rtol=1e-6, atol=1e-9 * np.abs(one).max())
+    np.testing.assert_allclose(found[1].integrals.mass, found[0].integrals.mass, rtol=1e-12)
+    sandwich = plate_bdf("PSHELL,1,1,2.,3,12.,3", MAT1, "MAT1,3,3.5+4,,.33")
+    ratio = reduced(tmp_path, sandwich, "s.bdf").frequency_hz / reduced(tmp_path, PLAIN, "p.bdf").frequency_hz
+    np.testing.assert_allclose(ratio[0], np.sqrt(12 * 0.5), rtol=2e-2)  # D over that of the plain plate
+
+
+def test_a_shell_by_its_stiffness(tmp_path):
+    """*SHELL GENERAL SECTION with A, B, D of a laminate in the axes of an orientation, and with its shear."""
+    layup = ((0.8, 30.0), (1.2, -20.0))
+    E1, E2, nu, G = 1.4e5, 9e3, 0.3, 5e3
+    Q = np.array([[E1, nu * E2, 0], [nu * E2, E2, 0], [0, 0, 0]]) / (1 - nu**2 * E2 / E1)
+    Q[2, 2] = G
+    parts, z = [np.zeros((3, 3)) for _ in range(3)], -1.0
+    for t, degrees in layup:
+        c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+        T = np.array([[c * c, s * s, c * s], [s * s, c * c, -c * s], [-2 * c * s, 2 * c * s, c * c - s * s]])
+        for n in range(3):
+            parts[n] += T.T @ Q @ T * ((z + t) ** (n + 1) - z ** (n + 1)) / (n + 1)
+        z += t
+    D = np.block([[parts[0], parts[1]], [parts[1], parts[2]]])
+    numbers = [f"{D[i, j]:.10e}" for j in range(6) for i in range(j + 1)]
+    lines = "\n".join(", ".join(numbers[k : k + 8]) for k in (0, 8, 16))
+    turned = "*ORIENTATION, NAME=O\n1., .7, 0., -.7, 1., 0.\n3, 0.\n"
+    shear = f"*TRANSVERSE SHEAR STIFFNESS\n{2.0 * 5 / 6 * G}, {2.0 * 5 / 6 * G}, 0."
+    general = f"{turned}*SHELL GENERAL SECTION, ELSET=E, ORIENTATION=O, DENSITY=3.2E-9\n{lines}\n{shear}"
+    plies = "\n".join(f"{t}, , M, {degrees}" for t, degrees in layup)
+    layers = f"{turned}*SHELL SECTION, ELSET=E, COMPOSITE, ORIENTATION=O\n{plies}"
+    one = reduced(tmp_path, plate_inp(general, material="*HEADING\n"), "g.inp", unit_system="mm")
+    other = reduced(tmp_path, plate_inp(layers, material=LAMINA), "l.inp")
+    np.testing.assert_allclose(
+        one.frequency_hz, other.frequency_hz, rtol=1e-4
+    )  # their fibres are of other depth
+    np.testing.assert_allclose(one.integrals.mass, other.integrals.mass, rtol=1e-9)
+    found = refused(
+        tmp_path, plate_inp(general.replace(numbers[3] + ",", "", 1), material="*HEADING\n"), "f.inp"
+    )
+    assert "21 stiffnesses" in found
+
+
 def test_membranes_on_the_faces_of_a_brick(tmp_path):
     """A skin on both faces of a brick across its bending: E b t h^2 / 2 beside E b h^3 / 12."""
     n, t, h, b = 20, 1.0, 20.0, 20.0
@@ -353,7 +443,7 @@ def test_a_tetrahedron_of_rods_in_all_words(tmp_path):
 @pytest.mark.parametrize(
     ("entries", "says"),
     [
-        (("PSHELL,1,1,2.,3,,1", MAT1, "MAT1,3,1.+5,,.3,1.-9"), "other materials in bending"),
+        (("PSHELL,1,,2.,1,,1", MAT1), "without stiffness in its plane"),
         (("PCOMP,1,,,,,,,MEM,+\n+,2,.5,0.", MAT8), "LAM = MEM"),
         (("PSHELL,1,1,0.,1", MAT1), "no thickness"),
         (("PCOMP,1\n+,2,.5,0.,,,-1.", MAT8), "without material or thickness"),

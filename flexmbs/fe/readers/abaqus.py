@@ -25,6 +25,7 @@ from flexmbs.fe.readers.abaqus_cards import (
 from flexmbs.fe.readers.abaqus_deck import Content
 from flexmbs.fe.readers.abaqus_links import CARDS, ENDS
 from flexmbs.fe.readers.abaqus_parts import Instance, Scope, resolve
+from flexmbs.fe.readers.abaqus_sections import ACROSS, SHELLS
 from flexmbs.fe.readers.raw import Block, RawMesh
 from flexmbs.fe.readers.source import Damaged, Floats, numbers, one_int, to_ints
 from flexmbs.spatial import axis_angle
@@ -89,6 +90,8 @@ class _Model:
         name = "_" + card.keyword.lower().replace(" ", "_")
         if card.keyword in SECTIONS and card.options.get("ELSET"):
             self._section(card)
+        elif card.keyword == ACROSS and self.scope.structure and self.scope.structure[-1].keyword in SHELLS:
+            self.scope.structure[-1].options["".join(ACROSS.split())] = card.text.decode("utf-8", "replace")
         elif card.keyword == "NONSTRUCTURAL MASS":
             self.scope.extras.append(card)
         elif card.keyword in CARDS and (not self.content.in_step or card.keyword == "BOUNDARY"):

@@ -21,6 +21,8 @@ from flexmbs.fe.readers.source import Damaged, Floats, Ints
 from flexmbs.fe.sections import tube
 
 SHELLS = ("SHELL SECTION", "SHELL GENERAL SECTION", "MEMBRANE SECTION")
+#: a card behind a section, kept with its options
+ACROSS = "TRANSVERSE SHEAR STIFFNESS"
 BEAMS = ("BEAM SECTION", "BEAM GENERAL SECTION")
 #: types of line elements: beams in space, trusses
 BEAM = re.compile(r"B3([123])[RH]*$")
@@ -121,7 +123,7 @@ class SectionReader:
         axis[np.abs(normal[:, 0]) > np.cos(np.radians(0.1))] = [0.0, 0.0, 1.0]
         name, own = card.options.get("ORIENTATION", ""), ply_axes(card)
         directions: dict[str, Floats] = {}
-        for key in {name, *own} - {""} if item.layers else ():
+        for key in {name, *own} - {""} if item.layers or item.stiffness else ():
             direction = self._direction(key, centre, axes)
             if direction is None:
                 return
@@ -155,10 +157,14 @@ class SectionReader:
         return make(centre)[:, :, about % 3]
 
     def _shell_section(self, card: Card) -> tuple[DeckShell, int] | None:
-        if "NODAL THICKNESS" in card.options or card.keyword == "SHELL GENERAL SECTION" and not (
-            card.options.get("MATERIAL") or "COMPOSITE" in card.options
-        ):  # fmt: skip
-            self.unknown(f"*{card.keyword} with thicknesses of nodes, or by its stiffness")
+        if "NODAL THICKNESS" in card.options or "USER" in card.options:
+            self.unknown(f"*{card.keyword} with thicknesses of nodes, or of a subroutine")
+            return None
+        by_material = card.options.get("MATERIAL") or "COMPOSITE" in card.options
+        if card.keyword == "SHELL GENERAL SECTION" and not by_material:
+            return self._by_stiffness(card)
+        if ACROSS in card.options:
+            self.unknown(f"*{ACROSS} of a section by materials")
             return None
         lines = data_lines(card)
         if not lines:
@@ -183,6 +189,33 @@ class SectionReader:
         if card.keyword == "MEMBRANE SECTION":
             item = replace(item, bending=0.0, offset=0.0)
         return item, material
+
+    def _by_stiffness(self, card: Card) -> tuple[DeckShell, int]:
+        """Upper triangle of the stiffness by columns, as of a plate whose thickness its radius tells."""
+        lines, values, across = data_lines(card), list[float](), card.options.get(ACROSS, "")
+        while lines and len(values) < 21:
+            values += [real(word, card.line) for word in lines.pop(0) if word]
+        scale = [real(word, card.line) for line in lines[1:2] for word in line[:1] if word]
+        if len(values) != 21:
+            raise Damaged(f"*{card.keyword} needs 21 stiffnesses, found {len(values)}", card.line)
+        S = np.zeros((8, 8))
+        columns = [(i, j) for j in range(6) for i in range(j + 1)]
+        for (i, j), value in zip(columns, values, strict=True):
+            S[i, j] = S[j, i] = value * (scale[0] if scale else 1.0)
+        if np.linalg.eigvalsh(S[:6, :6])[0] <= 0.0:
+            raise Damaged(f"*{card.keyword}: its stiffness is not positive", card.line)
+        S[6, 6] = S[7, 7] = (S[0, 0] + S[1, 1]) / 6.0 + S[2, 2] / 3.0  # as Abaqus takes it
+        if across:
+            K = [real(word, card.line) for word in (across.split(",") + ["", ""])[:3]]
+            S[6:, 6:] = [[K[0], K[2]], [K[2], K[1]]]
+        t = float(np.sqrt(12.0 * np.trace(S[3:6, 3:6]) / np.trace(S[:3, :3])))
+        density = card.options.get("DENSITY")
+        rho = real(density, card.line) / t if density else None
+        nu = float(np.clip(2.0 * S[0, 1] / (S[0, 0] + S[1, 1]), -0.9, 0.49))
+        E = 0.5 * (S[0, 0] + S[1, 1]) * (1.0 - nu**2) / t
+        name = f"plate {card.options.get('ELSET', '')}"
+        self.deck.materials.append(DeckMaterial(name, f"{card.path}:{card.line}", E, nu, rho))
+        return DeckShell(t, stiffness=tuple(S.ravel().tolist())), len(self.deck.materials) - 1
 
     def _plies(self, card: Card, lines: list[list[str]]) -> tuple[DeckShell, int]:
         """Thickness, points, material, angle or name of an orientation, from the bottom up."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic
 from flexmbs.fe.beams import ROD
-from flexmbs.fe.deck import DeckBeam, DeckShell, Structure, count
+from flexmbs.fe.deck import DeckBeam, DeckMaterial, DeckShell, Structure, count
+from flexmbs.fe.materials import isotropic
 from flexmbs.fe.profiles import NASTRAN, Profile, at_shear_centre, on_shear_centre, principal
 from flexmbs.fe.readers.nastran_axes import Systems
 from flexmbs.fe.readers.nastran_cards import Entry
@@ -18,7 +19,7 @@ from flexmbs.fe.readers.nastran_deck import RIGID, Content
 from flexmbs.fe.readers.raw import Block, Numbering, RawMesh, grouped, members
 from flexmbs.fe.readers.source import Damaged, Floats, Ints
 from flexmbs.fe.sections import tube
-from flexmbs.fe.shells.sections import SHEAR_FACTOR
+from flexmbs.fe.shells.sections import SHEAR_FACTOR, plane_stress
 
 SHELL_PROPERTIES = ("PSHELL", "PCOMP", "PCOMPG")
 LINE_PROPERTIES = ("PBAR", "PBARL", "PBEAM", "PBEAML", "PROD", "PTUBE")
@@ -90,7 +91,7 @@ class SectionReader:
             section[rows], axis[rows] = self._shell_index(plain, prop, None), side[rows]
             for row in rows[known]:
                 entry = self.elements[int(number[row])]
-                own = self._of_element(plain, entry)
+                own = self._of_element(plain, entry, prop)
                 section[row] = self._shell_index(own, prop, entry)
                 axis[row] = self._direction(entry, side[row], normal[row], corners[row].mean(axis=0))
         deck = self.content.deck
@@ -119,9 +120,11 @@ class SectionReader:
 
     def _pshell(self, prop: Entry) -> tuple[DeckShell, int] | None:
         stretch, bend, across = (prop.text(k) for k in (1, 3, 5))
-        if not stretch or bend not in ("", stretch) or prop.text(10):
-            self.unknown("PSHELL with other materials in bending than in stretch")
+        if not stretch or bend == "-1":
+            self.unknown("PSHELL without stiffness in its plane, or of plane strain")
             return None
+        if bend not in ("", stretch) or prop.text(10):
+            return self._of_materials(prop)
         number = self.content.material(prop.whole(1), prop)
         ratio = prop.number(6) or SHEAR_FACTOR
         if not across:
@@ -140,6 +143,40 @@ class SectionReader:
         if self.content.deck.materials[number].C_mat is not None:
             layers = ((thickness, number, 0.0),)  # type: ignore[assignment]
         return DeckShell(thickness, 0.0, layers, bending, ratio, extra), number
+
+    def _of_materials(self, prop: Entry) -> tuple[DeckShell, int] | None:
+        """Of materials MID1 to MID4 in stretch, bending, shear and between stretch and bending."""
+        t, bending = prop.real(2), prop.number(4) or 1.0
+        number = self.content.material(prop.whole(1), prop)
+        mids = [prop.whole(k) for k in (1, 3, 5, 10) if prop.text(k)]
+        known = [self.deck_material(mid, prop) for mid in mids]
+        if any(item.C_mat is None and item.G is None for item in known):
+            where = f"{prop.name} {prop.text(0)}"
+            raise Damaged(f"{where}: a material of bending or shear has no elasticity", prop.line)
+        S, place = np.zeros((8, 8)), dict(zip(mids, known, strict=True))
+        Q = {mid: plane_stress(elasticity(item)) for mid, item in place.items()}
+        S[:3, :3] = t * Q[mids[0]][0]
+        S[3:6, 3:6] = bending * t**3 / 12.0 * Q[prop.whole(3)][0] if prop.text(3) else 0.0
+        if prop.text(10):  # of strains that fall towards the normal
+            S[:3, 3:6] = S[3:6, :3] = -(t**2) * Q[prop.whole(10)][0]
+        largest = float(S[:2, :2].max())
+        shear = (prop.number(6) or SHEAR_FACTOR) * t
+        S[6:, 6:] = shear * self._across(prop, Q) if prop.text(5) else RIGID * largest * np.eye(2)
+        if not prop.text(3) or np.linalg.eigvalsh(S)[0] <= 0.0:
+            self.unknown("PSHELL without stiffness in bending, or with more between stretch and bending")
+            return None
+        extra = prop.real(7) * self.content.wtmass
+        return DeckShell(t, 0.0, (), bending, extra=extra, stiffness=tuple(S.ravel().tolist())), number
+
+    def _across(self, prop: Entry, Q: dict[int, tuple[Floats, Floats]]) -> Floats:
+        """Shear moduli (zx, zy) of MID3; a MAT2 has them as G11, G12, G22."""
+        entry = self.content.materials[prop.whole(5)]
+        if entry.name != "MAT2":
+            return Q[prop.whole(5)][1]
+        return np.array([[entry.real(1), entry.real(2)], [entry.real(2), entry.real(4)]])
+
+    def deck_material(self, mid: int, prop: Entry) -> DeckMaterial:
+        return self.content.deck.materials[self.content.material(mid, prop)]
 
     def _other(self, prop: Entry) -> int:
         return self.content.material(prop.whole(5), prop)
@@ -170,7 +207,7 @@ class SectionReader:
         extra = prop.real(2) * self.content.wtmass
         return DeckShell(total, offset, tuple(plies), extra=extra), plies[0][1]
 
-    def _of_element(self, plain: tuple[DeckShell, int], entry: Entry) -> tuple[DeckShell, int]:
+    def _of_element(self, plain: tuple[DeckShell, int], entry: Entry, prop: Entry) -> tuple[DeckShell, int]:
         """The section with the offset and the mean thickness that an element has of its own."""
         item, mid = plain
         _, at, thickness, flag = MORE[entry.name]
@@ -181,6 +218,9 @@ class SectionReader:
             if max(values) - min(values) > 1e-3 * max(values):
                 self.note("elements with several thicknesses have the mean of those at their corners")
             t = float(np.mean(values))
+            if item.stiffness:
+                fields = [*prop.fields[:2], repr(t), *prop.fields[3:]]
+                item, mid = self._shell(Entry(prop.name, fields, prop.line)) or plain
             layers = tuple((t, number, angle) for _, number, angle in item.layers)
             item = replace(item, thickness=t, layers=layers)
         if at is not None and entry.text(at) and item.bending:
@@ -455,6 +495,13 @@ def made(make: Callable[..., Profile], sizes: list[float], prop: Entry) -> Profi
         return make(*sizes)
     except ValueError as error:
         raise Damaged(f"{prop.name} {prop.text(0)}: {error}", prop.line) from None
+
+
+def elasticity(item: DeckMaterial) -> Floats:
+    """(6, 6) of a material in the deck."""
+    if item.C_mat is not None:
+        return item.C_mat
+    return isotropic(item.name, item.E or 0.0, item.nu or 0.0, 0.0).C_mat
 
 
 def corner_points(numbering: Numbering, points: Floats, rows: Ints) -> Floats:

@@ -293,12 +293,20 @@ def shell_stress(chunk: ShellChunk, U: Floats, face: str) -> Floats:
     """
     section, R = chunk.section, chunk.points.axes
     eps = _strains(chunk, U)
-    z = section.offset + 0.5 * FACES[face] * section.thickness
-    layers = layer_stiffness(section, chunk.material, R, chunk.axis)
-    inside = [item for item in layers if item[0] - 1e-12 <= z <= item[1] + 1e-12 * section.thickness]
-    _, _, Q, G = inside[0 if face == "bottom" else -1]
-    in_plane = Q @ (eps[:, :, :3] + z * eps[:, :, 3:6])
-    shear = (1.5 * section.shear if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
+    if (
+        section.stiffness
+    ):  # as if it were of one material: forces over t, moments about the middle over t^3 / 12
+        t, resultant = section.thickness, chunk.S[..., :8, :8] @ eps[:, :, :8]
+        moment = resultant[:, :, 3:6] - section.offset * resultant[:, :, :3]
+        in_plane = resultant[:, :, :3] / t + FACES[face] * 6.0 / (section.bending * t**2) * moment
+        shear = (1.5 / t if face == "middle" else 0.0) * resultant[:, :, 6:8]
+    else:
+        z = section.offset + 0.5 * FACES[face] * section.thickness
+        layers = layer_stiffness(section, chunk.material, R, chunk.axis)
+        inside = [item for item in layers if item[0] - 1e-12 <= z <= item[1] + 1e-12 * section.thickness]
+        _, _, Q, G = inside[0 if face == "bottom" else -1]
+        in_plane = Q @ (eps[:, :, :3] + z * eps[:, :, 3:6])
+        shear = (1.5 * section.shear if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
     local = np.zeros((*eps.shape[:2], 3, 3, eps.shape[3]))
     local[:, :, 0, 0], local[:, :, 1, 1] = in_plane[:, :, 0], in_plane[:, :, 1]
     local[:, :, 0, 1] = local[:, :, 1, 0] = in_plane[:, :, 2]
@@ -364,6 +372,8 @@ def shell_geometric_stiffness(
 def thermal_forces(chunk: ShellChunk) -> Floats:
     """Forces and moments (cells, points, 6) that hold free expansion back, per degree."""
     section, found = chunk.section, np.zeros((*chunk.S.shape[:2], 6))
+    if section.stiffness:
+        return np.asarray(chunk.material.expansion * chunk.S[..., :6, :2].sum(axis=-1))
     layers = layer_stiffness(section, chunk.material, chunk.points.axes, chunk.axis)
     items = [layer.material for layer in section.layers] or [chunk.material]
     for (bottom, top, Q, _), item in zip(layers, items, strict=True):

@@ -43,6 +43,8 @@ class ShellSection:
     bending : stiffness in bending over that of the plain section, 0 for a membrane, whose nodes have no
         rotations;  shear : likewise across the surface, over that of a constant shear stress
     extra : mass per area beside that of the material [kg/m^2], at the middle surface
+    stiffness : (8, 8) by rows, of stretch, curvature (xx yy 2xy) and shear (zx zy) about the middle surface,
+        in the axes of the section; in place of that of materials, which give the mass; () for theirs
     """
 
     thickness: float
@@ -52,6 +54,7 @@ class ShellSection:
     bending: float = 1.0
     shear: float = SHEAR_FACTOR
     extra: float = 0.0
+    stiffness: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.thickness > THINNEST:
@@ -178,15 +181,7 @@ def layer_stiffness(
         C = item.C_mat if item.E is not None else in_axes(item.C_mat, R)
         return [(bottom, top, *plane_stress(C))]
     z, found = section.heights(), []
-    normal = R[..., 2, :]
-    x = (axis / np.linalg.norm(axis, axis=-1, keepdims=True))[:, None]
-    x = x - normal * np.einsum("cpi,cpi->cp", normal, np.broadcast_to(x, normal.shape))[..., None]
-    size = np.linalg.norm(x, axis=-1, keepdims=True)
-    if not (size > 1e-3).all():
-        bad = axis[np.argmin(size.reshape(len(axis), -1).min(axis=1))].tolist()
-        raise _error("axis", f"{bad} is normal to the surface of a cell", "give another direction")
-    x = x / size
-    y = np.cross(normal, x)
+    x, y, normal = section_axes(R, axis)
     for number, layer in enumerate(section.layers):
         a = layer.angle
         own = np.stack([np.cos(a) * x + np.sin(a) * y, np.cos(a) * y - np.sin(a) * x, normal], axis=-2)
@@ -197,6 +192,33 @@ def layer_stiffness(
     return found
 
 
+def section_axes(R: Floats, axis: Floats) -> tuple[Floats, Floats, Floats]:
+    """Axes x, y, normal (cells, points, 3) of a section: x is `axis` (cells, 3), projected on the surface."""
+    normal = R[..., 2, :]
+    x = (axis / np.linalg.norm(axis, axis=-1, keepdims=True))[:, None]
+    x = x - normal * np.einsum("cpi,cpi->cp", normal, np.broadcast_to(x, normal.shape))[..., None]
+    size = np.linalg.norm(x, axis=-1, keepdims=True)
+    if not (size > 1e-3).all():
+        bad = axis[np.argmin(size.reshape(len(axis), -1).min(axis=1))].tolist()
+        raise _error("axis", f"{bad} is normal to the surface of a cell", "give another direction")
+    x = x / size
+    return x, np.cross(normal, x), normal
+
+
+def given_stiffness(section: ShellSection, R: Floats, axis: Floats) -> Floats:
+    """The stiffness of a section that states it, (cells, points, 8, 8), in the axes R."""
+    x, _, _ = section_axes(R, axis)
+    # x of the section lies at an angle from x of the cell towards its y
+    c, s = (np.einsum("cpi,cpi->cp", R[..., k, :], x)[..., None, None] for k in (0, 1))
+    rows = [[c**2, s**2, c * s], [s**2, c**2, -c * s], [-2 * c * s, 2 * c * s, c**2 - s**2]]
+    T = np.zeros((*R.shape[:2], 8, 8))
+    plane = np.block(rows)
+    T[..., :3, :3] = T[..., 3:6, 3:6] = plane
+    T[..., 6:, 6:] = np.block([[c, s], [-s, c]])
+    S = np.reshape(section.stiffness, (8, 8))
+    return np.asarray(np.swapaxes(T, -1, -2) @ S @ T)
+
+
 def section_stiffness(section: ShellSection, item: Material, R: Floats, axis: Floats) -> Floats:
     """(cells, points, 9, 9): stretch, curvature (xx yy 2xy), shear (zx zy), turning about the normal.
 
@@ -204,7 +226,12 @@ def section_stiffness(section: ShellSection, item: Material, R: Floats, axis: Fl
     """
     S = np.zeros((*R.shape[:2], 9, 9))
     z = section.offset
-    for bottom, top, Q, G in layer_stiffness(section, item, R, axis):
+    if section.stiffness:
+        S[..., :8, :8] = given_stiffness(section, R, axis)
+        A, B = S[..., :3, :3].copy(), S[..., :3, 3:6].copy()
+        S[..., :3, 3:6] += z * A
+        S[..., 3:6, 3:6] += z * (B + np.swapaxes(B, -1, -2)) + z**2 * A
+    for bottom, top, Q, G in [] if section.stiffness else layer_stiffness(section, item, R, axis):
         # powers of the height above the middle surface, then above the nodes
         first, second, third = (np.divide((top - z) ** n - (bottom - z) ** n, n) for n in (1, 2, 3))
         S[..., :3, :3] += Q * first
