@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,69 @@ from flexmbs.errors import Diagnostic, InputError
 
 FORMAT, VERSION = "flexmbs-study", 1
 Row = dict[str, Any]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_design(value: Any) -> bool:
+    """Ids become names of files."""
+    whole = isinstance(value, dict) and _is_text(value.get("id")) and isinstance(value.get("values"), dict)
+    return whole and ID.fullmatch(value["id"]) is not None
+
+
+def _are_limits(value: Any) -> bool:
+    ends = list(value.values()) if isinstance(value, dict) else [None]
+    return all(isinstance(item, list) and len(item) == 2 and all(map(_is_number, item)) for item in ends)
+
+
+def _fit(designs: list[dict[str, Any]], names: list[str], sample: str) -> bool:
+    """Whether all designs have values of all names; samples are numbers, in whole blocks."""
+    block = {"saltelli": len(names) + 2, "morris": len(names) + 1}.get(sample, 1)
+    if any(set(item["values"]) != set(names) for item in designs) or len(designs) % block:
+        return False
+    return not sample or all(_is_number(value) for item in designs for value in item["values"].values())
+
+
+ID = re.compile("[0-9a-f]{20}")
+#: what stands in study.json, and what is right for it; a folder may come from anywhere
+WHOLE: dict[str, Callable[[Any], bool]] = {
+    "title": _is_text,
+    "case": _is_text,
+    "root": lambda value: value is None or _is_text(value),
+    "allow_python": lambda value: isinstance(value, bool),
+    "overrides": lambda value: isinstance(value, dict),
+    "flexmbs": _is_text,
+    "names": _are_texts,
+    "collect": _are_texts,
+    "sample": _is_text,
+    "limits": _are_limits,
+    "time_out": lambda value: value is None or _is_number(value),
+    "keep": lambda value: value in ("none", "failed", "all"),
+    "worst": lambda value: type(value) is int and value >= 0,
+    "designs": lambda value: isinstance(value, list) and bool(value) and all(map(_is_design, value)),
+}
+#: the same of a row; one that is not whole counts as not done
+WHOLE_ROW: dict[str, Callable[[Any], bool]] = {
+    "status": _is_text,
+    "message": _is_text,
+    "seconds": _is_number,
+    "metrics": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+}
+
+
+def _write_study(folder: Path, data: dict[str, Any]) -> None:
+    with disk.atomic_file(folder / "study.json", overwrite=True, accept=lambda path: True) as file:
+        file.write(json.dumps(data | {"format": FORMAT, "format_version": VERSION}).encode())
 
 
 @dataclass
@@ -44,8 +108,7 @@ class Store:
             disk.make_folder(folder)
             for name in ("rows", "runs"):
                 disk.make_folder(folder / name)
-            with disk.atomic_file(folder / "study.json") as file:
-                file.write(json.dumps(data | {"format": FORMAT, "format_version": VERSION}).encode())
+            _write_study(folder, data)
             return Store(folder, data)
         there = Store.open(folder)
         if not resume:
@@ -54,7 +117,8 @@ class Store:
         if there.data["designs"] != data["designs"]:
             what = "is of another study: case, modal data, designs or flexmbs are not what they were"
             raise InputError(Diagnostic("study.other", str(folder), what, "name another folder with -o"))
-        return there
+        _write_study(folder, data)  # workers do what is asked for now, not what a folder says
+        return Store(folder, data)
 
     @staticmethod
     def open(folder: Path) -> Store:
@@ -66,11 +130,17 @@ class Store:
             if data["format_version"] != VERSION:
                 what = f"has format_version {data['format_version']}, this flexmbs reads {VERSION}"
                 raise InputError(Diagnostic("study.version", str(folder), what))
-            return Store(folder, data)
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             what = f"is {disk.what_is(folder)} without a study" if disk.what_is(folder) else "is not there"
             remedy = "name the folder that flexmbs sweep made"
             raise InputError(Diagnostic("study.none", str(folder), what, remedy)) from None
+        wrong = [name for name, is_right in WHOLE.items() if not is_right(data.get(name))]
+        if not wrong and not _fit(data["designs"], data["names"], data["sample"]):
+            wrong = ["designs"]
+        if wrong:
+            what, remedy = f'"{wrong[0]}" is missing or not as it was written', "make the study again"
+            raise InputError(Diagnostic("study.damaged", f"{folder}: study.json", what, remedy))
+        return Store(folder, data)
 
     def result(self, k: int) -> Path:
         return self.folder / "runs" / f"{self.ids[k]}.h5"
@@ -79,9 +149,10 @@ class Store:
         """The row of a design, or None where it is not done."""
         try:
             found = json.loads((self.folder / "rows" / f"{self.ids[k]}.json").read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         whole = isinstance(found, dict) and found.get("id") == self.ids[k]
+        whole = whole and all(is_right(found.get(name)) for name, is_right in WHOLE_ROW.items())
         if whole and self.data["keep"] == "all" and found["status"] == "complete":
             whole = self.data["worst"] > 0 or self.result(k).is_file()
         return found | {"design": k} if whole else None  # designs of equal values share a row

@@ -7,6 +7,7 @@ that of its parent, and what it did to the folder are seen from outside.
 import contextlib
 import gc
 import io
+import json
 import logging
 import os
 import resource
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flexmbs.cli.main import main
+from flexmbs.fe.readers import meshio_child, meshio_formats
 
 SECONDS = 30
 
@@ -91,6 +93,24 @@ def command(words, folder, box=None, seconds=SECONDS):
     )
 
 
+def meshio_by_fork(job):
+    """What the process of meshio says, without the half second in which it starts."""
+    sys.stdout.flush()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(10 * job["seconds"])
+            os.write(writing, json.dumps(meshio_child.run(job)).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read()
+    status = os.waitpid(child, 0)[1]
+    return json.loads(said) if said else {"error": f"it ended with signal {os.WTERMSIG(status)}"}
+
+
 def _resident():
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
@@ -111,6 +131,7 @@ def _child(words, folder, screen, seconds):
         signal.alarm(10 * seconds)  # of the wall, where it waits for something
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         logging.getLogger("flexmbs").handlers.clear()
+        meshio_formats._answer = meshio_by_fork
         code = main(words)
         sys.stdout.flush()
         sys.stderr.flush()

@@ -4,8 +4,11 @@ Every generator takes bytes and a random generator and returns a `Damage`: the b
 where it is known, whether the input is now surely wrong and which name a message about it has to have.
 """
 
+import copy
 import io
+import json
 import re
+import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 
 import h5py
@@ -167,6 +170,84 @@ def deep(data, rng):
 
 TOML = (other_value, unknown_key, delete_key, deep, other_number, delete_line, double_line)
 
+# JSON and XML
+
+ITEMS = (
+    None,
+    -1,
+    2**70,
+    1e300,
+    float("nan"),
+    True,
+    "",
+    "\x1b[31m\u202e",
+    "../outside/canary.txt",
+    [],
+    {},
+    [[1]],
+)
+
+
+def _places(data, rng):
+    """A container of a JSON value and a key of it."""
+    found, todo = [], [data]
+    while todo:
+        owner = todo.pop()
+        keys = owner if isinstance(owner, dict) else range(len(owner))
+        found += [(owner, key) for key in keys]
+        todo += [owner[key] for key in keys if isinstance(owner[key], dict | list)]
+    return _pick(found, rng)
+
+
+def other_item(data, rng):
+    """One value of a JSON file is of another kind."""
+    tree = json.loads(data)
+    owner, key = _places(tree, rng)
+    owner[key] = _pick(ITEMS, rng)
+    return Damage(json.dumps(tree).encode(), f"{key} is {owner[key]!r}")
+
+
+def lost_item(data, rng):
+    tree = json.loads(data)
+    owner, key = _places(tree, rng)
+    del owner[key]
+    return Damage(json.dumps(tree).encode(), f"{key} is gone")
+
+
+JSON = (other_item, other_item, lost_item)
+
+
+def other_attribute_of_xml(data, rng):
+    """One attribute is another text; a number that is none is refused by the name of its element."""
+    root = ElementTree.fromstring(data)
+    element, key = _pick([(item, key) for item in root.iter() for key in item.keys()], rng)
+    old, new = element.get(key), _pick(NUMBERS + ("../outside/canary.txt", "\u202e", "x" * 3000), rng)
+    element.set(key, new)
+    wrong = new in ("nan", "two") and element.tag in NUMERIC
+    return Damage(ElementTree.tostring(root), f"{element.tag}@{key}: {old} -> {new[:40]!r}", wrong)
+
+
+NUMERIC = {"mass", "inertia", "limit", "inertial", "axis"}
+
+
+def lost_element(data, rng):
+    root = ElementTree.fromstring(data)
+    owner = _pick([item for item in root.iter() if len(item)], rng)
+    child = owner[int(rng.integers(len(owner)))]
+    owner.remove(child)
+    return Damage(ElementTree.tostring(root), f"{child.tag} of {owner.tag} is gone")
+
+
+def double_element(data, rng):
+    root = ElementTree.fromstring(data)
+    owner = _pick([item for item in root.iter() if len(item)], rng)
+    child = owner[int(rng.integers(len(owner)))]
+    owner.append(copy.deepcopy(child))
+    return Damage(ElementTree.tostring(root), f"{child.tag} of {owner.tag} is there twice")
+
+
+XML = (other_attribute_of_xml, other_attribute_of_xml, lost_element, double_element)
+
 # HDF5
 
 
@@ -293,8 +374,16 @@ def _pick(items, rng):
 HDF5 = (other_array, other_array, other_array, lost_array, other_attribute, array_for_group)
 
 
+def damaged(data, kind, rng):
+    """One damage; where there is no text, key or group left to change, a bit of what is there."""
+    try:
+        return kind(data, rng)
+    except ValueError:
+        return flip(data, rng) if data else Damage(b"\0", "a zero")
+
+
 def damages(data, kinds, count, seed):
     """`count` damages by the generators `kinds`, in turn."""
     rng = np.random.default_rng(seed)
     for k in range(count):
-        yield kinds[k % len(kinds)](data, rng)
+        yield damaged(data, kinds[k % len(kinds)], rng)

@@ -2,12 +2,18 @@
 
 import contextlib
 import os
+import shutil
 from unittest import mock
 
+import meshio
+
 import flexmbs as fm
+from flexmbs.exchange import export_body
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import material
 from flexmbs.results import ResultWriter, segments
+from flexmbs.study.run import plan
+from flexmbs.study.store import Store
 from tests.decks import corpus
 from tests.decks import test_matrix_files as matrices
 from tests.decks import test_small_readers as small
@@ -142,7 +148,7 @@ MESHES = {
     "a.vtu": writers.write_vtu,
     "b.vtu": lambda mesh, path: writers.write_vtu(mesh, path, form="appended"),
 }
-BINARY = {"b41.msh", "b22.msh", "b.vtk", "b.vtu", "MAA-binary.op4"}
+BINARY = {"b41.msh", "b22.msh", "b.vtk", "b.vtu", "MAA-binary.op4", "rod.simscape.mat"}
 
 #: decks of other programs, of whole bodies
 DECKS = {
@@ -179,6 +185,98 @@ def make_matrices(folder):
         own.rmdir()
 
 
+#: how commands read them
+BARE = ("--modes", "0", "--no-geometric-stiffness", "--stress", "none", "-o", "out.modal.h5")
+
+
+def reduce_deck(name):
+    given = ("--material", "steel") if name.endswith((".unv", ".mail")) else ()  # which have none
+    return ["reduce", name, *given, *BARE]
+
+
+def reduce_matrices(name):
+    return ["reduce", "--from-matrices", "k.mtx", name, "nodes.txt", *BARE]
+
+
+#: bodies in the files of other programs; the last two have exactly one interface, moved in all directions
+BODIES = ("rod.fem", "rod.sid_fem", "rod.mbsim.h5", "rod.simscape.mat", "rod.extptfm")
+ONE_END = RECIPE.replace('right = { set = "x_max", dofs = "x y z" }\n', "")
+
+ARM = """<robot name="arm">
+<link name="foot"/>
+<link name="upper">
+  <inertial><origin xyz="0.1 0 0.02" rpy="0 0.1 0"/><mass value="2.5"/>
+    <inertia ixx="0.01" ixy="0.001" ixz="0" iyy="0.02" iyz="0" izz="0.025"/></inertial>
+  <visual><origin xyz="0.1 0 0"/><geometry><box size="0.2 0.05 0.04"/></geometry></visual>
+</link>
+<link name="fore">
+  <inertial><mass value="1.5"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>
+  <visual><geometry><mesh filename="../outside/canary.txt"/></geometry></visual>
+</link>
+<link name="tool"><visual><geometry><cylinder radius="0.02" length="0.1"/></geometry></visual></link>
+<joint name="shoulder" type="revolute">
+  <parent link="foot"/><child link="upper"/><origin xyz="0 0 0.3"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="2" effort="7" velocity="3"/><dynamics damping="0.5" friction="0.25"/>
+</joint>
+<joint name="elbow" type="prismatic">
+  <parent link="upper"/><child link="fore"/><origin xyz="0.2 0 0"/><axis xyz="1 0 0"/>
+  <limit lower="0" upper="0.1" effort="1" velocity="1"/>
+  <mimic joint="shoulder" multiplier="-0.5" offset="0.1"/>
+</joint>
+<joint name="wrist" type="fixed"><parent link="fore"/><child link="tool"/><origin xyz="0.1 0 0"/></joint>
+</robot>
+"""
+WALKER = """<mujoco model="walker">
+<compiler angle="radian" meshdir="."/>
+<option gravity="0 0 -9.81"/>
+<worldbody>
+  <body name="torso" pos="0 0 1.3">
+    <freejoint name="root"/>
+    <inertial pos="0.02 0.01 0.1" mass="4" diaginertia="0.2 0.15 0.1"/>
+    <body name="thigh" pos="0.1 0 -0.2">
+      <joint name="hip" axis="1 0 0" damping="0.3" range="-1 1" limited="true" stiffness="3"/>
+      <inertial pos="0 0.02 -0.2" mass="1.5" fullinertia="0.03 0.031 0.01 0.002 -0.001 0.003"/>
+      <body name="shin" pos="0 0 -0.4">
+        <joint name="knee" type="slide" axis="0 0 1" frictionloss="0.2"/>
+        <inertial pos="0 0 -0.1" mass="0.8" diaginertia="0.01 0.012 0.004"/>
+      </body>
+    </body>
+  </body>
+</worldbody>
+<equality><joint name="both" joint1="hip" joint2="knee" polycoef="0 1 0 0 0"/></equality>
+</mujoco>
+"""
+ROBOTS = {"arm.urdf": ARM, "walker.xml": WALKER}
+
+#: formats that meshio reads
+MESHIO = ("med", "xdmf", "exo", "cgns", "mesh", "avs", "mdpa", "su2", "vol", "h5m", "tec", "f3grid")
+#: what inputs need beside the dependencies
+NEEDS = {"arm.urdf": ("yourdfpy",), "walker.xml": ("mujoco",), "m.exo": ("netCDF4",)}
+
+SWEPT = """\
+include = ["case.toml"]
+
+[sweep]
+keep = "all"
+grid = { r = ["40 mm", "50 mm"], speed = ["60 rpm", "70 rpm"] }
+time_out = "60 s"
+limits = { peak = [0, 0.1] }
+"""
+STUDY = "swept.study"
+
+
+def make_study(folder):
+    """Two designs are done, one of them failed, two are open."""
+    made = plan(folder / "swept.toml", folder / STUDY)
+    store = Store.create(made.folder, made.data)
+    store.write_row(0, {"status": "complete", "message": "", "metrics": {"peak": 0.05}, "seconds": 1.0})
+    store.write_row(1, {"status": "failed", "message": "joints.main", "metrics": {}, "seconds": 1.0})
+    shutil.copy(folder / "result.h5", store.result(0))
+    store.write_table()
+    for row, name in ((0, "done.json"), (1, "failed.json")):
+        (folder / STUDY / "rows" / name).symlink_to(f"{store.ids[row]}.json")
+
+
 #: an unfinished result with some segments, and what goes on with it
 PARTS = "cut.h5.parts"
 SETTING = {"output.checkpoint_every": 0.004}
@@ -205,7 +303,30 @@ def make(folder):
     mesh = sample("hex8")
     for name, write in MESHES.items():
         write(mesh, folder / name)
+    make_foreign(folder)
 
+
+def make_foreign(folder):
+    """Inputs in the forms of other programs."""
+    for name, text in {name: text() for name, text in DECKS.items()}.items() | ROBOTS.items():
+        (folder / name).write_text(text)
+    make_matrices(folder)
+    (folder / "nodes.txt").write_text(matrices.table(matrices.part("hex8")))
+    (folder / "one.reduce.toml").write_text(ONE_END)
+    body = fm.reduce(folder / "one.reduce.toml")
+    for name in BODIES:
+        export_body(body, folder / name, **({"invariants": True} if name.endswith(".fem") else {}))
+    solid = sample("tet4")
+    cells = [("tetra", solid.cells["tet4"])]
+    for ending in MESHIO:
+        meshio.write(folder / f"m.{ending}", meshio.Mesh(solid.points, cells))
+    (folder / "swept.toml").write_text(SWEPT)
+    make_study(folder)
+
+
+#: inputs that no command on another one reads
+ALONE = {*MESHES, *DECKS, *MATRICES, *BODIES, *ROBOTS, *(f"m.{ending}" for ending in MESHIO)}
+STUDIES = (["sweep", "status", STUDY], ["sweep", "report", STUDY, "-o", "out.html"])
 
 #: input -> commands that read it, in the folder where it lies
 READERS = {
@@ -231,4 +352,11 @@ READERS = {
     **{f"{PARTS}/{name}": (["info", "cut.h5"], RESUME) for name in ("header.h5", "000000.h5", "000001.h5")},
     **{f"{PARTS}/{name}": (RESUME, ["info", "cut.h5"]) for name in ("manifest.jsonl", "status.json")},
     **{name: (["info", name],) for name in MESHES},
+    **{name: (reduce_deck(name),) for name in DECKS},
+    **{name: (reduce_matrices(name),) for name in MATRICES},
+    **{name: (["import", name, "-o", "out.modal.h5"],) for name in BODIES},
+    **{name: (["import", name, "-o", "out.toml"],) for name in ROBOTS},
+    **{f"m.{ending}": (["info", f"m.{ending}"],) for ending in MESHIO},
+    "swept.toml": (["sweep", "swept.toml", "--dry-run"],),
+    **{f"{STUDY}/{name}": STUDIES for name in ("study.json", "rows/done.json", "rows/failed.json")},
 }

@@ -90,21 +90,13 @@ def attempt(name, path):
     return None
 
 
-def mutated(data, kind, rng):
-    """One mutation; where there is no text or key left to change, a bit of what is there."""
-    try:
-        return kind(data, rng).data
-    except (UnicodeDecodeError, ValueError):
-        return g.flip(data, rng).data if data else b"\0"
-
-
 def mutate(good, folder, count, seed):
     shutil.copytree(good, folder, dirs_exist_ok=True)
     rng, failed = np.random.default_rng(seed), []
     for name in itertools.islice(itertools.cycle(PARSERS), count):
         kinds, data = kinds_of(name), (good / name).read_bytes()
         for _ in range(int(rng.integers(1, 4))):
-            data = mutated(data, kinds[int(rng.integers(len(kinds)))], rng)
+            data = g.damaged(data, kinds[int(rng.integers(len(kinds)))], rng).data
         path = folder / name
         path.write_bytes(data)
         error = attempt(name, path)

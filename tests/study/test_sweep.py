@@ -303,3 +303,44 @@ def test_other_contents_of_a_file_that_varies_are_another_study(study, tmp_path)
     (tmp_path / "a.csv").write_text("0, 0\n1, 2\n")
     made.append(plan(tmp_path / "speeds.toml"))
     assert made[0].data["designs"] != made[1].data["designs"]
+
+
+WRONG = [
+    ("names", "speed"), ("limits", {"height": [1]}), ("time_out", "1 s"), ("keep", "some"), ("worst", -1),
+    ("allow_python", 1), ("designs", []), ("designs", [{"id": "../../thesis", "values": {"speed": 1}}]),
+    ("designs", [{"id": 20 * "a", "values": {"mass": 1}}]), ("sample", "saltelli"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_damaged_study_is_told(study, tmp_path, name, value):
+    made = plan(study("grid = { speed = [1, 2] }"), tmp_path / "s.study")
+    Store.create(made.folder, made.data)
+    path = made.folder / "study.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    wrong = name if name != "sample" else "designs"
+    with pytest.raises(InputError, match=f'study.json .*"{wrong}" is missing or not as it was written'):
+        Store.open(made.folder)
+
+
+def test_rows_that_are_not_whole_count_as_not_done(study, tmp_path):
+    made = plan(study("grid = { speed = [1, 2] }"), tmp_path / "s.study")
+    store = Store.create(made.folder, made.data)
+    row = {"status": "complete", "message": "", "metrics": {"height": 1.0}, "seconds": 0.1}
+    store.result(0).write_bytes(b"")
+    store.write_row(0, row)
+    assert store.row(0)["metrics"] == {"height": 1.0} and store.row(1) is None
+    for key, value in (("metrics", [1]), ("metrics", {"height": "1"}), ("seconds", None), ("message", 3)):
+        store.write_row(0, row | {key: value})
+        assert store.row(0) is None
+    (made.folder / "rows" / f"{store.ids[0]}.json").write_text(100_000 * "[")
+    assert store.row(0) is None
+
+
+def test_workers_do_what_is_asked_now_not_what_a_folder_says(study, tmp_path):
+    """A folder from elsewhere cannot let Python functions in, or name another case."""
+    made = plan(study("grid = { speed = [1, 2] }"), tmp_path / "s.study")
+    Store.create(made.folder, made.data | {"allow_python": True, "case": "/elsewhere/evil.toml"})
+    Store.create(made.folder, made.data, resume=True)
+    told = Store.open(made.folder).data
+    assert told["allow_python"] is False and told["case"] == made.data["case"]
