@@ -400,9 +400,7 @@ IMPLICIT = [{"method": "generalized-alpha"} | step for step in ({}, {"step": 0.0
     *(pytest.param(way, 0.8, id=f"0.8 {way}") for way in WAYS if in_default(way)),
     *(pytest.param(*way.values, 0.8, id=f"0.8 {way}", marks=way.marks) for way in map(seldom, WAYS)
       if not in_default(way.values[0])),
-    # nothing of the speed is left: the descriptor form creeps along the corner, in a hundred thousand steps
-    *(pytest.param(*way.values, 1.0, id=f"1.0 {way}", marks=way.marks) for way in map(seldom, WAYS)
-      if way.values[0] != {"formulation": "descriptor", "method": "dop853"}),
+    *(pytest.param(*way.values, 1.0, id=f"1.0 {way}", marks=way.marks) for way in map(seldom, WAYS)),
 ])  # fmt: skip
 def test_a_motion_that_comes_to_rest_in_a_corner_ends_there(tmp_path, way, slope):
     """A groove of two planes: of the speed (1 - k^2)/(1 + k^2) is left behind its edge, ever sooner."""

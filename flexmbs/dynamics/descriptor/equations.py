@@ -259,12 +259,11 @@ class Descriptor:
             good = worst <= tolerance and worst_dot <= tolerance
             if good or count == most or not np.isfinite(worst + worst_dot):
                 break
-            # speeds by the matrices of the old place: what that leaves is of the second order
-            speeds = self.correction(here, -here.g_dot)
             if worst > tolerance:
                 state.pos += self.correction(here, -here.g)
                 self._normalise(state)
-            state.vel += self.at.to_speeds(speeds, here.H)
+            else:  # by the matrices of the place: those of an older one may lie on the other side of a kink
+                state.vel += self.at.to_speeds(self.correction(here, -here.g_dot), here.H)
             here = self.place(state)
         state.turns[:] = here.found.angle
         self._state.turns[:] = state.turns  # the same place, by these last values too
