@@ -148,6 +148,7 @@ class Integrator:
             problem.n_control, problem.n_work, problem.n_switch, float(settings.rtol),
             float(settings.atol), float(step), float(t_start), float(t_end), float(rho_inf),
             int(settings.until), problem.n_follow, float(sharp), problem.n_sided,
+            float(problem.longest),
         )  # fmt: skip
         self.memory = mem.memory(problem, t_start, y0)
         self.memory.origin[0], self.memory.spacing[0] = t_start, step

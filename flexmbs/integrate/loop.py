@@ -95,7 +95,7 @@ def proposed(run):
         if target > opt.t_end - 1e-9 * mem.spacing[0]:
             target = opt.t_end
     else:
-        h, target = min(h, within_reach(run)), opt.t_end
+        h, target = min(h, within_reach(run), opt.longest), opt.t_end
     left = target - t
     # a fixed step is one of the grid but for rounding, unless it was halved
     if h >= left * (1.0 - 1e-10) or (opt.step > 0.0 and h > 0.75 * left):

@@ -59,6 +59,7 @@ class Options(NamedTuple):
     n_follow: int  # quadratures at the end of aux that follow angles
     sharp: float  # so much smaller the changes that the iteration of an implicit step leaves
     n_sided: int  # so many switching functions, the last ones, are positive on both sides of their zeros
+    longest: float  # step under error control
 
 
 class Memory(NamedTuple):
@@ -209,6 +210,7 @@ def memory(problem: Problem, t: float, y: Floats) -> Memory:
         )
     )  # fmt: skip
     found.t[0] = found.t_last[0] = t
+    found.work[0] = problem.energy
     found.nearness[0] = found.last_nearness[0] = np.inf
     return found
 

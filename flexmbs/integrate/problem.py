@@ -84,6 +84,7 @@ class Problem:
     of a loop is as near. Infinite for modes, and where nothing is said.
     `reach` (n_vel,) is the largest displacement in a step under error control; infinite where nothing is
     said.
+    `longest`: the longest step under error control. `energy`: size of the quadratures at the start.
     `form`: what is behind the functions where that is Python's (see simulate/motion/given.py), or None.
     `group` (n_pos + n_vel + n_aux,) gives components that share one scale in error control the same number.
     """
@@ -111,6 +112,8 @@ class Problem:
     bound: Array | None = None
     reach: Array | None = None
     jumps: Array | None = None
+    longest: float = np.inf
+    energy: float = 0.0
     form: Any = None
 
     @property

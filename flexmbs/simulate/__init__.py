@@ -24,9 +24,9 @@ from flexmbs.simulate.motion.branch import leaves_nothing_free
 from flexmbs.simulate.motion.branch import watch as watch_branch
 from flexmbs.simulate.motion.contact import open_contacts
 from flexmbs.simulate.motion.equations import equations, problem, state_vector
-from flexmbs.simulate.motion.forms import form_of, method_of, time_settings
+from flexmbs.simulate.motion.forms import form_of, method_along, method_of, time_settings
 from flexmbs.simulate.motion.independent import check_offered
-from flexmbs.simulate.motion.kinematic import KinematicRun
+from flexmbs.simulate.motion.prescribed import Prescribed
 from flexmbs.simulate.record.history import History
 from flexmbs.simulate.record.items import indeterminate, topology_items
 from flexmbs.simulate.record.sampling import sample
@@ -180,14 +180,14 @@ def _followed(
 ) -> tuple[Choice, Any]:
     """Motion that drives prescribe (F35, F36)."""
     times = settings.output_times(state.t)
-    motion = KinematicRun(
-        system, state, evaluator, history.sampler,
-        time_settings(system, replace(settings, steps=None), settings.method),
-        times, settings.t_end, quasi_static=settings.elastic == "quasi-static",
-    )  # fmt: skip
-    if motion.idle and settings.type in FOLLOWED:
-        say(f"warning: {motion.idle} freedoms that no drive determines take the least velocity")
+    bends = settings.elastic == "quasi-static"
+    form = Prescribed(system, state, evaluator, history.sampler, settings.t_end, bends)
+    if form.idle and settings.type in FOLLOWED:
+        say(f"warning: {form.idle} freedoms that no drive determines take the least velocity")
     why = "the drives determine the motion" if settings.type in FOLLOWED else "nothing moves"
+    asked = time_settings(system, replace(settings, steps=None), method_along(form, settings.method))
+    chosen = replace(asked, step=0.0)
+    motion = integrator(form.problem, chosen, state.t, form.y, times, settings.t_end)
     return Choice(settings.type, f"{len(times)} times, {why}"), motion
 
 
@@ -245,7 +245,7 @@ def _summary(choice: Choice, run: Any, watch: Watch, settings: RunSettings, coun
         warnings.append(
             f"{statistics['chattering']} switching functions chatter; their zeros were located no more"
         )
-    warnings += run.warnings if isinstance(run, KinematicRun) else []
+    warnings += run.problem.form.warnings if run.problem.form is not None else []
     outside = [t for t in settings.times if t > settings.t_end]
     if outside and settings.type not in SINGLE:
         warnings.append(f"output.times: {outside[0]:g} s lies behind the end, t_end = {settings.t_end:g} s")

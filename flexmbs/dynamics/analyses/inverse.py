@@ -44,6 +44,8 @@ ROUNDS, OPEN = 40, 1e-9
 TURN = 1.0
 #: distance of the places beside it, rad or m, and the speed that has no direction
 REACH, STILL = 0.02, 1e-8
+#: a place so much nearer to the change point than the time in question is no good; others are so far away
+NEARER, OTHER = 0.3, 1.37
 #: forces of both sides that differ by this part of the largest grow without bound in between
 JUMPS = 1e-3
 #: places on both sides of it and their weights; those behind the start of a motion
@@ -60,7 +62,7 @@ class Follower:
     loads of each time as if these stayed; else q is as given. In a change point motion and forces are the
     limits along the branch that the velocity has chosen, from both sides; at the start, from behind it. Over
     a dead point forces have no limit: they are those of each place, and `dead_points` says when it was.
-    `regular`: the largest that the least singular value of G has been, over the largest one.
+    `least`: the least singular value of G, over the largest one; `regular`: the largest that it has been.
     """
 
     evaluator: Evaluator
@@ -71,6 +73,7 @@ class Follower:
     rank: int = 0
     dead_points: dict[str, float] = field(default_factory=dict)
     near: bool = False
+    least: float = 1.0
     start: float = np.inf
 
     def __post_init__(self) -> None:
@@ -127,9 +130,9 @@ class Follower:
         """Rank by singular values; whether it is about to be less than at the start goes into `near`."""
         rank = int(np.sum(s > RANK * s[0])) if len(s) and s[0] > 0.0 else 0
         self.rank = self.rank or rank
-        least = float(s[self.rank - 1] / s[0]) if self.rank else 1.0
-        self.regular = max(self.regular, least)
-        self.near = least < NEAR * self.regular
+        self.least = float(s[self.rank - 1] / s[0]) if self.rank else 1.0
+        self.regular = max(self.regular, self.least)
+        self.near = self.least < NEAR * self.regular
         return rank
 
     def put(self, state: State, acc: Array) -> None:
@@ -161,17 +164,10 @@ class Follower:
             where = f"t = {time:.6g} s"
             raise SolverError(Diagnostic("kinematics.open", where, "the motion stands", "start elsewhere"))
         arrays = {"force": ws.row.force, "reaction": ws.joint.reaction, "effort": ws.joint.effort}
-        motion = {name: 0.0 * getattr(state, name) for name in ("pos", "vel")} | {"acc": 0.0 * state.vel}
-        forces = {name: np.zeros_like(array) for name, array in arrays.items()}
-        step, found = REACH / speed, {}
-        for place, weight in BOTH if time - 3 * step >= self.start else BEHIND:
-            self.put(*before)
-            acc = self._alone(time + place * step)
-            for name, value in (("pos", state.pos), ("vel", state.vel), ("acc", acc)):
-                motion[name] += weight * value
-            for name, array in arrays.items():
-                forces[name] += weight * array
-            found[place] = np.concatenate([array.ravel() for array in arrays.values()])
+        here, step = self.least, REACH / speed
+        motion, forces, found, least = self._beside(before, time, step, arrays)
+        if least < NEARER * here:
+            motion, forces, found, _ = self._beside(before, time, OTHER * step, arrays)
         state.t, state.vel[:] = float(time), motion["vel"]
         add_increment(self.evaluator.tables, motion["pos"], 0.0 * state.vel, state.pos)
         args = self.evaluator._args(state, motion["acc"])
@@ -184,6 +180,24 @@ class Follower:
         for name, array in arrays.items():
             array[:] = forces[name]
         return motion["acc"]
+
+    def _beside(
+        self, before: tuple[State, Array], time: float, step: float, arrays: dict[str, Array]
+    ) -> tuple[dict[str, Array], dict[str, Array], dict[int, Array], float]:
+        """Motion and forces at a time from places some steps beside it; forces there; the least `least`."""
+        state, found, least = self.state, {}, np.inf
+        motion = {name: 0.0 * getattr(state, name) for name in ("pos", "vel")} | {"acc": 0.0 * state.vel}
+        forces = {name: np.zeros_like(array) for name, array in arrays.items()}
+        for place, weight in BOTH if time - 3 * step >= self.start else BEHIND:
+            self.put(*before)
+            acc = self._alone(time + place * step)
+            for name, value in (("pos", state.pos), ("vel", state.vel), ("acc", acc)):
+                motion[name] += weight * value
+            for name, array in arrays.items():
+                forces[name] += weight * array
+            found[place] = np.concatenate([array.ravel() for array in arrays.values()])
+            least = min(least, self.least)
+        return motion, forces, found, least
 
     def _at_dead_point(self, acc: Array) -> None:
         """Forces of the place itself, where they have no limit; in the point there are none."""

@@ -9,7 +9,8 @@ from flexmbs.integrate.control import tell
 from flexmbs.integrate.step import inside, is_ahead, within_reach
 
 GOLDEN = 0.6180339887498949
-#: a least nearness below this part of that at the ends of the step is zero
+#: a least nearness below this part of that at the ends of the step is zero; at the end of the step too, as it
+#: rises from there on
 ZERO = 1e-3
 #: nearness that shows that a change point lies behind
 AWAY = 0.1
@@ -80,7 +81,7 @@ def zero_between(call, run, begin, end):
             low, x, f = x, y, g
             y = low + GOLDEN * (high - low)
             g = at(call, run, y)
-    if not (min(f, g) < ZERO * size and low > begin and high < end):
+    if not (min(f, g) < ZERO * size and low > begin and (high < end or end == 1.0)):
         return -1.0
     place = 0.5 * (low + high)
     tell(run, mem.t[0] + place * mem.h_step[0], FIRST_CHANGE - int(run.scr.closure[1]), 1.0)

@@ -104,6 +104,11 @@ class Given(ABC):
     def row(self, t: float, y: Floats) -> Floats:
         """Everything that is reported at a state, as the form itself finds it."""
 
+    @property
+    def warnings(self) -> list[str]:
+        """What to know of the motion so far."""
+        return []
+
     def fail(self, t: float) -> SolverError:
         """What ended the run at a time: the last state that could not be."""
         assert self.failure is not None
