@@ -24,6 +24,8 @@ _PUBLIC = {
     "sweep": "flexmbs.study.run",
     "run_one": "flexmbs.study.run",
     "slopes": "flexmbs.study.slopes",
+    "fit": "flexmbs.study.fit",
+    "optimise": "flexmbs.study.optimise",
     "FlexmbsError": "flexmbs.errors",
     "InputError": "flexmbs.errors",
     "SolverError": "flexmbs.errors",

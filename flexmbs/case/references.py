@@ -108,14 +108,14 @@ class _Checker:
         """Parameters that are varied must exist, and collected metrics too."""
         sweep = table_of(self.source.data, "sweep")
         known = list(table_of(self.source.data, "parameters"))
-        tables = [("grid",), ("zip",), ("sample", "parameters")]
-        for words in tables:
-            found: Any = sweep
+        searches = [("fit", "parameters"), ("optimise", "parameters")]
+        for words in [("sweep", "grid"), ("sweep", "zip"), ("sweep", "sample", "parameters"), *searches]:
+            found: Any = self.source.data
             for word in words:
                 found = found.get(word, {}) if isinstance(found, dict) else {}
             for name in found if isinstance(found, dict) else {}:
                 if name not in known and "." not in name:
-                    path = ("sweep", *words, name)
+                    path = (*words, name)
                     self.fail(path, f'there is no parameter "{name}"', nearest(name, known), key=True)
         metrics = list(table_of(self.source.data, "metrics"))
         collect, rank = sweep.get("collect", []), sweep.get("rank")
@@ -124,9 +124,13 @@ class _Checker:
             named.append((("sweep", "rank"), rank.removeprefix("-")))
         for k, name in enumerate(collect if isinstance(collect, list) else []):
             named.append((("sweep", "collect", k), name))
-        limits = sweep.get("limits", {})
-        for name in limits if isinstance(limits, dict) else {}:
-            named.append((("sweep", "limits", name), name))
+        best = table_of(self.source.data, "optimise")
+        named += [(("optimise", key), best[key]) for key in ("minimise", "maximise") if key in best]
+        for table in ("sweep", "optimise"):
+            limits = table_of(self.source.data, table).get("limits", {})
+            named += [
+                ((table, "limits", name), name) for name in (limits if isinstance(limits, dict) else {})
+            ]
         for place, name in named:
             if isinstance(name, str) and name not in metrics:
                 self.fail(place, f'there is no metric "{name}"', nearest(name, metrics))

@@ -12,6 +12,7 @@ from flexmbs import units
 from flexmbs.case.schema.analysis import Analysis, Expected, OutputTable
 from flexmbs.case.schema.bodies import AnyBody
 from flexmbs.case.schema.joints import AnyJoint
+from flexmbs.case.schema.search import Fit, Optimise
 from flexmbs.case.schema.signals import Drive, InputTable, Sensor, StateTable
 from flexmbs.case.schema.sweep import Sweep
 from flexmbs.input.frames import FrameTable
@@ -62,3 +63,5 @@ class CaseFile(Table):
     expected: dict[str, Expected] = Field(default={})
     metrics: dict[Name, Law] = Field(default={})
     sweep: Sweep | None = None
+    fit: Fit | None = None
+    optimise: Optimise | None = None

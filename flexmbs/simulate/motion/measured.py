@@ -89,12 +89,12 @@ def end_of_motion(path: str | Path) -> float:
     path = Path(path)
     if path.suffix == ".h5":
         return float(Result.load(path)["time"][-1])
-    _, table = _read_csv(path)
+    _, table = read_rows(path)
     return float(table[-1, 0])
 
 
-def _read_csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
-    """Names of the columns and all rows of a motion file; what is no number is told with its line."""
+def read_rows(path: Path) -> tuple[list[str], NDArray[np.float64]]:
+    """Names of the columns and all rows of a CSV file; what is no number is told with its line."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise OSError(f"larger than {MAX_BYTES} bytes")
@@ -105,7 +105,9 @@ def _read_csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
     names = [name.strip().strip('"') for name in header.split(",")]
     if len(names) < 2:
         what = f'has one column, "{names[0][:80]}"'
-        raise InputError(Diagnostic("motion.columns", path.name, what, "first column time, then joints"))
+        raise InputError(
+            Diagnostic("motion.columns", path.name, what, "first column time, then what was measured")
+        )
     rows = [_row(path, n, line, names) for n, line in enumerate(lines, start=2) if line.strip()]
     if not rows:
         raise InputError(Diagnostic("motion.rows", path.name, "has no row of numbers below the names"))
@@ -116,7 +118,9 @@ def _row(path: Path, number: int, line: str, names: list[str]) -> list[float]:
     cells, where = line.split(","), f"{path.name}:{number}"
     if len(cells) != len(names):
         what = f"has {len(cells)} values for {len(names)} names"
-        raise InputError(Diagnostic("motion.columns", where, what, "first column time, then joints"))
+        raise InputError(
+            Diagnostic("motion.columns", where, what, "first column time, then what was measured")
+        )
     row = []
     for cell, name in zip(cells, names, strict=True):
         try:
@@ -130,7 +134,7 @@ def _row(path: Path, number: int, line: str, names: list[str]) -> list[float]:
 
 
 def _from_csv(system: Any, path: Path) -> dict[str, Any]:
-    names, table = _read_csv(path)
+    names, table = read_rows(path)
     known = [c.joint for c in system.coordinates] + [f"{c.joint}.{c.name}" for c in system.coordinates]
     columns, taken = {"": table[:, 0]}, dict[tuple[str, str], str]()
     for name, values in zip(names[1:], table[:, 1:].T, strict=True):
