@@ -99,6 +99,37 @@ def plate(size: float) -> None:
     gmsh.model.mesh.setOrder(2)
 
 
+def arm(size: float) -> None:
+    """Lower arm of a car, pressed of one sheet: web in the plane z = 0, flanges 30 mm down along its legs.
+
+    Middle surface of quad8; hinge along x at y = 0, ball joint at y = 0.35.
+    """
+    occ = gmsh.model.occ
+    outline = [
+        (-0.18, 0), (-0.12, 0), (0, 0.24), (0.12, 0), (0.18, 0), (0.035, 0.35), (-0.035, 0.35)
+    ]  # fmt: skip
+    points = [occ.addPoint(x, y, 0) for x, y in outline]
+    lines = [occ.addLine(points[k], points[(k + 1) % len(points)]) for k in range(len(points))]
+    occ.addPlaneSurface([occ.addCurveLoop(lines)])
+    occ.extrude([(1, lines[k]) for k in (1, 2, 4, 6)], 0, 0, -0.03)
+    occ.removeAllDuplicates()
+    occ.synchronize()
+    web = gmsh.model.getEntitiesInBoundingBox(-1, -1, -1e-6, 1, 1, 1e-6, dim=2)
+    flanges = [tag for _, tag in gmsh.model.getEntities(2) if (2, tag) not in web]
+    group(2, "web", [tag for _, tag in web])
+    group(2, "flanges", flanges)
+    reach = {"rear": (-0.2, 0.0, 0.0), "front": (0.0, 0.2, 0.0), "ball": (-0.1, 0.1, 0.35)}
+    for name, (low, high, y) in reach.items():
+        box = (low, y - 1e-6, -0.04, high, y + 1e-6, 0.01)
+        group(1, name, [tag for _, tag in gmsh.model.getEntitiesInBoundingBox(*box, dim=1)])
+    option("Mesh.MeshSizeMax", size)
+    option("Mesh.RecombineAll", 1)
+    option("Mesh.RecombinationAlgorithm", 3)
+    option("Mesh.SecondOrderIncomplete", 1)
+    gmsh.model.mesh.generate(2)
+    gmsh.model.mesh.setOrder(2)
+
+
 def at(x: float, y: float, z: float, reach: float = 1e-6) -> tuple[float, ...]:
     return (x - reach, y - reach, z - reach, x + reach, y + reach, z + reach)
 
@@ -144,15 +175,16 @@ def round_nodes() -> None:
 
 
 def edges() -> list[tuple[tuple[int, int], int]]:
-    """Corner nodes and mid-node of every edge of the solids, in gmsh's order of nodes."""
+    """Corner nodes and mid-node of every edge of the cells, in gmsh's order of nodes."""
     tables = {
         11: [(0, 1), (1, 2), (2, 0), (3, 0), (3, 2), (3, 1)],
+        16: [(0, 1), (1, 2), (2, 3), (3, 0)],
         17: [(0, 1), (0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (2, 6), (3, 7), (4, 5), (4, 7), (5, 6), (6, 7)],
         18: [(0, 1), (0, 2), (0, 3), (1, 2), (1, 4), (2, 5), (3, 4), (3, 5), (4, 5)],
     }
     found = []
-    for kind in gmsh.model.mesh.getElementTypes(3):
-        corners = {11: 4, 17: 8, 18: 6}[kind]
+    for kind in gmsh.model.mesh.getElementTypes(gmsh.model.getDimension()):
+        corners = {11: 4, 16: 4, 17: 8, 18: 6}[kind]
         _, nodes = gmsh.model.mesh.getElementsByType(kind)
         for row in np.reshape(nodes, (-1, corners + len(tables[kind]))):
             found += [
@@ -165,6 +197,7 @@ PARTS: dict[str, tuple[Callable[[float], None], float]] = {
     "rod": (rod, 0.010),
     "bracket": (bracket, 0.012),
     "plate": (plate, 0.025),
+    "arm": (arm, 0.016),
 }
 
 

@@ -25,6 +25,7 @@ NOT_COMPARED: Mapping[str, Mapping[str, str]] = {
         "steady_tip_relative_amplitude": _PART,
     },
     "flex-falling-free-beam": {"beta_L": _PART},
+    "flex-lower-arm": {"response/t": "the times of the samples"},
     "flex-pendulum": {"max_tip_deflection_m": "of the geometrically exact beam; its tip is compared"},
     "flex-rotating-bar-axial": {
         "u_tip_first_order": "the approximation that is to be told from the exact number above",

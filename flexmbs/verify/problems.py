@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from flexmbs.verify import inertia, slender, solids
+from flexmbs.verify import inertia, shells, slender, solids
 from flexmbs.verify.reference import Reference
 from flexmbs.verify.report import Line
 
@@ -69,13 +69,19 @@ PROBLEMS: dict[str, Problem] = {
     "flex-falling-free-beam": Problem(
         "free elastic body, no spurious response", ("falling-beam-at-rest.toml", "falling-beam.toml")
     ),
+    "flex-lower-arm": Problem(
+        "pressed steel: shells with folds, in a loop", ("lower-arm.toml",), check=shells.free_arm
+    ),
     "flex-pendulum": Problem(
         "elastic body in an open chain", ("flexible-pendulum.toml", "flexible-pendulum-beam.toml")
     ),
     "flex-rotating-bar-axial": Problem(
         "relative equilibrium", ("rotating-bar.toml", "rotating-bar-refined.toml")
     ),
-    "flex-rotating-beam-frequencies": Problem("geometric stiffening in modes", ("rotating-beam.toml",)),
+    "flex-rotating-beam-frequencies": Problem(
+        "geometric stiffening in modes", ("rotating-beam.toml", "rotating-blade.toml")
+    ),
+    "flex-satellite": Problem("shells on a free hub", ("satellite.toml",)),
     "flex-slider-crank": Problem(
         "elastic rod in a loop, linear and stiffened",
         ("flexible-slider-crank-linear.toml", "flexible-slider-crank.toml"),

@@ -10,10 +10,12 @@ import pytest
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.elements import SHELLS
 from flexmbs.fe.materials import isotropic
+from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.modal.areas import nodal_sizes, set_faces, set_pieces
 from flexmbs.modal.unit_loads import body_loads, turning_stiffness
 from flexmbs.resources import resource
+from flexmbs.verify.reference import read
 from tests.fe.modes import smallest_modes
 from tests.fe.test_shells import dofs, end_load, grid, order, solved
 
@@ -176,6 +178,65 @@ def test_loads_on_a_curved_cantilever_agree_with_calculix(kind, element, tmp_pat
     assert off < {"tri6": 0.05, "quad4": 0.003, "quad8": 0.035}[element] + (
         t / 0.2 if kind == "pressure" else 0.0
     )
+
+
+def arm_deck(mesh, p, held):
+    """Deck of CalculiX of the lower arm, free or held as in the case: its frequencies and modes."""
+    lines = ["*NODE, NSET=NALL"]
+    lines += [f"{k + 1}, {x:.10g}, {y:.10g}, {z:.10g}" for k, (x, y, z) in enumerate(mesh.points)]
+    lines.append("*ELEMENT, TYPE=S8R, ELSET=EALL")
+    rows = mesh.cells["quad8"]
+    lines += [f"{k + 1}, " + ", ".join(str(node + 1) for node in row) for k, row in enumerate(rows)]
+    lines += [
+        "*MATERIAL, NAME=M", "*ELASTIC", f"{p['E']:.8e}, {p['nu']}", "*DENSITY", f"{p['rho']}",
+        "*SHELL SECTION, ELSET=EALL, MATERIAL=M", f"{p['thickness']}",
+    ]  # fmt: skip
+    if not held:
+        return [*lines, "*STEP", "*FREQUENCY", "16", "*END STEP", ""], ()
+    ends = {"rear": [-0.15, 0, 0], "front": [0.15, 0, 0], "ball": [0, 0.35, 0]}
+    mass = mesh.n_nodes + 5
+    for k, (name, place) in enumerate(ends.items()):
+        ref = mesh.n_nodes + 1 + 2 * k
+        lines += ["*NODE", *(f"{ref + j}, " + ", ".join(f"{x:g}" for x in place) for j in (0, 1))]
+        lines += [f"*NSET, NSET={name}", *(f"{node + 1}," for node in mesh.node_sets[name])]
+        lines.append(f"*RIGID BODY, NSET={name}, REF NODE={ref}, ROT NODE={ref + 1}")
+        if name != "ball":
+            lines += ["*BOUNDARY", f"{ref}, 1, 3", f"{ref + 1}, 2, 3"]
+    push, leg = (int(np.linalg.norm(mesh.points - [x, 0.15, 0], axis=1).argmin()) + 1 for x in (0.1, -0.1))
+    lines += [
+        "*ELEMENT, TYPE=MASS, ELSET=EM", f"{len(rows) + 1}, {mass}", "*MASS, ELSET=EM", f"{p['mass']}",
+        "*ELEMENT, TYPE=SPRING1, ELSET=ES", f"{len(rows) + 2}, {mass}", "*SPRING, ELSET=ES", "3",
+        f"{p['stiffness']}", "*NSET, NSET=OUT", *(f"{node}," for node in (push, mass, leg)),
+        "*STEP", "*FREQUENCY", "60", "*NODE PRINT, NSET=OUT", "U", "*END STEP", "",
+    ]  # fmt: skip
+    return lines, (push, mass, leg)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("ccx")
+def test_calculix_has_the_numbers_of_the_lower_arm(tmp_path):
+    """Those of cases/reference/flex-lower-arm.json: free frequencies, and the sum of modes after a step."""
+    case = read("flex-lower-arm")
+    p, known = case.parameters, case.numbers
+    mesh = read_mesh(resource("meshes", "arm.msh"), shells=True)
+    found = {}
+    for held in (False, True):
+        lines, nodes = arm_deck(mesh, p, held)
+        (tmp_path / "job.inp").write_text("\n".join(lines))
+        subprocess.run([CCX, "job"], cwd=tmp_path, check=True, capture_output=True, timeout=300)
+        rows = [
+            line.split() for line in (tmp_path / "job.dat").read_text().split("P A R T I C")[0].splitlines()
+        ]
+        found[held] = np.array([float(row[3]) for row in rows if len(row) == 5 and row[0].isdigit()])
+    np.testing.assert_allclose(found[False][6:16], known["free_frequencies_hz"], rtol=1e-5)
+    rows = [line.split() for line in (tmp_path / "job.dat").read_text().splitlines()]
+    push, mass, leg = (
+        np.array([float(row[3]) for row in rows if len(row) == 4 and row[0] == str(node)]) for node in nodes
+    )
+    omega, t = 2 * np.pi * found[True], np.array(known["response"]["t"])
+    q = -p["force"] * push * (1 - np.cos(np.outer(t, omega))) / omega**2
+    np.testing.assert_allclose(q @ mass, known["response"]["wheel_z"], rtol=1e-3)
+    np.testing.assert_allclose(q @ leg, known["response"]["leg_z"], atol=2e-7)
 
 
 @pytest.mark.parametrize("turns", [False, True])
