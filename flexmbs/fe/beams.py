@@ -8,7 +8,7 @@ static solution of the element is its interpolation, so nodal values are exact i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,14 +84,30 @@ class BeamData:
         y_axis: ArrayLike | None = None,
         theory: str = "euler-bernoulli",
         rotary_inertia: bool | None = None,
+        offset: ArrayLike | None = None,
     ) -> BeamData:
-        """One section along all cells; `y_axis` (3,) lies in the x-y plane of the section."""
-        if theory not in THEORIES:
-            raise _error("theory", f'"{theory}"', nearest(theory, THEORIES))
+        """One section along all cells; `y_axis` (3,) lies in the x-y plane of the section.
+
+        offset : (2,) of the axis from the nodes, along y and z of the section
+        """
+        if theory not in (*THEORIES, ROD):
+            raise _error("theory", f'"{theory}"', nearest(theory, (*THEORIES, ROD)))
         rotary = theory == "timoshenko" if rotary_inertia is None else bool(rotary_inertia)
         axes = beam_axes(points[cells[:, 1]] - points[cells[:, 0]], y_axis)
         beam = Beam(section_from(section), theory, rotary)
-        return BeamData.of(axes, (beam,), np.zeros(len(cells), dtype=np.int64))
+        data = BeamData.of(axes, (beam,), np.zeros(len(cells), dtype=np.int64))
+        arm = np.zeros(2) if offset is None else np.asarray(offset, dtype=float)
+        if arm.shape != (2,) or not np.isfinite(arm).all():
+            raise _error("offset", f"{arm.tolist()}", "expected 2 numbers, along y and z of the section")
+        if theory == ROD and arm.any():
+            raise _error("offset", f"{arm.tolist()} of a rod", "take a beam: nodes of rods carry no moments")
+        return replace(data, offset=np.repeat((arm @ axes[:, 1:])[:, None], 2, axis=1))
+
+    def join(self, other: BeamData) -> BeamData:
+        """The cells of both, these first."""
+        index = np.concatenate([self.index, other.index + len(self.beams)])
+        parts = [(self.axes, other.axes), (self.offset, other.offset), (self.released, other.released)]
+        return BeamData(self.beams + other.beams, index, *(np.concatenate(pair) for pair in parts))
 
     def turning(self) -> NDArray[np.bool_]:
         """Mask of the cells that hold the rotations of their nodes: all but rods."""

@@ -198,6 +198,7 @@ class _Maker:
         if isinstance(table, ShellFile):
             result["file"] = self.named(("mesh", "file"), table.file)
             self.files.append(result["file"])
+            result["beams"] = {name: as_given(item) for name, item in table.beams.items()}
             result["sections"] = {
                 name: self.section(("mesh", "sections", name), item) for name, item in table.sections.items()
             }

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.fe.assembly import FeModel, assemble
 from flexmbs.fe.attach import PointMass
+from flexmbs.fe.beams import BeamData
 from flexmbs.fe.check.mesh import MeshCheck, check_mesh
 from flexmbs.fe.materials import Material, material
 from flexmbs.fe.mesh import Mesh
@@ -191,19 +192,24 @@ def length_unit(mesh: Mesh, recipe: Recipe) -> float:
 
 
 def shells_of_file(recipe: Recipe, table: dict[str, Any]) -> Mesh:
-    """Mesh of a file whose surface cells are shells: one section, others by the names of cell sets."""
-    sections = table.pop("sections", {})
+    """Mesh of a file whose surface cells are shells: one section, others by the names of cell sets.
+
+    Beams by the names of sets of lines.
+    """
+    sections, beams = table.pop("sections", {}), table.pop("beams", {})
     path, options = table.pop("file"), {key: table.pop(key, None) for key in ("element", "element_size")}
     if path.suffix.lower() in GEOMETRY:
         mesh = shells_of_geometry(recipe, path, **options)
     else:
-        mesh = read_mesh(path, ignore=recipe.ignore, shells=True)
+        mesh = read_mesh(path, ignore=recipe.ignore, shells=True, lines=tuple(beams))
         mesh = mesh if mesh.deck is not None else mesh.scaled(length_unit(mesh, recipe))
     table.pop("shape")
-    whole = [section_from(table)] if table or not sections else []
+    whole = [section_from(table)] if table or not (sections or beams) else []
     items = whole + [section_from(one) for one in sections.values()]
     index = {kind: np.full(len(mesh.cells[kind]), len(whole) - 1) for kind in shell_kinds(mesh)}
-    if not index:
+    if beams:
+        mesh = with_beams(mesh, beams)
+    if not index and not beams:
         what = f"{mesh.source} has no triangles or quadrilaterals apart from the faces of solids"
         raise InputError(Diagnostic("mesh.shell", "mesh.file", what, 'give mesh = "FILE" for solids'))
     for number, name in enumerate(sections):
@@ -217,7 +223,35 @@ def shells_of_file(recipe: Recipe, table: dict[str, Any]) -> Mesh:
         raise InputError(
             Diagnostic("mesh.shell", "mesh.sections", what, "give one for the cells outside the sets")
         )
-    return replace(mesh, shell=ShellData(tuple(items), index))
+    return replace(mesh, shell=ShellData(tuple(items), index)) if index else mesh
+
+
+def with_beams(mesh: Mesh, tables: dict[str, dict[str, Any]]) -> Mesh:
+    """The mesh with what its lines are, by the names of their sets; of a cell in two sets the first."""
+    lines = mesh.cells.get("beam2", np.zeros((0, 2), dtype=np.int64))
+    todo, parts, rows = np.ones(len(lines), dtype=bool), [], []
+    for name, table in tables.items():
+        mesh.require_set(name, f"mesh.beams.{name}")
+        chosen = mesh.cell_sets.get(name, {}).get("beam2", np.zeros(0, dtype=np.int64))
+        if not len(chosen):
+            what, remedy = f'the set "{name}" has no lines', "name a group of curves"
+            raise InputError(Diagnostic("mesh.beam", f"mesh.beams.{name}", what, remedy))
+        chosen = chosen[todo[chosen]]
+        todo[chosen] = False
+        rows.append(chosen)
+        parts.append(BeamData.uniform(mesh.points, lines[chosen], **table))
+    data = parts[0]
+    for part in parts[1:]:
+        data = data.join(part)
+    back = np.argsort(np.concatenate(rows))
+    data = replace(
+        data,
+        index=data.index[back],
+        axes=data.axes[back],
+        offset=data.offset[back],
+        released=data.released[back],
+    )
+    return replace(mesh, beam=data)
 
 
 def shells_of_geometry(recipe: Recipe, path: Path, element: str | None, element_size: float | None) -> Mesh:

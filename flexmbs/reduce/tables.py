@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, WrapValidator, model_validator
 from flexmbs import units
 from flexmbs.errors import InputError, nearest
 from flexmbs.expressions import Expression, ExpressionError, parse
+from flexmbs.fe.beams import ROD, THEORIES
 from flexmbs.fe.elements import SHELLS
 from flexmbs.fe.materials import Material
 from flexmbs.fe.shapes.lattice import BRICKS, TETS
@@ -121,17 +122,23 @@ class TubeShape(CylinderShape):
     inner_radius: Length
 
 
-class BeamShape(Table):
+class BeamTable(Table):
+    """What beams are: section, theory, `offset` of their axis from the nodes along y and z of the section."""
+
+    section: Section
+    y_axis: Direction | None = None
+    theory: Literal[(*THEORIES, ROD)] = "euler-bernoulli"
+    rotary_inertia: bool | None = None
+    offset: vector(Length, 2) | None = None
+
+
+class BeamShape(BeamTable):
     """Beam along x from the origin, or through `nodes`, straight or in arcs; tapered with `section_end`."""
 
     shape: Literal["beam"]
-    section: Section
     length: Length | None = None
     nodes: Points | None = None
     divisions: whole(1) = 1
-    y_axis: Direction | None = None
-    theory: Literal["euler-bernoulli", "timoshenko"] = "euler-bernoulli"
-    rotary_inertia: bool | None = None
     section_end: Section | None = None
     arcs: bool = False
 
@@ -206,7 +213,7 @@ class ShellShape(ShellTable):
 
 
 class ShellFile(ShellTable):
-    """A file whose surface cells are shells, with one section, or sections by cell set.
+    """A file whose surface cells are shells, one section or several by cell set; `beams` by sets of lines.
 
     A geometry of surfaces is meshed by cells of `element`, none larger than `element_size`.
     """
@@ -214,6 +221,7 @@ class ShellFile(ShellTable):
     shape: Literal["file"]
     file: str
     sections: dict[str, ShellTable] = Field(default={})
+    beams: dict[str, BeamTable] = Field(default={})
     element: Literal[SHELLS] | None = None
     element_size: Annotated[Length, Field(gt=0.0)] | None = None
 

@@ -64,16 +64,18 @@ def read_mesh(
     max_bytes: int = MAX_BYTES,
     ignore: Collection[str] = (),
     shells: bool = False,
+    lines: Collection[str] = (),
 ) -> Mesh:
     """Mesh of a file in metres; `unit` is the length of the file's unit [m], 1e-3 for millimetres.
 
     `shells`: triangles and quadrilaterals that lie on no face of a solid are cells, not an error.
+    `lines`: sets whose lines are cells `beam2`, quadratic ones two each.
     `ignore`: cards of a deck that are left out on purpose. What a deck says beside its mesh is in `deck`.
 
     Structure is checked (finite, numbers known, types supported, no named group lost); geometry is what
     `fe.checks.check_mesh` looks at.
     """
-    mesh = guarded(Path(path), max_bytes, ignore, lambda raw: to_mesh(raw, Path(path), shells))
+    mesh = guarded(Path(path), max_bytes, ignore, lambda raw: to_mesh(raw, Path(path), shells, lines))
     return mesh if unit == 1.0 else mesh.scaled(unit)
 
 

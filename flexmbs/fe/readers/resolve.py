@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from flexmbs.fe.readers.raw import (
     Numbering,
     RawMesh,
     listed,
+    members,
 )
 from flexmbs.fe.skin import as_face_set, match_faces, skin_faces
 
@@ -29,25 +31,49 @@ from flexmbs.fe.skin import as_face_set, match_faces, skin_faces
 THICKNESS = 'shells need a thickness: mesh = { file = "FILE", thickness = "1 mm" } in a recipe'
 
 
-def to_mesh(raw: RawMesh, path: Path, shells: bool = False) -> Mesh:
+def to_mesh(raw: RawMesh, path: Path, shells: bool = False, lines: Collection[str] = ()) -> Mesh:
     """Check numbers and references, and sort everything by what it is; all findings are reported together.
 
     `shells`: flat cells that are no face of a solid are cells themselves.
+    `lines`: sets whose lines are beams.
     """
-    return _Resolver(raw, str(path), shells).mesh()
+    return _Resolver(raw, str(path), shells, lines).mesh()
+
+
+def halved_lines(raw: RawMesh, names: Collection[str]) -> Ints:
+    """Numbers of the lines in the named sets; those with a node in the middle become two. Writes: raw."""
+    parts = [part for name in names for part in raw.cell_sets.get(name, [])]
+    found = [np.zeros(0, dtype=np.int64)]
+    for block in [block for block in raw.blocks if block.kind in ("line2", "line3")]:
+        chosen = members(block.number, parts)
+        found.append(block.number[chosen])
+        if block.kind == "line2" or not chosen.any():
+            continue
+        last = max(int(item.number.max()) for item in raw.blocks if len(item.number))
+        more = last + 1 + np.arange(int(chosen.sum()), dtype=np.int64)
+        for name, own in raw.cell_sets.items():
+            raw.cell_sets[name] = [*own, more[members(block.number[chosen], own)]]
+        raw.blocks += [
+            Block("line2", block.number[chosen], block.nodes[chosen][:, [0, 2]]),
+            Block("line2", more, block.nodes[chosen][:, [2, 1]]),
+        ]
+        block.number, block.nodes = block.number[~chosen], block.nodes[~chosen]
+        found.append(more)
+    return np.concatenate(found)
 
 
 class _Resolver:
     """One pass over a RawMesh; `found` collects what is wrong."""
 
-    def __init__(self, raw: RawMesh, where: str, shells: bool = False) -> None:
+    def __init__(self, raw: RawMesh, where: str, shells: bool = False, lines: Collection[str] = ()) -> None:
         self.shells = shells
         self.raw, self.where, self.found = raw, where, Diagnostics()
         self.found.extend(raw.notes)
         self.nodes = Numbering(raw.node_number)
         parts = () if raw.deck is None else (raw.deck.shell_cells, raw.deck.beam_cells)
-        empty = np.zeros(0, dtype=np.int64)
-        self.carrying = np.concatenate([empty, *(part.number for part in parts if part is not None)])
+        self.carrying = np.concatenate(
+            [halved_lines(raw, lines), *(part.number for part in parts if part is not None)]
+        )
 
     def mesh(self) -> Mesh:
         self._check_nodes()

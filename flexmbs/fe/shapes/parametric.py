@@ -148,10 +148,12 @@ def beam(
     rotary_inertia: bool | None = None,
     section_end: Section | Mapping[str, Any] | None = None,
     arcs: bool = False,
+    offset: ArrayLike | None = None,
 ) -> Mesh:
     """Beam along x from the origin, or through `nodes` (n, 3); `divisions` elements per straight piece.
 
     section_end : the sizes go over to these along the beam, those of every element are at its middle
+    offset : of the axis from the nodes, along y and z of the section
     arcs : pieces are arcs of circles from the first node through the second to the third, and so on
     Sets x_min, x_max and those of other axes in which it extends; `start` and `end`.
     """
@@ -179,7 +181,7 @@ def beam(
         y_axis = _numbers("y_axis", y_axis, 3)
     if rotary_inertia not in (None, True, False):
         raise _error("rotary_inertia", f"{rotary_inertia}", "true or false")
-    data = BeamData.uniform(points, cells, section, y_axis, theory, rotary_inertia)
+    data = BeamData.uniform(points, cells, section, y_axis, theory, rotary_inertia, offset)
     if section_end is not None:
         size = np.linalg.norm(np.diff(points, axis=0), axis=1)
         middle = (np.cumsum(size) - 0.5 * size) / size.sum()
@@ -286,7 +288,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "beam": {
         "length": "length", "nodes": "nodes", "y_axis": "y_axis", "divisions": "divisions",
         "theory": "theory", "section": "section", "rotary_inertia": "rotary_inertia",
-        "section_end": "section_end", "arcs": "arcs",
+        "section_end": "section_end", "arcs": "arcs", "offset": "offset",
     },
     "shell": {
         key: key
