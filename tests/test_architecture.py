@@ -17,7 +17,7 @@ ROOMS = [
     "_simd", "resources", "disk", "hdf5", "toml_file", "units", "expressions", "channels", "spatial",
     "input", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce", "exchange",
     "model", "dynamics", "integrate", "results", "simulate", "case", "study",
-    "post", "verify", "demo", "cli",
+    "post", "view", "verify", "demo", "cli",
 ]  # fmt: skip
 
 #: budgets: a change that needs more first makes room

@@ -19,7 +19,7 @@ def bore_centre(points: Floats, centroid: Floats) -> Floats:
 
     points : (n, 3) nodes. Those of a mesh from CAD lie on the cylinder to rounding, its facets do not.
     """
-    found = _fitted(points - centroid) if len(points) >= 6 else None
+    found = fitted_cylinder(points - centroid) if len(points) >= 6 else None
     if found is None:
         return centroid
     c, a, r = found
@@ -36,7 +36,7 @@ def bore_centre(points: Floats, centroid: Floats) -> Floats:
     return centroid + centre if np.linalg.norm(centre) <= NEAR * r else centroid
 
 
-def _fitted(points: Floats) -> tuple[Floats, Floats, float] | None:
+def fitted_cylinder(points: Floats) -> tuple[Floats, Floats, float] | None:
     """Point, axis, radius of the cylinder nearest to points about the origin; none where there is none.
 
     Gauss and Newton, from the three principal axes in turn: the axis is the longest or the shortest.

@@ -39,7 +39,13 @@ LOOSE = ("young", "poisson", "density")
 
 def read_recipe(path: Path, options: Mapping[str, Any] | None = None, root: Path | None = None) -> Recipe:
     """Recipe of a TOML file; `options` override its keys. Files that it names lie in the root."""
-    file = read_toml(path)
+    return recipe_of(read_toml(path), path, options, root)
+
+
+def recipe_of(
+    file: TomlFile, path: Path, options: Mapping[str, Any] | None = None, root: Path | None = None
+) -> Recipe:
+    """Recipe of a text that stands in the file at `path`, or will."""
     if {"bodies", "joints"} & set(file.data) and not {"mesh", "matrices"} & set(file.data):
         what, remedy = "is a case, no recipe of a body", "flexmbs run, or the recipe that it names"
         raise InputError(Diagnostic("recipe.case", str(path), what, remedy))

@@ -162,6 +162,22 @@ def _finish(
     return Source(fe, interfaces, fixed, nodal, materials, checked.quality, warnings=warnings)
 
 
+def bare_mesh(recipe: Recipe) -> Mesh:
+    """The checked mesh of a recipe in metres: what is there to choose interfaces on."""
+    mesh, _ = _mesh_of(recipe)
+    if mesh.deck is not None:
+        mesh = body_of_deck(mesh, mesh.deck, recipe).mesh
+    return check_mesh(mesh, merge_tol=recipe.merge_tol).require()
+
+
+def bare_interfaces(recipe: Recipe, mesh: Mesh) -> list[Interface]:
+    """Interfaces of a recipe on its bare mesh, without what a deck ties to its nodes."""
+    mesh = with_picked_sets(mesh, recipe.sets)
+    interfaces, found = _interfaces(recipe, mesh, mesh.turns, Diagnostics(), Attached())
+    found.raise_errors()
+    return interfaces
+
+
 def _mesh_of(recipe: Recipe) -> tuple[Mesh, list[PointMass]]:
     """Mesh of the file or shape, and the point masses that are part of the shape."""
     if isinstance(recipe.mesh, Path):

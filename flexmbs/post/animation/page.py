@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -35,6 +35,7 @@ MODULES = (
     "tools",
     "viewer",
     "live",
+    "part",
     "main",
 )
 SHADERS = {"skin": "skin.vert.glsl", "surface": "surface.frag.glsl", "plain": "plain.frag.glsl"}
@@ -92,10 +93,11 @@ def animation_page(
     shown: Sequence[str] = (),
     system_modes: Sequence[Any] = (),
     view: View | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> str:
     """The page as text. `curves` are sampled at the times of the scene before it is thinned out.
 
-    `view`: how it opens; at a time it stands still.
+    `view`: how it opens; at a time it stands still. `more`: what else the page finds in its scene.
     """
     view = view or View()
     thin = scene.thinned(MAX_SAMPLES)
@@ -124,6 +126,7 @@ def animation_page(
         "theme": THEME,
         "notes": thin.notes,
         **_largest(thin, radius, swinging=scene.at_rest or bool(system_modes)),
+        **(more or {}),
     }
     return assemble(scene.title, tree, arrays)
 

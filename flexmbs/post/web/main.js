@@ -1,5 +1,6 @@
 // Starts the viewer and offers it to scripts as `window.flexmbs`.
 import { follow } from "./live.js";
+import { work_on } from "./part.js";
 import { axes_of } from "./plot.js";
 import { principal } from "./probe.js";
 import { picture } from "./tools.js";
@@ -28,6 +29,7 @@ function start() {
         names: () => viewer.scene.bodies.map((body) => body.name),
     };
     follow(viewer);
+    if (viewer.scene.part) work_on(viewer);
 }
 
 try {

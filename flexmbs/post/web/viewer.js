@@ -28,6 +28,7 @@ export class Viewer {
         this.playing = false;
         this.mode = null;
         this.on_change = [];
+        this.marks = [];      // crosses that somebody else puts into the picture
         const stressed = scene.bodies.some((body) => body.mesh.stress);
         const { start } = scene;
         this.show = { field: stressed ? 1 : 0, scale: start.scale, undeformed: start.undeformed, edges: true, joints: true, grid: true, axes: true,
@@ -254,7 +255,7 @@ export class Viewer {
         const poses = this.poses();
         this.stage.draw(this.camera, poses, this.show);
         if (this.show.forces && !this.mode && this.scene.arrows.length) this.stage.draw_arrows(locate(this.scene.time, this.t), poses, this.show);
-        for (const probe of this.probes.now(poses)) this.stage.draw_probe(probe);
+        for (const probe of [...this.probes.now(poses), ...this.marks]) this.stage.draw_probe(probe);
         this.draw_legend();
         const place = locate(this.scene.time, this.t);
         this.plot.draw(this.t, (curve) => row(curve.values, 1, place)[0]);

@@ -1,0 +1,79 @@
+"""Which door a file has: parts and recipes are worked on, bodies, mechanisms and results are looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from flexmbs import hdf5
+from flexmbs.errors import Diagnostic, UsageError
+from flexmbs.fe.readers import is_mesh_file
+from flexmbs.reduce.source import GEOMETRY
+from flexmbs.toml_file import read_toml
+from flexmbs.view.server import Door
+
+
+class PageDoor:
+    """A page that is made when it is asked for, and asks for nothing."""
+
+    def __init__(self, make: Any) -> None:
+        self.make = make
+        make()  # what is wrong with the file is said before anything is served
+
+    def page(self, name: str) -> str | None:
+        return self.make() if name == "" else None
+
+    def act(self, word: str, data: dict[str, Any]) -> dict[str, Any] | None:
+        return None
+
+
+def door_of(path: Path) -> Door:
+    """The door of a mesh, a recipe, a reduced body, a case or a result."""
+    ending = path.suffix.lower()
+    if ending in GEOMETRY:
+        mesh = path.with_suffix(".msh").name
+        remedy = f"flexmbs mesh {path.name} -o {mesh}; flexmbs view {mesh}"
+        raise UsageError(Diagnostic("view.geometry", str(path), "is geometry, which has no mesh yet", remedy))
+    if is_mesh_file(path):
+        from flexmbs.view.part import PartDoor
+
+        return PartDoor(path)
+    if ending == ".toml":
+        tables = read_toml(path).data
+        if "mesh" in tables:
+            from flexmbs.view.part import PartDoor
+
+            return PartDoor(path)
+        return PageDoor(lambda: _start(path))
+    if path.exists() and not hdf5.file_format(path):
+        what, remedy = "is no part, recipe, case or result", "a mesh, X.toml, X.modal.h5 or a result"
+        raise UsageError(Diagnostic("view.kind", str(path), what, remedy))
+    return PageDoor(lambda: _story(path))
+
+
+def _story(path: Path) -> str:
+    from flexmbs.post.animation.animate import load_story
+    from flexmbs.post.animation.page import animation_page
+
+    story = load_story(path)
+    return animation_page(story.scene, story.curves, story.shown, story.modes)
+
+
+def _only_assembled(tables: dict[str, Any]) -> None:
+    for name in ("expected", "metrics", "output", "sweep"):
+        tables.pop(name, None)
+    tables["analysis"] = {"type": "assembly"}
+
+
+def _start(path: Path) -> str:
+    """The assembled start of a case."""
+    from flexmbs.case import Case, run
+    from flexmbs.post.animation.animate import result_story
+    from flexmbs.post.animation.page import animation_page
+    from flexmbs.post.record import Record
+
+    case = Case.load(path).with_tables(_only_assembled)
+    with TemporaryDirectory() as folder:
+        story = result_story(Record(run(case, Path(folder) / "start.h5")), None)
+        return animation_page(story.scene, story.curves, story.shown, story.modes)

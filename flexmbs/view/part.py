@@ -1,0 +1,205 @@
+"""A part in the browser: faces are clicked and become interfaces, the recipe grows beside them as text."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from flexmbs import disk
+from flexmbs.errors import Diagnostic, FlexmbsError, InputError, nearest
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.skin import triangles_of_faces
+from flexmbs.modal.areas import centroid, set_pieces
+from flexmbs.modal.interfaces import TIES
+from flexmbs.modaldata import ModalData
+from flexmbs.post.animation.page import animation_page
+from flexmbs.post.scene import Scene, SceneBody, modal_scene
+from flexmbs.post.visuals import TriMesh
+from flexmbs.reduce.options import recipe_text
+from flexmbs.reduce.reading import recipe_of
+from flexmbs.reduce.recipe import Recipe
+from flexmbs.reduce.source import bare_interfaces, bare_mesh
+from flexmbs.reduce.stage1 import run
+from flexmbs.toml_file import parse_toml, read_toml
+from flexmbs.view.patches import Patch, patches_of, place_of
+from flexmbs.view.recipe_edit import free_name, with_entry
+
+STONE = (0.62, 0.66, 0.71)
+#: of interfaces on shapes, where the user gives none
+NAMES = {"cylinder": "bore", "sphere": "ball"}
+
+
+@dataclass
+class Work:
+    """A reduction that runs beside the page."""
+
+    share: float = 0.0
+    text: str = ""
+    errors: list[str] = field(default_factory=list)
+    done: bool = False
+    modal: ModalData | None = None
+
+    def told(self) -> dict[str, Any]:
+        return {"share": self.share, "text": self.text, "errors": self.errors, "done": self.done}
+
+
+class PartDoor:
+    """A mesh, or the recipe of one. The text of the recipe is all that there is; `save` keeps it."""
+
+    def __init__(self, path: Path) -> None:
+        own = path.suffix.lower() == ".toml"
+        self.target = path if own else path.with_name(f"{path.name.split('.')[0]}.reduce.toml")
+        self.kept = read_toml(self.target).text if self.target.exists() else None
+        if self.kept is not None and not own:
+            what = "there is a recipe of this part already"
+            raise InputError(Diagnostic("view.recipe", str(self.target), what, f"flexmbs view {self.target}"))
+        self.text = self.kept if self.kept is not None else recipe_text({"mesh": path.name, "modes": 6})
+        self.mesh: Mesh = bare_mesh(self.recipe(self.text))
+        self.patches: list[Patch] = patches_of(self.mesh)
+        self.sets = {name: self.mesh.node_set_of(name) for name in self.mesh.set_names}
+        self.work: Work | None = None
+
+    def recipe(self, text: str) -> Recipe:
+        return recipe_of(parse_toml(text, name=self.target.name), self.target)
+
+    def page(self, name: str) -> str | None:
+        if name == "":
+            return animation_page(self.scene(), more={"part": self.told()})
+        if name == "modes" and self.work is not None and self.work.modal is not None:
+            title = self.target.name.split(".")[0]
+            return animation_page(modal_scene(self.work.modal, title))
+        return None
+
+    def told(self) -> dict[str, Any]:
+        kinds = [{"kind": patch.kind, "nodes": len(patch.nodes)} for patch in self.patches]
+        sets = {name: self.covered(nodes) for name, nodes in self.sets.items()}
+        return {
+            "file": self.target.name,
+            "text": self.text,
+            "patches": kinds,
+            "sets": {name: own for name, own in sets.items() if own and len(own) < len(self.patches)},
+            "ties": list(TIES),
+            **self.check(self.text),
+        }
+
+    def covered(self, nodes: Any) -> list[int]:
+        """Numbers of the patches whose nodes are all among these."""
+        inside = np.zeros(self.mesh.n_nodes, dtype=bool)
+        inside[nodes] = True
+        return [k for k, patch in enumerate(self.patches) if inside[patch.nodes].all()]
+
+    def act(self, word: str, data: dict[str, Any]) -> dict[str, Any] | None:
+        text = data.get("text", "")
+        if not isinstance(text, str):
+            return None
+        match word:
+            case "check":
+                return self.check(text)
+            case "interface":
+                return self.interface(text, data)
+            case "save":
+                return self.save(text)
+            case "reduce":
+                return self.reduce(text)
+            case "progress":
+                return None if self.work is None else self.work.told()
+        return None
+
+    def check(self, text: str) -> dict[str, Any]:
+        """What is wrong with the text, and where its interfaces stand."""
+        try:
+            found = bare_interfaces(self.recipe(text), self.mesh)
+        except FlexmbsError as error:
+            return {"errors": [str(item) for item in error.diagnostics]}
+        told = []
+        for item in found:
+            own = self.covered(item.nodes)
+            told.append({"name": item.name, "place": item.position.tolist(), "tie": item.tie, "patches": own})
+        return {"errors": [], "interfaces": told}
+
+    def interface(self, text: str, data: dict[str, Any]) -> dict[str, Any]:
+        """The text with one more interface: the nodes of the chosen patches."""
+        chosen = data.get("patches")
+        known = range(len(self.patches))
+        if (
+            not isinstance(chosen, list)
+            or not chosen
+            or not all(type(k) is int and k in known for k in chosen)
+        ):
+            raise InputError(Diagnostic("view.choice", "view", "no face is chosen", "click one or several"))
+        tie = str(data.get("tie", "rbe2"))
+        if tie not in TIES:
+            raise InputError(Diagnostic("view.tie", "view", f'unknown tie "{tie}"', nearest(tie, list(TIES))))
+        nodes = np.unique(np.concatenate([self.patches[k].nodes for k in chosen]))
+        kind, place = place_of(self.mesh, nodes)
+        named = [name for name, own in self.sets.items() if np.array_equal(own, nodes)]
+        place = {"set": named[0]} if named else place
+        usual = named[0] if named else NAMES.get(kind.split()[0], "face")
+        name = free_name(text, str(data.get("name") or usual))
+        made = with_entry(text, "interfaces", name, {"tie": tie} | place)
+        item = next(item for item in bare_interfaces(self.recipe(made), self.mesh) if item.name == name)
+        middle = centroid(self.mesh, set_pieces(self.mesh, name, nodes))
+        off = float(np.linalg.norm(item.position - middle))
+        said = f"{name}: {len(nodes)} nodes, {kind}, at " + ", ".join(f"{1e3 * x:.6g}" for x in item.position)
+        said += " mm" + (
+            f", on the axis, {1e3 * off:.3g} mm from the middle of its faces" if off > 0.0 else ""
+        )
+        return {"text": made, "said": said, **self.check(made)}
+
+    def save(self, text: str) -> dict[str, Any]:
+        """Keep the text in its file, unless somebody else has changed that."""
+        there = read_toml(self.target).text if self.target.exists() else None
+        if there != self.kept:
+            what = "was changed or made by somebody else since it was read"
+            raise InputError(Diagnostic("view.changed", self.target.name, what, "open it again"))
+        with disk.atomic_file(self.target, overwrite=there is not None) as file:
+            file.write(text.encode())
+        self.kept = read_toml(self.target).text
+        return {"errors": [], "said": f"{self.target.name} is kept; flexmbs reduce {self.target.name}"}
+
+    def reduce(self, text: str) -> dict[str, Any]:
+        """Begin the reduction; its modal data stay in memory until a command keeps them."""
+        if self.work is not None and not self.work.done:
+            return self.work.told()
+        recipe, work = self.recipe(text), Work()
+        self.work = work
+
+        def progress(share: float, what: str = "") -> None:
+            work.share, work.text = share, what
+
+        def reduce() -> None:
+            try:
+                made = run(recipe, None, progress)
+                with TemporaryDirectory() as folder:  # as the dynamics would read it
+                    made.save(Path(folder) / "part.modal.h5")
+                    work.modal = ModalData.load(Path(folder) / "part.modal.h5")
+            except FlexmbsError as error:
+                work.errors = [str(item) for item in error.diagnostics]
+            work.done = True
+
+        threading.Thread(target=reduce, daemon=True).start()
+        return work.told()
+
+    def scene(self) -> Scene:
+        """The patches as bodies at rest, each by its own."""
+        bodies = []
+        for k, patch in enumerate(self.patches):
+            number = np.zeros(self.mesh.n_nodes, dtype=np.int64)
+            number[patch.nodes] = np.arange(len(patch.nodes))
+            triangles = number[triangles_of_faces(patch.faces)]
+            mesh = TriMesh(self.mesh.points[patch.nodes], triangles, rim_of(triangles))
+            rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, 0))
+            bodies.append(SceneBody(f"face {k + 1}", patch.kind, mesh, *rest, STONE))
+        return Scene(self.target.name.split(".")[0], np.zeros(1), bodies, at_rest=True)
+
+
+def rim_of(triangles: Any) -> Any:
+    """Edges that belong to one triangle only."""
+    pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    edges, count = np.unique(np.sort(pairs, axis=1), axis=0, return_counts=True)
+    return edges[count == 1]

@@ -1,0 +1,215 @@
+"""What a person points at becomes an interface of the recipe; what the server refuses."""
+
+import http.client
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexmbs.errors import InputError, UsageError
+from flexmbs.fe.sets import pick_nodes
+from flexmbs.fe.shapes.parametric import build_shape
+from flexmbs.fe.skin import skin_faces
+from flexmbs.reduce.reading import read_recipe
+from flexmbs.toml_file import parse_toml
+from flexmbs.view.doors import door_of
+from flexmbs.view.part import PartDoor
+from flexmbs.view.patches import patches_of, place_of
+from flexmbs.view.recipe_edit import with_entry
+from flexmbs.view.server import ViewServer
+
+MESHES = Path(__file__).resolve().parents[2] / "meshes"
+
+
+@pytest.fixture
+def bracket(tmp_path):
+    return Path(shutil.copy(MESHES / "bracket.msh", tmp_path))
+
+
+def test_a_box_has_six_planes_and_a_cylinder_two_and_its_side():
+    box, _ = build_shape(
+        {"shape": "box", "size": [0.2, 0.1, 0.05], "divisions": [4, 3, 2], "element": "hex20"}
+    )
+    assert [patch.kind for patch in patches_of(box)] == ["plane"] * 6
+    rod, _ = build_shape(
+        {"shape": "cylinder", "radius": 0.02, "length": 0.1, "divisions": [2, 16, 4], "element": "hex8"}
+    )
+    assert sorted(patch.kind for patch in patches_of(rod)) == ["cylinder r 20 mm", "plane", "plane"]
+
+
+def test_faces_of_a_part_that_meet_at_small_angles_are_told_apart(bracket):
+    """The outline has corners of 22 to 50 degrees beside bores of twelve facets, 30 degrees each."""
+    door = PartDoor(bracket)
+    kinds = sorted(patch.kind for patch in door.patches)
+    assert kinds == ["cylinder r 12 mm", *["cylinder r 8 mm"] * 2, *["plane"] * 8]
+    faces = sum(len(rows) for patch in door.patches for rows in patch.faces)
+    assert faces == sum(len(rows) for rows in door.mesh.face_nodes(skin_faces(door.mesh)))
+
+
+@pytest.mark.parametrize("turn", [False, True])
+def test_places_hold_the_nodes_of_their_patch_and_no_others(bracket, turn):
+    mesh = PartDoor(bracket).mesh
+    if turn:  # axes that are none of x, y, z
+        R = np.linalg.qr(np.random.default_rng(4).normal(size=(3, 3)))[0]
+        object.__setattr__(mesh, "points", mesh.points @ R.T + [0.3, -0.1, 0.2])
+    for patch in patches_of(mesh):
+        _, place = place_of(mesh, patch.nodes)
+        np.testing.assert_array_equal(pick_nodes(mesh, place), patch.nodes)
+        if patch.kind.startswith("cylinder"):
+            assert "cylinder" in place
+
+
+def test_the_text_changes_where_the_interface_is_put_and_nowhere_else():
+    text = '# my part\nmesh = "a.msh"  # ours\n\n[interfaces]\nfoot = "foot"   # kept\n\n[fix]\nrim = "x"\n'
+    made = with_entry(text, "interfaces", "eye", {"tie": "rbe3", "plane": {"x": 0.1}})
+    line = 'eye = { tie = "rbe3", plane = { x = 0.1 } }\n'
+    assert made == text.replace("# kept\n", "# kept\n" + line)
+    assert with_entry('mesh = "a.msh"', "interfaces", "eye", {"set": "b"}) == (
+        'mesh = "a.msh"\n\n[interfaces]\neye = { set = "b" }\n'
+    )
+
+
+def test_a_click_on_a_bore_makes_an_interface_on_its_axis(bracket):
+    door = PartDoor(bracket)
+    number = next(k for k, patch in enumerate(door.patches) if patch.kind == "cylinder r 12 mm")
+    done = door.act("interface", {"text": door.text, "patches": [number], "tie": "rbe3", "name": ""})
+    data = parse_toml(done["text"]).data["interfaces"]
+    named = next(iter(data))
+    assert data[named]["tie"] == "rbe3" and data[named]["set"] == named  # the mesh has a name for it
+    np.testing.assert_allclose(done["interfaces"][0]["place"], [0.0, 0.0, 0.006], atol=1e-9)
+    assert done["interfaces"][0]["patches"] == [number] and "on the axis" in done["said"]
+    door.sets = {}
+    with pytest.raises(InputError, match="shares 96 node"):
+        door.act("interface", {"text": done["text"], "patches": [number], "tie": "rbe2"})
+    done = door.act("interface", {"text": door.text, "patches": [number], "tie": "rbe3"})
+    assert parse_toml(done["text"]).data["interfaces"]["bore"]["cylinder"]["radius"] == pytest.approx(0.012)
+    again = door.act("interface", {"text": done["text"], "patches": [number], "tie": "rbe3"})
+    assert "bore_2" in parse_toml(again["text"]).data["interfaces"]
+
+
+def test_what_is_wrong_with_the_text_is_told_with_its_place(bracket):
+    door = PartDoor(bracket)
+    told = door.act("check", {"text": door.text + '[interfaces]\nx = { set = "bore_z" }\n'})
+    assert "bracket.reduce.toml:" in told["errors"][0] and 'no set "bore_z"' in told["errors"][0]
+    with pytest.raises(InputError, match="no face is chosen"):
+        door.act("interface", {"text": door.text, "patches": []})
+    with pytest.raises(InputError, match='unknown tie "rbe4"'):
+        door.act("interface", {"text": door.text, "patches": [0], "tie": "rbe4"})
+    assert door.act("interfere", {"text": ""}) is None
+
+
+def test_the_recipe_is_kept_unless_somebody_else_changed_it(bracket):
+    door = PartDoor(bracket)
+    door.act("save", {"text": door.text})
+    file = bracket.with_name("bracket.reduce.toml")
+    assert read_recipe(file).modes == 6
+    with pytest.raises(InputError, match="there is a recipe of this part already"):
+        PartDoor(bracket)
+    again = PartDoor(file)
+    door.act("save", {"text": door.text + "# more\n"})
+    with pytest.raises(InputError, match="was changed or made by somebody else"):
+        again.act("save", {"text": again.text})
+    assert file.read_text().endswith("# more\n")
+
+
+def test_a_reduction_runs_beside_the_page_and_shows_its_modes(bracket):
+    door = PartDoor(bracket)
+    done = door.act("interface", {"text": door.text, "patches": [0], "tie": "rbe2", "name": "top"})
+    assert door.act("progress", {}) is None and door.page("modes") is None
+    door.act("reduce", {"text": done["text"].replace("modes = 6", "modes = 2")})
+    end = time.monotonic() + 120.0
+    while not door.act("progress", {})["done"] and time.monotonic() < end:
+        time.sleep(0.05)
+    assert door.act("progress", {})["errors"] == [] and "mode 1" not in door.page("")
+    assert door.work.modal.nf >= 2 and "Modes" in door.page("modes")
+    assert list(bracket.parent.iterdir()) == [bracket]  # nothing is written unasked
+
+
+def test_files_that_are_none_are_told(tmp_path):
+    (tmp_path / "a.step").write_text("x")
+    with pytest.raises(UsageError, match="flexmbs mesh a.step"):
+        door_of(tmp_path / "a.step")
+    (tmp_path / "a.txt").write_text("x")
+    with pytest.raises(UsageError, match="no part, recipe, case or result"):
+        door_of(tmp_path / "a.txt")
+
+
+class Still:
+    def page(self, name):
+        return "hello" if name == "" else None
+
+    def act(self, word, data):
+        if word == "wrong":
+            raise InputError()
+        return {"word": word, **data}
+
+
+def answer(server, method, path, body=None, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server.server_address[1], timeout=10)
+    connection.request(method, path, body, headers)
+    found = connection.getresponse()
+    return found.status, found.read(), found.headers
+
+
+def test_only_our_own_page_is_answered():
+    with ViewServer(Still()) as server:
+        base, host = f"/{server.token}/", server.hosts[0]
+        status, text, headers = answer(server, "GET", base)
+        assert (status, text, headers["X-Frame-Options"]) == (200, b"hello", "DENY")
+        assert answer(server, "GET", "/")[0] == 404
+        assert answer(server, "GET", f"/{server.token[:-1]}x/")[0] == 404
+        assert answer(server, "GET", base, Host="evil.example")[0] == 403
+        assert answer(server, "GET", base, Host=host, Origin="http://evil.example")[0] == 403
+        assert answer(server, "POST", base + "go", b'{"a": 1}', Origin=f"http://{host}")[0] == 200
+        assert json.loads(answer(server, "POST", base + "go", b'{"a": 1}')[1]) == {"word": "go", "a": 1}
+        assert answer(server, "POST", base + "go", b"[1]")[0] == 400
+        assert answer(server, "POST", base + "go", b"[" * 100_000)[0] == 400
+        assert answer(server, "POST", base + "go", **{"Content-Length": "9000000000"})[0] == 413
+        assert json.loads(answer(server, "POST", base + "wrong", b"{}")[1]) == {"errors": []}
+
+
+@pytest.mark.slow
+def test_the_command_says_its_address_and_ends_with_the_terminal(bracket):
+    command = [sys.executable, "-m", "flexmbs.cli.main", "view", str(bracket), "--no-open"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr.readline().startswith("http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.needs("chromium")
+def test_a_face_is_clicked_named_and_reduced_in_the_browser(bracket):
+    from tests.post.chromium import Page
+    from tests.post.test_browser import PLACE_OF_POINT
+
+    with ViewServer(PartDoor(bracket)) as server, Page() as page:
+        page.call("Page.navigate", url=server.url)
+        page.wait("window.flexmbs && window.flexmbs.ready")
+        page.run("flexmbs.viewer.camera.preset('top'), flexmbs.viewer.draw()")
+        page.click(*page.run(PLACE_OF_POINT % "[0.04, 0.04, 0.012]"))
+        page.wait("document.getElementById('chosen').textContent.includes('1 chosen: plane')")
+        page.run("document.getElementById('interface-name').value = 'top'")
+        page.run("document.getElementById('make').click()")
+        page.wait("document.getElementById('recipe').value.includes('top = {')")
+        page.wait("document.getElementById('said').textContent.startsWith('top: ')")
+        page.run(
+            "(() => { const t = document.getElementById('recipe'); t.value += 'x = 1';"
+            " t.dispatchEvent(new Event('input')); })()"
+        )
+        page.wait("document.querySelector('#errors li')")
+        page.run(
+            "document.getElementById('recipe').value = document.getElementById('recipe').value.slice(0, -5)"
+        )
+        page.run("document.getElementById('reduce').click()")
+        page.wait("document.querySelector('#said a')", 120)
+        page.run("location.href = 'modes'")
+        page.wait("window.flexmbs && window.flexmbs.ready && flexmbs.viewer.mode")
+        assert page.console == []
+        assert all(url.startswith((server.url, "data:")) for url in page.requests)
