@@ -83,11 +83,12 @@ def execute(
     announce: Callable[[float], None] | None = None,
     say: Callable[[str], None] | None = None,
     steps: Steps | None = None,
+    at_once: bool = False,
 ) -> CaseRun:
     """Build, run and compare a case; see `simulate` for the callbacks and errors.
 
     `keep`: write the result; else it stays in memory, with the numbers alone. `steps`: those of
-    another run, to be repeated; empty ones are filled.
+    another run, to be repeated; empty ones are filled. `at_once`: see `simulate`.
     """
     system = prepare(case, progress)
     if case.spec.analysis is None and say is not None:
@@ -118,6 +119,7 @@ def execute(
         announce=announce,
         say=say,
         moved=lambda state: moved(case, system, state),
+        at_once=at_once,
     )
     values = computed or metrics(case, outcome.result)
     return CaseRun(outcome.result, outcome.summary, comparisons(case, outcome.result, values))

@@ -158,10 +158,10 @@ def attach(node: Dataset, scales: Sequence[Dataset | None]) -> None:
     attributes(node, dimensions=[str(scale.name) if scale is not None else "" for scale in scales])
 
 
-def name_users(root: Group) -> None:
+def name_users(root: Group, nodes: Mapping[str, Group | Dataset]) -> None:
     """Write into every scale which datasets use it, and for which dimension: the other half of `attach`."""
     users: dict[str, list[Any]] = {}
-    for _, node in walk(root):
+    for node in nodes.values():
         if isinstance(node, h5py.Dataset) and "dimensions" in node.attrs:
             for axis, path in enumerate(texts(node.attrs["dimensions"])):
                 if path:
@@ -198,10 +198,14 @@ def scale(group: Group, name: str, values: Any, units: str = "1") -> Dataset:
     return node
 
 
-def content_hash(root: Group) -> str:
-    """SHA-256 over the names, shapes, types and bytes of all datasets, or the digests of their chunks."""
+def content_hash(root: Group, there: Mapping[str, Group | Dataset] | None = None) -> str:
+    """SHA-256 over the names, shapes, types and bytes of all datasets, or the digests of their chunks.
+
+    there : all objects of the file, where they are known.
+    """
     digest = hashlib.sha256()
-    nodes = {name: node for name, node in walk(root) if isinstance(node, h5py.Dataset)}
+    found = walk(root) if there is None else there.items()
+    nodes = {name: node for name, node in found if isinstance(node, h5py.Dataset)}
     for name, node in sorted(nodes.items()):
         digest.update(f"{name}{node.shape}{node.dtype.str}".encode())
         if f"/{CHECKSUMS}{name}" not in nodes:

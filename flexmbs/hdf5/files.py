@@ -11,7 +11,7 @@ import h5py
 from h5py import Group
 
 from flexmbs import disk, interrupts
-from flexmbs.hdf5.content import attributes, content_hash, name_users
+from flexmbs.hdf5.content import attributes, content_hash, name_users, walk
 from flexmbs.hdf5.reading import file_format
 
 #: a file up to this size is built in memory and written at once
@@ -91,19 +91,21 @@ def build_file(
     format: str,
     version: int,
     overwrite: bool = False,
+    sync: bool = True,
 ) -> None:
     """Write an HDF5 file whole or not at all; `fill` receives the root group.
 
     The root gets `format`, `format_version` and `content_sha256`. With `overwrite` it replaces a file of the
-    same format.
+    same format. `sync`: see `disk.atomic_file`.
     """
 
     def whole(file: Group) -> None:
         fill(file)
-        name_users(file)
-        attributes(file, format=format, format_version=version, content_sha256=content_hash(file))
+        nodes = dict(walk(file))
+        name_users(file, nodes)
+        attributes(file, format=format, format_version=version, content_sha256=content_hash(file, nodes))
 
-    with disk.atomic_file(path, overwrite, of_format(format)) as raw:
+    with disk.atomic_file(path, overwrite, of_format(format), sync=sync) as raw:
         fill_file(raw, whole)
 
 

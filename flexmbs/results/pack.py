@@ -44,22 +44,39 @@ def pack(
         segments.check_segment(folder, entry)
 
     def fill(root: Any) -> None:
-        scales = write_axes(root, stacks.axes) | write_parts(root, stacks)
+        def histories() -> Iterator[tuple[Field | Stack, np.ndarray]]:
+            for batch in batches(stacks, count):
+                for (item, _, _), data in zip(batch, gather_parts(folder, entries, batch), strict=True):
+                    yield item, data
+
         time = np.concatenate([np.zeros(0), *gather(folder, entries, "time")])
-        scales["time"] = hdf5.scale(root, "time", time, "s")
-        for batch in batches(stacks, count):
-            for (item, _, _), data in zip(batch, gather_parts(folder, entries, batch), strict=True):
-                if isinstance(item, Stack):
-                    write_stack(root, item, data, scales)
-                else:
-                    write_field(root, item, data, scales)
-        write_events(root, read_events(folder, entries))
-        if entries:
-            hdf5.write_tree(root.create_group("checkpoint"), read_checkpoint(folder, entries[-1]))
+        checkpoint = read_checkpoint(folder, entries[-1]) if entries else None
+        write_whole(root, stacks, time, histories(), read_events(folder, entries), checkpoint)
         write_items(root, items)
         hdf5.attributes(root, **attributes)
 
     hdf5.build_file(path, fill, format=FORMAT, version=FORMAT_VERSION, overwrite=overwrite)
+
+
+def write_whole(
+    root: Any,
+    stacks: Stacks,
+    time: np.ndarray,
+    histories: Iterator[tuple[Field | Stack, np.ndarray]],
+    events: Mapping[str, list[Any]],
+    checkpoint: Mapping[str, Any] | None,
+) -> None:
+    """What of a result file depends on time, and the state to go on from."""
+    scales = write_axes(root, stacks.axes) | write_parts(root, stacks)
+    scales["time"] = hdf5.scale(root, "time", time, "s")
+    for item, data in histories:
+        if isinstance(item, Stack):
+            write_stack(root, item, data, scales)
+        else:
+            write_field(root, item, data, scales)
+    write_events(root, events)
+    if checkpoint is not None:
+        hdf5.write_tree(root.create_group("checkpoint"), checkpoint)
 
 
 def batches(stacks: Stacks, count: int) -> Iterator[list[Part]]:

@@ -38,6 +38,8 @@ __all__ = ["Outcome", "RunSettings", "Summary", "estimate", "simulate"]
 
 #: analyses over time
 MOVING = (*FOLLOWED, "dynamics")
+#: bytes of samples that may wait in memory for the end of a run
+MOST_AT_ONCE = 2**26
 
 
 Writer = ResultWriter | MemoryWriter
@@ -65,12 +67,14 @@ def simulate(
     announce: Callable[[float], None] | None = None,
     say: Callable[[str], None] | None = None,
     moved: Callable[[Any], Iterable[str]] | None = None,
+    at_once: bool = False,
 ) -> Outcome:
     """Compute the motion of a system and write it to `path` (interface, sections 3 and 5), or to memory.
 
     `items` and `attributes` go into the result as they are; `finish` gets the result before it is packed and
     returns further items (metrics). `announce(t)` is called after each durable segment, `say` with what the
-    user should know, `moved` gives initial values that the assembled state does not have. Raises
+    user should know, `moved` gives initial values that the assembled state does not have. `at_once`:
+    a result that is not large is written when the run has ended, and returned as it is in memory. Raises
     `SolverError` or `Interrupted`, and keeps what was computed.
     """
     say = log = RunLog(say)
@@ -93,9 +97,14 @@ def simulate(
         linear = linear_items(system, state, settings, say)
     told = {**topology_items(system, counts), **linear, **(items or {})}
     marks = dict(attributes or {})
-    writer: Writer = MemoryWriter(history.layout, told, marks) if path is None else ResultWriter(
-        Path(path), history.layout, told, marks, overwrite=overwrite, resume=resume, announce=announce
-    )  # fmt: skip
+    writer: Writer
+    size = len(settings.output_times(state.t)) * history.layout.sample_bytes
+    if path is None or (at_once and size <= MOST_AT_ONCE):
+        writer = MemoryWriter(history.layout, told, marks, target=None if path is None else Path(path))
+    else:
+        writer = ResultWriter(
+            Path(path), history.layout, told, marks, overwrite=overwrite, resume=resume, announce=announce
+        )
     watch = Watch(system)
     with writer:
         choice, motion = _motion(system, state, evaluator, history, settings, say)
@@ -118,7 +127,8 @@ def simulate(
         whole = {"summary": {"text": summary.text or " "}, "provenance": provenance}
         whole |= dict({} if finish is None else finish(writer.result()))
         writer.finish("complete", watch.message, items=whole)
-    return Outcome(writer.result() if path is None else Result.load(path), summary)
+    there = writer.result() if isinstance(writer, MemoryWriter) else Result.load(writer.path)
+    return Outcome(there, summary)
 
 
 def estimate(system: Any, settings: RunSettings, counts: Any) -> dict[str, Any]:

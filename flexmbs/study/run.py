@@ -110,6 +110,7 @@ def sweep(
     """
     made = plan(path, folder, **options)
     store = Store.create(made.folder, made.data, resume=resume or bool(only))
+    store.begin()
     if only:
         _again(store, only)
     firsts = {name: k for k, name in reversed(list(enumerate(store.ids)))}  # equal designs are run once
@@ -131,7 +132,7 @@ def sweep(
                 )  # fmt: skip
         if store.data["worst"]:
             _keep_worst(store, store.data["worst"], table.rank or "")
-        store.write_table()
+        store.finish()
     return Study(store)
 
 

@@ -3,7 +3,8 @@
     study.json        the study as resolved, and its designs with their ids; written once
     rows/ID.json      a finished design: values, status, metrics; written last, so it says that all is done
     runs/ID.h5        its result, if it is kept
-    table.csv         all rows, made anew at the end
+    rows.json         all rows in one file, made when all are there, gone while anything is computed
+    table.csv         the same as a table
 
 Whoever finds a row needs not compute it again; nothing here needs a lock.
 """
@@ -145,17 +146,31 @@ class Store:
     def result(self, k: int) -> Path:
         return self.folder / "runs" / f"{self.ids[k]}.h5"
 
+    def size(self, k: int) -> int:
+        """Bytes of the result of a design, 0 where there is none."""
+        with suppress(OSError):
+            return self.result(k).stat().st_size
+        return 0
+
     def row(self, k: int) -> Row | None:
         """The row of a design, or None where it is not done."""
         try:
             found = json.loads((self.folder / "rows" / f"{self.ids[k]}.json").read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
-        whole = isinstance(found, dict) and found.get("id") == self.ids[k]
-        whole = whole and all(is_right(found.get(name)) for name, is_right in WHOLE_ROW.items())
+        whole = self._is_row(found, k)
         if whole and self.data["keep"] == "all" and found["status"] == "complete":
-            whole = self.data["worst"] > 0 or self.result(k).is_file()
+            size = self.size(k) if self.result(k).is_file() else None
+            whole = self.data["worst"] > 0 or size == found.get("bytes", size) is not None
         return found | {"design": k} if whole else None  # designs of equal values share a row
+
+    def _is_row(self, found: Any, k: int) -> bool:
+        """Whether this is a row of design k as it was written."""
+        return (
+            isinstance(found, dict)
+            and found.get("id") == self.ids[k]
+            and all(is_right(found.get(name)) for name, is_right in WHOLE_ROW.items())
+        )
 
     def write_row(self, k: int, row: Row) -> Row:
         """Write the row of a finished design; one that a power cut takes away is computed again."""
@@ -165,6 +180,22 @@ class Store:
             file.write(json.dumps(full).encode())
         return full
 
+    @property
+    def _together(self) -> Path:
+        return self.folder / "rows.json"
+
+    def begin(self) -> None:
+        """Rows are about to change."""
+        disk.unlink(self._together)
+
+    def finish(self) -> None:
+        """Write all rows together, so that they are read at once, and the table."""
+        rows = list(self.rows())
+        if len(rows) == len(self.ids):
+            with disk.atomic_file(self._together, overwrite=True, sync=False) as file:
+                file.write(json.dumps(rows).encode())
+        self.write_table()
+
     def forget(self, k: int) -> None:
         """Take a row back, so that its design is computed again."""
         with suppress(FileNotFoundError):
@@ -172,6 +203,12 @@ class Store:
 
     def rows(self) -> Iterator[Row]:
         """All rows that are there, in the order of the designs."""
+        with suppress(OSError, ValueError, RecursionError):
+            together = json.loads(self._together.read_bytes())
+            whole = isinstance(together, list) and len(together) == len(self.ids)
+            if whole and all(self._is_row(row, k) for k, row in enumerate(together)):
+                yield from (row | {"design": k} for k, row in enumerate(together))
+                return
         for k in range(len(self.ids)):
             row = self.row(k)
             if row is not None:

@@ -29,11 +29,13 @@ class Worker:
             return found
         keep, values = self.store.data["keep"], self.store.data["designs"][k]["values"]
         started = time.perf_counter()
+        disk.unlink(self.store.result(k))  # what a power cut or an earlier failure left
         target, time_out = self.store.result(k) if keep != "none" else None, self.store.data["time_out"]
         row = measured(self.case, values, target, time_out)
         row["metrics"] = {name: row["metrics"][name] for name in self.store.data["collect"] if row["metrics"]}
         if keep == "failed" and row["status"] == "complete":
             disk.unlink(self.store.result(k))
+        row["bytes"] = self.store.size(k)
         return self.store.write_row(k, row | {"seconds": time.perf_counter() - started})
 
 
@@ -51,7 +53,7 @@ def measured(case: Case, values: dict[str, Any], target: Path | None, time_out: 
 
     try:
         varied = case.with_values(**values)
-        done = execute(varied, target, keep=target is not None, overwrite=True, progress=look)
+        done = execute(varied, target, keep=target is not None, overwrite=True, at_once=True, progress=look)
     except OutOfTime as error:
         return {"status": "timed out", "message": str(error), "metrics": {}}
     except FlexmbsError as error:

@@ -344,3 +344,48 @@ def test_workers_do_what_is_asked_now_not_what_a_folder_says(study, tmp_path):
     Store.create(made.folder, made.data, resume=True)
     told = Store.open(made.folder).data
     assert told["allow_python"] is False and told["case"] == made.data["case"]
+
+
+def test_a_result_that_is_written_at_once_is_the_one_of_segments(study, tmp_path):
+    """Bit for bit, with everything: attributes, scales, the state to go on from."""
+    case = Case.load(study("grid = { speed = [1] }"))
+    execute(case, tmp_path / "a.h5")
+    execute(case, tmp_path / "b.h5", at_once=True)
+    a, b = (fm.Result.load(tmp_path / name) for name in ("a.h5", "b.h5"))
+    assert a.paths == b.paths and len(a.paths) > 40 and not (tmp_path / "b.h5.parts").exists()
+    assert a.attributes.keys() == b.attributes.keys() and b.attributes["t_reached"] == 0.2
+    for path in a.paths:
+        if not path.startswith(("summary", "provenance/drawing", "provenance/log")):
+            np.testing.assert_array_equal(a[path], b[path], path)
+            assert a.dimensions(path) == b.dimensions(path) and a.attributes_of(path) == b.attributes_of(path)
+    start = Case.load(tmp_path / "speeds.toml", **{"analysis.start": str(tmp_path / "b.h5")})
+    assert execute(start, keep=False).result.status == "complete"
+
+
+def test_a_design_that_stops_leaves_what_it_computed(study, tmp_path):
+    path = study('grid = { big = [0.0, 1.0] }\nkeep = "failed"')
+    wall = '[forces.wall]\ntype = "point"\non = "ball"\nforce = ["=big/(0.123 - t)", 0, 0]\n'
+    (tmp_path / "throw.toml").write_text(THROW.replace("[parameters]", "[parameters]\nbig = 0.0") + wall)
+    found = fm.sweep(path, tmp_path / "s", workers=1)
+    assert found.counts == {"complete": 1, "failed": 1}, found
+    left = found.result(1)
+    assert left.status == "failed" and 0.0 < left["time"][-1] <= 0.123
+    assert found.file(0) == ""
+
+
+def test_rows_are_read_together_and_a_row_without_its_result_is_no_row(study, tmp_path):
+    path = study("grid = { speed = [1, 2] }")
+    found = fm.sweep(path, tmp_path / "s", workers=1)
+    store = Store.open(tmp_path / "s")
+    together = (tmp_path / "s" / "rows.json").read_text()
+    assert [row["design"] for row in json.loads(together)] == [0, 1]
+    assert list(store.rows()) == [store.row(0), store.row(1)] == found.rows
+    for text in (100_000 * "[", "[1, 2]", together[:-30], "{}"):  # the rows themselves tell it then
+        (tmp_path / "s" / "rows.json").write_text(text)
+        assert list(store.rows()) == found.rows
+    torn = store.result(1)
+    torn.write_bytes(torn.read_bytes()[:-100])  # as a power cut may leave it
+    assert store.row(1) is None
+    again = fm.sweep(path, tmp_path / "s", workers=1, resume=True)
+    assert again.columns["height"][1] == found.columns["height"][1] and store.row(1) is not None
+    assert fm.Result.load(torn).status == "complete"
