@@ -26,6 +26,8 @@ INSTALL = {
     "yourdfpy": "pip install yourdfpy",
     "mujoco": "pip install mujoco",
     "distributed": "pip install distributed",
+    "optuna": "pip install optuna",
+    "pymoo": "pip install pymoo",
     "cmeel": "pip install example-robot-data",
 }
 

@@ -77,8 +77,16 @@ def is_case(block: Block) -> bool:
 CASES = [pytest.param(b, id=f"{b.page}:{b.name}") for page in PAGES for b in blocks_of(page) if is_case(b)]
 #: cases of the pages of elements are small and check themselves; others are run by the commands of their page
 SELF_CHECKING = [item for item in CASES if "[expected]" in item.values[0].text]
+#: pages that show other libraries
+NEEDED = {"how_to_optimisers.md": ("optuna", "pymoo")}
 STORIES = [
-    pytest.param(page, marks=[pytest.mark.slow] if is_heavy(page) else [])
+    pytest.param(
+        page,
+        marks=[
+            *([pytest.mark.slow] if is_heavy(page) else []),
+            *([pytest.mark.needs(*NEEDED[page])] if page in NEEDED else []),
+        ],
+    )
     for page in PAGES
     if any(block.kind in ("shell", "python") for block in blocks_of(page))
 ]

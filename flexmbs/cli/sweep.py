@@ -3,6 +3,7 @@
     flexmbs sweep CASE.toml            the [sweep] of a case, or of a file that includes one
     flexmbs sweep status STUDY         what is done, and what failed
     flexmbs sweep report STUDY -o study.html
+    flexmbs sweep part STUDY 3/100     designs 3, 103, 203, ...: what the jobs of --script slurm do
 
 Every design that is done leaves a row in STUDY/rows, so that --resume goes on where a study was cut off.
 """
@@ -21,7 +22,9 @@ SHOWN = 8  # designs that --dry-run prints
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="+", metavar="CASE.toml | status STUDY | report STUDY")
+    parser.add_argument(
+        "words", nargs="+", metavar="CASE.toml | status STUDY | report STUDY | part STUDY I/N"
+    )
     parser.add_argument(
         "-o", "--output", metavar="STUDY", help="folder of the study (default: NAME.study), or the page"
     )
@@ -31,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--open-cluster", action="store_true", help="the scheduler may be one without encryption"
     )
+    parser.add_argument("--script", choices=["slurm"], help="write a job array into the study, run nothing")
+    parser.add_argument("--parts", type=int, metavar="N", default=100, help="jobs of the array (100)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
     parser.add_argument("--resume", action="store_true", help="go on with a study that was cut off")
     parser.add_argument("--only", choices=["failed"], help="do these designs again")
@@ -44,16 +49,17 @@ def run(args: argparse.Namespace) -> Output:
         return status(args.words[1])
     if args.words[0] == "report" and len(args.words) == 2:
         return report(args)
+    if args.words[0] == "part" and len(args.words) == 3:
+        return part(*args.words[1:])
     if len(args.words) != 1:
         what, remedy = (
             f"takes one case, not {len(args.words)} words",
             "flexmbs sweep CASE.toml, or status STUDY, or report STUDY",
         )
         raise UsageError(Diagnostic("usage.sweep", "sweep", what, remedy))
-    if args.workers is not None and args.workers < 1:
-        raise UsageError(
-            Diagnostic("usage.workers", "--workers", f"{args.workers} is no number of processes")
-        )
+    for name, number in (("workers", args.workers), ("parts", args.parts)):
+        if number is not None and number < 1:
+            raise UsageError(Diagnostic("usage.workers", f"--{name}", f"{number} is no number of processes"))
     from flexmbs.input.source import parse_settings
     from flexmbs.study.run import plan, sweep
 
@@ -62,6 +68,8 @@ def run(args: argparse.Namespace) -> Output:
     }  # fmt: skip
     if args.dry_run:
         return _dry(plan(args.words[0], args.output, **options))
+    if args.script:
+        return _script(plan(args.words[0], args.output, **options), args)
     study = sweep(
         args.words[0], args.output, workers=args.workers, cluster=args.cluster, is_open=args.open_cluster,
         resume=args.resume, only=args.only or "", progress=Progress("sweep", quiet=args.quiet), **options,
@@ -82,6 +90,29 @@ def report(args: argparse.Namespace) -> Output:
 
     done = study_report(_folder(args.words[1]), args.output or "study.html", overwrite=args.overwrite)
     return Output(f"{done['file']}: {done['bytes'] / 1e6:.2f} MB", done)
+
+
+def part(folder: str, text: str) -> Output:
+    """One part of a study that is there; what fails in it is no failure of the job."""
+    from flexmbs.study.script import run_part
+
+    first, slash, parts = text.partition("/")
+    if not (slash and first.isdecimal() and parts.isdecimal() and int(first) < int(parts)):
+        what, remedy = f'"{text}" is no part', "0/100 to 99/100 are the parts of a hundred"
+        raise UsageError(Diagnostic("usage.sweep", "sweep part", what, remedy))
+    done = _output(run_part(_folder(folder), int(first), int(parts)))
+    return Output(done.text, done.data)
+
+
+def _script(made: Any, args: argparse.Namespace) -> Output:
+    from flexmbs.study.script import slurm_script
+    from flexmbs.study.store import Store
+
+    path = slurm_script(Store.create(made.folder, made.data, resume=args.resume), args.parts)
+    gather = f"flexmbs sweep {args.words[0]} -o {made.folder} --resume"
+    return Output(
+        f"sbatch {path}\nand when all jobs are done, for the table: {gather}", {"script": str(path)}
+    )
 
 
 def _folder(name: str) -> Path:

@@ -389,3 +389,39 @@ def test_rows_are_read_together_and_a_row_without_its_result_is_no_row(study, tm
     again = fm.sweep(path, tmp_path / "s", workers=1, resume=True)
     assert again.columns["height"][1] == found.columns["height"][1] and store.row(1) is not None
     assert fm.Result.load(torn).status == "complete"
+
+
+def test_jobs_of_an_array_do_what_a_sweep_does(study, tmp_path, monkeypatch):
+    """The script that sbatch would run, by bash; every job takes its part, in any order, twice or never."""
+    import subprocess
+
+    path = study('grid = { speed = [1, 2, 3, 4, 5] }\nkeep = "none"')
+    fm.sweep(path, tmp_path / "whole", workers=1)
+    folder = tmp_path / "jobs of mine"
+    code, out = flexmbs("sweep", path, "-o", folder, "--script", "slurm", "--parts", 2)
+    assert code == 0 and "sbatch" in out
+    script = folder / "slurm.sh"
+    assert "#SBATCH --array=0-1\n" in script.read_text()
+    for job in ("1", "0", "1"):
+        env = os.environ | {"SLURM_ARRAY_TASK_ID": job}
+        done = subprocess.run(["bash", str(script)], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        if job == "1" and "3 open" not in done.stdout:
+            assert "5 complete" in done.stdout
+    found = fm.sweep(path, folder, workers=1, resume=True)
+    assert numbers(folder) == numbers(tmp_path / "whole") and found.counts == {"complete": 5}
+    assert (folder / "table.csv").read_text().count("complete") == 5
+    for wrong in ("2/2", "a/2", "1"):
+        assert flexmbs("sweep", "part", folder, wrong)[0] == 2
+    assert flexmbs("sweep", "part", tmp_path / "nowhere", "0/2")[0] == 3
+
+
+def test_a_study_of_many_designs_is_as_large_as_the_manual_says():
+    """85 bytes a design of two parameters in study.json."""
+    from flexmbs.study.store import identity
+
+    values = [{"a": k * 1.2345678, "b": k / 3.0} for k in range(1, 10_001)]
+    told = [{"id": identity("case", item), "values": item} for item in values]
+    assert 80 < len(json.dumps(told)) / len(told) < 95
+    row = {"id": 20 * "a", "design": 10**5, "status": "complete", "message": "", "metrics": {"peak": 1 / 3}}
+    assert len(json.dumps(row | {"seconds": 0.0123456789, "bytes": 119442})) < 4096
