@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on with a study that was cut off")
     parser.add_argument("--only", choices=["failed"], help="do these designs again")
     parser.add_argument("--dry-run", action="store_true", help="print the designs and run none")
+    parser.add_argument(
+        "--animations", type=int, metavar="N", default=0, help="in a report: of N designs at both ends (0)"
+    )
     add_overwrite(parser)
     parser.add_argument("--allow-python", action="store_true", help="let the case call its Python functions")
 
@@ -88,7 +91,10 @@ def report(args: argparse.Namespace) -> Output:
     """The page of a study."""
     from flexmbs.post.report.study import study_report
 
-    done = study_report(_folder(args.words[1]), args.output or "study.html", overwrite=args.overwrite)
+    done = study_report(
+        _folder(args.words[1]), args.output or "study.html",
+        overwrite=args.overwrite, animations=max(args.animations, 0),
+    )  # fmt: skip
     return Output(f"{done['file']}: {done['bytes'] / 1e6:.2f} MB", done)
 
 

@@ -27,6 +27,8 @@ output: where and when results are written
 expected: expected values of channels or metrics; `run` and `verify` compare
 metrics: numbers of the result, as expressions of channels
 sweep: many runs over values of parameters
+fit: parameters from measurements, found by flexmbs fit
+optimise: parameters that make a metric best, found by flexmbs optimise
 type: kind of this table; it decides which other keys there are
 formulation: "recursive" (default), "minimal" or "descriptor": equations of motion
 t_end: end of the motion [s]; 0 computes the initial state alone
@@ -197,6 +199,14 @@ rank: metric by which designs are the worst, "-" before it where little is bad
 limits: lower and upper limit by metric; how many designs lie beyond is told
 time_out: a run that takes longer is ended [s]
 on_failure: "go on" (default) or "stop"
+measured: CSV file of measurements, time in its first column
+channels: column = channel of the result
+deviation: of what was measured, by column; from what is left of it where it is not known
+runs: most runs of a search
+minimise: metric that is to be least
+maximise: metric that is to be greatest
+min: least value that a metric may have
+max: greatest value that a metric may have
 torque: torque, components or expressions [N m]
 com: mass centre in the body frame [m]
 inertia: inertia tensor about the mass centre, body axes [kg m^2]

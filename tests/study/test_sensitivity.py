@@ -89,3 +89,11 @@ def test_the_page_of_a_study_holds_all_and_needs_nothing(study, tmp_path):  # no
     assert f"runs/{found._store.ids[int(np.argmax(found.columns['height']))]}.h5" in text
     with pytest.raises(fm.FlexmbsError, match="exists"):
         study_report(tmp_path / "s", tmp_path / "s.html")
+    study_report(tmp_path / "s", tmp_path / "moving page.html", animations=1)
+    links = re.findall(
+        r'<a href="(s/animations/\d+\.html)">look</a>', (tmp_path / "moving page.html").read_text()
+    )
+    ends = {int(found.columns["design"][pick(found.columns["height"])]) for pick in (np.argmin, np.argmax)}
+    shown = {int(re.search(r"(\d+)\.html", link)[1]) for link in links}
+    assert shown >= {k for k in ends if found.file(k)} and shown
+    assert all("<canvas" in (tmp_path / link).read_text("utf-8") for link in links)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+
+class Link(NamedTuple):
+    """A text in a table that leads to a file."""
+
+    file: str
+    text: str
 
 
 def number(value: Any) -> str:
-    """A number for people: four digits, integers as they are."""
+    """A number for people: four digits, integers as they are; links."""
+    if isinstance(value, Link):
+        return f'<a href="{escape(quote(value.file))}">{escape(value.text)}</a>'
     if isinstance(value, bool) or value is None:
         return "-" if value is None else ("yes" if value else "no")
     if isinstance(value, int):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from flexmbs import __version__, disk
 from flexmbs.post.animation.page import fill, web_file, write_page
 from flexmbs.post.record import Floats
-from flexmbs.post.report.markup import columns, facts, listing, paragraph, pill, plots, section, table
+from flexmbs.post.report.markup import Link, columns, facts, listing, paragraph, pill, plots, section, table
 from flexmbs.study.sensitivity import Index
 from flexmbs.study.study import Study
 
@@ -26,8 +27,14 @@ ENDS = 5
 RAMP = np.array([[68, 57, 144], [38, 110, 142], [34, 161, 132], [122, 199, 80], [240, 200, 30]], dtype=float)
 
 
-def study_report(folder: str | Path, output: str | Path, *, overwrite: bool = False) -> dict[str, Any]:
-    """Write the page of a study, finished or not; returns its size and its sections."""
+def study_report(
+    folder: str | Path, output: str | Path, *, overwrite: bool = False, animations: int = 0
+) -> dict[str, Any]:
+    """Write the page of a study, finished or not; returns its size and its sections.
+
+    animations : so many designs at each end of every metric move, where their results were kept, on pages in
+    the study to which the page has links.
+    """
     disk.check_target(output, overwrite)
     study = Study.load(folder)
     found = study.columns
@@ -40,7 +47,7 @@ def study_report(folder: str | Path, output: str | Path, *, overwrite: bool = Fa
         ("surfaces", "Metrics over two parameters", surfaces(study, good, metrics)),
         ("sensitivity", "Sensitivity", sensitivity(study)),
         ("spread", "Distributions and limits", spread(study, metrics)),
-        ("ends", "Best and worst designs", ends(study, good, metrics)),
+        ("ends", "Best and worst designs", ends(study, good, metrics, animated(study, output, animations))),
         ("failures", "Failures", failures(study)),
     ]
     parts = [part for part in parts if part[2]]
@@ -242,7 +249,32 @@ def spread(study: Study, metrics: dict[str, Floats]) -> str:
     return plots("".join(found))
 
 
-def ends(study: Study, parameters: dict[str, Floats], metrics: dict[str, Floats]) -> str:
+def animated(study: Study, output: str | Path, number: int) -> dict[int, str]:
+    """Animations of the designs at the ends of every metric: where they are, seen from the page."""
+    found: dict[int, str] = {}
+    if not number:
+        return found
+    from flexmbs.post.animation import animate
+
+    folder = study.folder / "animations"
+    if not folder.is_dir():
+        disk.make_folder(folder)
+    values = study.columns
+    for name in study.metrics:
+        order = np.flatnonzero(np.isfinite(values[name]))
+        order = order[np.argsort(values[name][order], kind="stable")]
+        for k in {*order[:number].tolist(), *order[::-1][:number].tolist()}:
+            design = int(values["design"][k])
+            if study.file(design) and design not in found:
+                path = folder / f"{design}.html"
+                animate(study.folder / study.file(design), path, overwrite=True)
+                found[design] = os.path.relpath(path.resolve(), Path(output).resolve().parent)
+    return found
+
+
+def ends(
+    study: Study, parameters: dict[str, Floats], metrics: dict[str, Floats], moving: dict[int, str]
+) -> str:
     """The designs at both ends of every metric."""
     found, number = [], study.columns["design"]
     for name, values in metrics.items():
@@ -255,10 +287,15 @@ def ends(study: Study, parameters: dict[str, Floats], metrics: dict[str, Floats]
                     float(values[k]),
                     *(float(x[k]) for x in parameters.values()),
                     study.file(int(number[k])),
+                    *(
+                        [Link(moving[int(number[k])], "look")]
+                        if int(number[k]) in moving
+                        else [""] * bool(moving)
+                    ),
                 ]
                 for k in chosen
             ]
-            head = ["design", name, *parameters, "result"]
+            head = ["design", name, *parameters, "result", *["animation"] * bool(moving)]
             found.append(columns(paragraph(f"{title} {name}") + table(head, rows)))
     return "".join(found)
 
