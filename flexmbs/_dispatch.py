@@ -1,21 +1,28 @@
 """How kernels are compiled, kept and put together: numba's dispatcher, for hundreds of small kernels.
 
-Three things keep the first start below a minute and every other one below a second. A kernel that only
+What keeps the first start below half a minute and every other one below a second: a kernel that only
 kernels call gets no ways in from Python, a third of the cost of a small one. The types of operators are
-worked out once for all kernels that are compiled together, half of the rest. And what is loaded from disk
-does without numba's tables of types and operations, 0.15 s of a start.
+worked out once for all kernels that are compiled together, half of the rest. Kernels without allocations go
+through those passes alone that they need, and none is compiled anew for a constant argument. What a mechanism
+seldom has is compiled, and loaded, when it is first reached (`Later`). And what is loaded from disk does
+without numba's tables of types and operations, 0.15 s of a start.
 
 All of it rests on private names of numba: `_trial` says whether they mean the same in the release at hand.
 """
 
 from __future__ import annotations
 
+import _thread
+import ctypes
 import gc
 import hashlib
 import importlib
 import logging
+import os
 import pickle
 import sys
+import threading
+import traceback
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,25 +34,31 @@ from typing import Any
 import llvmlite.binding
 import numba
 from llvmlite import ir
-from numba.core import cgutils
+from numba.core import cgutils, typed_passes, typing, untyped_passes
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler import CompilerBase
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
 from flexmbs._jit import CHECKED
+from flexmbs.interrupts import held
 
-__all__ = ["Apart", "Compiler", "Files", "Linked", "Stored", "adopt"]
+__all__ = ["Apart", "Compiler", "Files", "Later", "Linked", "Passes", "Stored", "adopt"]
 
 logger = logging.getLogger(__name__)
 
 
-def adopt(compiled: Any, apart: bool) -> None:
+def adopt(compiled: Any, apart: bool, later: Any = None) -> None:
     """Make numba's dispatcher of a kernel one of ours."""
-    compiled.__class__ = Apart if apart else Linked
+    compiled.__class__ = Later if later is not None else Apart if apart else Linked
+    compiled.returns = later
     compiled._compiler.__class__ = Compiler
+    if _without_allocations(compiled.targetoptions):
+        compiled._compiler.pipeline_class = Passes
     if isinstance(compiled._cache, FunctionCache):
         compiled._cache.__class__, compiled._cache._cache_file.__class__ = Stored, Files
 
@@ -135,14 +148,38 @@ def _remembered_types() -> Iterator[None]:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """Do not look for garbage: the compiler makes millions of objects and hardly any, a tenth of its time."""
+    """Do not look for garbage: the compiler makes millions of objects and hardly any, a tenth of its time.
+
+    What is left of them is set aside for good: to look through it afterwards would take as long.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            gc.freeze()
             gc.enable()
+
+
+def _without_allocations(options: Any) -> bool:
+    return "_nrt" in options or "forceinline" in options
+
+
+class Passes(CompilerBase):  # type: ignore[misc]
+    """What numba does with a kernel that cannot allocate: there are no closures and no array expressions."""
+
+    def define_pipelines(self) -> list[Any]:
+        manager = PassManager("kernels")
+        for each in (
+            untyped_passes.TranslateByteCode, untyped_passes.FixupArgs, untyped_passes.IRProcessing,
+            untyped_passes.GenericRewrites, untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference, typed_passes.PreLowerStripPhis, typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes, typed_passes.NativeLowering, typed_passes.NoPythonBackend,
+        ):  # fmt: skip
+            manager.add_pass(each, each.__name__)
+        manager.finalize()
+        return [manager]
 
 
 class Compiler(_FunctionCompiler):  # type: ignore[misc]
@@ -154,7 +191,7 @@ class Compiler(_FunctionCompiler):  # type: ignore[misc]
 
     def compile(self, args: Any, return_type: Any) -> Any:
         usual, before = _usual_subscript(), numba.np.arrayobj.fix_integer_index
-        is_plain = "_nrt" in self.targetoptions or "forceinline" in self.targetoptions
+        is_plain = _without_allocations(self.targetoptions)
         numba.np.arrayobj.fix_integer_index = _plain_subscript if is_plain else usual
         try:
             return super().compile(args, return_type)
@@ -196,6 +233,12 @@ class Linked(CPUDispatcher):  # type: ignore[misc]
 
     depth = 0  # of kernels that are compiled or loaded for one another; the first of them is for Python
     without_entry: list[Any] = []  # compiled code that has been called stays
+    returns: Any = None  # declared type of what it returns, where it is compiled later
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """As numba's; constants are arguments like any other."""
+        _, args = self._compiler.fold_argument_types(args, kws)  # type: ignore[attr-defined]
+        return super().get_call_template(tuple(numba.types.unliteral(item) for item in args), {})
 
     def compile(self, sig: Any) -> Any:
         with global_compiler_lock:
@@ -273,3 +316,118 @@ class _Load:
         own = cres.fndesc.llvm_func_name
         if own != self.symbol:
             llvmlite.binding.add_symbol(self.symbol, cres.library.get_pointer_to_function(own))
+
+
+class Later(Apart):
+    """A kernel of its own that is compiled, or loaded, when a caller first gets there.
+
+    A caller knows the declared type of the result and a slot for the address, which is empty until then.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        pysig, args = self._compiler.fold_argument_types(args, kws)  # type: ignore[attr-defined]
+        args = tuple(numba.types.unliteral(item) for item in args)
+        name, found = self.py_func.__name__, typing.signature(self.returns, *args)
+        return typing.make_concrete_template(name, key=name, signatures=[found]), pysig, args, {}
+
+    def get_overload(self, sig: Any) -> Any:
+        args = tuple(normalize_signature(sig)[0])
+        slot = _Slot(self.py_func.__module__, self.py_func.__name__, args)
+        known = cpu_target.target_context._defns
+        if slot not in known:
+            known[slot].append(_call_by(slot, self.returns), args)
+        return slot
+
+    def address(self, args: Any) -> int:
+        """Where the code for these types stands; now it is needed."""
+        with global_compiler_lock, _no_collections(), _remembered_types():
+            if args not in self.overloads:
+                Linked.depth += 1  # it is not for Python
+                try:
+                    self.compile(args)
+                finally:
+                    Linked.depth -= 1
+            cres: Any = self.overloads[args]
+        if cres.signature.return_type != self.returns:
+            found = cres.signature.return_type
+            raise TypeError(f"{self.py_func.__name__} returns {found}, not {self.returns}")
+        return int(cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name))
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Place of the address of a kernel that is compiled later; stored with its callers, called on loading."""
+
+    module: str
+    name: str
+    types: tuple[Any, ...]
+
+    @property
+    def symbol(self) -> str:
+        types = hashlib.sha256(str(self.types).encode()).hexdigest()[:16]
+        return f"{self.module}.{self.name}.{types}"
+
+    def __call__(self) -> None:
+        if self not in _PLACES:
+            place = _PLACES[self] = ctypes.c_void_p(None)
+            _SLOTS[ctypes.addressof(place)] = self
+            llvmlite.binding.add_symbol(self.symbol, ctypes.addressof(place))
+            llvmlite.binding.add_symbol(RESOLVE, ctypes.cast(_RESOLVE, ctypes.c_void_p).value)
+
+
+_PLACES: dict[_Slot, ctypes.c_void_p] = {}
+_SLOTS: dict[int, _Slot] = {}
+RESOLVE = "flexmbs.resolve"
+
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+def _RESOLVE(place: int) -> int:
+    """Called by kernels: fills the slot at `place`. Signals wait; there is no way to raise an error here."""
+    try:
+        slot = _SLOTS[place]
+        with held():
+            module = sys.modules.get(slot.module) or importlib.import_module(slot.module)
+            _PLACES[slot].value = getattr(module, slot.name).address(slot.types)
+    except KeyboardInterrupt:  # again, when Python is back
+        threading.Timer(0.05, _thread.interrupt_main).start()
+    except BaseException:
+        traceback.print_exc()
+        os.abort()
+    return _PLACES[slot].value or 0
+
+
+@dataclass(eq=False)
+class _Needs:
+    """What callers of a slot link: nothing, but they remember the slot."""
+
+    _reload_init: set[Any]
+
+    def _ensure_finalized(self) -> None:
+        pass
+
+    def _get_module_for_linking(self) -> Any:
+        return llvmlite.binding.parse_assembly("")
+
+
+def _call_by(slot: _Slot, returns: Any) -> Any:
+    """How numba writes a call of the kernel in a slot."""
+
+    def call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        slot()
+        module, pointer = builder.module, ir.IntType(8).as_pointer()
+        place = module.globals.get(slot.symbol) or ir.GlobalVariable(module, pointer, slot.symbol)
+        found = cgutils.alloca_once_value(builder, builder.load(place))
+        with builder.if_then(cgutils.is_null(builder, builder.load(found)), likely=False):
+            kind = ir.FunctionType(pointer, [pointer.as_pointer()])
+            resolve = cgutils.get_or_insert_function(module, kind, RESOLVE)
+            builder.store(builder.call(resolve, [place]), found)
+        kind = context.call_conv.get_function_type(returns, slot.types)
+        function = builder.bitcast(builder.load(found), kind.as_pointer())
+        status, value = context.call_conv.call_function(builder, function, returns, slot.types, args)
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return value
+
+    call.signature = slot.types  # type: ignore[attr-defined]
+    call.libs = (_Needs({slot}),)  # type: ignore[attr-defined]
+    return call

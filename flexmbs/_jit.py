@@ -108,6 +108,7 @@ def kernel(
     reassociate: bool = False,
     lean: bool = False,
     apart: bool = False,
+    later: str | tuple[str, ...] = "",
 ) -> Any:
     """Compile a function of arrays and numbers, cached on disk.
 
@@ -116,6 +117,8 @@ def kernel(
     `reassociate`: allow sums to be reordered, for plain contraction loops; no other fast-math.
     `lean`: do not count references to arrays (10 ns per array and call); such a kernel cannot allocate.
     `apart`: callers jump to it instead of containing a copy: it is compiled once, however many call it.
+    `later`: apart, and compiled or loaded when a caller first gets there: what many mechanisms do without;
+    names what the kernel returns: "void", "int64", ("int64", "float64").
     """
     options: dict[str, Any] = {"cache": _is_kept(), "nogil": True, "error_model": "numpy"}
     if lean:
@@ -125,8 +128,8 @@ def kernel(
     if reassociate:
         options["fastmath"] = {"reassoc", "nsz", "contract"}
     if len(args) == 1 and callable(args[0]) and not isinstance(args[0], numba.types.Type):
-        return _compile(args[0], (), options, apart)
-    return lambda function: _compile(function, args, options, apart)
+        return _compile(args[0], (), options, apart, later)
+    return lambda function: _compile(function, args, options, apart, later)
 
 
 @cache
@@ -177,7 +180,11 @@ def _cached_in(folder: Path) -> Iterator[None]:
 
 
 def _compile(
-    function: Callable[..., Any], signatures: tuple[Any, ...], options: dict[str, Any], apart: bool
+    function: Callable[..., Any],
+    signatures: tuple[Any, ...],
+    options: dict[str, Any],
+    apart: bool,
+    later: str | tuple[str, ...],
 ) -> Any:
     if DISABLED:
         return function
@@ -187,10 +194,17 @@ def _compile(
     with _cached_in(_folder(function)):
         compiled = numba.njit(**options)(function)
     if own is not None:
-        own.adopt(compiled, apart)
+        own.adopt(compiled, apart, _type_named(later) if later else None)
     for signature in signatures:
         compiled.compile(signature)
     return compiled
+
+
+def _type_named(name: str | tuple[str, ...]) -> Any:
+    """A type of numba by its name, a tuple by the names of its items."""
+    if isinstance(name, tuple):
+        return numba.types.BaseTuple.from_types([_type_named(item) for item in name])
+    return getattr(numba.types, name)
 
 
 def blas_address(name: str) -> int:

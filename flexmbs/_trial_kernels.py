@@ -26,6 +26,11 @@ def add(x, k):  # type: ignore[no-untyped-def]
     return 0
 
 
+@kernel(lean=True, later="float64")
+def half(x, k):  # type: ignore[no-untyped-def]
+    return item(x, k) / 2
+
+
 @kernel(lean=True)
 def twice(x):  # type: ignore[no-untyped-def]
     return add(x, 2.0) + add(x, 3)
@@ -34,7 +39,7 @@ def twice(x):  # type: ignore[no-untyped-def]
 @kernel(lean=True, apart=True)
 def weighted(pair):  # type: ignore[no-untyped-def]
     twice(pair.values)
-    return pair.factor * pair.values[0] + max(pair.values[-1], 1)
+    return pair.factor * pair.values[0] + max(pair.values[-1], 1) + half(pair.values, 1)
 
 
 @kernel(reassociate=True)
@@ -48,7 +53,7 @@ def check() -> None:
     values = np.array([0.0, 7.0, 0.5])
     pair: Any = handle(Pair(values, 10.0))
     found = [both(pair, 3), float(values[0]), twice(values), float(values[0])]
-    wanted = [10.0 * 6.0 + 1.0 + 5.0, 12.0, 0, 18.0]
+    wanted = [10.0 * 6.0 + 1.0 + 3.5 + 5.0, 12.0, 0, 18.0]
     if found != wanted:
         raise RuntimeError(f"kernels give {found}, not {wanted}")
     loaded = bool(sum(both.stats.cache_hits.values()))

@@ -46,7 +46,7 @@ def package_with_jit(folder: Path) -> Path:
     package = folder / "flexmbs"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    for name in ("_jit.py", "_handles.py", "_dispatch.py", "_trial.py"):
+    for name in ("_jit.py", "_handles.py", "_dispatch.py", "_trial.py", "interrupts.py"):
         (package / name).write_text((Path(_jit.__file__).parent / name).read_text())
     return package
 
@@ -322,3 +322,54 @@ def test_kernels_kept_for_tuples_of_another_name_are_compiled_again(tmp_path):
         text = f"{head}class {name}(NamedTuple):\n    x: np.ndarray\n"
         (package / "zz_types.py").write_text(text)
         assert run_with(tmp_path, cache, code.format(name)) == "1.0"
+
+
+LATE = (
+    "from flexmbs._jit import kernel\n\n\n"
+    "@kernel(lean=True, later=('int64', 'float64'))\ndef late(x, k):\n    return k, {value} * x[0]\n\n\n"
+    "@kernel(lean=True, apart=True)\ndef early(x):\n"
+    "    if x[0] == 0.0:\n        return 7.0\n    k, y = late(x, 2)\n    return k + y\n\n\n"
+    "@kernel(lean=True)\ndef twice(x):\n    return early(x) + early(x)\n"
+)
+REACHED = (
+    "import numpy as np; from flexmbs.zz_late import late, twice; x = np.zeros(1); "
+    "print(twice(x), len(late.overloads)); x[0] = {0}; print(twice(x), len(late.overloads))"
+)
+
+
+def test_a_kernel_for_later_is_compiled_or_loaded_when_it_is_reached(tmp_path):
+    package, cache = package_with_jit(tmp_path), tmp_path / "cache"
+    (package / "zz_late.py").write_text(LATE.format(value="3.0"))
+    assert run_with(tmp_path, cache, REACHED.format(0.0)) == "14.0 0\n14.0 0"
+    assert not list(cache.rglob("*late.late*"))
+    for _ in ("compiled", "loaded"):  # by callers that were loaded
+        assert run_with(tmp_path, cache, REACHED.format(1.0)) == "14.0 0\n10.0 1"
+    assert list(cache.rglob("*late.late*"))
+    (package / "zz_late.py").write_text(LATE.format(value="2"))
+    assert run_with(tmp_path, cache, REACHED.format(1.0)) == "14.0 0\n8.0 1"
+
+
+def test_a_kernel_that_returns_something_else_than_it_says_ends_the_process(tmp_path):
+    package = package_with_jit(tmp_path)
+    (package / "zz_late.py").write_text(LATE.format(value="3.0").replace("return k, ", "return k / 2, "))
+    env = {**os.environ, **OURS, "FLEXMBS_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", REACHED.format(1.0)]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert (
+        done.returncode != 0
+        and "late returns UniTuple(float64 x 2), not Tuple(int64, float64)" in done.stderr
+    )
+
+
+def test_a_signal_waits_until_a_kernel_for_later_is_there(tmp_path):
+    package = package_with_jit(tmp_path)
+    (package / "zz_late.py").write_text(LATE.format(value="3.0"))
+    code = (
+        "import signal, time, numpy as np; from flexmbs import _dispatch; from flexmbs.zz_late import twice\n"
+        "address = _dispatch.Later.address\n"
+        "def hit(self, args):\n    signal.raise_signal(signal.SIGINT)\n    return address(self, args)\n"
+        "_dispatch.Later.address = hit\n"
+        "try:\n    print(twice(np.ones(1)))\n    time.sleep(30)\n"
+        "except KeyboardInterrupt:\n    print('stopped')"
+    )
+    assert run_with(tmp_path, tmp_path / "cache", code) == "10.0\nstopped"

@@ -35,9 +35,11 @@ def kinematics(sys, ws, laws, lw, at):
     drives(laws, lw, ws, t, aux)
     positions(sys, ws, pos)
     velocities(sys, ws, pos, vel, acc)
-    relations(sys, ws)
+    if sys.relation.kind.shape[0] > 0:
+        relations(sys, ws)
     coordinates(sys, ws, pos, vel)
-    rows(sys, ws, t, acc)
+    if sys.row.law.shape[0] > 0:
+        rows(sys, ws, t, acc)
 
 
 @kernel(lean=True, apart=True)
@@ -56,7 +58,8 @@ def eliminate(sys, ws, laws, lw, gh, bh, level):
     `level`: what is asked of the rows (see load_rows). Returns a status.
     """
     stiff_rows(laws, lw, sys, ws, gh, bh)
-    load_rows(sys, ws, level, bh)
+    if sys.row.law.shape[0] > 0:
+        load_rows(sys, ws, level, bh)
     status, _body = backward(sys, ws, gh, bh, True)
     return status
 
@@ -122,7 +125,7 @@ def joint_forces(sys, ws, laws, lw, at):
         share_forces(sys, ws, sys.length[0])
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="float64")
 def press(sys, ws, laws, lw, at):
     """Reactions at `acc` into the laws of friction that need them. Needs lam. Returns the relative change.
 

@@ -43,7 +43,7 @@ from flexmbs.expressions.table import (
 )  # fmt: skip
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def evaluate(table, k, x, x_dot, x_ddot, stack, out):
     """Value and first and second time derivative of expression k. Writes: stack, out (3,).
 

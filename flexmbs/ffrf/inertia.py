@@ -23,7 +23,7 @@ N_BODY_OUT = 15
 N_ROW_OUT = 7
 
 
-@kernel(reassociate=True, lean=True, apart=True)
+@kernel(reassociate=True, lean=True, later="void")
 def inertia(data, o, sizes, state, w, out):
     """Inertia of a body at q, and its velocity forces at (w, q_dot) (F10-F13, F17a).
 

@@ -90,7 +90,7 @@ def change_norm(opt, scr, h, bh, gh):
     return opt.sharp * change
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="float64")
 def rounding_of_pass(call, run, t, h, bh, gh, y1, a1):
     """How far one pass can repeat itself: its answer to displacements of the size of rounding.
 
@@ -123,7 +123,7 @@ def rounding_of_pass(call, run, t, h, bh, gh, y1, a1):
     return least
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def implicit_step(call, run, t, h, y1, a1):
     """Solve one step of size h from the memory (F43, F44). Writes: y1, a1, scr.acc0, scr.acc1, scr.aux_dot.
 
@@ -214,7 +214,7 @@ def bound_norm(opt, scr, factor):
     return norm
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="float64")
 def implicit_error(call, run, t, h):
     """Error norm of a step: the leading term of the local error of the positions.
 

@@ -40,7 +40,7 @@ def stages(call, run, t, h, y, f, y1, near):
     return 0
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later=("int64", "float64"))
 def explicit_step(call, run, t, h):
     """A step of size h from the memory, and its error norm. Writes: scr.K, scr.y1, scr.near.
 
@@ -101,7 +101,7 @@ def two_halves(call, run, t, h):
     return 0, error_norm(opt, scr, scr.err)
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def explicit_dense(call, run, t, h, f1):
     """Coefficients of the dense output of an accepted step. Writes: scr.F, scr.K (further stages).
 

@@ -114,7 +114,7 @@ def work_of_step(call, run, t, h, y1, f_end):
     return status
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later=("int64", "float64"))
 def over_change(call, run, h):
     """A step that begins, ends or passes close to a change point, by the tableau: rates are smooth there.
 

@@ -18,7 +18,8 @@ def energies(sys, ws, pos, vel, out):
         out[0, c] = 0.0
     for i in range(1, sys.tree.parent.shape[0]):
         rigid_energies(sys, ws, i, out)
-        elastic_energies(sys, ws, i, pos, vel, out)
+        if sys.body.nf[i] > 0:
+            elastic_energies(sys, ws, i, pos, vel, out)
 
 
 @kernel(lean=True)
@@ -45,7 +46,7 @@ def rigid_energies(sys, ws, i, out):
     out[i, 0], out[i, 1], out[i, 2], out[i, 3] = kinetic, gravity, 0.0, 0.0
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def elastic_energies(sys, ws, i, pos, vel, out):
     """What the modes add (F9, F12, F14). Writes: out[i]."""
     R, v, nf, o = ws.body.R[i], ws.body.v[i], sys.body.nf[i], sys.body.o_K[i]

@@ -15,7 +15,7 @@ OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 
 STIFF, ATTITUDE = 8, 9
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def relations(sys, ws):
     """Values, rates, second rates and forces of all relations (F19).
 

@@ -50,7 +50,7 @@ def clear(sys, ws):
         ws.loop.e_f[k] = 0.0
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def load_rows(sys, ws, level, bh):
     """Columns, compliances and biases of all rows at their own bodies (F25, F45). Needs rows.
 
@@ -129,7 +129,7 @@ def load_marker(sys, ws, slot, m, q, ent, c):
         ws.loop.e_f[to + a] += on_mode(ws.marker.L, o + 6 * a, w)
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def close_branches(sys, ws, i):
     """Close the loops of branches of body i in their own fronts. Writes: as close. Returns a status."""
     for f in range(sys.front.branch[i], sys.front.branch[i + 1]):
@@ -139,7 +139,7 @@ def close_branches(sys, ws, i):
     return 0
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def close(sys, ws, f):
     """Eliminate the multipliers of rows that close, or can, in front f; vanishing pivots are redundant rows.
 
@@ -183,7 +183,7 @@ def close(sys, ws, f):
     return 0
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def try_rows(sys, ws, f, L, first, n):
     """Close those of the rows that are tried in front f whose pivots are sound, hand on the others (F54).
 
@@ -381,7 +381,7 @@ def row_in(sys, ws, slot):
     return r if r >= 0 else ws.loop.order[slot]
 
 
-@kernel(lean=True, apart=True, reassociate=True)
+@kernel(lean=True, later="void", reassociate=True)
 def rows_past_modes(sys, ws, i):
     """Take all rows of the front of body i past its modes (F25). Writes: e_f; E, L_open, bias, whole."""
     first, n = sys.front.row[i], sys.front.row[i + 1] - sys.front.row[i]
@@ -415,7 +415,7 @@ def rows_past_modes(sys, ws, i):
         ws.loop.whole[r] += s
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def rows_past_joint(sys, ws, i):
     """Take the open rows of body i past its joint, to the front that takes them (F25, F54).
 
@@ -500,14 +500,14 @@ def multipliers(sys, ws, f, a):
         ws.row.lam[r] = -s * ws.loop.pivot_inv[first + k]
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def multipliers_of_branches(sys, ws, i, a):
     """The same of loops between branches of body i, the last closed first. Writes: lam."""
     for f in range(sys.front.branch[i + 1] - 1, sys.front.branch[i] - 1, -1):
         multipliers(sys, ws, f, a)
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def plain_rows(sys, ws):
     """Rows in the tree coordinates (F27). Needs rows. Writes: G; along, which is zero again."""
     G, out = ws.loop.G, ws.loop.along

@@ -42,7 +42,7 @@ def backward(sys, ws, gh, bh, closed):
         if sys.body.nf[i] > 0:
             if not eliminate_modes(sys, ws, i, gh, bh):
                 return SINGULAR_ELASTIC, i
-            if closed:
+            if closed and sys.front.row[i + 1] > sys.front.row[i]:
                 rows_past_modes(sys, ws, i)
         if closed and sys.front.closed[i] + sys.front.tried[i] > 0 and close(sys, ws, i) != 0:
             return SINGULAR_JOINT, i
@@ -50,7 +50,9 @@ def backward(sys, ws, gh, bh, closed):
             return SINGULAR_JOINT, i
         if closed and sys.front.row[i + 1] - sys.front.row[i] > sys.front.closed[i]:
             rows_past_joint(sys, ws, i)
-    if closed and (close_branches(sys, ws, 0) != 0 or close(sys, ws, 0) != 0):
+    if closed and sys.front.branch[1] > sys.front.branch[0] and close_branches(sys, ws, 0) != 0:
+        return SINGULAR_JOINT, 0
+    if closed and sys.front.closed[0] + sys.front.tried[0] > 0 and close(sys, ws, 0) != 0:
         return SINGULAR_JOINT, 0
     return DONE, 0
 
@@ -119,7 +121,8 @@ def forward(sys, ws, delta):
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     put_six(ws.body.da, 0, zero)
     multipliers(sys, ws, 0, zero)
-    multipliers_of_branches(sys, ws, 0, zero)
+    if sys.front.branch[1] > sys.front.branch[0]:
+        multipliers_of_branches(sys, ws, 0, zero)
     for i in range(1, sys.tree.parent.shape[0]):
         p = sys.tree.parent[i]
         x, y, z = between(ws.body.r, p, ws.body.r, i)
@@ -147,13 +150,14 @@ def forward(sys, ws, delta):
         if ws.loop.closed[i] > 0:
             multipliers(sys, ws, i, a)
         if sys.body.nf[i] > 0:
-            rows_on_modes(sys, ws, i)
+            if n > 0:
+                rows_on_modes(sys, ws, i)
             modes_forward(sys, ws, i, ws.body.da[i], delta)
         if sys.front.branch[i + 1] > sys.front.branch[i]:
             multipliers_of_branches(sys, ws, i, a)
 
 
-@kernel(lean=True, apart=True, reassociate=True)
+@kernel(lean=True, later="void", reassociate=True)
 def modes_again(sys, ws, i):
     """Force and biases of body i past its modes (F25). Writes: u of the modes; f, bias."""
     nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
@@ -176,7 +180,7 @@ def modes_again(sys, ws, i):
             ws.loop.bias[row_in(sys, ws, first + k)] += s
 
 
-@kernel(lean=True, apart=True, reassociate=True)
+@kernel(lean=True, later="void", reassociate=True)
 def rows_on_modes(sys, ws, i):
     """Forces of the multipliers on the modes of body i: u += e lam (F25). Writes: u."""
     nf, k0, first, at = sys.body.nf[i], sys.tree.o_qd[i], sys.front.row[i], sys.front.m[i]

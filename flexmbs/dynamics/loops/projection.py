@@ -101,7 +101,7 @@ def project(sys, ws, laws, lw, at, gh, bh, how):
     return worst, worst_dot, count
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def respond(sys, ws, residual):
     """Least change of the speeds, in the metric of M + Sh, with `G change = -residual` (F44).
 
@@ -113,7 +113,7 @@ def respond(sys, ws, residual):
     forward(sys, ws, ws.tree.delta)
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def impact(sys, ws, laws, lw, at, twist, speed):
     """Speeds behind an impact, M (vel - speed) = G^T Lam for free speeds; driven ones keep their law (F44).
 

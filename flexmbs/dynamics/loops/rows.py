@@ -15,7 +15,7 @@ def coordinates(sys, ws, pos, vel):
             ws.coord.x[c], ws.coord.v[c] = ws.relation.at[e, 0], ws.relation.at[e, 1]
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def rows(sys, ws, t, acc):
     """Constraint rows with their rates (F27). Needs relations and coordinates.
 
@@ -51,7 +51,7 @@ def rows(sys, ws, t, acc):
         ws.row.g[r], ws.row.g_dot[r], ws.row.g_ddot[r] = g, g_dot, g_ddot
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def expression_row(sys, ws, r, t):
     """Expression of row r: derivatives by its coordinates, then value and rates along the motion.
 

@@ -11,7 +11,7 @@ DONE, MORE, NEVER = 0, 1, 2
 ZERO, NO_RATE, SUMMAND = 1e-12, 1e-12, 1e-9
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def hold_contacts(sys, ws, b, is_soft):
     """Shares of block b in which no contact pulls, nearest to those that are found (F28).
 

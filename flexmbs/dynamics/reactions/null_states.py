@@ -15,7 +15,7 @@ from flexmbs.model.vectors import between, times_wrench, wrench_at
 ROUNDING = 1e-14
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def self_stress(sys, ws):
     """States of self-stress of all redundant rows. Needs backward and the position stage.
 

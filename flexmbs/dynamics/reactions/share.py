@@ -22,7 +22,7 @@ NO_ENERGY = 1e-12
 SMALL_ENERGY = 1e-9
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def share_forces(sys, ws, length):
     """Add the self-stress that equilibrium leaves open (F28), in every block of loops by itself.
 
@@ -68,7 +68,7 @@ def share_forces(sys, ws, length):
     add_stress(sys, ws, ws.loop.swap)
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def least_energy(sys, ws, first, n, length):
     """From least squares to least energy; what the energy leaves open stays with the squares.
 

@@ -11,7 +11,7 @@ from flexmbs.dynamics.tree.low_rank import factor_low_rank
 from flexmbs.dynamics.tree.sixes import mirror
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def dense_block(sys, ws, i, gh, bh):
     """m_ff + Sh of (F43), to which children add (F22). Writes: N of body i."""
     nf, o = sys.body.nf[i], sys.body.o_K[i]
@@ -132,7 +132,7 @@ def elastic_rows(sys, ws, i):
         ws.tree.D[k] = 1.0
 
 
-@kernel(lean=True, apart=True, reassociate=True)
+@kernel(lean=True, later="boolean", reassociate=True)
 def eliminate_modes(sys, ws, i, gh, bh):
     """Take the elastic coordinates of body i out of M and f (F22, F24a).
 
@@ -163,7 +163,7 @@ def eliminate_modes(sys, ws, i, gh, bh):
     return True
 
 
-@kernel(lean=True, apart=True, reassociate=True)
+@kernel(lean=True, later="void", reassociate=True)
 def modes_forward(sys, ws, i, a, delta):
     """Elastic rates of body i from the acceleration `a` before its modes (F23). Writes: delta; a."""
     nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]

@@ -46,7 +46,7 @@ def positions(sys, ws, pos):
             elastic_columns(sys, ws, i)
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def put_attitude(pos, b, q):
     """A prescribed quaternion, with the sign that is nearer to the last one. Writes: pos[b : b + 4]."""
     near = pos[b] * q[0] + pos[b + 1] * q[1] + pos[b + 2] * q[2] + pos[b + 3] * q[3]
@@ -61,7 +61,7 @@ def rests(sys, m):
     return sys.marker.travel[m] < 0 and sys.marker.row[m] < 0
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def marker_in_body(sys, ws, i, m, pos):
     """Place and axes of marker m in its body (F18). Writes: mark_u, mark_Rl, mark_theta, L in body axes."""
     t, data, row = sys.marker.travel[m], sys.marker.data, sys.marker.row[m]
@@ -112,7 +112,7 @@ def place_markers(sys, ws, i, pos):
             turn_rows(sys, ws, i, m)
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def turn_rows(sys, ws, i, m):
     """Elastic rows of marker m from the axes of body i to ground axes. Writes: L, mark_theta."""
     R, o = ws.body.R, sys.marker.L[m]
@@ -132,7 +132,7 @@ def rotate(R, i, x, o):
     x[o + 2] = R[i, 2, 0] * a + R[i, 2, 1] * b + R[i, 2, 2] * c
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def elastic_columns(sys, ws, i):
     """Elastic columns: Y_i of C_i, and those of B_i from the modes of the parent (F20).
 
@@ -188,7 +188,7 @@ def velocities(sys, ws, pos, vel, acc):
         move_markers(sys, ws, i, pos, vel, acc)
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def marker_relative(sys, ws, i, m, pos, vel, acc):
     """Motion of marker m within body i: velocities, and rates beside the terms in w (F18, F18a).
 

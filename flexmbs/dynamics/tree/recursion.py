@@ -70,7 +70,7 @@ def past_joint(sys, ws, i, gh, bh):
     return True
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def to_modes_of_parent(sys, ws, i):
     """Add M and f of body i to the modes of its parent (F22).
 

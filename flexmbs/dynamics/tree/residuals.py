@@ -45,7 +45,7 @@ def residuals(sys, ws, pos, vel, acc):
             effort_on_cut(sys, ws, sys.relation.p[e], e, -ws.coord.tau[c])
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def effort_on_cut(sys, ws, m, e, tau):
     """Effort on a coordinate of a cut joint, a wrench on the body of marker m (F19). Writes: f_star, tau."""
     i, q, ent = sys.marker.body[m], sys.relation.q[e], ws.relation.at[e]
@@ -101,7 +101,7 @@ def turn(R, x, y, z):
     return R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def elastic_residual(sys, ws, i, pos, vel, acc):
     """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
     R, f, a = nine(ws.body.R, i), ws.body.f_star[i], ws.body.a[i]

@@ -62,7 +62,7 @@ def find_change(call, run):
     mem.evaluations[0], mem.step_passes[0] = counted, passes
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="float64")
 def zero_between(call, run, begin, end):
     """Record where nearness is zero between two fractions of the pending step, or -1. Writes: mem, events."""
     mem, now, new = run.mem, run.mem.last_nearness[0], run.mem.nearness[0]

@@ -66,7 +66,7 @@ def look_inside(call, run):
     return k, h
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def locate(call, run):
     """Shorten the accepted step to just before the first zero in it. Writes: mem, scr.y1 and its companions.
 

@@ -49,7 +49,7 @@ def thrown_back(call, run, h, part):
     return -1
 
 
-@kernel(inline=True)
+@kernel(later="void", inline=True)
 def stand_before(run, k, h):
     """No step, but the event of function k, within h from here. Writes: mem."""
     mem = run.mem
@@ -125,7 +125,7 @@ def cross(call, run):
     return 0
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def pass_event(call, run):
     """Cross the located zero, and do what it changes. Writes: mem, events. Returns a status.
 
@@ -181,7 +181,7 @@ def record_turned(run):
     return count
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def begin_on_zeros(call, run):
     """A start on zeros where speeds jump: pass them to the side to which the motion leads.
 

@@ -62,7 +62,7 @@ def applied_forces(laws, lw, sys, ws, t, pos, vel, aux):
         lw.power[1] += lw.out[k, DISSIPATED]
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def on_coordinate(laws, lw, ws, k):
     """A law on a joint coordinate. Writes: tau_coord, K_coord, D_coord, out[k]."""
     c, out = laws.coord[k], lw.out[k]
@@ -77,7 +77,7 @@ def on_coordinate(laws, lw, ws, k):
     out[POTENTIAL], out[DISSIPATED], out[WORK] = potential, dissipated, work
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def at_point(laws, lw, sys, ws, vel, k):
     """Force or torque at a marker, components in ground or in axes of a marker. Writes: f_app, out[k]."""
     m, n, out = laws.mark_q[k], laws.first[k], lw.out[k]
@@ -94,7 +94,7 @@ def at_point(laws, lw, sys, ws, vel, k):
         out[MOMENT], out[MOMENT + 1], out[MOMENT + 2] = x, y, z
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def modal_load(laws, lw, sys, ws, pos, vel, k):
     """A load that is fixed in its body. Writes: f_app, out[k]: force and moment about the body origin."""
     i, o, out, R = laws.body[k], laws.load_start[k], lw.out[k], ws.body.R

@@ -20,7 +20,7 @@ def three(x, k):
     return x[k], x[k + 1], x[k + 2]
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def attitudes(laws, ws, aux):
     """Prescribed rotations and speeds of balls (F19a). Needs drive_* of their laws.
 
@@ -118,7 +118,7 @@ def spin(x, y, d):
     return a, b, c
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def attitude_rates(laws, lw, aux, aux_dot):
     """Rates of quaternions, and of angular velocities, that are integrated (F19a). Writes: aux_dot.
 

@@ -25,7 +25,7 @@ from flexmbs.model.quaternions import relative_quaternion, rotation_vector
 from flexmbs.model.vectors import between
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def span(laws, lw, sys, ws, vel, k):
     """Spring and damper along the line from P to Q, or a tension by expression. Writes: f_app, out[k]."""
     p, q, o, n, out = laws.mark_p[k], laws.mark_q[k], lw.value, laws.first[k], lw.out[k]
@@ -103,7 +103,7 @@ def deflection(ws, p, q, out):
     out[11] = w - 0.5 * c + e * (x * b - y * a)
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def bushing(laws, lw, sys, ws, vel, k):
     """Six springs and dampers on the deflection of Q against P. Writes: f_app, out[k], wrench."""
     p, q, o, n, out, d = laws.mark_p[k], laws.mark_q[k], lw.value, laws.first[k], lw.out[k], lw.wrench

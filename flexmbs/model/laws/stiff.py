@@ -39,7 +39,7 @@ def stiff_rows(laws, lw, sys, ws, gh, bh):
         direction(laws, lw, ws, k, c, ws.relation.at[laws.stiff_entry[s]])
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def direction(laws, lw, ws, k, c, ent):
     """Unit force and moment on Q of direction c of law k, ground axes. Writes: ent."""
     p, q = laws.mark_p[k], laws.mark_q[k]

@@ -55,7 +55,8 @@ def drives(laws, lw, ws, t, aux):
             ws.law.x[d], ws.law.v[d], ws.law.a[d] = aux[k], lw.result[0], lw.result[1]
         else:
             ws.law.x[d], ws.law.v[d], ws.law.a[d] = aux[k], aux[k + 1], lw.result[0]
-    attitudes(laws, ws, aux)
+    if laws.att_kind.shape[0] > 0:
+        attitudes(laws, ws, aux)
     for m in range(laws.travel_expr.shape[0]):
         for c in range(3):
             evaluate(laws.expr, laws.travel_expr[m, c], lw.x, lw.x_dot, lw.x_ddot, lw.stack, lw.result)
@@ -101,7 +102,7 @@ def elastic_displacement(sys, ws, m, c):
     return ws.marker.u[m, c] - place
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="float64")
 def relative_component(ws, kind, a, b, c):
     """Component c of place, velocity or angular velocity of marker a seen from marker b, in axes of b.
 
@@ -128,7 +129,7 @@ def relative_component(ws, kind, a, b, c):
     return ws.marker.R[m, 0, k] * x + ws.marker.R[m, 1, k] * y + ws.marker.R[m, 2, k] * z
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="float64")
 def turn_component(ws, kind, a, b, c):
     """Component of a quaternion (c = 0 ... 3) or of a rotation vector (c = 0 ... 2)."""
     w, x, y, z = relative_quaternion(ws.marker.R, a, -1 if kind == MARK_QUAT else b)
@@ -173,7 +174,8 @@ def state_rates(laws, lw, aux, aux_dot):
             aux_dot[k], aux_dot[k + 1] = aux[k + 1], lw.result[0]
         else:
             aux_dot[k] = lw.result[0]
-    attitude_rates(laws, lw, aux, aux_dot)
+    if laws.att_kind.shape[0] > 0:
+        attitude_rates(laws, lw, aux, aux_dot)
 
 
 @kernel(lean=True, apart=True)

@@ -132,7 +132,7 @@ def rates_beside(data, t, aux):
     return status
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def follow(data, t, pos, vel, aux, gh, bh):
     """Positions and speeds of a state near a change point onto its branch. Writes: pos, vel; a status."""
     b, n = data.branch, pos.shape[0]

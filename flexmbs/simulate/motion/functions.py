@@ -37,7 +37,7 @@ def rates(data, t, y, y_dot):
     return status
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def smooth_rates(data, t, y, y_dot, status):
     """Rates close to a change point, from both sides; `status` where there is no way (F28). Writes: y_dot."""
     n, m = data.size[0], data.size[0] + data.size[1]

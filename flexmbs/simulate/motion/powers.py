@@ -58,7 +58,7 @@ def modal_loss(sys, i, vel):
     return total
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="void")
 def efforts(data, t, pos, vel, aux, acc):
     """Efforts of drives at the accelerations that a pass has found. Writes: ws.joint.effort."""
     for r in range(data.ws.row.lam.shape[0]):

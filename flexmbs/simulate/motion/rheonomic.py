@@ -11,7 +11,7 @@ from flexmbs.dynamics.loops.rows import slope
 from flexmbs.model.vectors import between
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="float64")
 def rheonomic_power(sys, ws, vel):
     """Power of the time in rows, save that of drives, and in travelling frames: -lam^T gbar (F18a, F27).
 

@@ -51,7 +51,7 @@ def has_kink(data, k):
     return 0 <= k < data.laws.switch_law.shape[0] and data.laws.switch_law[k] <= OF_TIME
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def kink_begins(data, t, y, k):
     """Take note of the speeds before a kink of a constraint. Writes: y, contact. Returns a status."""
     if not has_kink(data, k):
@@ -62,7 +62,7 @@ def kink_begins(data, t, y, k):
     return status
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def kink_ends(data, t, y, k, s, turned):
     """Loss of an impact on the kink of a coupling; at that of a law of time all is work.
 
@@ -142,7 +142,7 @@ def try_open(data, t, y, place):
     return status
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, later="int64")
 def turn_contact(data, t, y, k):
     """Open contact k, or close it with an impact. Writes: y. Returns a status."""
     n, m = data.size[0], data.size[0] + data.size[1]

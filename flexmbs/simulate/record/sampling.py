@@ -148,7 +148,7 @@ def momenta(sys, ws, vel, i, p, row):
         row[p + c], row[p + 3 + c], row[p + 6 + c] = p_0[c], h_0[c] + arm[c], mass * r[c] + s_0[c]
 
 
-@kernel(lean=True)
+@kernel(lean=True, later="void")
 def ball_row(ws, P, Q, p, row):
     """Rotation in a cut joint with a ball: quaternion, angular velocity in Q, its rate. Writes: row."""
     w, x, y, z = relative_quaternion(ws.marker.R, Q, P)
