@@ -183,32 +183,45 @@ class Passes(CompilerBase):  # type: ignore[misc]
 
 
 class Compiler(_FunctionCompiler):  # type: ignore[misc]
-    """numba's compiler; integer subscripts in kernels of the time loop are taken as they are.
+    """numba's compiler; subscripts and the beginnings of slices are taken as they are in the time loop.
 
     To count negative ones from the end takes a fifth of the time of small mechanisms, and none is negative,
     as the checked build shows under the tests. Kernels that allocate stay as they are.
     """
 
     def compile(self, args: Any, return_type: Any) -> Any:
-        usual, before = _usual_subscript(), numba.np.arrayobj.fix_integer_index
+        array, cut, usual = _usual_ways()
+        before = array.fix_integer_index, cut.fix_slice
         is_plain = _without_allocations(self.targetoptions)
-        numba.np.arrayobj.fix_integer_index = _plain_subscript if is_plain else usual
+        array.fix_integer_index, cut.fix_slice = (_plain_subscript, _plain_slice) if is_plain else usual
         try:
             return super().compile(args, return_type)
         finally:
-            numba.np.arrayobj.fix_integer_index = before
+            array.fix_integer_index, cut.fix_slice = before
 
 
 @cache
-def _usual_subscript() -> Any:
-    """numba's way with an integer subscript; 0.1 s to import, which what is loaded from disk does without."""
-    return importlib.import_module("numba.np.arrayobj").fix_integer_index
+def _usual_ways() -> Any:
+    """numba's modules for subscripts and slices, and its ways with them.
+
+    They take 0.1 s to import, which what is loaded from disk does without.
+    """
+    array, cut = (importlib.import_module(f"numba.{name}") for name in ("np.arrayobj", "cpython.slicing"))
+    return array, cut, (array.fix_integer_index, cut.fix_slice)
+
+
+def _plain_slice(builder: Any, slice: Any, size: Any) -> None:
+    """A slice as it is: its step is one, and only its end may be left open."""
+    if CHECKED:
+        _usual_ways()[2][1](builder, slice, size)
+    else:
+        slice.stop = builder.select(builder.icmp_signed(">", slice.stop, size), size, slice.stop)
 
 
 def _plain_subscript(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
     """An integer subscript as it is: only constants count from the end."""
     if isinstance(index, ir.Constant):
-        return _usual_subscript()(context, builder, kind, index, size)
+        return _usual_ways()[2][0](context, builder, kind, index, size)
     index = context.cast(builder, index, kind, numba.types.intp)
     if CHECKED:
         _check_subscript(context, builder, index, size)

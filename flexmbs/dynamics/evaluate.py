@@ -86,21 +86,7 @@ def accelerations(sys, ws, laws, lw, at):
     With friction by the reaction of a joint the two are found together, from no friction on: what was
     evaluated before leaves no trace. Writes: acc, lam. Returns a status.
     """
-    forget_loads(lw)
-    for _ in range(FRICTION_ROUNDS):
-        status = plain_accelerations(sys, ws, laws, lw, at)
-        if status != 0 or laws.press_law.shape[0] == 0:
-            return status
-        if press(sys, ws, laws, lw, at) <= FRICTION_TOLERANCE:
-            return 0
-    return NO_FRICTION
-
-
-@kernel(inline=True)
-def forget_loads(lw):
-    """Joints press on nothing yet. Writes: load_of."""
-    for c in range(lw.load_of.shape[0]):
-        lw.load_of[c] = 0.0
+    return with_friction(sys, ws, laws, lw, at, (0.0, 0.0, ACCELERATION), at[4])
 
 
 @kernel(lean=True, apart=True)
@@ -136,49 +122,38 @@ def press(sys, ws, laws, lw, at):
 
 
 @kernel(lean=True, apart=True)
-def plain_accelerations(sys, ws, laws, lw, at):
-    """Accelerations for the friction as it is. Writes: acc, lam. Returns a status."""
-    kinematics(sys, ws, laws, lw, at)
-    forces(sys, ws, laws, lw, at)
-    status = eliminate(sys, ws, laws, lw, 0.0, 0.0, ACCELERATION)
-    if status == 0:
-        status = change(sys, ws)
-    if status == 0:
-        acc = at[4]
-        for k in range(acc.shape[0]):
-            acc[k] += ws.tree.delta[k]
-    return status
-
-
-@kernel(lean=True, apart=True)
 def shifted(sys, ws, laws, lw, at, gh, bh, acc_new):
     """One pass of the implicit step: `acc` -> `acc_new`, loops closed on position level (F43, F44).
 
     pos and vel are those that belong to `acc`. Friction by reactions is that of `acc_new`, found as in
     `accelerations`. Writes: acc_new, lam. Returns a status.
     """
-    forget_loads(lw)
-    for _ in range(FRICTION_ROUNDS):
-        status = plain_shifted(sys, ws, laws, lw, at, gh, bh, acc_new)
-        if status != 0 or laws.press_law.shape[0] == 0:
-            return status
-        if press(sys, ws, laws, lw, (at[0], at[1], at[2], at[3], acc_new)) <= FRICTION_TOLERANCE:
-            return 0
-    return NO_FRICTION
+    return with_friction(sys, ws, laws, lw, at, (gh, bh, POSITION), acc_new)
 
 
 @kernel(lean=True, apart=True)
-def plain_shifted(sys, ws, laws, lw, at, gh, bh, acc_new):
-    """A pass for the friction as it is. Writes: acc_new, lam. Returns a status."""
-    kinematics(sys, ws, laws, lw, at)
-    forces(sys, ws, laws, lw, at)
-    status = eliminate(sys, ws, laws, lw, gh, bh, POSITION)
-    if status == 0:
-        status = change(sys, ws)
-    if status == 0:
+def with_friction(sys, ws, laws, lw, at, shift, acc_new):
+    """Accelerations and friction by the reactions that they cause; `shift` = (gh, bh, level).
+
+    Writes: acc_new, lam, load_of. Returns a status.
+    """
+    for c in range(lw.load_of.shape[0]):
+        lw.load_of[c] = 0.0
+    for _ in range(FRICTION_ROUNDS):
+        kinematics(sys, ws, laws, lw, at)
+        forces(sys, ws, laws, lw, at)
+        status = eliminate(sys, ws, laws, lw, shift[0], shift[1], shift[2])
+        if status == 0:
+            status = change(sys, ws)
+        if status != 0:
+            return status
         for k in range(acc_new.shape[0]):
             acc_new[k] = at[4][k] + ws.tree.delta[k]
-    return status
+        if laws.press_law.shape[0] == 0:
+            return 0
+        if press(sys, ws, laws, lw, (at[0], at[1], at[2], at[3], acc_new)) <= FRICTION_TOLERANCE:
+            return 0
+    return NO_FRICTION
 
 
 @kernel(lean=True, apart=True)

@@ -294,7 +294,7 @@ class ElasticWork(NamedTuple):
     """Elastic blocks and their factors (F22, F24a)."""
 
     M_f: Floats  # elastic columns of M_star's rigid rows, 6 numbers per mode
-    N: Floats  # elastic blocks, then their Cholesky factors
+    N: Floats  # elastic blocks, then the inverses of their Cholesky factors
     G: Floats  # (N_ff's factor)^-1 E^T, six rows of nf numbers per body
     low_C: Floats  # scratch of the elastic block (F24a)
     low_R: Floats

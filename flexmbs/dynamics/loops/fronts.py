@@ -388,16 +388,16 @@ def rows_past_modes(sys, ws, i):
     nf, k0, o, L0 = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i], sys.front.L[i]
     moving = sys.marker.row[sys.tree.m_out[i]] >= 0  # else its rows of H are zero
     u = ws.tree.u[k0 : k0 + nf]
+    for k in range(n if moving else 0):
+        E, at = six(ws.loop.E, first + k), sys.front.m[i] + k * nf
+        for a in range(nf):
+            ws.loop.e_f[at + a] += dot_six(six(ws.tree.H, k0 + a), E)
+    solve_factor(sys, ws, i, ws.loop.e_f, sys.front.m[i], n)
     for k in range(n):
         E, r, at = ws.loop.E[first + k], row_in(sys, ws, first + k), sys.front.m[i] + k * nf
         if r < 0:
             continue
         x = ws.loop.e_f[at : at + nf]
-        if moving:
-            for a in range(nf):
-                for row in range(6):
-                    x[a] += ws.tree.H[k0 + a, row] * E[row]
-        solve_factor(sys, ws, i, ws.loop.e_f, at)
         for row in range(6):
             s, g = 0.0, ws.elastic.G[o + nf * row : o + nf * (row + 1)]
             for a in range(nf):

@@ -165,7 +165,7 @@ def modes_again(sys, ws, i):
     if sys.marker.row[sys.tree.m_out[i]] >= 0:
         for a in range(nf):
             u[a] += dot_six(six(ws.tree.H, k0 + a), six(ws.body.f_star, i))
-    solve_factor(sys, ws, i, ws.tree.u, k0)
+    solve_factor(sys, ws, i, ws.tree.u, k0, 1)
     for row in range(6):
         s, g = 0.0, ws.elastic.G[o + nf * row : o + nf * (row + 1)]
         for a in range(nf):

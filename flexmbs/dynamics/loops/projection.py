@@ -6,7 +6,7 @@ from flexmbs._jit import kernel
 from flexmbs.dynamics.evaluate import change, eliminate, forces, kinematics
 from flexmbs.dynamics.loops.fronts import VELOCITY
 from flexmbs.dynamics.loops.passes import again, forward
-from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six, upper, upper_times
+from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six, six_at, upper, upper_times
 from flexmbs.model.quaternions import product
 
 
@@ -144,7 +144,7 @@ def missing_momentum(sys, ws, vel, twist, speed):
         d, nf, k0 = plus_six(six(ws.body.v, i), -1.0, six(twist, i)), sys.body.nf[i], sys.tree.o_qd[i]
         f = upper_times(upper(ws.body.M_star, i), d)
         for m in range(nf):
-            row = six(ws.elastic.M_f[sys.body.o_E[i] : sys.body.o_E[i] + 6 * nf].reshape(nf, 6), m)
+            row = six_at(ws.elastic.M_f, sys.body.o_E[i] + 6 * m)
             f = plus_six(f, vel[k0 + m] - speed[k0 + m], row)
             s, mff = dot_six(row, d), sys.body.o_K[i] + nf * m
             lo, hi = (m, m + 1) if sys.body.low_rank[i] >= 0 else (0, nf)

@@ -24,60 +24,65 @@ def dense_block(sys, ws, i, gh, bh):
 
 @kernel(lean=True, apart=True, reassociate=True)
 def factor_dense(sys, ws, i):
-    """Cholesky factor of N_ff, in place, lower (F24a). Needs E in G. False if not positive definite."""
-    nf, k0, o, H = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i], ws.tree.H
-    N = ws.elastic.N[sys.body.o_N[i] : sys.body.o_N[i] + nf * nf].reshape(nf, nf)
-    if sys.marker.row[sys.tree.m_out[i]] >= 0:
-        E = ws.elastic.G[o : o + 6 * nf].reshape(6, nf)
-        for a in range(nf):
-            out = N[a]
-            for row in range(6):
-                y, x, e = H[k0 + a, row], ws.elastic.M_f[o + 6 * a + row], E[row]
-                for b in range(a + 1):
-                    out[b] += y * e[b] + x * H[k0 + b, row]
+    """Inverse of the Cholesky factor of N_ff, in its place, lower (F24a). Needs E in G.
+
+    False if N_ff is not positive definite.
+    """
+    nf, n0, k0, o, N = sys.body.nf[i], sys.body.o_N[i], sys.tree.o_qd[i], sys.body.o_E[i], ws.elastic.N
+    for a in range(nf if sys.marker.row[sys.tree.m_out[i]] >= 0 else 0):
+        x = N[n0 + nf * a : n0 + nf * (a + 1)]
+        for row in range(6):
+            e, h = ws.elastic.G[o + nf * row : o + nf * (row + 1)], ws.tree.H[k0 + a, row]
+            for b in range(a + 1):
+                x[b] += h * e[b] + ws.elastic.M_f[o + 6 * a + row] * ws.tree.H[k0 + b, row]
     for a in range(nf):
-        x = N[a]
+        x = N[n0 + nf * a : n0 + nf * (a + 1)]
         for b in range(a + 1):
-            s, y = x[b], N[b]
+            s, y = x[b], N[n0 + nf * b : n0 + nf * (b + 1)]
             for c in range(b):
                 s -= x[c] * y[c]
             if a > b:
-                x[b] = s / y[b]
+                x[b] = s * y[b]
             elif s > 0.0:
-                x[a] = math.sqrt(s)
+                x[a] = 1.0 / math.sqrt(s)
             else:
                 return False
+    for a in range(nf):
+        x = N[n0 + nf * a : n0 + nf * (a + 1)]
+        for b in range(a):
+            s, y = -x[a] * x[b], N[n0 + nf * b : n0 + nf * (b + 1)]
+            x[b] = 0.0
+            for c in range(b + 1):
+                x[c] += s * y[c]
     return True
 
 
 @kernel(lean=True, apart=True, reassociate=True)
-def solve_factor(sys, ws, i, x, first):
-    """x <- F^-1 x for the modes of body i, contiguous from `first`. Writes: x, low_p."""
+def solve_factor(sys, ws, i, x, first, count):
+    """x <- F^-1 x for `count` vectors over the modes of body i, one behind the other. Writes: x, low_p."""
     nf, n0, k, N, p = sys.body.nf[i], sys.body.o_N[i], sys.body.low_rank[i], ws.elastic.N, ws.elastic.low_p
-    y = x[first : first + nf]
-    if k < 0:
-        for a in range(nf):
-            s, row = y[a], N[n0 + nf * a : n0 + nf * (a + 1)]
-            for b in range(a):
-                s -= row[b] * y[b]
-            y[a] = s / row[a]
-        return
-    S = N[n0 : n0 + nf]
-    for a in range(nf):
-        y[a] *= S[a]
-    for j in range(k):
-        s, q = 0.0, N[n0 + nf * (1 + j) : n0 + nf * (2 + j)]
-        for a in range(nf):
-            s += q[a] * y[a]
-        p[j] = s
-    X = n0 + nf * (1 + k)
-    for j in range(k):
-        s, row = 0.0, N[X + k * j : X + k * (j + 1)]
-        for c in range(j + 1):
-            s += row[c] * p[c]
-        q = N[n0 + nf * (1 + j) : n0 + nf * (2 + j)]
-        for a in range(nf):
-            y[a] += s * q[a]
+    S, X = N[n0 : n0 + nf], n0 + nf * (1 + k)
+    for begin in range(first, first + nf * count, nf):
+        y = x[begin : begin + nf]
+        for a in range(nf - 1, -1 if k < 0 else nf - 1, -1):
+            s, row = 0.0, N[n0 + nf * a : n0 + nf * (a + 1)]
+            for b in range(a + 1):
+                s += row[b] * y[b]
+            y[a] = s
+        for a in range(0 if k < 0 else nf):
+            y[a] *= S[a]
+        for j in range(k):
+            s, q = 0.0, N[n0 + nf * (1 + j) : n0 + nf * (2 + j)]
+            for a in range(nf):
+                s += q[a] * y[a]
+            p[j] = s
+        for j in range(k):
+            s, row = 0.0, N[X + k * j : X + k * (j + 1)]
+            for c in range(j + 1):
+                s += row[c] * p[c]
+            q = N[n0 + nf * (1 + j) : n0 + nf * (2 + j)]
+            for a in range(nf):
+                y[a] += s * q[a]
 
 
 @kernel(lean=True, apart=True, reassociate=True)
@@ -86,12 +91,11 @@ def solve_transposed(sys, ws, i, x, first):
     nf, n0, k, N, p = sys.body.nf[i], sys.body.o_N[i], sys.body.low_rank[i], ws.elastic.N, ws.elastic.low_p
     y = x[first : first + nf]
     if k < 0:
-        for a in range(nf - 1, -1, -1):
-            row = N[n0 + nf * a : n0 + nf * (a + 1)]
-            s = y[a] / row[a]
-            y[a] = s
-            for b in range(a):
-                y[b] -= row[b] * s
+        for a in range(nf):
+            s, row = y[a], N[n0 + nf * a : n0 + nf * (a + 1)]
+            y[a] = 0.0
+            for b in range(a + 1):
+                y[b] += row[b] * s
         return
     for j in range(k):
         s, q = 0.0, N[n0 + nf * (1 + j) : n0 + nf * (2 + j)]
@@ -116,7 +120,6 @@ def elastic_rows(sys, ws, i):
     """E of body i, and the forces on its elastic rows (F22). Needs all of M. Writes: G, u, D."""
     nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
     M, f, H = ws.body.M_star[i], ws.body.f_star[i], ws.tree.H
-    E = ws.elastic.G[o : o + 6 * nf].reshape(6, nf)
     moving = sys.marker.row[sys.tree.m_out[i]] >= 0
     for a in range(nf):
         c, k = o + 6 * a, k0 + a
@@ -127,7 +130,7 @@ def elastic_rows(sys, ws, i):
                 for col in range(6):
                     e += M[row, col] * H[k, col]
                 s += H[k, row] * f[row]
-            E[row, a] = e
+            ws.elastic.G[o + nf * row + a] = e
         ws.tree.u[k] = s
         ws.tree.D[k] = 1.0
 
@@ -145,10 +148,10 @@ def eliminate_modes(sys, ws, i, gh, bh):
     good = factor_low_rank(sys, ws, i, gh, bh) if sys.body.low_rank[i] >= 0 else factor_dense(sys, ws, i)
     if not good:
         return False
-    solve_factor(sys, ws, i, ws.tree.u, k0)
+    solve_factor(sys, ws, i, ws.tree.u, k0, 1)
+    solve_factor(sys, ws, i, ws.elastic.G, o, 6)
     u = ws.tree.u[k0 : k0 + nf]
     for row in range(6):
-        solve_factor(sys, ws, i, ws.elastic.G, o + nf * row)
         g, s = ws.elastic.G[o + nf * row : o + nf * (row + 1)], 0.0
         for a in range(nf):
             s += g[a] * u[a]

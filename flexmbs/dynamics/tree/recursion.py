@@ -79,11 +79,10 @@ def to_modes_of_parent(sys, ws, i):
     p, M, f = sys.tree.parent[i], upper(ws.body.M_star, i), ws.body.f_star[i]
     arm = between(ws.body.r, p, ws.body.r, i)
     nf, b0, m0, k0 = sys.body.nf[p], sys.tree.o_B[i], sys.body.o_E[p], sys.tree.o_qd[p]
-    N = ws.elastic.N[sys.body.o_N[p] : sys.body.o_N[p] + nf * nf].reshape(nf, nf)
     for a in range(nf):
         C = upper_times(M, six_at(ws.tree.B, b0 + 6 * a))  # one column of M B at a time
         for c in range(a, nf if sys.body.low_rank[p] < 0 else 0):
-            N[c, a] += on_mode(ws.tree.B, b0 + 6 * c, C)
+            ws.elastic.N[sys.body.o_N[p] + nf * c + a] += on_mode(ws.tree.B, b0 + 6 * c, C)
         add_wrench_at(ws.elastic.M_f[m0 + 6 * a : m0 + 6 * a + 6], C, arm)
         ws.tree.tau[k0 + a] += on_mode(ws.tree.B, b0 + 6 * a, f)
 

@@ -1,6 +1,7 @@
 """Inertia and residual forces of the bodies for given accelerations: f - M a_hat (F12-F14, F21)."""
 
 from flexmbs._jit import kernel
+from flexmbs.dynamics.tree.sixes import put_six_at
 from flexmbs.ffrf.inertia import inertia, inertia_at_rest
 from flexmbs.model.primitives import nine, times, transposed
 from flexmbs.model.vectors import add_wrench_at, between, on_mode, times_wrench, wrench_at
@@ -108,13 +109,13 @@ def elastic_residual(sys, ws, i, pos, vel, acc):
     nf, k0, q0, o, r = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_q[i], sys.body.o_E[i], sys.body.o_rows[i]
     ax, ay, az, bx, by, bz = a[0] - sys.grav[0], a[1] - sys.grav[1], a[2] - sys.grav[2], a[3], a[4], a[5]
     mff, K, D = sys.body.o_K[i], sys.body.o_K[i] + nf * nf, sys.body.o_K[i] + 2 * nf * nf
-    M_f, rows = ws.elastic.M_f[o : o + 6 * nf].reshape(nf, 6), ws.body.rows[r : r + 7 * nf].reshape(nf, 7)
     f0 = f1 = f2 = n0 = n1 = n2 = 0.0
     for m in range(nf):
-        x, y, z = turn(R, rows[m, 0], rows[m, 1], rows[m, 2])
-        u, v, w = turn(R, rows[m, 3], rows[m, 4], rows[m, 5])
-        M_f[m, 0], M_f[m, 1], M_f[m, 2], M_f[m, 3], M_f[m, 4], M_f[m, 5] = x, y, z, u, v, w
-        s = rows[m, 6] + ws.body.f_app[sys.body.o_f[i] + 6 + m]
+        row = ws.body.rows[r + 7 * m : r + 7 * m + 7]
+        x, y, z = turn(R, row[0], row[1], row[2])
+        u, v, w = turn(R, row[3], row[4], row[5])
+        put_six_at(ws.elastic.M_f, o + 6 * m, (x, y, z, u, v, w))
+        s = row[6] + ws.body.f_app[sys.body.o_f[i] + 6 + m]
         s -= (x * ax + y * ay + z * az) + (u * bx + v * by + w * bz)
         row_m, row_K, row_D = mff + nf * m, K + nf * m, D + nf * m
         lo, hi = (m, m + 1) if sys.body.low_rank[i] >= 0 else (0, nf)

@@ -22,6 +22,12 @@ def put_six(x, k, a):
 
 
 @kernel(inline=True)
+def put_six_at(x, k, a):
+    """Writes: six numbers of a flat array, from place k on."""
+    x[k], x[k + 1], x[k + 2], x[k + 3], x[k + 4], x[k + 5] = a
+
+
+@kernel(inline=True)
 def dot_six(a, b):
     return (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
 
