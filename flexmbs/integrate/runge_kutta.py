@@ -50,7 +50,9 @@ def explicit_step(call, run, t, h):
     y, f = mem.y, mem.f
     size = y.size
     n = tab.n_stages
-    halves = opt.step == 0.0 and not np.any(tab.E[0])  # no error from its stages
+    halves = opt.step == 0.0  # and no error from its stages
+    for j in range(tab.E.shape[1]):
+        halves = halves and tab.E[0, j] == 0.0
     status = stages(call, run, t, h, y, f, scr.y1, scr.near)
     mem.evaluations[0] += n
     mem.step_passes[0] = n

@@ -79,7 +79,7 @@ def simulate(
     """
     say = log = RunLog(say)
     if not (is_cached(sample) and is_cached(time_loop)):
-        say("compiling the kernels; this happens once per installation and takes about a minute")
+        say("compiling the kernels; this happens once per installation and takes some ten seconds")
     notes: list[str] = []
     settings, state, counts, start = begin(system, settings, say, notes)
     if moved is not None and settings.start == "assembled" and settings.type not in ("statics", "linearize"):

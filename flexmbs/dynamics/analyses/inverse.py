@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import block_diag
 
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.analyses.initial import row_names
@@ -286,6 +285,8 @@ class Follower:
 
         Shapes without stiffness are with the joints.
         """
+        from scipy.linalg import block_diag  # 0.1 s of every start
+
         t, free = self.system.tables, self._free
         rest, elastic, K = [free], [], [np.zeros((len(free), len(free)))]
         give: list[NDArray[Any]] = [np.zeros((0, 0))]
