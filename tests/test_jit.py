@@ -366,7 +366,7 @@ def test_a_signal_waits_until_a_kernel_for_later_is_there(tmp_path):
     (package / "zz_late.py").write_text(LATE.format(value="3.0"))
     code = (
         "import signal, time, numpy as np; from flexmbs import _dispatch; from flexmbs.zz_late import twice\n"
-        "address = _dispatch.Later.address\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\naddress = _dispatch.Later.address\n"
         "def hit(self, args):\n    signal.raise_signal(signal.SIGINT)\n    return address(self, args)\n"
         "_dispatch.Later.address = hit\n"
         "try:\n    print(twice(np.ones(1)))\n    time.sleep(30)\n"

@@ -75,7 +75,7 @@ def per_step(run: Any, slices: int = 40, slice_seconds: float = 0.003) -> tuple[
 
 def per_evaluation(data: dict[str, Any], step: float, *, all_rows: bool = False) -> dict[str, float]:
     """Seconds per evaluation of a fixed-step Runge-Kutta run, projections included."""
-    system, run = stepper(data, "rk4", step, 1e6, all_rows=all_rows)
+    system, run = stepper(data, "rk4", step, 1e8 * step, all_rows=all_rows)
     seconds, evaluations = per_step(run, slices=10 if len(system.bodies) > 1000 else 40)
     return {"seconds": seconds / evaluations, "n_bodies": len(system.model.bodies)}
 
