@@ -193,6 +193,6 @@ def start_rows() -> list[dict[str, str]]:
         ),
         single("`flexmbs --help`", run_alone("help_flexmbs"), "0.25 s", 0.25),
         single(
-            "compilation of everything that a run needs, once", run_alone("cold_run_flexmbs"), "45 s", 45.0
+            "compilation of everything that a run needs, once", run_alone("cold_run_flexmbs"), "25 s", 25.0
         ),
     ]
