@@ -17,6 +17,7 @@ _PUBLIC = {
     "import_body": "flexmbs.exchange",
     "import_robot": "flexmbs.exchange",
     "Case": "flexmbs.case",
+    "Model": "flexmbs.case.fluent",
     "run": "flexmbs.case",
     "simulation": "flexmbs.case",
     "Result": "flexmbs.results",

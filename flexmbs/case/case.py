@@ -18,6 +18,7 @@ from flexmbs.input.source import Source, override, read_source, source_from
 if TYPE_CHECKING:
     from flexmbs.dynamics.by_symbol import Matrices
     from flexmbs.dynamics.mechanism import Mechanism
+    from flexmbs.modaldata import ModalData
     from flexmbs.model.model import Model
 
 Progress = Callable[[float, str], None]
@@ -40,6 +41,7 @@ class Case(Told):
     parameters: dict[str, float]
     allow_python: bool = False
     _model: Model | None = field(default=None, repr=False)
+    _modal: dict[Path, ModalData] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         known_fields(self, "parameters")
@@ -58,20 +60,29 @@ class Case(Told):
 
     @staticmethod
     def from_dict(
-        data: Mapping[str, Any], *, folder: str | Path = ".", allow_python: bool = False, **overrides: Any
-    ) -> Case:
-        """A case as Python dictionaries, with the keys of the file; `folder` holds its other files."""
-        return _checked(source_from(data, folder), overrides, allow_python)
+        data: Mapping[str, Any], *, folder: str | Path = ".", allow_python: bool = False,
+        modal: Mapping[Path, ModalData] | None = None, **overrides: Any,
+    ) -> Case:  # fmt: skip
+        """A case as Python dictionaries, with the keys of the file; `folder` holds its other files.
+
+        `modal`: modal data in place of files that the case names.
+        """
+        made = _checked(source_from(data, folder), overrides, allow_python)
+        return made._with_modal({path.resolve(): item for path, item in (modal or {}).items()})
+
+    def _with_modal(self, modal: dict[Path, ModalData]) -> Case:
+        self._modal = modal
+        return self
 
     def with_values(self, **overrides: Any) -> Case:
         """The same case with other parameters or keys."""
-        return _checked(self._copy(), overrides, self.allow_python)
+        return _checked(self._copy(), overrides, self.allow_python)._with_modal(self._modal)
 
     def with_tables(self, change: Callable[[dict[str, Any]], None]) -> Case:
         """The same case with its tables changed in place by a function."""
         changed = self._copy()
         change(changed.data)
-        return _checked(changed, {}, self.allow_python)
+        return _checked(changed, {}, self.allow_python)._with_modal(self._modal)
 
     def _copy(self) -> Source:
         source = self.source
@@ -118,7 +129,10 @@ class Case(Told):
             from flexmbs.case.build import build_model
             from flexmbs.case.build.report import Report
 
-            report = Report(self.spec, self.source, progress=progress, allow_python=self.allow_python)
+            report = Report(
+                self.spec, self.source, modal=dict(self._modal), progress=progress,
+                allow_python=self.allow_python,
+            )  # fmt: skip
             self._model = build_model(report)
         return self._model
 

@@ -39,6 +39,7 @@ step: "auto", or a fixed step [s]
 band: vibrations up to this frequency are computed [Hz]: "auto" (default), "all", or a number
 redundant: "least-norm" (default) shares the forces of redundant joints; "error" refuses them
 about: state of a linear model: "equilibrium" (default) or "assembled"
+independent: joint coordinates that are the independent ones of the minimal form, as "crank.angle"
 motion: file with the motion of inverse dynamics, .csv or a result
 stabilisation: of the descriptor form: "projection" (default) or "baumgarte"
 elastic: elastic coordinates under a given motion: "dynamic" (default) or "quasi-static"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -258,7 +258,15 @@ Angle = number(units.ANGLE)
 Time = number(units.TIME)
 Frequency = number(units.FREQUENCY)
 Plain = number(units.NONE)
-Direction = vector(Plain)
+_LETTERS = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
+#: three components, or the letter of an axis
+Direction = Annotated[
+    vector(Plain),
+    BeforeValidator(
+        lambda v: _LETTERS.get(v, v) if isinstance(v, str) else v,
+        json_schema_input_type=Literal["x", "y", "z"] | vector(Plain),
+    ),
+]
 Point = vector(Length)
 MovingPoint = vector(law(units.LENGTH))
 MovingDirection = vector(law(units.NONE))

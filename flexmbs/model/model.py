@@ -41,7 +41,8 @@ class Model(Told):
     """All parts by name. `gravity` (3,) in ground axes [m/s^2]; `ground_frames` are the frames of ground.
 
     `drives`, `forces` and `sensors` hold the dataclasses of `model/drives.py`, `model/forces` and
-    `model/sensors.py`. `redundant`: "least-norm" or "error" (F28).
+    `model/sensors.py`. `redundant`: "least-norm" or "error" (F28). `independent`: joint coordinates that are
+    to be the independent ones of the minimal form, `crank` or `crank.angle` (F29).
     """
 
     title: str = ""
@@ -56,6 +57,7 @@ class Model(Told):
     inputs: dict[str, Input] = field(default_factory=dict)
     sensors: dict[str, Any] = field(default_factory=dict)
     redundant: str = "least-norm"
+    independent: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         known_fields(

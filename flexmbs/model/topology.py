@@ -124,6 +124,7 @@ def build_topology(model: Model, *, absolute: bool = False, plane: Plane | None 
 def _spanning_joints(model: Model) -> tuple[list[Joint], dict[str, str]]:
     """Joints of the tree, floating bases included; and why every other joint is a cut."""
     driven = {drive.joint for drive in model.drives.values()}
+    driven |= {path.partition(".")[0] for path in model.independent}  # these stand in the tree too
     group = {name: name for name in (GROUND, *model.bodies)}
 
     def root(name: str) -> str:

@@ -31,6 +31,7 @@ def build_model(report: Report) -> Model:
     model = Model(title=spec.title, gravity=tuple(spec.gravity))
     if spec.analysis is not None:
         model.redundant = spec.analysis.redundant
+        model.independent = tuple(spec.analysis.independent)
     for name, frame in spec.ground.frames.items():
         model.ground_frames[name] = rigid_frame(report, ("ground", "frames", name), frame)
     for name, table in spec.bodies.items():

@@ -23,14 +23,15 @@ def modal_data(report: Report, path: Path_, table: FlexibleBodyTable) -> ModalDa
     assert text is not None
     with report.at((*path, key)):
         file = report.source.file((*path, key), text)
+        if file.resolve() in report.modal:
+            return report.modal[file.resolve()]
         if not _exists(file):
             what = f'there is no file "{text}"'
             remedy = f"make it with: flexmbs reduce ... -o {text}" if key == "modal" else ""
             report.fail((*path, key), what, remedy, code="case.file")
             return None
         resolved = file.resolve()
-        if resolved not in report.modal:
-            report.modal[resolved] = ModalData.load(file) if key == "modal" else _from_recipe(report, file)
+        report.modal[resolved] = ModalData.load(file) if key == "modal" else _from_recipe(report, file)
         return report.modal[resolved]
     return None
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from flexmbs.input.registered import CoordinateName
 from flexmbs.input.values import Frequency, Law, Number, Plain, Table, Time, fail
 
 #: spans beyond these [s] are mistakes, and their sums and quotients no numbers any more
@@ -105,6 +106,7 @@ class Analysis(Table):
     redundant: Literal["least-norm", "error"] = "least-norm"
     about: Literal["assembled", "equilibrium"] = "equilibrium"
     motion: str | None = None
+    independent: list[CoordinateName] = Field(default=[])
     stabilisation: Literal["projection", "baumgarte"] = "projection"
     elastic: Literal["dynamic", "quasi-static"] = "dynamic"
     inputs: list[str] = Field(default=[])

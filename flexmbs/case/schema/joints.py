@@ -8,7 +8,16 @@ import dataclasses
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    ValidationInfo,
+    create_model,
+    model_validator,
+)
 
 from flexmbs import units
 from flexmbs.input.registered import FrameName, Registered
@@ -22,9 +31,11 @@ from flexmbs.input.values import (
     Number,
     Point,
     Table,
+    context_of,
     fail,
     law,
     not_negative,
+    read_number,
 )
 from flexmbs.model.joints import JOINTS, Joint
 
@@ -154,8 +165,16 @@ class JointTable(Table):
         return self
 
 
+def _lead(value: Any, info: ValidationInfo) -> Any:
+    if isinstance(value, float) and math.isinf(value):
+        return value
+    return read_number(value, units.LENGTH, context_of(info))
+
+
+#: travel per turn [m]; inf travels without turning
+Lead = Annotated[float, PlainValidator(_lead, json_schema_input_type=float | str)]
 #: annotation of the parameters that joint types add; others are numbers of any dimension
-_PARAMETERS: dict[str, Any] = {"lead": Length, "length": law(units.LENGTH)}
+_PARAMETERS: dict[str, Any] = {"lead": Lead, "length": law(units.LENGTH)}
 
 
 def own_parameters(cls: type) -> dict[str, bool]:

@@ -14,6 +14,7 @@ from flexmbs.dynamics.minimal.closed_form import closed_forms
 from flexmbs.dynamics.tolerances import RANK_OF_ROWS, ROUNDED
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions.switching import switching_functions
+from flexmbs.model.places import find_coordinate
 
 if TYPE_CHECKING:
     from flexmbs.dynamics.evaluator import Evaluator
@@ -26,6 +27,8 @@ Ints = NDArray[np.int64]
 ROUNDING = 1e-12
 #: iterations that close a loop
 ITERATIONS = 30
+#: Columns of coordinates that are asked for as independent count this much: they become dependent last.
+ASKED_SHARE = 1e-9
 #: Elastic columns count this much in the choice, so that joint speeds become the dependent ones; so do those
 #: over which a law has kinks: next to one, they do not follow from the others.
 ELASTIC_SHARE = 1e-3
@@ -40,10 +43,11 @@ class Split:
     rows: Ints
 
 
-def choose(system: System, G: Array, sizes: Array) -> Split:
+def choose(system: System, G: Array, sizes: Array, *, as_asked: bool = True) -> Split:
     """Pick the dependent speeds so that G_d is well conditioned: pivoted QR, rows by pivoted QR (F29).
 
-    `sizes`: size of the terms of every row.
+    `sizes`: size of the terms of every row. `as_asked`: those that the model names stay independent, as far
+    as that is possible.
     """
     from scipy.linalg import qr
 
@@ -55,6 +59,8 @@ def choose(system: System, G: Array, sizes: Array) -> Split:
     for i in range(1, len(t.tree.parent)):
         weight[t.tree.o_qd[i] : t.tree.o_eta[i + 1]] = ELASTIC_SHARE
     weight[kinked(system)] = ELASTIC_SHARE
+    if as_asked:
+        weight[[k for k in asked(system) if k >= 0]] = ASKED_SHARE
     norms = np.linalg.norm(G, axis=1)
     # a row of rounding is no row: made as long as the others it would count
     scaled = G / np.where(norms > ROUNDING * np.maximum(sizes, norms.max()), norms, np.inf)[:, None]
@@ -66,6 +72,15 @@ def choose(system: System, G: Array, sizes: Array) -> Split:
     _, rows = qr(scaled[:, dep].T, mode="r", pivoting=True) if rank else (None, np.zeros(0, dtype=int))
     ind = np.setdiff1d(free, dep)
     return Split(ind, dep, np.sort(rows[:rank]).astype(np.int64))
+
+
+def asked(system: System) -> list[int]:
+    """Speeds of the coordinates that the model names as independent ones, -1 of a cut joint."""
+    found = []
+    for path in system.model.independent:
+        joint, _, name = path.partition(".")
+        found.append(find_coordinate(system.joints, joint, name or None).vel)
+    return found
 
 
 def kinked(system: System) -> list[int]:
@@ -93,14 +108,28 @@ def solve(A: Array, b: Array) -> Array:
 class Minimal:
     """A system in minimal coordinates about a state: moves independent coordinates, closes the rest."""
 
-    def __init__(self, evaluator: Evaluator, state: State) -> None:
+    def __init__(self, evaluator: Evaluator, state: State, *, as_asked: bool = True) -> None:
         self.evaluator, self.system = evaluator, evaluator.system
         self.iterations = 0
-        self.take(choose(self.system, evaluator.jacobian(state), evaluator.row_sizes()))
+        G = evaluator.jacobian(state)
+        self.take(choose(self.system, G, evaluator.row_sizes(), as_asked=as_asked))
+        if as_asked:
+            self._check_asked()
 
     def take(self, split: Split) -> None:
         """Go on with these coordinates. Needs the position stage."""
         self.split, self.forms = split, closed_forms(self.system, self.evaluator, split.dep)
+
+    def _check_asked(self) -> None:
+        """Refuse independent coordinates that others, or drives, determine (F29)."""
+        for name, k in zip(self.system.model.independent, asked(self.system), strict=True):
+            if k not in self.split.ind:
+                what = f'"{name}" cannot be an independent coordinate here: '
+                what += (
+                    "its joint is the cut of a loop" if k < 0 else "the others and the drives determine it"
+                )
+                remedy = f"{len(self.split.ind)} coordinates are independent; name others, or fewer"
+                raise SolverError(Diagnostic("minimal.independent", "analysis.independent", what, remedy))
 
     def loop_jacobian(self, state: State) -> Array:
         """J_loop (n_vel, n_min): all speeds from the independent ones, driven ones at rest (F29)."""

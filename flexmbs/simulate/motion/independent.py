@@ -125,7 +125,7 @@ class Independent(Formulation):
             return  # no choice is good there, and none is needed
         now = self._condition(self.minimal, state, self.evaluator)
         if now < WORSE * self.condition:
-            other = Minimal(self.evaluator, state)
+            other = Minimal(self.evaluator, state, as_asked=False)
             found = self._condition(other, state, self.evaluator)
             old, new = self.minimal.split.ind, other.split.ind
             if found > BETTER * now and len(old) == len(new) and not np.array_equal(old, new):
