@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,10 @@ class Matrices:
             "bodies", {step.name: self._body(step) for step in self._found.steps}
         )
         self.loops = self._loops()
+
+    def _repr_html_(self) -> str:
+        """All of them typeset, body by body, for notebooks."""
+        return str(import_module("flexmbs.post.matrices").page(self, ("minimal",)))
 
     @property
     def t(self) -> float:

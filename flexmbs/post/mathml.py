@@ -60,7 +60,7 @@ def _atom(tokens: list[str], k: int) -> tuple[str, int]:
         return f"<mrow>{inside}</mrow>", k + 1
     if word in _ACCENTS and token[0] == "\\":
         inside, k = _atom(tokens, k + 1)
-        return f'<mover accent="true">{inside}<mo>{_ACCENTS[word]}</mo></mover>', k
+        return f'<mover>{inside}<mo stretchy="false">{_ACCENTS[word]}</mo></mover>', k
     if token[0] == "\\":
         if word in _GREEK:
             return f"<mi>{_GREEK[word]}</mi>", k + 1

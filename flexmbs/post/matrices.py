@@ -256,7 +256,8 @@ def matrix(part: Array, rows: tuple[str, ...], columns: tuple[str, ...], digits:
         + "</mtr>"
         for i, row in enumerate(part)
     )
-    return f"<mo>[</mo><mtable>{body}</mtable><mo>]</mo>"
+    bars = "border: solid currentColor; border-width: 0 1px; border-radius: 5px; padding: 1px 4px"
+    return f'<mtable style="{bars}">{body}</mtable>'  # fonts without long brackets draw none
 
 
 def group_html(group: Symbols, digits: int = 6) -> str:

@@ -1,6 +1,7 @@
 """`system.explain(state)`: every array against an assembly that shares nothing with the recursion."""
 
 import re
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import h5py
@@ -20,6 +21,7 @@ from flexmbs.ffrf.integrals import BODY_LOADS
 from flexmbs.ffrf.parametrisation import parametrisation, velocity_map
 from flexmbs.ffrf.written import BodyState, in_rotation_parameters, parameters_of, written
 from flexmbs.model.drives import Drive
+from flexmbs.post import matrices
 from flexmbs.post.mathml import formula
 from flexmbs.spatial import skew
 from tests import reference as twin
@@ -364,6 +366,39 @@ def test_arrays_are_saved_with_their_names(tmp_path):
     np.testing.assert_array_equal(arrays["minimal/M_hat"], found.minimal["M_hat"])
     with pytest.raises(UsageError, match="name it .h5 or .npz"):
         found.save(tmp_path / "m.mat")
+
+
+def test_notebooks_and_texts_have_all_of_it():
+    found = wishbone().explain(rotations=["zyx"])
+    html = found._repr_html_()
+    assert html.count("<math") > 100 and "2.4" not in html.split("<details>")[0]
+    for part in re.findall(r"<math.*?</math>", html):
+        ElementTree.fromstring(part)
+    symbol = found.bodies["carrier"].symbol("M")
+    assert "<mn>1.232</mn>" in symbol._repr_html_() and "angular.z, linear.y" in symbol._repr_html_()
+    assert symbol.latex().startswith(r"\[ M = \left[\begin{array}{rrrrrr}") and "1.232" in symbol.latex()
+    lines = str(symbol).splitlines()
+    assert lines[0] == "M (F12) mass matrix" and lines[1].split() == list(symbol.columns)
+    assert [float(word) for word in lines[7].split()[1:]] == [0, 3.6, 0, 0, 0, 1.232]
+    narrow = matrices.lines(symbol, 6, 50)
+    assert max(map(len, narrow)) <= 50 and sum(line.count("angular.z") for line in narrow) == 3
+    all_digits = matrices.lines(found.loops.symbol("lam"), matrices.ALL)
+    assert repr(float(found["lam"][0])) in " ".join(all_digits)
+
+
+def test_the_latex_document_is_whole():
+    text = matrices.document(wishbone().explain(rotations=["zyx"]), ["minimal", "descriptor"], None, 6)
+    words = re.findall(r"\\(begin|end)\{(\w+)\}", text)
+    open_ = []
+    for kind, name in words:
+        if kind == "begin":
+            open_.append(name)
+        else:
+            assert open_.pop() == name
+    assert (
+        not open_ and text.count("{") == text.count("}") and text.count(r"\left[") == text.count(r"\right]")
+    )
+    assert r"\dot{\hat\eta}" in text and r"\Phi_s" in text
 
 
 def test_names_that_are_not_there_say_what_is():

@@ -1,0 +1,96 @@
+"""The manual: formulas become MathML that says what the source says, and nothing is loaded from elsewhere."""
+
+import importlib.util
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+spec = importlib.util.spec_from_file_location("typeset", DOCS / "typeset.py")
+typeset = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(typeset)
+
+NAME = "{http://www.w3.org/1998/Math/MathML}"
+
+
+def tables(page):
+    """Source and typeset form of every block of formulas of a page."""
+    found = []
+    original = typeset.block
+
+    def keep(text):
+        found.append((text, original(text)))
+        return found[-1][1]
+
+    typeset.block = keep
+    try:
+        page_ = SimpleNamespace(file=SimpleNamespace(src_uri=page))
+        typeset.on_page_markdown((DOCS / page).read_text("utf-8"), page_)
+    finally:
+        typeset.block = original
+    return found
+
+
+@pytest.mark.parametrize("page", typeset.PAGES)
+def test_formulas_are_well_formed_and_whole(page):
+    found = tables(page)
+    assert found
+    for source, html in found:
+        shown = "".join(ElementTree.fromstring(html).itertext())
+        assert sum(map(shown.count, "=≠≤≥")) == source.count("="), source
+        digits = sorted(re.findall(r"\d", source))
+        assert sorted(re.findall(r"\d", shown)) == digits, source
+
+
+def test_all_equations_of_the_formulation_keep_their_numbers():
+    source = (DOCS / "formulation.md").read_text("utf-8")
+    blocks = "".join(html for _, html in tables("formulation.md"))
+    numbered = re.findall(r"^    .*\s\((F\d+[a-z]?)\)\s*$", source, re.M)
+    assert len(numbered) > 30
+    for number in numbered:
+        assert f'id="{number}"' in blocks and f"({number})" in blocks
+
+
+def test_matrices_between_bars_have_their_rows_and_columns():
+    text = "    M = | m_TT  m_TR |   | 1  0 |\n        |       m_RR | = | 0  2 |   (F12)\n"
+    tree = ElementTree.fromstring(typeset.block(text))
+    first, second = tree.iter(NAME + "mtable")
+    cells = [["".join(td.itertext()) for td in row] for row in first]
+    assert cells == [["mTT", "mTR"], ["", "mRR"]]
+    assert [["".join(td.itertext()) for td in row] for row in second] == [["1", "0"], ["0", "2"]]
+
+
+@pytest.mark.parametrize(
+    "text, parts",
+    [
+        ("M*_p", ["<msubsup>", "∗"]),
+        ("etahat_dot_i", ["η", ">^</mo>", "˙", "<msub>"]),
+        ("N_i^-1", ["<msubsup>", "−"]),
+        ("w_P~ d", ["<msub>", "~"]),
+        ("sum_{c: p(c)=i} B_c^T", ["∑", "<msubsup>"]),
+        ("x+ = x", ["<msup>"]),
+        ("etabarbar", ["η", "¯"]),
+        ("where a loop has one", ["<mtext>where</mtext>"]),
+    ],
+)
+def test_names_have_their_scripts_and_accents(text, parts):
+    html = typeset.mathml(text)
+    assert all(part in html for part in parts), html
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mkdocs")
+def test_the_manual_is_built_and_loads_nothing_from_elsewhere(tmp_path):
+    command = ["mkdocs", "build", "-q", "--strict", "-f", "docs/mkdocs.yml", "-d", tmp_path / "site"]
+    done = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for path in (tmp_path / "site").rglob("*.html"):
+        text = path.read_text("utf-8")
+        loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(https?://[^\"\s>]*)", text)
+        assert not [url for url in loaded if "canonical" not in url], path
+    assert "<math" in (tmp_path / "site" / "formulation.html").read_text("utf-8")
+    assert "explain" in (tmp_path / "site" / "api.html").read_text("utf-8")
