@@ -290,6 +290,15 @@ sections: sections by cell set
 center: centre [m]
 surfaces: the two face sets, the first tied to the second
 PlanePlace.normal: direction across the plane
+fit: parameters that make channels what was measured
+optimise: parameters that make a metric least or greatest
+Fit.parameters: parameters that may change, each with its lower and upper end
+Optimise.parameters: parameters that may change, each with its lower and upper end
+runs: largest number of runs
+min: least value
+max: greatest value
+minimise: metric that is to be least
+maximise: metric that is to be greatest
 Sample.method: "sobol" (default), "halton", "latin", "random", "morris" or "saltelli"
 LoadTable.angular_velocity: angular velocity of the whole body [rad/s]
 LoadTable.force: force on the set or node [N]
