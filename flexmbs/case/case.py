@@ -153,6 +153,21 @@ class Case(Told):
 
         return explain(self, t, result, **options)
 
+    def show(self) -> Any:
+        """The mechanism as it is assembled: in a notebook in place, else in the browser."""
+        from importlib import import_module
+
+        from flexmbs.case.runner import execute
+
+        still = self.with_tables(_only_assembled)
+        return import_module("flexmbs.post.show").show(execute(still, keep=False).result)
+
+    def _repr_html_(self) -> str:
+        """What it consists of, in notebooks."""
+        from html import escape
+
+        return f"<pre>{escape(repr(self))}</pre>"
+
     @contextmanager
     def placed(self) -> Iterator[None]:
         """Findings about parts of the model, within this block, get their places in the file."""
@@ -160,6 +175,12 @@ class Case(Told):
             yield
         except InputError as error:
             raise InputError(*(self.source.placed(item) for item in error.diagnostics)) from None
+
+
+def _only_assembled(data: dict[str, Any]) -> None:
+    """Leave out what belongs to a motion."""
+    for name in ("expected", "metrics", "sweep", "output", "analysis"):
+        data.pop(name, None)
 
 
 def _copied(data: Any) -> Any:

@@ -52,7 +52,7 @@ carrier: body that holds both axes; default ground
 teeth: numbers of teeth of the two wheels
 internal: true for a ring that meshes from inside
 module: module of the teeth [m]; then tooth forces are reported and act
-pressure_angle: pressure angle of the teeth; default 20 deg
+pressure_angle: pressure angle of the teeth; with it the whole force on the teeth is known
 lead_angle: lead angle of the worm
 from: frame or body that the relation starts at: marker P; "ground" too
 to: frame or body that it leads to: marker Q
@@ -292,6 +292,18 @@ surfaces: the two face sets, the first tied to the second
 PlanePlace.normal: direction across the plane
 fit: parameters that make channels what was measured
 optimise: parameters that make a metric least or greatest
+CaseFile.inputs: numbers that come from outside, held between steps
+Shape.to: frame of the body to which a link is drawn
+Visual.to: frame of the body to which a link is drawn
+RigidBodyTable.initial: start of a body that no joint holds
+ParticleTable.initial: start of the particle
+FlexibleBodyTable.initial: start of the elastic coordinates, and of a body that no joint holds
+Optimise.method: "slsqp" (default), "cobyqa", "nelder-mead" or "differential-evolution"
+Optimise.limits: what other metrics may be: [lower, upper], { min = value } or { max = value }
+Optimise.tolerance: change of the metric, in parts of it, at which the search ends
+Optimise.seed: number from which the random steps follow
+Fit.tolerance: change, in parts, at which the search ends
+Fit.channels: column of the file = channel of the result
 Fit.parameters: parameters that may change, each with its lower and upper end
 Optimise.parameters: parameters that may change, each with its lower and upper end
 runs: largest number of runs

@@ -2,8 +2,11 @@
 
 import pytest
 
+import flexmbs as fm
+from flexmbs.case import Case
 from flexmbs.modaldata import ModalData
 from flexmbs.post import show as module
+from flexmbs.resources import resource
 from flexmbs.results import Result
 
 
@@ -16,6 +19,21 @@ def test_result_shows_itself_in_notebooks(result_path, tmp_path):
     picture = Result.load(result_path).show()
     assert picture._repr_html_().startswith("<iframe") and "&lt;!DOCTYPE html&gt;" in picture._repr_html_()
     assert picture.save(tmp_path / "a.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_usual_result_is_shown_in_one_megabyte(result_path):
+    for name in ("slider-crank", "double-wishbone", "four-bars"):
+        case = Case.load(resource("cases", f"{name}.toml"))
+        result = fm.run(case.with_tables(lambda data: data.pop("expected", None)), keep=False)
+        assert len(result.show()._repr_html_()) < 1_000_000, name
+    assert len(Result.load(result_path).show()._repr_html_()) < 1_000_000
+
+
+def test_a_case_shows_itself_before_it_moves():
+    case = Case.load(resource("cases", "double-wishbone.toml"))
+    page = case.show().page
+    assert "carrier" in page and "<title>" in page
+    assert case._repr_html_().startswith("<pre>case double-wishbone") and "3 bodies" in case._repr_html_()
 
 
 def test_modal_data_show_their_modes(result_path):

@@ -65,7 +65,9 @@ class Optimise(Table):
     parameters: Annotated[dict[str, Pair], Field(min_length=1)]
     minimise: str | None = None
     maximise: str | None = None
-    limits: dict[str, Annotated[Limits, BeforeValidator(_as_limits)]] = Field(default={})
+    limits: dict[
+        str, Annotated[Limits, BeforeValidator(_as_limits, json_schema_input_type=Limits | list[Number])]
+    ] = Field(default={})
     method: Literal["slsqp", "cobyqa", "nelder-mead", "differential-evolution"] = "slsqp"
     tolerance: Annotated[Number, Field(gt=0.0, lt=1.0)] = 1e-6
     runs: Annotated[int, Field(gt=0)] = 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
 import re
@@ -75,6 +76,12 @@ class Arrays:
         offset = self.size + -self.size % 8
         self.size = offset + array.nbytes
         return {"kind": kind, "offset": offset, "length": int(array.size), "shape": list(array.shape)}
+
+    def text(self) -> str:
+        """All bytes for a page: first bytes of all numbers, then second ones, ..., compressed, as base64."""
+        whole = b"".join(self.parts)
+        planes = np.frombuffer(whole + b"\0" * (-len(whole) % 4), np.uint8).reshape(-1, 4).T
+        return base64.b64encode(gzip.compress(planes.tobytes(), mtime=0)).decode("ascii")
 
 
 @dataclass(frozen=True)
@@ -244,7 +251,7 @@ def assemble(title: str, tree: dict[str, Any], arrays: Arrays) -> str:
         "version": __version__,
         "style": web_file("style.css"),
         "scene": inline_json(tree),
-        "arrays": base64.b64encode(b"".join(arrays.parts)).decode("ascii"),
+        "arrays": arrays.text(),
         "script": script(MODULES),
         **{f"shader_{name}": web_file(path) for name, path in SHADERS.items()},
     }

@@ -163,7 +163,7 @@ def page(record: Record, parts: list[tuple[str, str, str]], figures: Figures) ->
             "navigation": "".join(f'<a href="#{name}">{escape(title)}</a>' for name, title, _ in parts),
             "sections": "".join(section(name, title, body) for name, title, body in parts),
             "scene": inline_json(tree),
-            "arrays": base64.b64encode(b"".join(figures.arrays.parts)).decode("ascii"),
+            "arrays": figures.arrays.text(),
             "script": script(("data", "plot", "report")),
         },
     )

@@ -1,4 +1,5 @@
-// What the page holds: one JSON text that names arrays, one base64 text with their bytes.
+// What the page holds: one JSON text that names arrays, one base64 text with their bytes: compressed, the first
+// bytes of all numbers, then the second ones, and so on.
 
 const KINDS = { float32: Float32Array, float64: Float64Array, uint32: Uint32Array };
 
@@ -21,10 +22,20 @@ export function resolve(node, buffer) {
     return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, resolve(item, buffer)]));
 }
 
-export function read_page_data(document) {
+async function unpacked(text) {
+    const stream = new Blob([bytes_of_base64(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+    const out = new Uint8Array(planes.length);
+    const n = planes.length / 4;
+    for (let plane = 0; plane < 4; ++plane) {
+        for (let k = 0; k < n; ++k) out[4 * k + plane] = planes[plane * n + k];
+    }
+    return out.buffer;
+}
+
+export async function read_page_data(document) {
     const tree = JSON.parse(document.getElementById("scene").textContent);
-    const bytes = bytes_of_base64(document.getElementById("arrays").textContent.trim());
-    return resolve(tree, bytes.buffer);
+    return resolve(tree, await unpacked(document.getElementById("arrays").textContent.trim()));
 }
 
 // Sample k and weight w with t = (1 - w) time[k] + w time[k + 1].

@@ -1,4 +1,5 @@
 // Starts the viewer and offers it to scripts as `window.flexmbs`.
+import { read_page_data } from "./data.js";
 import { follow } from "./live.js";
 import { work_on } from "./part.js";
 import { axes_of } from "./plot.js";
@@ -6,8 +7,8 @@ import { principal } from "./probe.js";
 import { picture } from "./tools.js";
 import { Viewer } from "./viewer.js";
 
-function start() {
-    const viewer = new Viewer();
+async function start() {
+    const viewer = new Viewer(await read_page_data(document));
     const number = (name) => viewer.scene.bodies.findIndex((body) => body.name === name);
     window.flexmbs = {
         viewer,
@@ -32,11 +33,9 @@ function start() {
     if (viewer.scene.part) work_on(viewer);
 }
 
-try {
-    start();
-} catch (error) {
+start().catch((error) => {
     const message = document.getElementById("message");
     message.hidden = false;
     message.textContent = `The view cannot be drawn: ${error.message}`;
     window.flexmbs = { ready: false, error: String(error) };
-}
+});

@@ -2,8 +2,8 @@
 import { locate, read_page_data, row } from "./data.js";
 import { Plot } from "./plot.js";
 
-function start() {
-    const scene = read_page_data(document);
+async function start() {
+    const scene = await read_page_data(document);
     let t = scene.time[0];
     const plots = [...document.querySelectorAll("canvas.plot")].map((canvas) => {
         const plot = new Plot(canvas, scene.time, (time) => { t = time; draw(); });

@@ -1,7 +1,7 @@
 // The viewer: holds the state of the page, draws a frame when something changed, answers `window.flexmbs`.
 import { Camera } from "./camera.js";
 import { dot } from "./matrix.js";
-import { locate, read_page_data, row } from "./data.js";
+import { locate, row } from "./data.js";
 import { body_mode_at, largest_displacement, largest_stress, motion_at, skin_point, system_mode_at } from "./motion.js";
 import { number_text, Plot } from "./plot.js";
 import { Renderer } from "./renderer.js";
@@ -14,9 +14,8 @@ const PRESETS = ["iso", "front", "back", "left", "right", "top"];
 const KEYS = { ArrowLeft: [-15, 0], ArrowRight: [15, 0], ArrowUp: [0, 15], ArrowDown: [0, -15], "+": [0, 0, 0.87], "-": [0, 0, 1.15] };
 
 export class Viewer {
-    constructor() {
-        this.scene = read_page_data(document);
-        const { scene } = this;
+    constructor(scene) {
+        this.scene = scene;
         const shader = (name) => document.getElementById(`shader-${name}`).textContent;
         this.renderer = new Renderer(document.getElementById("view"),
             { skin: shader("skin"), surface: shader("surface"), plain: shader("plain") }, scene.palette);
