@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WrapValidator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WrapValidator, model_validator
 
 from flexmbs import units
 from flexmbs.errors import InputError, nearest
@@ -212,11 +212,19 @@ class ShellShape(ShellTable):
     element: Literal[SHELLS] = "quad4"
 
 
+def _without_shape(schema: dict[str, Any]) -> None:
+    """Files may leave `shape` out, or say "shell" (see `_as_file`)."""
+    schema["required"].remove("shape")
+    schema["properties"]["shape"] = {"enum": ["shell", "file"]}
+
+
 class ShellFile(ShellTable):
     """A file whose surface cells are shells, one section or several by cell set; `beams` by sets of lines.
 
     A geometry of surfaces is meshed by cells of `element`, none larger than `element_size`.
     """
+
+    model_config = ConfigDict(json_schema_extra=_without_shape)
 
     shape: Literal["file"]
     file: str
