@@ -201,7 +201,6 @@ limits: lower and upper limit by metric; how many designs lie beyond is told
 time_out: a run that takes longer is ended [s]
 on_failure: "go on" (default) or "stop"
 measured: CSV file of measurements, time in its first column
-channels: column = channel of the result
 deviation: of what was measured, by column; from what is left of it where it is not known
 runs: most runs of a search
 minimise: metric that is to be least
@@ -290,8 +289,6 @@ sections: sections by cell set
 center: centre [m]
 surfaces: the two face sets, the first tied to the second
 PlanePlace.normal: direction across the plane
-fit: parameters that make channels what was measured
-optimise: parameters that make a metric least or greatest
 CaseFile.inputs: numbers that come from outside, held between steps
 Shape.to: frame of the body to which a link is drawn
 Visual.to: frame of the body to which a link is drawn
@@ -306,11 +303,6 @@ Fit.tolerance: change, in parts, at which the search ends
 Fit.channels: column of the file = channel of the result
 Fit.parameters: parameters that may change, each with its lower and upper end
 Optimise.parameters: parameters that may change, each with its lower and upper end
-runs: largest number of runs
-min: least value
-max: greatest value
-minimise: metric that is to be least
-maximise: metric that is to be greatest
 Sample.method: "sobol" (default), "halton", "latin", "random", "morris" or "saltelli"
 LoadTable.angular_velocity: angular velocity of the whole body [rad/s]
 LoadTable.force: force on the set or node [N]
@@ -319,7 +311,15 @@ GivenTable.stiffness: stiffness of these modes
 GivenTable.damping: damping of these modes
 """
 
-TEXTS: dict[str, str] = dict(line.split(": ", 1) for line in _TEXTS.strip().splitlines())
+
+def _read(text: str) -> dict[str, str]:
+    """Keys and texts; a key that stands twice is a mistake."""
+    found = [line.split(": ", 1) for line in text.strip().splitlines()]
+    assert len({key for key, _ in found}) == len(found), "a key is described twice"
+    return {key: said for key, said in found}
+
+
+TEXTS = _read(_TEXTS)
 
 
 def described(table: str, key: str, about: str) -> str:
