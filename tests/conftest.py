@@ -29,6 +29,8 @@ INSTALL = {
     "optuna": "pip install optuna",
     "pymoo": "pip install pymoo",
     "cmeel": "pip install example-robot-data",
+    "taplo": "pip install taplo",
+    "mkdocs": 'pip install "flexmbs[docs]"',
 }
 
 missing: set[str] = set()
