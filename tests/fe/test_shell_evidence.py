@@ -10,9 +10,14 @@ import pytest
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.elements import SHELLS
 from flexmbs.fe.materials import isotropic
+from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.prestress import prestress_matrix
 from flexmbs.fe.readers import read_mesh
+from flexmbs.fe.shapes.parametric import cylinder
 from flexmbs.fe.shapes.shell import SIDES
+from flexmbs.fe.shells.sections import ShellData, ShellSection
 from flexmbs.fe.stress import geometric_stiffness
+from flexmbs.fe.thermal import none_of
 from flexmbs.modal.areas import nodal_sizes, set_faces, set_pieces
 from flexmbs.modal.unit_loads import body_loads, turning_stiffness
 from flexmbs.resources import resource
@@ -85,6 +90,34 @@ def test_a_spinning_strip_flaps_as_a_spinning_beam_F17(element):
         omega2 = (speed * unit) ** 2
         found = np.linalg.eigvalsh(np.diag(modes.omega2) + omega2 * (K_geo - softer))
         assert np.sqrt(found[0]) / unit == pytest.approx(known, rel=4e-3)
+
+
+def disc(element, t):
+    """A disc of radius 1 of the faces of a cylinder of bricks: a core of squares, and rings around it."""
+    solid = cylinder(1.0, 0.1, [4, 24, 1], element={"quad4": "hex8", "quad9": "hex27"}[element])
+    (rows,) = solid.face_nodes(solid.face_sets["z_max"])
+    used, cells = np.unique(rows, return_inverse=True)
+    cells = {element: cells.reshape(rows.shape)}
+    return Mesh(solid.points[used], cells, shell=ShellData.uniform(cells, ShellSection(t)))
+
+
+@pytest.mark.parametrize("element", ["quad4", "quad9"])
+def test_a_spinning_disc_without_bending_F17(element):
+    """Lamb and Southwell (1921), a free disc with m diameters and s circles: omega^2 over that of the
+    rotation is ((m + 2 s) (m + 2 s + 2) (3 + nu) - m^2 (1 + 3 nu)) / 8."""
+    mesh, item = disc(element, 1e-4), isotropic("disc", 200e9, 0.3, 8000.0)
+    model = assemble(mesh, item)
+    across = "x" if abs(np.ptp(mesh.points[:2, 0])) > 1e-9 else "y"  # the load is in balance: nothing is held
+    held = np.setdiff1d(dofs(mesh, [0, 1], "x y z rx ry rz"), dofs(mesh, [1], across))
+    pull = model.M_fe @ in_plane(np.hstack([mesh.points, 0 * mesh.points]).reshape(-1, 1))
+    K_pre = prestress_matrix(mesh, {"": item}, solved(mesh, item, pull[:, 0], held), none_of(mesh))
+    free = np.setdiff1d(np.arange(model.n_dof), dofs(mesh, np.arange(mesh.n_nodes), "x y rz"))
+    speed2 = 1e8  # beside which the stiffness of bending is none
+    K, M = ((A.tocsr()[free][:, free]).tocsc() for A in (model.K_fe + speed2 * K_pre, model.M_fe))
+    found = smallest_modes(K, M, n=8).omega2 / speed2
+    modes = ((0, 0), (1, 0), (1, 0), (2, 0), (2, 0), (0, 1), (3, 0), (3, 0))
+    known = sorted(((m + 2 * s) * (m + 2 * s + 2) * 3.3 - m * m * 1.9) / 8 for m, s in modes)
+    np.testing.assert_allclose(found, known, rtol=0.035 if element == "quad4" else 0.01, atol=1e-3)
 
 
 def in_plane(Phi):
