@@ -15,7 +15,13 @@ from flexmbs.verify.settings import settings as tolerances
 
 NAMES = sorted(path.name for path in resource("cases").glob("*.toml") if ".reduce." not in path.name)
 #: cases that take longer than a second
-SLOW = {"andrews-squeezer.toml", "four-bar-flexible.toml", "robot-arm.toml", "slider_crank.toml"}
+SLOW = {
+    "andrews-squeezer.toml",
+    "four-bar-flexible.toml",
+    "lower-arm.toml",
+    "robot-arm.toml",
+    "slider_crank.toml",
+}
 
 
 @pytest.fixture(scope="session")

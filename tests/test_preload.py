@@ -226,6 +226,38 @@ def test_stresses_of_a_run_contain_that_of_the_preload(tmp_path):
     assert found.envelope.von_mises[far].mean() == pytest.approx(1e8, rel=1e-3)
 
 
+SHELL = """[mesh]
+shape = "shell"
+size = [1.0, 0.1]
+corner = [0, 0, 0]
+divisions = [10, 1]
+element = "quad8"
+thickness = 0.01
+"""
+BEAM = """[mesh]
+shape = "beam"
+length = 1.0
+divisions = 10
+section = { rectangle = [0.1, 0.01] }
+"""
+
+
+@pytest.mark.parametrize("mesh", [SHELL, BEAM], ids=["shell", "beam"])
+def test_faces_of_shells_and_beams_have_the_stress_of_the_preload(tmp_path, mesh):
+    """A cantilever bent in its recipe, at rest in a case: 6 F (L - x) / (b t^2) at top and bottom."""
+    pull = '[preload.pull]\nset = "x_max"\nforce = [0, 0, 10]\n'
+    material = "material = { young = 2e11, poisson = 0.0, density = 7850 }\nmodes = 2\n"
+    (tmp_path / "bar.toml").write_text(material + mesh + '[fix]\nx_min = "x y z rx ry rz"\n' + pull)
+    (tmp_path / "case.toml").write_text(CASE)
+    fm.run(tmp_path / "case.toml", tmp_path / "case.h5")
+    found = recover(Record.load(tmp_path / "case.h5"), "bar")
+    x = found.places[:, 0]
+    rim = np.isclose(np.abs(found.places[:, 2]), 0.005)
+    assert rim.sum() > 40 and not any("preload" in note for note in found.notes)
+    exact = 6 * 10 * (1 - x[rim]) / (0.1 * 1e-4)
+    np.testing.assert_allclose(found.envelope.von_mises[rim], exact, atol=0.01 * 6e6)
+
+
 def test_a_free_body_that_is_warmed_keeps_no_stress():
     recipe = {
         "mesh": {"shape": "box", "size": [0.2, 0.1, 0.1], "divisions": [2, 1, 1]},

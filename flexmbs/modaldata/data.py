@@ -75,6 +75,7 @@ class ModalData(Told):
     `mesh.cells`
     static_stress : what the modes miss of the stresses of unit loads, or None
     preload_stress : (node or cell, 6), there at all times, or None without a preload
+    preload_field : (n_nodes, 6) of a preload without temperature, where nodes turn
     effective_mass : (mode, 6) of the three translations and the three rotations about the body origin
     """
 
@@ -89,6 +90,7 @@ class ModalData(Told):
     stress_at: str = "none"
     static_stress: StaticStress | None = None
     preload_stress: Floats | None = None
+    preload_field: Floats | None = None
     effective_mass: Floats = field(default_factory=lambda: np.zeros((0, 6)))
     materials: dict[str, dict[str, float]] = field(default_factory=dict)
     method: str = "given"

@@ -124,6 +124,8 @@ def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
         _write_static_stress(group, modal.static_stress)
     if modal.preload_stress is not None:
         hdf5.dataset(group, "preload_stress", modal.preload_stress, units="Pa", equation="F53")
+    if modal.preload_field is not None:
+        hdf5.dataset(group, "preload_field", modal.preload_field, units="m, rad", equation="F53")
 
 
 def _write_static_stress(group: hdf5.Group, static: StaticStress) -> None:
@@ -192,6 +194,9 @@ def _read(reader: Reader, source: str) -> ModalData:
         static_stress=_read_static_stress(reader, nf, len(integrals.loads)),
         preload_stress=(
             reader.floats("modes/preload_stress", (None, 6)) if reader.has("modes/preload_stress") else None
+        ),
+        preload_field=(
+            reader.floats("modes/preload_field", (n, 6)) if reader.has("modes/preload_field") else None
         ),
         frequency_hz=reader.floats("modes/frequency_hz", (nf,)),
         kind=tuple(reader.texts("modes/kind", nf)),

@@ -255,6 +255,9 @@ def _check_shapes(modal: ModalData, require: Any) -> None:
     if modal.preload_stress is not None:
         fits = modal.stress is not None and modal.preload_stress.shape == modal.stress.shape[1:]
         require(fits, "preload_stress does not fit the modes")
+    if modal.preload_field is not None:
+        fits = modal.preload_stress is not None and modal.preload_field.shape == (n, 6)
+        require(fits, "preload_field does not fit the mesh")
     for name, item in modal.interfaces.items():
         require(item.Phi.shape == (3, nf) and item.Psi.shape == (3, nf), f"interface {name}: rows do not fit")
         turned = item.rotation @ item.rotation.T - np.eye(3)

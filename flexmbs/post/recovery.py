@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -149,14 +149,27 @@ def _terms(
     modals = {body: data} | {name: body_modal(record, name, given, []) for name in neighbours(record, body)}
     q = np.ascontiguousarray(record.require(f"bodies/{body}/q")[inside])
     if own is not data.stress:  # of fibres, for which the data have no static part
+        more = fibres_of_preload(data)
+        if more is not None:
+            return np.hstack([q, np.ones((len(q), 1))]), np.concatenate([own, more])
         if data.preload_stress is not None:
-            notes.append(f"{body}: stresses of beams and shells do not include those of the preload")
+            what = "stresses of beams and shells do not include those of the preload, which has temperatures"
+            notes.append(f"{body}: {what}")
         return q, own
     static = static_amounts(record, body, modals, notes, inside)
     shapes = static_shapes(data)
     if not static.shape[1] or shapes is None:
         return q, own
     return np.hstack([q, static]), np.concatenate([own, shapes[: static.shape[1]]])
+
+
+def fibres_of_preload(data: ModalData) -> Floats | None:
+    """Stress (1, point, 6) of the preload at the points of `points_of`: its field as if it were a mode."""
+    if data.preload_field is None or data.preload_stress is None:
+        return None
+    U = data.preload_field[None]
+    only = replace(data, Phi=U[..., :3], Psi=U[..., 3:], stress=data.preload_stress[None])
+    return skin_of(replace(only, static_stress=None), limit=data.mesh.n_nodes).stress
 
 
 def points_of(data: ModalData, notes: list[str]) -> tuple[str, Floats, Floats, Ints]:

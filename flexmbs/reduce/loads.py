@@ -71,7 +71,10 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
         sigma = stress_modes(source.mesh, source.materials, U[:, None], at=recipe.stress)[0]
         sigma = sigma - expansion_stress(source.mesh, source.materials, change, recipe.stress)
     fe = replace(fe, K_fe=sp.csc_array(fe.K_fe + K_pre), K_pre=K_pre)
-    return replace(source, fe=fe, preload_stress=sigma)
+    warm = any(load.temperature is not None for load in recipe.preload)
+    plain = source.turns and sigma is not None and not warm
+    field = U[: 6 * source.mesh.n_nodes].reshape(-1, 6) if plain else None
+    return replace(source, fe=fe, preload_stress=sigma, preload_field=field)
 
 
 def _nodal_load(load: LoadSpec, source: Source) -> Floats:

@@ -54,7 +54,7 @@ class Source:
 
     materials : cell set -> Material, "" for the other cells;  notes : what the body was taken for
     own_elements : the matrices were assembled here, from mesh and materials
-    preload_stress : (node or cell, 6) of a static preload
+    preload_stress : (node or cell, 6) of a static preload;  preload_field : (node, 6) without temperature
     tie_error : of [ties] in the patch test
     """
 
@@ -69,6 +69,7 @@ class Source:
     own_elements: bool = True
     warnings: list[Diagnostic] = field(default_factory=list)
     preload_stress: Floats | None = None
+    preload_field: Floats | None = None
     tie_error: float | None = None
 
     @property
