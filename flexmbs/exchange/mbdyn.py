@@ -104,7 +104,7 @@ def lumped(modal: ModalData, n_nodes: int) -> Floats:
 
     mesh, total = modal.mesh, 0.0
     known = all({"E", "nu", "rho"} <= set(item) for item in modal.materials.values())
-    if mesh.n_cells and "beam2" not in mesh.cells and modal.materials and known:
+    if mesh.n_cells and not mesh.turns and modal.materials and known:
         by_set = {
             "" if name == "default" else name: isotropic(name, item["E"], item["nu"], item["rho"])
             for name, item in modal.materials.items()

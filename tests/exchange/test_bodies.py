@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flexmbs.errors import FlexmbsError
+import flexmbs as fm
+from flexmbs.errors import FlexmbsError, UsageError
 from flexmbs.exchange import export_body, import_body
 from flexmbs.exchange.mbdyn import Groups
 from flexmbs.exchange.sid import parse
@@ -403,3 +404,14 @@ def test_a_body_that_was_read_swings_as_the_original(tmp_path, file):
         found.append(np.asarray(run(Case.load(path), tmp_path / f"{name}.h5").sensors["tip"]))
     assert np.abs(found[0][-1] - found[0][0]).max() > 0.1
     np.testing.assert_allclose(*found, rtol=0.0, atol=1e-8)  # 17 digits, and the tolerance of a step
+
+
+def test_shells_go_to_mbdyn_by_their_invariants(tmp_path):
+    """Their inertia is none of masses at nodes, and they have no lumped mass of solids."""
+    mesh = {"shape": "shell", "size": [0.3, 0.2], "divisions": [3, 2], "thickness": 0.002}
+    recipe = {"mesh": mesh, "material": "steel", "modes": 2, "interfaces": {"end": "x_min"}}
+    fm.reduce(recipe).save(tmp_path / "p.modal.h5")
+    with pytest.raises(UsageError, match="write it with --invariants"):
+        export_body(tmp_path / "p.modal.h5", tmp_path / "p.fem")
+    export_body(tmp_path / "p.modal.h5", tmp_path / "p.fem", invariants=True)
+    assert (tmp_path / "p.fem").exists()
