@@ -3,6 +3,7 @@
 Every body has its own v_hat = [v; w; q_dot] in body axes, every joint of the mechanism is its list of locked
 relations, whether the program takes it as a branch or as a cut. Second derivatives of the relations come from
 truncated Taylor arithmetic, not from any formula for a bias, so nothing here is shared with the recursion.
+The twin of the time loop is in `plain_loop.py`.
 """
 
 from __future__ import annotations

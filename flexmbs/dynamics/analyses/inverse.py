@@ -143,6 +143,8 @@ class Follower:
     def predicted(self, time: float) -> Array:
         """Positions at a time as the state there leads on."""
         state, ahead = self.state, time - self.state.t
+        if ahead == 0.0:
+            return state.pos.copy()
         change = ahead * state.vel + 0.5 * ahead * ahead * self.acc
         pos = state.pos.copy()
         add_increment(self.evaluator.tables, state.pos, np.where(np.isfinite(change), change, 0.0), pos)
@@ -150,6 +152,8 @@ class Follower:
 
     def _turned(self, time: float) -> Array:
         """Angles of cut joints at a time as their rates lead on: they tell whole turns apart."""
+        if time == self.state.t:
+            return self.state.turns.copy()
         self.evaluator.kinematics(self.state, np.where(np.isfinite(self.acc), self.acc, 0.0))
         angle, rate, bend = self.evaluator.ws.relation.angle.T
         ahead = time - self.state.t

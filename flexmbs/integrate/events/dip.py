@@ -19,12 +19,11 @@ LOW = 0.2
 def first_dip(call, run):
     """Part of the pending step at which a one-sided function is negative, 0 where none is.
 
-    Needs scr.s0, scr.s1 at its ends, both positive. Writes: scr.dip, scr.s2, scr.y_out, scr.closure.
+    Needs scr.s0, scr.s1 at its ends. Writes: scr.dip, scr.s2, scr.y_out, scr.closure.
     """
     opt, mem, scr = run.opt, run.mem, run.scr
-    n = PLACES if opt.explicit == 1 else FEW
+    n, found, rows = PLACES if opt.explicit == 1 else FEW, 0.0, opt.n_switch
     passes, counted = mem.step_passes[0], mem.evaluations[0]
-    found, rows = 0.0, opt.n_switch
     for k in range(rows):
         scr.dip[k], scr.dip[(n + 1) * rows + k] = scr.s0[k], scr.s1[k]
     for p in range(1, n + 1):

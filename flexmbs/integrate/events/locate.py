@@ -44,16 +44,16 @@ def update_sides(run):
 
 
 @kernel(lean=True, apart=True)
-def look_inside(call, run):
+def look_inside(call, run, found):
     """Shorten the accepted step to where a one-sided function is negative inside it; else leave it as it is.
 
-    Returns the number of the function, or -1, and the size of the step. Writes: scr.y1 ..., scr.s1.
+    Returns its number and the size of the step, else `found` of its end. Writes: scr.y1 ..., scr.s1.
     """
     data, mem, scr = run.data, run.mem, run.scr
     whole = mem.h_step[0]
     part = first_dip(call, run)
     if part == 0.0:
-        return -1, whole
+        return found, whole
     h, k = part * whole, -1
     status, _ = attempt(call, run, h)
     if status == 0:
@@ -62,7 +62,8 @@ def look_inside(call, run):
         k = crossing(run, scr.s0, scr.s1)
     if k < 0:
         attempt(call, run, whole)
-        h = whole
+        call.switches(data, mem.t_step[0], scr.y1, scr.s1)
+        h, k = whole, found
     return k, h
 
 
@@ -79,8 +80,8 @@ def locate(call, run):
     if call.switches(data, mem.t_step[0], scr.y1, scr.s1) != 0 or call.switches(data, t, mem.y, scr.s0) != 0:
         return NOT_EVALUATED
     k = crossing(run, scr.s0, scr.s1)
-    if k < 0 and opt.n_sided > 0:
-        k, high = look_inside(call, run)
+    if opt.n_sided > 0:  # it may have been negative, and positive again, before the end of the step
+        k, high = look_inside(call, run, k)
     if k < 0:
         return 0
     tolerance = max(4e-16 * abs(t + high), 1e-13 * high)

@@ -34,9 +34,10 @@ def bounds(system: System) -> Floats | None:
 
 
 def reaches(system: System) -> Floats:
-    """Largest displacement of a step, infinite for speeds that are in no loop of joints.
+    """Largest displacement of a step, infinite for speeds that are in no loop of joints, and in no contact.
 
-    Beyond a part of a turn change points hide inside a step, and another branch of a loop is as near (F28).
+    Beyond a part of a turn change points hide inside a step, and another branch of a loop is as near (F28); a
+    follower in flight would pass through the lobes of its cam.
     """
     t, inside = system.tables, np.zeros(system.n_vel, dtype=bool)
     for p, q in zip(t.marker.body[t.relation.p], t.marker.body[t.relation.q], strict=True):
@@ -44,6 +45,8 @@ def reaches(system: System) -> Floats:
             i = max(p, q)
             inside[t.tree.o_eta[i] : t.tree.o_qd[i]] = True
             p, q = (t.tree.parent[p], q) if i == p else (p, t.tree.parent[q])
+    for r in np.flatnonzero(t.row.side):
+        inside[t.path.speed[t.path.start[r] : t.path.start[r + 1]]] = True
     return np.where(inside, REACH * displacements(system), np.inf)
 
 

@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 LARGEST_CHANGE = 0.5
 #: so far may what a step predicts be from what closes the loops [rad, m]
 LARGEST_GAP = 0.1
-#: steps in a run: a drive may rest for a while, and the rates of everything with it
-FEWEST = 100
+#: steps in a run, each of which looks at six times or more: a drive may rest, and all rates with it
+FEWEST = 20
 #: step, over the duration, from which the motion must lead on by twice as much
 SHORTEST = 1e-5
 #: change of an own state, over its size or 1, by which its influence is found
