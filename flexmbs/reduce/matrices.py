@@ -44,7 +44,7 @@ def read_matrices(stiffness: Path, mass: Path, nodes: Path, *, units: UnitSystem
     N/mm, M in tonnes. Without elements there are no stresses and no stiffening.
     """
     files = [read_matrix_file(path, initial) for path, initial in ((stiffness, "K"), (mass, "M"))]
-    table = _read_nodes(nodes)
+    table, frames = _read_nodes(nodes)
     points = table[:, 1:4] * units.length
     number = table[:, 0].astype(np.int64)
     if any(item.dofs is not None for item in files):
@@ -60,7 +60,11 @@ def read_matrices(stiffness: Path, mass: Path, nodes: Path, *, units: UnitSystem
             what = f"is {A.shape[0]} x {A.shape[1]}; {n_nodes} nodes of 3 or 6 freedoms are expected"
             raise InputError(Diagnostic("matrices.shape", str(path), what))
     six = K.shape[0] >= 6 * n_nodes and (rigid_strain(K, points, 6) <= STRAINED).all()
+    six = six or (bool(frames) and K.shape[0] >= 6 * n_nodes)  # in frames they tell nothing yet
     p = p or (6 if six or K.shape[0] == 6 * n_nodes else 3)
+    if frames:
+        T = _out_of_frames(number, frames, p, K.shape[0])
+        K, M = (sp.csc_array(T @ A @ T.T) for A in (K, M))
     if units != SI:
         scales = np.ones(K.shape[0])  # moments, turns; modal coordinates have a mass, whatever they are
         scales[: p * n_nodes] = np.tile([1.0] * 3 + [units.length] * (p - 3), n_nodes)
@@ -201,10 +205,18 @@ def rigid_strain(K: Any, points: Floats, p: int) -> Floats:
     return np.asarray(np.linalg.norm(K @ R, axis=0) / np.where(size > 0, size, 1.0))
 
 
-def _read_nodes(path: Path) -> Floats:
-    """Node number, x, y, z out of a table, or out of a deck of the same model."""
+def _out_of_frames(number: Ints, frames: dict[int, Floats], p: int, n: int) -> Any:
+    """(n, n) motion of the nodes in common axes out of that in axes of their own."""
+    blocks = [np.eye(3) if node not in frames else frames[node] for node in number.tolist()]
+    behind = [np.eye(1)] * (n - p * len(blocks))
+    return sp.block_diag([block for block in blocks for _ in range(p // 3)] + behind, format="csr")
+
+
+def _read_nodes(path: Path) -> tuple[Floats, dict[int, Floats]]:
+    """Node number, x, y, z out of a table, or of a deck of the same model; axes of nodes with their own."""
     if is_mesh_file(path):
-        return np.column_stack(read_nodes(path))
+        number, points, frames = read_nodes(path)
+        return np.column_stack([number, points]), frames
     try:
         text = path.read_text().replace(",", " ")
         rows = [line.split() for line in text.splitlines() if line.strip() and line.strip()[0] not in "#%*"]
@@ -216,7 +228,7 @@ def _read_nodes(path: Path) -> Floats:
     if not good or len(np.unique(table[:, 0])) < len(table):
         what = "is not a table of different node numbers with x, y, z"
         raise InputError(Diagnostic("matrices.nodes", str(path), what))
-    return table
+    return table, {}
 
 
 def symmetric(entries: Any, where: str) -> Any:

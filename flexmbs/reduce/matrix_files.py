@@ -7,6 +7,7 @@ Matrix Market.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -77,7 +78,7 @@ def by_content(path: Path, data: bytes, initial: str = "") -> MatrixFile:
     if re.search(rb"^(DMIG|\*\s*USER ELEMENT)", data, re.MULTILINE | re.IGNORECASE):
         return dmig(path, data, initial) if b"DMIG" in data.upper() else user_element(path, data)
     if ending == ".op4":
-        return op4(path, data)
+        return op4(path, data, initial)
     if ending in (".hb", ".rb", ".rsa", ".hbmat", ".matrix"):
         return harwell_boeing(path, data)
     if ending == ".mtx":
@@ -240,11 +241,17 @@ def dmig(path: Path, data: bytes, initial: str = "") -> MatrixFile:
     return MatrixFile(path, A, np.array(list(dofs), dtype=np.int64)[order])
 
 
-def op4(path: Path, data: bytes) -> MatrixFile:
-    """The first matrix of an OP4 file, text or binary, dense or sparse; its rows have no names."""
-    if data[:4] in (b"\x18\0\0\0", b"\0\0\0\x18"):
-        return MatrixFile(path, op4_binary(data))
-    return MatrixFile(path, op4_text(data.decode("ascii", "replace").splitlines()))
+def op4(path: Path, data: bytes, initial: str = "") -> MatrixFile:
+    """The first matrix of an OP4 file, text or binary, dense or sparse, with this initial where there is one.
+
+    Its rows have no names.
+    """
+    binary = data[:4] in (b"\x18\0\0\0", b"\0\0\0\x18")
+    found = op4_binary(data) if binary else op4_text(data.decode("ascii", "replace").splitlines())
+    name, first = next(found)
+    if not name.startswith(initial):
+        first = next((A for name, A in found if name.startswith(initial)), first)
+    return MatrixFile(path, first)
 
 
 class Fields:
@@ -279,10 +286,19 @@ class Fields:
         return result
 
 
-def op4_text(lines: list[str]) -> Any:
+def op4_text(lines: list[str]) -> Iterator[tuple[str, Any]]:
+    """Names and matrices, one after the other."""
+    while lines and not lines[-1].strip():
+        lines.pop()
     fields = Fields(lines)
+    while not fields.at or fields.more:
+        head = lines[fields.at] if lines else ""
+        yield head[32:40].strip().upper(), op4_matrix(fields, head)
+
+
+def op4_matrix(fields: Fields, head: str) -> Any:
     n_col, n_row, _, kind = fields.wholes(4, 4, 8)
-    found = re.search(r"(\d+)[EDG](\d+)", lines[0][40:].upper())
+    found = re.search(r"(\d+)[EDG](\d+)", head[40:].upper())
     per_line, width = (int(found[1]), int(found[2])) if found else (5, 16)
     if kind not in (1, 2):
         raise Unreadable("complex matrices are not supported")
@@ -295,7 +311,9 @@ def op4_text(lines: list[str]) -> Any:
 
     while True:
         column, row, words = fields.wholes(3, 3, 8)
-        if column > n_col:  # what every file ends with
+        if column > n_col:  # what every matrix ends with, and a number behind it
+            if fields.more:
+                fields.line()
             break
         if row > 0:
             entries.append((column - 1, row - 1, values(words)))
@@ -314,8 +332,8 @@ def op4_text(lines: list[str]) -> Any:
     return of_columns(entries, n_row, n_col)
 
 
-def op4_binary(data: bytes) -> Any:
-    """Fortran records; 4-byte integers."""
+def op4_binary(data: bytes) -> Iterator[tuple[str, Any]]:
+    """Names and matrices, one after the other, of Fortran records with 4-byte integers."""
     order = "<" if data[:4] == b"\x18\0\0\0" else ">"
     at = 0
 
@@ -330,7 +348,13 @@ def op4_binary(data: bytes) -> Any:
         at += size + 8
         return body
 
-    n_col, n_row, _, kind = (int(x) for x in np.frombuffer(record()[:16], f"{order}i4"))
+    while not at or at < len(data):
+        head = record()
+        yield head[16:24].decode("ascii", "replace").strip().upper(), op4_records(head, record, order)
+
+
+def op4_records(head: bytes, record: Callable[[], bytes], order: str) -> Any:
+    n_col, n_row, _, kind = (int(x) for x in np.frombuffer(head[:16], f"{order}i4"))
     if kind not in (1, 2):
         raise Unreadable("complex matrices are not supported")
     real = f"{order}f{4 * kind}"

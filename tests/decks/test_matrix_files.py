@@ -180,6 +180,33 @@ def test_every_form_gives_the_same_body(tmp_path, model, same, write):
     assert modal.quality["rigid_modes"] == 6
 
 
+@pytest.mark.parametrize("write", [write_op4, write_op4_sparse, write_op4_binary])
+def test_both_matrices_in_one_file(tmp_path, model, same, write):
+    """The one whose name begins with K, or M; the first one stood for both."""
+    K, M = write(tmp_path, model.mesh, model.K_fe, model.M_fe)
+    both = tmp_path / "both.op4"
+    both.write_bytes(K.read_bytes() + M.read_bytes())
+    (tmp_path / "nodes.txt").write_text(table(model.mesh))
+    modal = fm.reduce({"matrices": [str(both), str(both), str(tmp_path / "nodes.txt")], "modes": 6})
+    np.testing.assert_allclose(modal.frequency_hz, same.frequency_hz, rtol=1e-6)
+
+
+def test_freedoms_in_frames_of_their_nodes(tmp_path, model, same):
+    """GRIDs with CD: every third node in a turned frame, and the matrices in these axes."""
+    Q = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
+    grids, blocks = ["CORD2R,7,,0.,0.,0.,.48,.64,.6,+", "+,.36,.48,-.8"], []
+    for k, (number, x) in enumerate(zip(model.mesh.node_number, model.mesh.points, strict=True)):
+        grids.append(f"GRID*,{number},,{float(x[0])!r},{float(x[1])!r},*")
+        grids.append(f"*,{float(x[2])!r},{7 if k % 3 == 0 else ''}")
+        blocks.append(Q if k % 3 == 0 else np.eye(3))
+    T = sp.block_diag(blocks, format="csc")  # rows of Q are the axes: values in them out of common ones
+    K, M = write_dmig(tmp_path, model.mesh, T @ model.K_fe @ T.T, T @ model.M_fe @ T.T)
+    (tmp_path / "nodes.bdf").write_text("\n".join(["BEGIN BULK", *grids, "ENDDATA", ""]))
+    modal = fm.reduce({"matrices": [str(K), str(M), str(tmp_path / "nodes.bdf")], "modes": 6})
+    np.testing.assert_allclose(modal.frequency_hz, same.frequency_hz, rtol=1e-6)
+    np.testing.assert_allclose(modal.integrals.inertia, same.integrals.inertia, rtol=1e-6, atol=1e-9)
+
+
 def test_nodes_out_of_the_deck(tmp_path):
     (tmp_path / "a.inp").write_text(abaqus(edge=0.01))
     from flexmbs.fe.readers import read_mesh

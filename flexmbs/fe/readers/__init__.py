@@ -79,10 +79,13 @@ def read_mesh(
     return mesh if unit == 1.0 else mesh.scaled(unit)
 
 
-def read_nodes(path: str | Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Numbers and places (n, 3) of the nodes of a file, in its own units; cells need not be there."""
-    raw = guarded(Path(path), MAX_BYTES, (), lambda raw: raw)
-    return raw.node_number, raw.points
+def read_nodes(
+    path: str | Path,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], dict[int, NDArray[np.float64]]]:
+    """Numbers and places (n, 3) of the nodes of a file, in its own units, and axes by number of those whose
+    displacements have their own; cells need not be there."""
+    raw, frames = guarded(Path(path), MAX_BYTES, (), lambda raw: (raw, raw.frames()))
+    return raw.node_number, raw.points, frames
 
 
 def guarded(path: Path, max_bytes: int, ignore: Collection[str], make: Callable[[RawMesh], Any]) -> Any:

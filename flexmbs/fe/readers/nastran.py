@@ -127,6 +127,7 @@ class _Model:
         if self.extra:
             self._extra_mass(taken.get("NSM"))
         cut_tapered(raw, self.structure.tapered)
+        raw.frames = lambda: {n: self.systems.out_axes(n) for n, cd in self.systems.out.items() if cd > 0}
         raw.left_out = np.array(self.left_out, dtype=np.int64)
         return raw
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,7 @@ class RawMesh:
     left_out : numbers of elements that are in the file and not among the blocks; sets may name them
     length : unit of length [m] where the file states it
     deck : what a deck says beside its mesh; None for formats that hold a mesh only
+    frames : gives the axes (columns) in which displacements are counted, of nodes that have their own
     """
 
     node_number: Ints
@@ -60,6 +61,7 @@ class RawMesh:
     deck: Deck | None = None
     length: float | None = None
     notes: list[Diagnostic] = field(default_factory=list)
+    frames: Callable[[], dict[int, Floats]] = dict
 
 
 class Numbering:
