@@ -7,6 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from flexmbs._kernel_links import link_where_read_only
+
 __version__ = "0.1.0"
 
 # public name -> module that holds it; imported at first use, so that `import flexmbs` costs nothing
@@ -58,3 +60,4 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+link_where_read_only()

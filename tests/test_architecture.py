@@ -13,9 +13,9 @@ PACKAGE = ROOT / "flexmbs"
 
 # in this order; a room imports only from rooms listed above it (or from itself)
 ROOMS = [
-    "errors", "interrupts", "registry", "_handles", "_bound", "_trial", "_jit", "_dispatch", "_trial_kernels",
-    "_simd", "resources", "disk", "hdf5", "toml_file", "units", "expressions", "channels", "spatial",
-    "input", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce", "exchange",
+    "_kernel_links", "errors", "interrupts", "registry", "_handles", "_bound", "_trial", "_jit", "_dispatch",
+    "_trial_kernels", "_simd", "resources", "disk", "hdf5", "toml_file", "units", "expressions", "channels",
+    "spatial", "input", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce", "exchange",
     "model", "dynamics", "integrate", "results", "simulate", "case", "study",
     "post", "view", "verify", "demo", "cli",
 ]  # fmt: skip

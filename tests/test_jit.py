@@ -272,6 +272,40 @@ def test_importing_kernels_leaves_no_trace_in_numba(tmp_path):
     assert run_beside(tmp_path, code).stdout == f"{PRODUCT}True {tmp_path / '__pycache__'}\n"
 
 
+READ_ONLY = """
+import errno, os, sys
+folder, access = os.environ["FLEXMBS_CACHE"], os.access
+def look(event, args):
+    if event == "open" and str(args[0]).startswith(folder) and (args[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+        raise OSError(errno.EROFS, "Read-only file system")
+sys.addaudithook(look)
+os.access = lambda path, mode: not (str(path) == folder and mode & os.W_OK) and access(path, mode)
+"""
+
+
+def test_kernels_of_a_read_only_folder_are_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_DEBUG_CACHE", "1")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    first = run_beside(tmp_path, "import numpy as np; " + QUATERNION)
+    assert (
+        first.stdout.endswith(PRODUCT) and "index saved to" in first.stdout and "cannot" not in first.stderr
+    )
+    (tmp_path / "sitecustomize.py").write_text(READ_ONLY)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*")}
+    again = run_beside(tmp_path, "import numpy as np; " + QUATERNION)
+    assert again.stdout.endswith(PRODUCT) and "index saved to" not in again.stdout
+    assert f"kernels in {tmp_path / 'cache'} are used; others are compiled anew" in again.stderr
+    for path in (tmp_path / "cache").rglob("*.nbi"):  # what is not there is compiled, for this run
+        before.pop(path)
+        path.unlink()
+    third = run_beside(tmp_path, "import numpy as np; " + QUATERNION)
+    assert third.stdout.endswith(PRODUCT) and "index saved to" in third.stdout
+    after = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*") if path.is_file()}
+    assert after == {path: time for path, time in before.items() if path.is_file()}
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 CHANGED = "c.FunctionCache.__init_subclass__ = None"
 ENDS = "c.FunctionCache.__init_subclass__ = lambda *args: os.abort()"
 

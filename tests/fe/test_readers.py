@@ -6,6 +6,7 @@ import pytest
 from flexmbs.errors import InputError
 from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.check.summary import volume
+from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.readers import read_mesh
 from tests.fe import mesh_writers as write
 from tests.fe.mesh_samples import SOLIDS, face_geometry, geometry, sample
@@ -136,6 +137,46 @@ def test_duplicates_of_gmsh_22_are_counted(tmp_path):
     assert mesh.n_cells == good.n_cells
     (note,) = mesh.notes
     assert note.code == "mesh.repeated" and note.what.startswith("3 tet4 elements repeat others (element ")
+
+
+def in_two_pieces(folder, change=lambda piece: piece):
+    """A file whose mesh is there twice, the second one 10 m away."""
+    mesh = sample("tet4")
+    texts = []
+    for name, shift in (("one", 0.0), ("two", 10.0)):
+        later = int(100 * shift)
+        cell_number = {kind: numbers + later for kind, numbers in mesh.cell_number.items()}
+        moved = Mesh(
+            mesh.points + [shift, 0.0, 0.0], mesh.cells, mesh.node_number + later, cell_number,
+            cell_sets=mesh.cell_sets,
+        )  # fmt: skip
+        write.write_vtu(moved, folder / f"{name}.vtu")
+        texts.append((folder / f"{name}.vtu").read_text())
+    head, start, rest = texts[0].partition("<Piece")
+    first, end, tail = rest.partition("</Piece>")
+    second = texts[1].partition("<Piece")[2].partition("</Piece>")[0]
+    (folder / "a.vtu").write_text(head + start + first + end + start + change(second) + end + tail)
+    return mesh, folder / "a.vtu"
+
+
+def test_pieces_of_vtu_are_read_one_after_the_other(tmp_path):
+    mesh, path = in_two_pieces(tmp_path)
+    found = read_mesh(path)
+    n, cells = mesh.n_nodes, len(mesh.cells["tet4"])
+    np.testing.assert_allclose(found.points[:n], mesh.points, atol=1e-12)
+    np.testing.assert_allclose(found.points[n:], mesh.points + [10.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_array_equal(found.cells["tet4"][cells:], found.cells["tet4"][:cells] + n)
+    halves = [rows["tet4"] for rows in found.cell_sets.values() if "tet4" in rows]
+    assert halves
+    for half in halves:
+        np.testing.assert_array_equal(half[len(half) // 2 :], half[: len(half) // 2] + cells)
+
+
+def test_pieces_of_vtu_with_other_sets_are_refused(tmp_path):
+    """A set that one piece does not know would be lost without a word."""
+    _, path = in_two_pieces(tmp_path, lambda piece: piece.replace('Name="node_number"', 'Name="number"'))
+    with pytest.raises(InputError, match='pieces do not hold the same arrays: "node_number", "number"'):
+        read_mesh(path)
 
 
 def test_vtu_points_in_a_plane_are_refused(tmp_path):

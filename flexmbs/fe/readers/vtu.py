@@ -222,9 +222,13 @@ def joined(grids: list[Grid]) -> Grid:
         return grids[0]
     shift = np.cumsum([0, *(len(grid.points) for grid in grids)])
     ends = np.cumsum([0, *(grid.offsets[-1] for grid in grids)])
-    names = [
-        set.intersection(*(set(getattr(g, kind)) for g in grids)) for kind in ("point_data", "cell_data")
-    ]
+    names = []
+    for kind in ("point_data", "cell_data"):
+        known = [set(getattr(grid, kind)) for grid in grids]
+        names.append(known[0])
+        if others := sorted(set.union(*known) - set.intersection(*known)):
+            told = ", ".join(f'"{name}"' for name in others)
+            raise Damaged(f"its pieces do not hold the same arrays: {told}", remedy="write the mesh again")
     return Grid(
         np.concatenate([grid.points for grid in grids]),
         np.concatenate([grid.types for grid in grids]),
