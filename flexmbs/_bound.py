@@ -32,6 +32,7 @@ def bound(
     if found is None or found.signature.return_type != numba.types.int64:
         return None
     context = cpu_target.target_context
+    context.refresh()  # types are known from when something is compiled, and here all may have been loaded
     layout = context.call_conv.get_function_type(found.signature.return_type, types)
     converted = [_converted(item) for item in layout.args]
     given = [

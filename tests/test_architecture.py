@@ -16,7 +16,7 @@ ROOMS = [
     "_kernel_links", "errors", "interrupts", "registry", "_handles", "_bound", "_trial", "_jit", "_dispatch",
     "_trial_kernels", "_simd", "resources", "disk", "hdf5", "toml_file", "units", "expressions", "channels",
     "spatial", "input", "fe", "modal", "ffrf", "modaldata", "certificate", "reduce", "exchange",
-    "model", "dynamics", "integrate", "results", "simulate", "case", "study",
+    "model", "dynamics", "integrate", "results", "simulate", "case", "study", "fmu",
     "post", "view", "verify", "demo", "cli",
 ]  # fmt: skip
 

@@ -1,5 +1,7 @@
 """Simulations that the caller steps, against runs of the whole time."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -218,3 +220,24 @@ def test_snapshots_of_other_cases_and_inputs_without_value_are_refused():
         sim.restore(other.snapshot())
     with pytest.raises(UsageError, match="give a number"):
         sim.step(0.1, {"torque": float("nan")})
+
+
+FIXED = {"analysis.method": "rk4", "analysis.step": 1e-3}
+
+
+def test_a_snapshot_leads_on_in_a_process_that_has_compiled_nothing(tmp_path):
+    """All kernels are loaded there, and the first step of all goes on from a snapshot."""
+    sim = fm.simulation(Case.from_dict(FALLING), **FIXED)
+    stepped(sim, 0, 3)
+    (tmp_path / "there").write_bytes(sim.snapshot().to_bytes())
+    program = (
+        "import sys; from pathlib import Path; import flexmbs as fm; from tests.test_stepping import *\n"
+        "from flexmbs.simulate.stepping import Snapshot\n"
+        "sim = fm.simulation(Case.from_dict(FALLING), **FIXED)\n"
+        "sim.restore(Snapshot.from_bytes(Path(sys.argv[1]).read_bytes()))\n"
+        "print(stepped(sim, 3, 5))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "there")], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == str(stepped(sim, 3, 5)), done.stderr[-500:]

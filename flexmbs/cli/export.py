@@ -5,6 +5,7 @@ flexmbs export RESULT.h5 -o a.csv --channel rod.q --channel "energy.*"      (als
 flexmbs export RESULT.h5 -o a.nc           everything, as NetCDF-4
 flexmbs export X.modal.h5 -o x.SID_FEM     the body (also .fem, .mbsim.h5, .simscape.mat, .extptfm)
 flexmbs export X.modal.h5 -o modes.vtu     pictures of its modes (also .xdmf)
+flexmbs export case.toml --fmi -o a.fmu    the mechanism for co-simulation, FMI 3.0
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from flexmbs.cli.output import Output, Progress, add_overwrite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("result", metavar="RESULT.h5", help="a result, finished or not")
+    parser.add_argument("result", metavar="RESULT.h5", help="a result, finished or not; with --fmi a case")
     parser.add_argument(
         "-o",
         "--output",
@@ -35,12 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inertia-order", choices=("xy-xz-yz", "xy-yz-xz"), help="of J in a SID file, default: the first"
     )
+    parser.add_argument(
+        "--fmi", action="store_true", help="write a case as an FMU; --channel: further outputs"
+    )
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
     add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> Output:
     from flexmbs import hdf5
 
+    if args.fmi:
+        return fmu(args)
     if hdf5.file_format(args.result) == "flexmbs-modal":
         return body(args)
     from flexmbs.post.export import export
@@ -70,3 +77,15 @@ def body(args: argparse.Namespace) -> Output:
     return Output(
         "\n".join([f"{done['file']}: {done['modes']} modes for {done['program']}", *done["notes"]]), done
     )
+
+
+def fmu(args: argparse.Namespace) -> Output:
+    """A case for the system models of other programs."""
+    from flexmbs.case import Case
+    from flexmbs.fmu import export_fmu
+    from flexmbs.input.source import parse_settings
+
+    case = Case.load(args.result, **parse_settings(args.set))
+    done = export_fmu(case, args.output, channels=tuple(args.channel), overwrite=args.overwrite)
+    words = ", ".join(f"{len(done[kind])} {kind}" for kind in ("inputs", "outputs", "metrics", "parameters"))
+    return Output(f"{done['file']}: {words}", done)

@@ -23,7 +23,8 @@ BEGINNINGS: dict[str, tuple[bytes, ...]] = {
     ".png": (b"\x89PNG",), ".gif": (b"GIF8",), ".pdf": (b"%PDF",), ".glb": (b"glTF",),
     ".svg": XML, ".pvd": XML, ".vtu": XML, ".html": (b"<!DOCTYPE html", b"<!doctype html"),
     ".h5": (b"\x89HDF",), ".nc": (b"\x89HDF", b"CDF"), ".vtkhdf": (b"\x89HDF",),
-    ".parquet": (b"PAR1",), ".msh": (b"$MeshFormat",), ".mp4": (b"\0\0\0",),
+    ".parquet": (b"PAR1",), ".msh": (b"$MeshFormat",), ".mp4": (b"\0\0\0",), ".fmu": (b"PK",),
+    ".mat": (b"MATLAB 5.0",), ".mf4": (b"MDF",),
 }  # fmt: skip
 LOOKED_AT = 4096
 

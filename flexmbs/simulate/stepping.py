@@ -14,7 +14,6 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -55,11 +54,12 @@ class Snapshot:
     inputs: Floats
     memory: dict[str, Any]
     history: dict[str, Any]
-    samples: int
+    chunks: tuple[Chunk, ...] | None = ()
+    written: int = 0
 
     def to_bytes(self) -> bytes:
-        """For files and other processes."""
-        arrays: dict[str, Any] = {"t": self.t, "y": self.y, "inputs": self.inputs, "samples": self.samples}
+        """For files and other processes, without what was recorded."""
+        arrays: dict[str, Any] = {"t": self.t, "y": self.y, "inputs": self.inputs}
         arrays |= {f"memory/{name}": item for name, item in self.memory.items()}
         arrays |= {f"history/{name}": item for name, item in self.history.items()}
         found = io.BytesIO()
@@ -75,24 +75,48 @@ class Snapshot:
             kind, _, rest = name.partition("/")
             if rest:
                 parts[kind][rest] = arrays.pop(name)
-        return cls(float(arrays["t"]), arrays["y"], arrays["inputs"], **parts, samples=int(arrays["samples"]))
+        return cls(float(arrays["t"]), arrays["y"], arrays["inputs"], parts["memory"], parts["history"], None)
 
 
 @dataclass
 class Recording:
-    """Samples at the ends of steps, on their way to a result."""
+    """Samples at the ends of steps, on their way to a result.
+
+    Those for a file are written now and then; `chunks` wait. Those in memory stay, as who goes back takes
+    some away: `taken` of them have been worked out.
+    """
 
     writer: ResultWriter | MemoryWriter
     recorder: Recorder
-    stack: ExitStack = field(default_factory=ExitStack)
-    count: int = 0
+    chunks: list[Chunk] = field(default_factory=list)
     written: int = 0
+    taken: int = 0
+
+    @property
+    def in_file(self) -> bool:
+        return isinstance(self.writer, ResultWriter)
 
     @property
     def waits(self) -> bool:
         """Whether enough of a file waits to be written."""
+        if not self.in_file:
+            return False
         late = time.monotonic() - self.recorder.last_commit > WAITING_SECONDS
-        return isinstance(self.writer, ResultWriter) and (late or self.recorder.waiting_bytes > WAITING_BYTES)
+        bytes_each = 8 * self.recorder.history.sampler.width
+        return late or len(self.chunks) * bytes_each > WAITING_BYTES
+
+    def write(self, run: Any) -> None:
+        """Hand what waits to the writer."""
+        new = self.chunks[self.taken :]
+        if not new:
+            return
+        self.recorder.chunks[:] = new
+        self.recorder.commit(run)
+        if self.in_file:
+            self.written += len(new)
+            self.chunks.clear()
+        else:
+            self.taken += len(new)
 
 
 class Simulation:
@@ -122,9 +146,9 @@ class Simulation:
             step=wanted.step,
             rho_inf=wanted.rho_inf,
         )
-        self._history = History(system, equations(system, system.evaluator()), indeterminate(self._counts))
-        self._history.sampler.same_branch(self.problem.data)
-        self._fields = {item.path: item for item in self._history.layout.fields}
+        self.history = History(system, equations(system, system.evaluator()), indeterminate(self._counts))
+        self.history.sampler.same_branch(self.problem.data)
+        self._fields = {item.path: item for item in self.history.layout.fields}
         self.paths = list(self._fields)
         self._channels: dict[str, tuple[str, int | None]] = {}
         self._inputs = [item.default for item in system.model.inputs.values()]
@@ -164,14 +188,14 @@ class Simulation:
             if len(chunk.t):
                 self.y = chunk.y[-1]
             if self._record is not None and len(chunk.t) + len(chunk.event_t):
-                self._record.recorder.chunks.append(self._sampled(chunk))
+                self._record.chunks.append(self._sampled(chunk))
             if run.finished:
                 break
         self.t, self._rows, self._seen = end, None, None
         self._steps += 1
         self._wall += time.perf_counter() - begun
         if self._record is not None and self._record.waits:
-            self._commit()
+            self._record.write(self._going)
 
     def _going_on(self, end: float) -> Any:
         """The run that leads to the end of this step."""
@@ -209,7 +233,7 @@ class Simulation:
         """Inputs to where expressions read them."""
         for name, place in self.system.laws.inputs.items():
             number = self._inputs[list(self.system.model.inputs).index(name)]
-            self.problem.data.lw.x[place] = self._history.sampler.data.lw.x[place] = number
+            self.problem.data.lw.x[place] = self.history.sampler.data.lw.x[place] = number
 
     def _place(self, name: str) -> int:
         """Place of an own state in the state vector."""
@@ -226,33 +250,38 @@ class Simulation:
         if channel not in self._channels:
             self._channels[channel] = find(self, channel)
         path, component = self._channels[channel]
-        if self._seen is None:
-            self._seen = self._row().copy()
-            self._history.touches.load(self._seen)
-        values = self._history.value(path, self._seen)[0]
+        values = self.field(path)
         values = values if component is None else values[..., component]
         return float(values.reshape(())) if np.size(values) == 1 else np.array(values)
+
+    def field(self, path: str) -> Floats:
+        """A field of the result at the present time, by its path."""
+        if self._seen is None:
+            self._seen = self._row().copy()
+            self.history.touches.load(self._seen)
+        return np.asarray(self.history.value(path, self._seen)[0])
 
     def _row(self) -> Floats:
         """Everything that is reported at the present state, (1, width)."""
         if self._rows is None:
-            self._rows = self._history.sampler.rows(np.array([self.t]), self.y[None, :])
+            self._rows = self.history.sampler.rows(np.array([self.t]), self.y[None, :])
         return self._rows
 
     def attributes_of(self, path: str) -> dict[str, Any]:
         """What names the components of a field, as in a result."""
         axes = self._fields[path].axes
-        return {"components": list(self._history.layout.axis(axes[-1]).labels)} if axes else {}
+        return {"components": list(self.history.layout.axis(axes[-1]).labels)} if axes else {}
 
     # -- back
 
     def snapshot(self) -> Snapshot:
         """Everything that the next step reads."""
-        going = isinstance(self._run, Integrator)
-        memory = self._run.checkpoint() if going else {}
-        kept = self._record.count if self._record is not None else 0
-        history = {name: np.array(item) for name, item in self._history.checkpoint().items()}
-        return Snapshot(self.t, self.y.copy(), np.array(self._inputs), memory, history, kept)
+        memory = self._run.checkpoint() if isinstance(self._run, Integrator) else {}
+        history = {name: np.array(item) for name, item in self.history.checkpoint().items()}
+        kept, written = (
+            (tuple(self._record.chunks), self._record.written) if self._record is not None else ((), 0)
+        )
+        return Snapshot(self.t, self.y.copy(), np.array(self._inputs), memory, history, kept, written)
 
     def restore(self, there: Snapshot) -> None:
         """Back to a snapshot of the same case; samples that were recorded behind it are dropped."""
@@ -261,13 +290,16 @@ class Simulation:
             raise UsageError(
                 Diagnostic("simulation.snapshot", "restore", what, "take one of this simulation")
             )
-        self._forget(there)
+        self._check_recorded(there)
         self.t, self.y, self._inputs = there.t, there.y.copy(), [float(x) for x in there.inputs]
         self._put_inputs()
-        self._history.last.clear()
-        self._history.restore(dict(there.history))
+        self.history.last.clear()
+        self.history.restore(dict(there.history))
         self._rows = self._seen = None
         self._changed = False
+        if self._record is not None:
+            kept = list(there.chunks or [self._sampled(_standing(self.t, self.y))])
+            self._record = self._recording(self._record.writer, kept, self._record)
         if not there.memory:
             self._run = None
             return
@@ -280,17 +312,20 @@ class Simulation:
         self.restore(self._first)
         self._begun, self._wall, self._steps = self.t, 0.0, 0
 
-    def _forget(self, there: Snapshot) -> None:
-        """Drop the samples behind a snapshot; those that are in a file already stay."""
+    def _check_recorded(self, there: Snapshot) -> None:
+        """A recording goes back with the simulation, but for what is in a file already."""
         record = self._record
         if record is None:
             return
-        if there.samples < max(record.written, 1):
-            what = "samples behind that time are in the file already, or the recording began later"
+        if record.written > 0 and record.written != there.written:
+            what = "samples behind that time are in the file already"
             remedy = "record into memory, record(), where you go back"
-            raise UsageError(Diagnostic("simulation.snapshot", str(record.writer.path), what, remedy))
-        del record.recorder.chunks[there.samples - record.written :]
-        record.count = there.samples
+            raise UsageError(Diagnostic("simulation.snapshot", "restore", what, remedy))
+        if there.chunks is None:
+            what = "the snapshot comes from elsewhere, without what was recorded before it"
+            raise UsageError(
+                Diagnostic("simulation.snapshot", "restore", what, "finish() the recording before")
+            )
 
     # -- results
 
@@ -298,62 +333,81 @@ class Simulation:
         """From now on the ends of steps are samples of a result, in memory or in a file; see `finish`."""
         if self._record is not None:
             what = "a recording is under way already"
-            raise UsageError(
-                Diagnostic("simulation.record", str(self._record.writer.path), what, "finish() ends it")
-            )
-        layout, target = self._history.layout, Path(path) if path is not None else None
-        told = {
-            **topology_items(self.system, self._counts),
-            **(self.told(target or Path("memory.h5")) if self.told else {}),
-        }
-        writer = (
-            MemoryWriter(layout, told)
-            if target is None
-            else ResultWriter(target, layout, told, overwrite=overwrite)
-        )
-        history = History(self.system, self._history.sampler.data, indeterminate(self._counts))
-        self._record = Recording(writer, Recorder(self.system, writer, history, Watch(self.system)))
-        self._record.stack.enter_context(writer)
-        self._record.recorder.chunks.append(self._sampled(_standing(self.t, self.y)))
+            raise UsageError(Diagnostic("simulation.record", "record", what, "finish() ends it"))
+        writer: ResultWriter | MemoryWriter = MemoryWriter(self.history.layout)
+        if path is not None:
+            target = Path(path)
+            writer = ResultWriter(target, self.history.layout, self._items(target), overwrite=overwrite)
+            writer.__enter__()  # finish() leaves it
+        self._record = self._recording(writer, [self._sampled(_standing(self.t, self.y))])
+
+    def _recording(
+        self, writer: ResultWriter | MemoryWriter, chunks: list[Chunk], before: Recording | None = None
+    ) -> Recording:
+        """A recording with so much in it: what a file has stays, what is in memory is worked out anew."""
+        if before is not None and before.in_file:
+            return replace(before, chunks=chunks)
+        if before is not None:
+            writer = MemoryWriter(self.history.layout)
+        history = History(self.system, self.history.sampler.data, indeterminate(self._counts))
+        return Recording(writer, Recorder(self.system, writer, history, Watch(self.system)), chunks)
+
+    def _items(self, target: Path) -> dict[str, Any]:
+        """What a result says of the case."""
+        told = self.told(target) if self.told is not None else {}
+        return {**topology_items(self.system, self._counts), **told}
 
     def _sampled(self, chunk: Chunk) -> Chunk:
         """A chunk with what is reported at its samples, evaluated with the inputs of now."""
-        assert self._record is not None
-        self._record.count += 1
-        sampler = self._history.sampler
+        sampler = self.history.sampler
         return replace(chunk, rows=sampler.rows(chunk.state_t, chunk.y) if len(chunk.t) else None)
 
-    def _commit(self) -> None:
-        """Hand the samples that wait to the writer."""
-        record = self._record
-        assert record is not None
-        if record.recorder.chunks:
-            run = self._run if isinstance(self._run, Integrator) else _Standing(self.t)
-            record.recorder.commit(run)
-            record.written = record.count
+    @property
+    def _going(self) -> Any:
+        """What a recorder asks for the state of the run."""
+        return self._run if isinstance(self._run, Integrator) else _Standing(self.t)
 
     def result(self) -> Result:
         """What is recorded so far, and stays under way; `result().show()` is a moving picture of it."""
+        record = self._so_far()
+        if isinstance(record.writer, MemoryWriter) and not record.writer.items:
+            record.writer.items = self._items(Path("memory.h5"))
+        return record.writer.result()
+
+    def discard(self) -> None:
+        """End a recording in memory without a result."""
+        if self._record is not None and not self._record.in_file:
+            self._record = None
+
+    def metrics_now(self) -> dict[str, float]:
+        """The metrics of the case over what is recorded so far."""
+        writer = self._so_far().writer
+        return dict(self.metrics(writer.result())) if self.metrics is not None else {}
+
+    def _so_far(self) -> Recording:
+        """The recording, with all samples handed to its writer."""
         if self._record is None:
             what = "nothing is recorded"
             raise UsageError(Diagnostic("simulation.record", "simulation", what, "record() begins"))
-        self._commit()
-        return self._record.writer.result()
+        self._record.write(self._going)
+        return self._record
 
     def finish(self) -> Result:
         """End the recording: its result, with the metrics of the case and a summary."""
-        result, record = self.result(), self._record
-        assert record is not None
-        found = dict(self.metrics(result)) if self.metrics is not None else {}
+        self.result()
+        found, record = self.metrics_now(), self._so_far()
         summary = self.summary
         summary.warnings += record.recorder.watch.warnings(0.0)
-        items = {"summary": {"text": Item(summary.text or " ")}}
+        items: dict[str, Any] = {"summary": {"text": Item(summary.text or " ")}}
         items |= {"metrics": {name: Item(value) for name, value in found.items()}} if found else {}
         record.writer.finish("complete", record.recorder.watch.message, items=items)
-        done = record.writer.result() if isinstance(record.writer, MemoryWriter) else None
-        record.stack.close()
         self._record = None
-        return done or Result.load(record.writer.path)
+        record.writer.__exit__()
+        return (
+            record.writer.result()
+            if isinstance(record.writer, MemoryWriter)
+            else Result.load(record.writer.path)
+        )
 
     def picture(self, path: str | Path) -> Path:
         """The mechanism as it stands now: .png, .html, .glb; of a recording .html and .glb move."""
