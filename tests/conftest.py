@@ -31,6 +31,7 @@ INSTALL = {
     "fmpy": "pip install fmpy",
     "asammdf": "pip install asammdf",
     "cc": "apt-get install gcc libc6-dev",
+    "DyMat": "pip install DyMat",
     "cmeel": "pip install example-robot-data",
     "taplo": "pip install taplo",
     "mkdocs": 'pip install "flexmbs[docs]"',

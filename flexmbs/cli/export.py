@@ -3,6 +3,7 @@
 flexmbs export RESULT.h5 -o a.vtkhdf       moving bodies with displacement and stress (also a.pvd)
 flexmbs export RESULT.h5 -o a.csv --channel rod.q --channel "energy.*"      (also a.parquet)
 flexmbs export RESULT.h5 -o a.nc           everything, as NetCDF-4
+flexmbs export RESULT.h5 -o a.mat          for Matlab, Octave; a_res.mat for Modelica tools; a.mf4 (MDF 4)
 flexmbs export X.modal.h5 -o x.SID_FEM     the body (also .fem, .mbsim.h5, .simscape.mat, .extptfm)
 flexmbs export X.modal.h5 -o modes.vtu     pictures of its modes (also .xdmf)
 flexmbs export case.toml --fmi -o a.fmu    the mechanism for co-simulation, FMI 3.0
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         required=True,
-        help="a.vtkhdf, pvd, csv, parquet, nc, inp; of a body: see above",
+        help="a.vtkhdf, pvd, csv, parquet, nc, mat, mf4, inp; of a body: see above",
     )
     parser.add_argument("--channel", action="append", default=[], help="only these columns of a table")
     parser.add_argument("--body", action="append", default=[], help="only these bodies")

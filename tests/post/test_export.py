@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from flexmbs.cli.main import main
+from flexmbs.errors import InputError
 from flexmbs.post.export import export
+from flexmbs.post.export.matlab import write_mat
 from flexmbs.post.record import Record
 from flexmbs.spatial import quat_to_matrix
 from tests.post.synthetic import LENGTH, coordinates, mode_fields, rod_modal, write_result
@@ -134,6 +136,60 @@ def test_parquet_and_netcdf_hold_the_same(result_path, tmp_path):
     tree = xarray.open_datatree(tmp_path / "a.nc")
     np.testing.assert_array_equal(tree["bodies/rod/q"].values, record.require("bodies/rod/q"))
     assert tree["energy/kinetic"].attrs["units"] == "J"
+
+
+def test_mat_holds_the_same_by_the_names_of_the_groups(result_path, tmp_path):
+    from scipy.io import loadmat
+
+    record = Record.load(result_path)
+    export(result_path, tmp_path / "a.mat")
+    assert (tmp_path / "a.mat").read_bytes()[:19] == b"MATLAB 5.0 MAT-file"
+    found = loadmat(tmp_path / "a.mat", simplify_cells=True)
+    np.testing.assert_array_equal(found["result"]["time"], record.time)
+    np.testing.assert_array_equal(found["result"]["bodies"]["rod"]["q"], record.require("bodies/rod/q"))
+    np.testing.assert_array_equal(found["result"]["energy"]["kinetic"], record.require("energy/kinetic"))
+    assert found["units"]["bodies"]["slider"]["position"] == "m" and found["units"]["time"] == "s"
+    export(result_path, tmp_path / "a.mat", channels=["rod.q"], overwrite=True)
+    assert list(loadmat(tmp_path / "a.mat", simplify_cells=True)["result"]["bodies"]["rod"]) == ["q"]
+
+
+def test_mat_beyond_its_limit_is_refused(result_path, tmp_path):
+    with pytest.raises(InputError, match="h5read"):
+        write_mat(tmp_path / "a.mat", Record.load(result_path), most=1000)
+    assert not (tmp_path / "a.mat").exists()
+
+
+@pytest.mark.needs("DyMat")
+def test_modelica_results_are_read_by_others(result_path, tmp_path):
+    """DyMat reads what OpenModelica and Dymola write."""
+    import DyMat
+
+    record = Record.load(result_path)
+    export(result_path, tmp_path / "a_res.mat")
+    found = DyMat.DyMatFile(str(tmp_path / "a_res.mat"))
+    for column in range(3):
+        values = record.require("bodies/rod/q")[:, column]
+        np.testing.assert_array_equal(
+            found.data(f"bodies.rod.q[{column}]"), values[[0, -1]] if np.ptp(values) == 0 else values
+        )
+    np.testing.assert_array_equal(found.abscissa("bodies.slider.position.x", valuesOnly=True), record.time)
+    assert "[m]" in found.description("bodies.slider.position.x")
+
+
+@pytest.mark.needs("asammdf")
+def test_mdf_holds_the_same(result_path, tmp_path):
+    from asammdf import MDF
+
+    record = Record.load(result_path)
+    export(result_path, tmp_path / "a.mf4", channels=["rod.q", "slider.position.x"])
+    with MDF(tmp_path / "a.mf4") as found:
+        signal = found.get("bodies.slider.position.x")
+        np.testing.assert_array_equal(signal.samples, record.require("bodies/slider/position")[:, 0])
+        np.testing.assert_array_equal(signal.timestamps, record.time)
+        assert signal.unit == "m" and found.version.startswith("4")
+        np.testing.assert_array_equal(
+            found.get("bodies.rod.q[2]").samples, record.require("bodies/rod/q")[:, 2]
+        )
 
 
 def test_what_is_not_offered_is_named(result_path, tmp_path, capsys):

@@ -10,12 +10,14 @@ from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError, nearest
 from flexmbs.post.export.deck import is_deck, write_deck
 from flexmbs.post.export.grid import build_grid
+from flexmbs.post.export.matlab import write_mat, write_modelica
+from flexmbs.post.export.mdf import write_mdf
 from flexmbs.post.export.tables import write_csv, write_netcdf, write_parquet
 from flexmbs.post.export.vtkhdf import write_vtkhdf
 from flexmbs.post.export.vtu import write_pvd
 from flexmbs.post.record import Record
 
-GRIDS, TABLES, DECKS = (".vtkhdf", ".pvd"), (".csv", ".parquet", ".nc"), (".inp",)
+GRIDS, TABLES, DECKS = (".vtkhdf", ".pvd"), (".csv", ".parquet", ".nc", ".mat", ".mf4"), (".inp",)
 
 #: formats that say who wrote them
 ACCEPTED = {".vtkhdf": hdf5.of_format("vtkhdf"), ".inp": is_deck}
@@ -34,8 +36,8 @@ def export(
 ) -> dict[str, Any]:
     """Write the file and say what is in it.
 
-    vtkhdf, pvd: the moving bodies with displacement and stress; csv, parquet: channels; nc: everything;
-    inp: the loads of one body at `time` on its mesh.
+    vtkhdf, pvd: the moving bodies with displacement and stress; csv, parquet, mat, mf4: channels; nc:
+    everything; inp: the loads of one body at `time` on its mesh. `NAME_res.mat` is for Modelica tools.
     """
     output = Path(output)
     kind = _known_kind(output)
@@ -61,9 +63,15 @@ def export(
     elif kind == ".nc":
         done["datasets"] = write_netcdf(output, record)
     else:
-        write = write_csv if kind == ".csv" else write_parquet
-        done["channels"] = write(output, record, channels)
+        done["channels"] = _table_writer(output)(output, record, channels)
     return done | {"bytes": output.stat().st_size}
+
+
+def _table_writer(output: Path) -> Callable[[Path, Record, Sequence[str]], int]:
+    """What writes channels; results of Modelica tools are told by the end of their name."""
+    if output.name.endswith("_res.mat"):
+        return write_modelica
+    return {".csv": write_csv, ".parquet": write_parquet, ".mat": write_mat, ".mf4": write_mdf}[output.suffix]
 
 
 def _known_kind(output: Path) -> str:
