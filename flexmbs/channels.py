@@ -6,7 +6,7 @@
     bodies.<body>.q[a]  .q_dot[a]                       a: number of the kept mode, from 0
     bodies.<body>.position[i]  .velocity[i]  .angular_velocity[i]  .quaternion[i]          of the body frame
     frames.<body>.<frame>.position[i]  .velocity[i]  .angular_velocity[i]  .quaternion[i]  of a frame
-    states.<state>, inputs.<input>
+    states.<state>, inputs.<input>, inputs.<fmu>.<output>
     sensors.<sensor>[i]                     position, velocity, displacement, rotation, joint sensors
 
 These are the complete names in the expressions of a `Model`; results have more, in the same form, as paths
@@ -96,6 +96,8 @@ def split_channel(label: str) -> Channel:
             return Channel(kind, words[0], "", words[1], component)
         if kind == "frames" and len(words) == 3:
             return Channel(kind, words[0], words[1], words[2], component)
+        if kind == "inputs" and len(words) == 2:  # an output of an FMU
+            return Channel(kind, ".".join(words), "", "", component)
         if kind in ("states", "inputs", "sensors") and len(words) == 1:
             return Channel(kind, words[0], "", "", component)
     raise ExpressionError(f'"{label}" is no complete channel name')

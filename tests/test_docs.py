@@ -129,7 +129,8 @@ def test_case_builds(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     write_files(tmp_path, block.page)
     monkeypatch.chdir(tmp_path)
     case = Case.load(block.name, allow_python=True)
-    if not any(body.type == "flexible" for body in case.spec.bodies.values()):
+    made = [*case.spec.bodies.values(), *case.spec.inputs.values()]  # by commands of the page
+    if not any(getattr(item, "type", None) in ("flexible", "fmu") for item in made):
         assert case.model().bodies
 
 

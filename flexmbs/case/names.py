@@ -136,8 +136,9 @@ class Resolver:
             yield Found(f"states.{words[0]}", is_scalar=True), words[1:]
 
     def _in_inputs(self, words: list[str]) -> Iterator[tuple[Found, list[str]]]:
-        if words[0] in self.model.inputs:
-            yield Found(f"inputs.{words[0]}", is_scalar=True), words[1:]
+        for n in (1, 2):  # a number from outside, an output of an FMU
+            if ".".join(words[:n]) in self.model.inputs and len(words) >= n:
+                yield Found("inputs." + ".".join(words[:n]), is_scalar=True), words[n:]
 
     def _in_sensors(self, words: list[str]) -> Iterator[tuple[Found, list[str]]]:
         sensor = self.model.sensors.get(words[0])

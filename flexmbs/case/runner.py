@@ -66,7 +66,15 @@ def simulation(case: Case | str | Path, **parameters: Any) -> Simulation:
     def told(target: Path) -> dict[str, Any]:
         return {"provenance": provenance(case) | {"drawing": Item(drawing(case, target))}}
 
-    return Simulation(prepare(case), settings(case), told, lambda result: metrics(case, result))
+    system = prepare(case)
+    kind: type[Simulation] = Simulation
+    if system.model.fmus:
+        from flexmbs.case.coupled import Coupled
+
+        kind = Coupled
+    sim = kind(system, settings(case), told, lambda result: metrics(case, result))
+    sim.marks = {"title": case.spec.title, "case_sha256": case_hash(case)}
+    return sim
 
 
 _OPTIONS = ("keep", "overwrite", "resume", "progress", "announce", "say", "allow_python")
@@ -100,6 +108,8 @@ def execute(
         return {"metrics": {name: Item(value) for name, value in computed.items()}} if computed else {}
 
     target = Path(path) if path is not None else result_path(case)
+    if system.model.fmus:
+        return _coupled(case, target if keep else None, overwrite, resume, progress)
     items: dict[str, Any] = {}
     if keep:
         items["provenance"] = provenance(case) | {"drawing": Item(drawing(case, target))}
@@ -125,6 +135,27 @@ def execute(
     return CaseRun(outcome.result, outcome.summary, comparisons(case, outcome.result, values))
 
 
+def _coupled(
+    case: Case, target: Path | None, overwrite: bool, resume: bool, progress: Progress | None
+) -> CaseRun:
+    """A run beside FMUs, from communication point to communication point."""
+    from flexmbs.case.coupled import Coupled, follow
+
+    chosen = settings(case)
+    if chosen.type != "dynamics" or resume:
+        what = f"{'--resume' if resume else chosen.type} is not offered with FMUs, which only go on in time"
+        raise InputError(
+            Diagnostic("fmu.analysis", case.name, what, 'take type = "dynamics", from the start')
+        )
+    sim = simulation(case)
+    assert isinstance(sim, Coupled)
+    sim.record(target, overwrite=overwrite)
+    follow(sim, chosen.output_times(sim.t)[1:], progress)
+    summary, result = sim.summary, sim.finish()
+    sim.close()
+    return CaseRun(result, summary, comparisons(case, result, metrics(case, result)))
+
+
 def _campbell(case: Case, progress: Progress | None, say: Callable[[str], None] | None) -> dict[str, Any]:
     """What is found over the values of a parameter, if that is asked for."""
     if case.spec.analysis is None or case.spec.analysis.campbell is None:
@@ -146,6 +177,9 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
         if sensor.type == "expression"
     }
     free |= {f"input:{name}": parse(f"inputs.{name}") for name in model.inputs}
+    for name, fmu in model.fmus.items():
+        laws = fmu.inputs.items()
+        free |= {f"fmu:{name}:{key}": x if isinstance(x, Expression) else constant(x) for key, x in laws}
     until = _until(case)
     analysis = case.spec.analysis
     if analysis is not None and analysis.type == "inverse_dynamics" and analysis.motion is not None:

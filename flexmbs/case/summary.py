@@ -8,6 +8,7 @@ from typing import Any
 from flexmbs.case.build.reduction import is_reduced
 from flexmbs.case.case import Case
 from flexmbs.case.check import assembled, counted
+from flexmbs.case.schema.signals import InputTable
 from flexmbs.errors import FlexmbsError
 from flexmbs.reduce import load_recipe
 from flexmbs.toml_file import read_toml
@@ -34,7 +35,10 @@ def case_info(path: Path) -> tuple[str, dict[str, Any]]:
         data[kind] = {name: item.type for name, item in getattr(spec, kind).items()}
     data["drives"] = {name: item.joint for name, item in spec.drives.items()}
     data["states"] = {name: str(item.rate) for name, item in spec.states.items()}
-    data["inputs"] = {name: f"{item.default} {item.unit}" for name, item in spec.inputs.items()}
+    data["inputs"] = {
+        name: f"{item.default} {item.unit}" if isinstance(item, InputTable) else item.file
+        for name, item in spec.inputs.items()
+    }
     data = {key: value for key, value in data.items() if value}
     text = [f"{key:<14} {_shown(value)}" for key, value in data.items()]
     lines, data["mechanism"] = _mechanism(case)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as xml
 
 from flexmbs import __version__, units
-from flexmbs.fmu.ports import Port, Ports
+from flexmbs.fmu.variables import Port, Ports
 
 
 def description(

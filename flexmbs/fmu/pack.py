@@ -19,7 +19,8 @@ from flexmbs.case import Case, simulation
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.fmu.compiled import loader
 from flexmbs.fmu.description import description
-from flexmbs.fmu.ports import Ports, ports
+from flexmbs.fmu.ports import ports
+from flexmbs.fmu.variables import Ports
 from flexmbs.model.bodies import FlexibleBody
 
 #: tables of a case that say nothing of its motion
@@ -74,6 +75,9 @@ def export_fmu(
 
 def _resources(case: Case, folder: Path, channels: tuple[str, ...]) -> tuple[dict[str, bytes], Ports]:
     """Files below resources/, and the variables of the case as it was loaded from these files alone."""
+    if case.model().fmus:
+        what = f"the case steps FMUs itself: {', '.join(case.model().fmus)}"
+        raise InputError(Diagnostic("fmu.case", case.name, what, "couple them in the system model"))
     data = {key: item for key, item in copy.deepcopy(case.source.data).items() if key not in LEFT_OUT}
     _modal(case, data, folder)
     data = _with_files(case, data, (), folder)

@@ -19,7 +19,7 @@ import numpy as np
 
 from flexmbs.case import Case, simulation
 from flexmbs.errors import Diagnostic, FlexmbsError, UsageError
-from flexmbs.fmu.ports import INPUTS, METRICS, PARAMETERS, Ports
+from flexmbs.fmu.variables import INPUTS, METRICS, PARAMETERS, Ports
 from flexmbs.simulate.stepping import Simulation, Snapshot
 
 OK, ERROR = 0, 3

@@ -37,6 +37,22 @@ class Input:
 
 
 @dataclass(kw_only=True)
+class Fmu:
+    """A model of another program that is stepped beside the mechanism, every `step` [s].
+
+    `inputs`: expressions of channels, by the names of its inputs. Its `outputs`, names in the case and its
+    own, are inputs of the mechanism, `name.output`, held over a step. `told` is its description.
+    """
+
+    name: str
+    told: Any
+    step: float
+    inputs: dict[str, Any] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
 class Model(Told):
     """All parts by name. `gravity` (3,) in ground axes [m/s^2]; `ground_frames` are the frames of ground.
 
@@ -55,6 +71,7 @@ class Model(Told):
     forces: dict[str, Any] = field(default_factory=dict)
     states: dict[str, OwnState] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
+    fmus: dict[str, Fmu] = field(default_factory=dict)
     sensors: dict[str, Any] = field(default_factory=dict)
     redundant: str = "least-norm"
     independent: Sequence[str] = ()

@@ -134,6 +134,7 @@ class Simulation:
         )
         wanted, state, self._counts, _ = begin(system, wanted, self.notes.append, self.notes)
         self.system, self.told, self.metrics = system, told, metrics
+        self.marks: dict[str, Any] = {}  # attributes of results
         self.problem = problem(system)
         self.t, self.y = float(state.t), state_vector(system, state)
         open_contacts(system, state, self.y)
@@ -178,17 +179,20 @@ class Simulation:
         if not (dt > 0.0 and np.isfinite(dt)):
             what = f"a step of {dt} s is not possible"
             raise UsageError(Diagnostic("simulation.step", "step", what, "give a positive number"))
-        begun = time.perf_counter()
         if inputs:
             self.set(inputs)
-        end = self.t + dt
+        self.move(self.t + dt)
+
+    def move(self, end: float, sampled: bool = True) -> None:
+        """Move on to a time; its state is a sample of what is recorded, unless not `sampled`."""
+        begun = time.perf_counter()
         run = self._going_on(end)
         while True:
             chunk = run.advance()
             if len(chunk.t):
                 self.y = chunk.y[-1]
             if self._record is not None and len(chunk.t) + len(chunk.event_t):
-                self._record.chunks.append(self._sampled(chunk))
+                self._record.chunks.append(self._sampled(chunk if sampled else _without_samples(chunk)))
             if run.finished:
                 break
         self.t, self._rows, self._seen = end, None, None
@@ -337,7 +341,8 @@ class Simulation:
         writer: ResultWriter | MemoryWriter = MemoryWriter(self.history.layout)
         if path is not None:
             target = Path(path)
-            writer = ResultWriter(target, self.history.layout, self._items(target), overwrite=overwrite)
+            items = self._items(target)
+            writer = ResultWriter(target, self.history.layout, items, dict(self.marks), overwrite=overwrite)
             writer.__enter__()  # finish() leaves it
         self._record = self._recording(writer, [self._sampled(_standing(self.t, self.y))])
 
@@ -362,6 +367,11 @@ class Simulation:
         sampler = self.history.sampler
         return replace(chunk, rows=sampler.rows(chunk.state_t, chunk.y) if len(chunk.t) else None)
 
+    def expression(self, name: str) -> float:
+        """Value of a free expression of the system at the present state."""
+        column = self.history.sampler.places["free"] + self.system.laws.free[name]
+        return float(self._row()[0, column])
+
     @property
     def _going(self) -> Any:
         """What a recorder asks for the state of the run."""
@@ -373,6 +383,14 @@ class Simulation:
         if isinstance(record.writer, MemoryWriter) and not record.writer.items:
             record.writer.items = self._items(Path("memory.h5"))
         return record.writer.result()
+
+    def stop(self, status: str, message: str) -> None:
+        """End a recording that cannot be finished; what a file has of it stays."""
+        record, self._record = self._record, None
+        if record is not None:
+            record.write(_Standing(self.t))
+            record.writer.mark(status, message)
+            record.writer.__exit__()
 
     def discard(self) -> None:
         """End a recording in memory without a result."""
@@ -441,6 +459,11 @@ class _Standing:
 
     def checkpoint(self) -> dict[str, Any]:
         return {"none": np.zeros(0)}
+
+
+def _without_samples(chunk: Chunk) -> Chunk:
+    """The events of a chunk."""
+    return replace(chunk, t=chunk.t[:0], y=chunk.y[:0], info=chunk.info[:0], at=None)
 
 
 def _standing(t: float, y: Floats) -> Chunk:

@@ -6,12 +6,13 @@ import numpy as np
 
 from flexmbs.case.build.bodies import body_of
 from flexmbs.case.build.drives import drive_of
+from flexmbs.case.build.fmus import add_fmu, check_fmus
 from flexmbs.case.build.frames import rigid_frame
 from flexmbs.case.build.joints import joint_of
 from flexmbs.case.build.laws import LawBuilder
 from flexmbs.case.build.report import Report
 from flexmbs.case.names import Resolver
-from flexmbs.case.schema.signals import unit_of
+from flexmbs.case.schema.signals import FmuTable, unit_of
 from flexmbs.errors import nearest
 from flexmbs.expressions import constant
 from flexmbs.input.registered import names_in
@@ -99,13 +100,20 @@ def _add_laws(report: Report, model: Model) -> None:
     for name in spec.states:
         model.states[name] = OwnState(name=name, rate=constant(0.0))  # so that names can refer to it
     for name, item in spec.inputs.items():
-        factor = unit_of(item.unit).value
-        model.inputs[name] = Input(name=name, default=item.value, unit=item.unit, factor=factor)
+        if isinstance(item, FmuTable):
+            add_fmu(report, model, name, item)
+        else:
+            factor = unit_of(item.unit).value
+            model.inputs[name] = Input(name=name, default=item.value, unit=item.unit, factor=factor)
     for name, sensor in spec.sensors.items():
         model.sensors[name] = Sensor(name=name, type=sensor.type, on=sensor.on, joint=sensor.joint)
     resolver = Resolver(model, lambda body: frames_of(model, body), spec.parameters)
     resolver.values = {name: item.value for name, item in spec.sensors.items() if item.value is not None}
     builder = LawBuilder(report, model, resolver)
+    for name, fmu in model.fmus.items():
+        laws = getattr(spec.inputs[name], "inputs", {}).items()
+        fmu.inputs = {key: builder.value(("inputs", name, "inputs", key), law) for key, law in laws}
+    check_fmus(report, model)
     for name, state in spec.states.items():
         model.states[name] = builder.state(name, state)
     for name, coupling in spec.couplings.items():

@@ -13,7 +13,7 @@ from flexmbs.case.schema.analysis import Analysis, Expected, OutputTable
 from flexmbs.case.schema.bodies import AnyBody
 from flexmbs.case.schema.joints import AnyJoint
 from flexmbs.case.schema.search import Fit, Optimise
-from flexmbs.case.schema.signals import Drive, InputTable, Sensor, StateTable
+from flexmbs.case.schema.signals import AnyInput, Drive, Sensor, StateTable
 from flexmbs.case.schema.sweep import Sweep
 from flexmbs.input.frames import FrameTable
 from flexmbs.input.registered import Registered
@@ -55,7 +55,7 @@ class CaseFile(Table):
     couplings: dict[Name, AnyCoupling] = Field(default={})
     drives: dict[Name, Drive] = Field(default={})
     states: dict[Name, StateTable] = Field(default={})
-    inputs: dict[Name, InputTable] = Field(default={})
+    inputs: dict[Name, AnyInput] = Field(default={})
     forces: dict[Name, AnyForce] = Field(default={})
     sensors: dict[Name, Sensor] = Field(default={})
     analysis: Analysis | None = None

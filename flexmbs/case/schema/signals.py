@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from flexmbs import units
 from flexmbs.input.frames import MovingRotation, Place
 from flexmbs.input.registered import FrameName, JointName
-from flexmbs.input.values import Law, Number, Table, fail, vector
+from flexmbs.input.values import NAME, Law, Number, Table, Time, fail, vector
 
 
 def _form_of_law(value: Any) -> str:
@@ -79,6 +79,31 @@ class InputTable(Table):
         if given not in (None, wanted):
             raise fail(f'the default is no number in "{self.unit}"')
         return self
+
+
+class FmuTable(Table):
+    """A model of another program (FMI 2 or 3, co-simulation), stepped beside the mechanism.
+
+    Its outputs are numbers from outside, `inputs.NAME.OUTPUT`; its inputs follow from channels. `outputs`
+    gives them other names.
+    """
+
+    type: Literal["fmu"]
+    file: str
+    step: Annotated[Time, Field(gt=0.0)]
+    inputs: dict[str, Law] = Field(default={})
+    outputs: dict[Annotated[str, Field(pattern=NAME)], str] | None = None
+    parameters: dict[str, Number] = Field(default={})
+
+
+def _kind_of_input(value: Any) -> str:
+    given = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+    return "number" if given is None else "fmu"
+
+
+AnyInput = Annotated[
+    Annotated[InputTable, Tag("number")] | Annotated[FmuTable, Tag("fmu")], Discriminator(_kind_of_input)
+]
 
 
 def unit_of(text: str) -> units.Quantity:

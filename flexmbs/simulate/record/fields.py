@@ -240,7 +240,9 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         fields.add(f"states/{name}", slice(at["aux"] + k, at["aux"] + k + 1))
     for name in system.model.inputs:
         if (number := system.laws.free.get(f"input:{name}")) is not None:
-            fields.add(f"inputs/{name}", slice(at["free"] + number, at["free"] + number + 1))
+            fields.add(
+                f"inputs/{name.replace('.', '/')}", slice(at["free"] + number, at["free"] + number + 1)
+            )
 
 
 def summed(columns: Ints) -> Callable[[Any], Any]:
