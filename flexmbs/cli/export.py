@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fmi", action="store_true", help="write a case as an FMU; --channel: further outputs"
     )
+    parser.add_argument(
+        "--carry", action="store_true", help="an FMU with Python and all libraries in it: 170 MB"
+    )
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="override a value")
     add_overwrite(parser)
 
@@ -87,6 +90,8 @@ def fmu(args: argparse.Namespace) -> Output:
     from flexmbs.input.source import parse_settings
 
     case = Case.load(args.result, **parse_settings(args.set))
-    done = export_fmu(case, args.output, channels=tuple(args.channel), overwrite=args.overwrite)
+    done = export_fmu(
+        case, args.output, channels=tuple(args.channel), carry=args.carry, overwrite=args.overwrite
+    )
     words = ", ".join(f"{len(done[kind])} {kind}" for kind in ("inputs", "outputs", "metrics", "parameters"))
     return Output(f"{done['file']}: {words}", done)

@@ -1,6 +1,6 @@
 /* An FMU of flexmbs: FMI 3.0 co-simulation, answered by a Python process of its own for every instance.
 
-   The process is `python -m flexmbs.fmu.serve RESOURCES 3`; file 3 is its end of a pair of sockets. Frames are two
+   The process is `python -P -m flexmbs.fmu.serve RESOURCES 3`; file 3 is its end of a pair of sockets. Frames are two
    numbers, a word and a length, and so many bytes, as the machine has them. A request begins with the values that
    were set since the last one; the answer to a step has all outputs, so that a step is one exchange. Declarations
    follow the standard (fmi3PlatformTypes.h, fmi3FunctionTypes.h); what is not offered answers with an error. */
@@ -126,7 +126,7 @@ static bool started(Instance *it, const char *python, const char *folder) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pair[1], 3);
-    char *words[] = {(char *)python, "-m", "flexmbs.fmu.serve", (char *)folder, "3", NULL};
+    char *words[] = {(char *)python, "-P", "-m", "flexmbs.fmu.serve", (char *)folder, "3", NULL};
     int failed = posix_spawnp(&it->process, python, &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pair[1]);

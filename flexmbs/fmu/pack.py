@@ -17,6 +17,7 @@ from typing import Any, cast
 from flexmbs import disk
 from flexmbs.case import Case, simulation
 from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.fmu.carried import carried
 from flexmbs.fmu.compiled import loader
 from flexmbs.fmu.description import description
 from flexmbs.fmu.ports import ports
@@ -33,12 +34,14 @@ def export_fmu(
     path: str | Path,
     *,
     channels: tuple[str, ...] = (),
+    carry: bool = False,
     overwrite: bool = False,
     **parameters: Any,
 ) -> dict[str, Any]:
-    """Write a case as an FMU for co-simulation; returns what it has. Its host needs Python with flexmbs.
+    """Write a case as an FMU for co-simulation; returns what it has.
 
-    `channels`: outputs beside sensors and metrics, by default the positions and velocities of the joints.
+    Its host needs Python with flexmbs, unless the FMU is to `carry` them. `channels`: outputs beside sensors
+    and metrics, by default the positions and velocities of the joints.
     """
     case = Case.load(case, **parameters) if not isinstance(case, Case) else case.with_values(**parameters)
     path = Path(path)
@@ -51,15 +54,20 @@ def export_fmu(
     identifier = (
         re.sub(r"\W", "_", path.stem) if path.stem[:1].isalpha() else "m" + re.sub(r"\W", "_", path.stem)
     )
-    with tempfile.TemporaryDirectory() as folder:
-        files, shown = _resources(case, Path(folder), channels)
-    files["resources/token.txt"] = token = _token(files)
-    files["resources/python.txt"] = sys.executable.encode()
+    brought: dict[str, Path | bytes] = {}
     analysis = case.spec.analysis
     end = float(analysis.t_end or 0.0) if analysis is not None else 0.0
     times = end, float(case.spec.output.every or end / 1000.0)
+    with tempfile.TemporaryDirectory() as folder:
+        files, shown = _resources(case, Path(folder), channels)
+        if carry:
+            (Path(folder) / "fmu.json").write_bytes(files["resources/fmu.json"])
+            found = carried(Path(folder), times[1] or 1e-3)
+            brought = {f"resources/{name}": item for name, item in found}
+    files["resources/token.txt"] = token = _token(files)
+    files["resources/python.txt"] = sys.executable.encode()
     files["modelDescription.xml"] = description(
-        identifier, case.spec.title, token.decode(), shown, times, carried=False
+        identifier, case.spec.title, token.decode(), shown, times, carry
     )
     files[f"binaries/x86_64-linux/{identifier}.so"] = loader()
     with disk.atomic_file(path, overwrite=overwrite) as raw, zipfile.ZipFile(cast(Any, raw), "w") as archive:
@@ -69,6 +77,11 @@ def export_fmu(
             entry = zipfile.ZipInfo(name)  # of 1980: the same case gives the same file
             entry.external_attr = (0o755 if name.endswith(".so") else 0o644) << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+        for name, item in brought.items():
+            data = item.read_bytes() if isinstance(item, Path) else item
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = (0o755 if "/bin/" in name or ".so" in name else 0o644) << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED, compresslevel=1)
     told = {kind: [port["name"] for port in items] for kind, items in shown.to_data().items()}
     return {"file": str(path), "bytes": path.stat().st_size, **told}
 

@@ -310,6 +310,49 @@ def test_what_cannot_go_along_is_named(tmp_path):
         export_fmu(Case.from_dict(law, folder=tmp_path, allow_python=True), tmp_path / "a.fmu")
 
 
+@pytest.mark.slow
+def test_an_fmu_that_carries_python_takes_nothing_else_from_its_host(arm, tmp_path, monkeypatch):
+    """Every file that its process maps is its own or of the C library; the same numbers as the small one."""
+    small = Slave(arm, tmp_path / "a")
+    export_fmu(Case.from_dict(DATA), tmp_path / "big.fmu", carry=True)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.delenv("FLEXMBS_CACHE", raising=False)
+    slave = Slave(tmp_path / "big.fmu", tmp_path / "b")
+    assert slave.steps(0, 3) == small.steps(0, 3)
+    own = str(tmp_path / "b")
+    named = f"flexmbs.fmu.serve\0{own}".encode()
+    found = [path for path in Path("/proc").glob("[0-9]*/cmdline") if named in read(path)]
+    mapped = {
+        line.split()[-1] for line in read(found[0].with_name("maps")).decode().splitlines() if "/" in line
+    }
+    others = {Path(name).name for name in mapped if not name.startswith((own, "/memfd"))}
+    assert others, "there is a C library"
+    of_host = (
+        "libc.so",
+        "libc-",
+        "libm.so",
+        "libm-",
+        "ld-linux",
+        "libdl",
+        "libpthread",
+        "librt",
+        "libutil",
+        "LC_",
+        "gconv",
+    )
+    assert [name for name in others if not name.startswith(of_host)] == []
+    for item in (slave, small):
+        item.close()
+
+
+def read(path: Path) -> bytes:
+    """A file of a process, which may have ended."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
 def test_without_a_compiler_the_remedy_is_named(monkeypatch):
     from flexmbs.fmu import compiled
 
