@@ -15,7 +15,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from flexmbs import __version__, cli, disk, interrupts
 from flexmbs.cli.output import Output, coloured
@@ -160,13 +160,20 @@ def report_error(error: FlexmbsError, args: argparse.Namespace) -> int:
     if len(error.diagnostics) > SHOWN:
         rest = len(error.diagnostics) - SHOWN
         lines.append(f"... and {rest} more ({len(error.diagnostics)} in all; --json or --log shows them)")
-    with contextlib.suppress(OSError):  # the exit code tells it where nothing can be written
-        print(
-            "\n".join(coloured(line, args.color, sys.stderr) for line in lines), file=sys.stderr, flush=True
-        )
+    told = "\n".join(coloured(line, args.color, sys.stderr) for line in lines)
+    try:
+        print(told, file=sys.stderr, flush=True)
+    except OSError:  # the exit code tells it where nothing can be written
+        give_up(sys.stderr)
     for item in error.diagnostics:
         logging.getLogger("flexmbs.log").debug("%s", item)
     return int(error.exit_code)
+
+
+def give_up(stream: IO[str]) -> None:
+    """Leave what waits for a full disk: Python would end with a code of its own for it."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def report_bug(error: BaseException) -> int:
@@ -219,8 +226,7 @@ def command(words: list[str]) -> int:
     except OSError as error:
         if args is None or error.errno not in disk.FULL:
             return report_bug(error)
-        with contextlib.suppress(OSError):  # what waits for the full disk is given up
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up(sys.stdout)
         what = Diagnostic(
             "file.write", "standard output", "could not be written: the disk is full", "make room"
         )

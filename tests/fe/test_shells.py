@@ -318,8 +318,13 @@ def ring(element, cells=6):
 
 @pytest.mark.parametrize("element", SHELLS)
 def test_a_quarter_of_a_ring(element):
-    for ratio in ring(element, 24):
-        within(element, ratio, 1.0, (0.94, 1.01), *[(0.96, 1.01)] * 4)
+    """In its plane as Castigliano's theorem has it, 1.4 % above the published number; across, shells as wide
+    as two thicknesses are 3.8 % stiffer in torsion than the bar."""
+    inplane, across = ring(element, 24)
+    R, EA, GA, EI = 4.22, 1e7 * 0.02, 4e6 * 0.02, 1e7 * 0.1 * 0.2**3 / 12
+    exact = np.pi / 4 * (R**3 / EI + R / EA + 1.2 * R / GA)
+    within(element, 0.08734 * inplane, exact, (0.98, 1.02), *[(0.99, 1.0)] * 4)
+    within(element, across, 1.0, (0.94, 0.962), *[(0.955, 0.962)] * 4)
 
 
 def plate_errors(element, n, t):

@@ -7,7 +7,6 @@ import re
 from flexmbs.case.build.report import Report
 from flexmbs.case.schema.signals import FmuTable
 from flexmbs.errors import InputError, nearest
-from flexmbs.exchange.fmi import described
 from flexmbs.expressions import Expression
 from flexmbs.input.values import NAME
 from flexmbs.model.model import Fmu, Input, Model
@@ -21,6 +20,8 @@ def add_fmu(report: Report, model: Model, name: str, table: FmuTable) -> None:
         report.fail((*path, "file"), what, "give that option if you trust the file", code="case.python")
         return
     try:
+        from flexmbs.exchange.fmi import described  # other formats come with it, 0.1 s of every start
+
         told = described(report.source.file((*path, "file"), table.file))
     except InputError as error:
         report.fail(
