@@ -27,6 +27,9 @@ class PageDoor:
     def act(self, word: str, data: dict[str, Any]) -> dict[str, Any] | None:
         return None
 
+    def close(self) -> None:
+        """Nothing goes on beside it."""
+
 
 def door_of(path: Path) -> Door:
     """The door of a mesh, a recipe, a reduced body, a case or a result."""

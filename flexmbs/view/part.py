@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,24 +26,11 @@ from flexmbs.reduce.stage1 import run
 from flexmbs.toml_file import parse_toml, read_toml
 from flexmbs.view.patches import Patch, patches_of, place_of
 from flexmbs.view.recipe_edit import free_name, with_entry
+from flexmbs.view.work import Work
 
 STONE = (0.62, 0.66, 0.71)
 #: of interfaces on shapes, where the user gives none
 NAMES = {"cylinder": "bore", "sphere": "ball"}
-
-
-@dataclass
-class Work:
-    """A reduction that runs beside the page."""
-
-    share: float = 0.0
-    text: str = ""
-    errors: list[str] = field(default_factory=list)
-    done: bool = False
-    modal: ModalData | None = None
-
-    def told(self) -> dict[str, Any]:
-        return {"share": self.share, "text": self.text, "errors": self.errors, "done": self.done}
 
 
 class PartDoor:
@@ -70,9 +55,9 @@ class PartDoor:
     def page(self, name: str) -> str | None:
         if name == "":
             return animation_page(self.scene(), more={"part": self.told()})
-        if name == "modes" and self.work is not None and self.work.modal is not None:
+        if name == "modes" and self.work is not None and self.work.made is not None:
             title = self.target.name.split(".")[0]
-            return animation_page(modal_scene(self.work.modal, title))
+            return animation_page(modal_scene(self.work.made, title))
         return None
 
     def told(self) -> dict[str, Any]:
@@ -166,24 +151,19 @@ class PartDoor:
         """Begin the reduction; its modal data stay in memory until a command keeps them."""
         if self.work is not None and not self.work.done:
             return self.work.told()
-        recipe, work = self.recipe(text), Work()
-        self.work = work
+        recipe = self.recipe(text)
 
-        def progress(share: float, what: str = "") -> None:
-            work.share, work.text = share, what
+        def make(progress: Any) -> ModalData:
+            with TemporaryDirectory() as folder:  # as the dynamics would read it
+                run(recipe, None, progress).save(Path(folder) / "part.modal.h5")
+                return ModalData.load(Path(folder) / "part.modal.h5")
 
-        def reduce() -> None:
-            try:
-                made = run(recipe, None, progress)
-                with TemporaryDirectory() as folder:  # as the dynamics would read it
-                    made.save(Path(folder) / "part.modal.h5")
-                    work.modal = ModalData.load(Path(folder) / "part.modal.h5")
-            except FlexmbsError as error:
-                work.errors = [str(item) for item in error.diagnostics]
-            work.done = True
+        self.work = Work(make)
+        return self.work.told()
 
-        threading.Thread(target=reduce, daemon=True).start()
-        return work.told()
+    def close(self) -> None:
+        if self.work is not None:
+            self.work.close()
 
     def scene(self) -> Scene:
         """The patches as bodies at rest, each by its own."""

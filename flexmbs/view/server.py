@@ -28,6 +28,8 @@ class Door(Protocol):
 
     def act(self, word: str, data: dict[str, Any]) -> dict[str, Any] | None: ...
 
+    def close(self) -> None: ...
+
 
 class ViewServer:
     """Serves one door while the block runs; `url` is its address."""
@@ -49,6 +51,7 @@ class ViewServer:
     def __exit__(self, *error: Any) -> None:
         self.server.shutdown()
         self.server.server_close()
+        self.door.close()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from flexmbs.view.part import PartDoor
 from flexmbs.view.patches import patches_of, place_of
 from flexmbs.view.recipe_edit import with_entry
 from flexmbs.view.server import ViewServer
+from flexmbs.view.work import Work
 
 MESHES = Path(__file__).resolve().parents[2] / "meshes"
 
@@ -127,8 +129,24 @@ def test_a_reduction_runs_beside_the_page_and_shows_its_modes(bracket):
     while not door.act("progress", {})["done"] and time.monotonic() < end:
         time.sleep(0.05)
     assert door.act("progress", {})["errors"] == [] and "mode 1" not in door.page("")
-    assert door.work.modal.nf >= 2 and "Modes" in door.page("modes")
+    assert door.work.made.nf >= 2 and "Modes" in door.page("modes")
     assert list(bracket.parent.iterdir()) == [bracket]  # nothing is written unasked
+    door.close()
+
+
+def test_work_ends_with_the_server_and_the_interpreter_waits_for_it():
+    begun = threading.Event()
+
+    def make(progress):
+        begun.set()
+        while True:
+            progress(0.5, "half")
+            time.sleep(0.005)
+
+    work = Work(make)
+    assert begun.wait(10.0) and not work._thread.daemon
+    work.close()
+    assert work.done and work.told()["text"] == "stopped" and not work._thread.is_alive()
 
 
 def test_files_that_are_none_are_told(tmp_path):
@@ -148,6 +166,9 @@ class Still:
         if word == "wrong":
             raise InputError()
         return {"word": word, **data}
+
+    def close(self):
+        self.closed = True
 
 
 def answer(server, method, path, body=None, **headers):
@@ -172,6 +193,7 @@ def test_only_our_own_page_is_answered():
         assert answer(server, "POST", base + "go", b"[" * 100_000)[0] == 400
         assert answer(server, "POST", base + "go", **{"Content-Length": "9000000000"})[0] == 413
         assert json.loads(answer(server, "POST", base + "wrong", b"{}")[1]) == {"errors": []}
+    assert server.door.closed
 
 
 @pytest.mark.slow
