@@ -11,7 +11,9 @@ from flexmbs.case.body_warnings import warn_bodies
 from flexmbs.case.outcome import check_channels, result_paths
 from flexmbs.case.start import warn_start
 from flexmbs.dynamics.analyses.mobility import Mobility, mobility
+from flexmbs.dynamics.descriptor.own_energies import bodies_with_energies
 from flexmbs.dynamics.loops.change_point import choose_branch
+from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, merged
 from flexmbs.model.band import bands, told
 from flexmbs.model.bodies import FlexibleBody
@@ -22,7 +24,7 @@ from flexmbs.simulate.sudden import sudden
 
 if TYPE_CHECKING:
     from flexmbs.case.case import Case, Progress
-    from flexmbs.dynamics.mechanism import Mechanism
+    from flexmbs.dynamics.mechanism import Mechanism, Motion
     from flexmbs.model.state import State
 
 #: loops open at once up to which their cost is that of their number
@@ -141,7 +143,7 @@ def check(case: Case, progress: Progress | None = None) -> Check:
     if analysis is not None and analysis.t_end:
         check_jumps(system, state.t, analysis.t_end)
     if analysis is not None and analysis.type == "dynamics":
-        motion = system.forward_dynamics(state)  # a motion that cannot start is an error, by name
+        motion = _accelerations(system, state)  # a motion that cannot start is an error, by name
         if analysis.start == "assembled":
             report.facts["sudden"] = sudden(system, state, motion)
     _warn_redundancy(counts, case, len(system.tables.drive.coord), problems)
@@ -153,6 +155,14 @@ def check(case: Case, progress: Progress | None = None) -> Check:
     report.warnings = merged(problems.items)
     report.facts["cost"] = _cost(case, counts)
     return report
+
+
+def _accelerations(system: Mechanism, state: State) -> Motion:
+    """The motion at a state, by the formulation that knows energies of bodies where there are such."""
+    if not bodies_with_energies(system.model):
+        return system.forward_dynamics(state)
+    other = build(system.model, formulation="descriptor")
+    return other.forward_dynamics(other.state_like(system, state))
 
 
 def _cost(case: Case, counts: Mobility) -> dict[str, Any]:
@@ -192,6 +202,11 @@ def kinetic_energy(system: Mechanism, state: State) -> float:
     evaluator = system.evaluator()
     evaluator.kinematics(state.copy())
     total = 0.0
+    if bodies_with_energies(system.model):
+        from flexmbs.dynamics.descriptor.energies import Energies
+
+        x, v = evaluator.ws.coord.x, evaluator.ws.coord.v
+        total = float(Energies(system).at(state.t, x, v, np.zeros_like(v)).kinetic.sum())
     for name in system.model.bodies:
         i = system.numbers.index[name]
         R = evaluator.ws.body.R[i]

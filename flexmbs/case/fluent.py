@@ -144,6 +144,8 @@ class BodyKeys(TypedDict, total=False):
     frames: Mapping[str, Mapping[str, Any]]
     initial: Mapping[str, Any]
     visual: Mapping[str, Any]
+    kinetic_energy: Number
+    potential_energy: Number
     modes: int | Sequence[int] | Mapping[str, Any]
     damping: Mapping[str, Any]
     inertia_terms: Literal["full", "first-order", "constant"]
@@ -156,6 +158,8 @@ class ParticleKeys(TypedDict, total=False):
     pose: Mapping[str, Any]
     initial: Mapping[str, Any]
     visual: Mapping[str, Any]
+    kinetic_energy: Number
+    potential_energy: Number
 
 
 class JointKeys(TypedDict, total=False):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flexmbs.case.case import Case, Progress
 from flexmbs.case.runner import execute, prepare, settings
+from flexmbs.dynamics.descriptor.own_energies import bodies_with_energies
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.results import Result
 from flexmbs.simulate.analyses import FORMULATIONS
@@ -52,6 +53,8 @@ def other_formulation(case: Case) -> str | None:
     other = OTHER.get(chosen.formulation)
     if other is None or chosen.start != "assembled" or chosen.type not in FORMULATIONS["descriptor"]:
         return None
+    if bodies_with_energies(case.model()):
+        return None  # no other formulation knows them
     if chosen.type == "kinematics" and not _all_driven(case):
         return None
     return other

@@ -22,11 +22,12 @@ from flexmbs.dynamics.as_written import (
     explained,
     minimal_form,
 )
+from flexmbs.dynamics.descriptor.own_energies import bodies_with_energies
 from flexmbs.dynamics.loops.projection import position_rates
 from flexmbs.dynamics.mechanism import Mechanism, build
 from flexmbs.dynamics.speeds import speed_names
 from flexmbs.dynamics.symbols import NOTATION, Symbols
-from flexmbs.errors import Known, unknown_name
+from flexmbs.errors import Diagnostic, Known, SolverError, unknown_name
 from flexmbs.ffrf.parametrisation import parametrisation
 from flexmbs.ffrf.written import BodyState, has_stiffening, in_rotation_parameters, written
 
@@ -49,7 +50,8 @@ class Matrices:
     """The arrays of a state.
 
     `bodies["rod"].M_star`, `loops.lam`, `minimal.M_hat`, `descriptor.Phi_s`, `forms("rod")["zyx"].m_RR`; or
-    by name and body, `found["M_star", "rod"]`, or `found["lam"]` of the whole.
+    by name and body, `found["M_star", "rod"]`, or `found["lam"]` of the whole. Where bodies have energies as
+    expressions there is the descriptor form alone.
     """
 
     def __init__(
@@ -61,13 +63,20 @@ class Matrices:
         for name in self.rotations:
             parametrisation(name)
         self._rows = rows
+        self.bodies: dict[str, Symbols] = Known("bodies", {})
+        self.loops = Symbols("closure of the loops")
+        self._without = bodies_with_energies(system.model)
+        if not self._without:
+            self._explain()
+
+    def _explain(self) -> None:
+        """All that the recursion has."""
+        system = self.system
         self._found = explained(system, self.state)
         self._names = speed_names(system, np.arange(system.n_vel))
         self._free = np.flatnonzero(system.tables.tree.driven < 0)
         self._tree: dict[int, tuple[Array, Array]] = {0: (np.zeros((6, len(self._free))), np.zeros(6))}
-        self.bodies: dict[str, Symbols] = Known(
-            "bodies", {step.name: self._body(step) for step in self._found.steps}
-        )
+        self.bodies = Known("bodies", {step.name: self._body(step) for step in self._found.steps})
         self.loops = self._loops()
 
     def _repr_html_(self) -> str:
@@ -221,6 +230,11 @@ class Matrices:
     @cached_property
     def minimal(self) -> Symbols:
         """Joint space and minimal form (F29, F30)."""
+        if self._without:
+            what = f"not there: bodies.{self._without[0]} has an energy of its own"
+            raise SolverError(
+                Diagnostic("analysis.energies", "minimal form", what, "ask for the descriptor form")
+            )
         x, free, state = self._found, self._free, self.state
         form = minimal_form(self.system, state)
         tree, s_names = [self._names[k] for k in free], [self._names[k] for k in x.independent]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.analyses.guess import initial_aux
 from flexmbs.dynamics.analyses.initial import assemble
 from flexmbs.dynamics.analyses.mobility import plane_normal
+from flexmbs.dynamics.descriptor.own_energies import require_no_energies
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.contradiction import check_rows
 from flexmbs.errors import Diagnostic, Known, SolverError, Told, UsageError, nearest
@@ -144,6 +145,7 @@ class Mechanism(System):
 
             descriptor = Descriptor(self)
             return motion_of(descriptor.evaluator, state, descriptor.observe(state))
+        require_no_energies(self.model, self.formulation)
         evaluator = self.evaluator()
         if self.formulation == "minimal":
             from flexmbs.dynamics.minimal.coordinates import Minimal

@@ -56,6 +56,8 @@ pressure_angle: pressure angle of the teeth; with it the whole force on the teet
 lead_angle: lead angle of the worm
 from: frame or body that the relation starts at: marker P; "ground" too
 to: frame or body that it leads to: marker Q
+kinetic_energy: beside that of the mass [J], an expression of positions and velocities of joints and t
+potential_energy: beside that of the weight [J], an expression of positions of joints and t
 stiffness: stiffness [N/m] or [N m/rad]
 damping: damping [N s/m] or [N m s/rad]
 Bushing.stiffness: six stiffnesses in the axes of `from`: three translations, three rotations

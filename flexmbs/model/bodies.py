@@ -63,7 +63,8 @@ class Body:
     """What all bodies have: a name, frames, the pose where they are drawn and assembly starts.
 
     `pose_pos`, `pose_rot`: place and orientation (ground <- body) of the body frame.
-    `visual` is carried along for drawing and means nothing to the dynamics.
+    `visual` is carried along for drawing and means nothing to the dynamics. `kinetic_energy` and
+    `potential_energy`: expressions of joint coordinates, their rates and t, beside what its mass has (F32).
     """
 
     name: str
@@ -73,6 +74,8 @@ class Body:
     pose_given: bool = False
     initial: FreeStart | None = None
     visual: dict[str, Any] | None = None
+    kinetic_energy: Any = None
+    potential_energy: Any = None
 
 
 @dataclass(kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexmbs.dynamics.descriptor.own_energies import bodies_with_energies, require_no_energies
 from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, nearest
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
@@ -46,6 +47,7 @@ def start_state(system: Any, settings: RunSettings, warn: Callable[[str], None] 
             Diagnostic("analysis.type", "analysis.type", f'"{settings.type}" is not offered', remedy)
         )
     check_formulation(settings)
+    _check_energies(system, settings)
     state: State = system.initial_state()
     if settings.start.endswith(".h5"):
         state = from_result(system, state, Path(settings.start), warn)
@@ -96,6 +98,18 @@ def check_formulation(settings: RunSettings) -> None:
         what = f'{settings.type} from start = "{settings.start}" is not offered with formulation = "{name}"'
         raise UsageError(Diagnostic(where, where, what, 'choose "recursive"'))
     _check_stabilisation(settings)
+
+
+def _check_energies(system: Any, settings: RunSettings) -> None:
+    """Energies that bodies have of their own are terms of the descriptor form, and know no impacts."""
+    if settings.type == "assembly":
+        return
+    if settings.formulation != "descriptor":
+        require_no_energies(system.model, settings.formulation)
+    elif np.any(system.tables.row.side) and bodies_with_energies(system.model):
+        where = "analysis.formulation"
+        what = "contacts that open (unilateral) do not go with energies that bodies have of their own"
+        raise UsageError(Diagnostic(where, where, what, "set unilateral = false"))
 
 
 def _check_stabilisation(settings: RunSettings) -> None:

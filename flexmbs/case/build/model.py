@@ -6,6 +6,7 @@ import numpy as np
 
 from flexmbs.case.build.bodies import body_of
 from flexmbs.case.build.drives import drive_of
+from flexmbs.case.build.energies import add_energies
 from flexmbs.case.build.fmus import add_fmu, check_fmus
 from flexmbs.case.build.frames import rigid_frame
 from flexmbs.case.build.joints import joint_of
@@ -126,6 +127,8 @@ def _add_laws(report: Report, model: Model) -> None:
         built = builder.force(name, force)
         if built is not None:
             model.forces[name] = built
+    for name, table in spec.bodies.items():
+        add_energies(builder, name, table)
     for joint in model.joints.values():
         for kind in ("spring", "damper"):
             for row in getattr(joint, kind) or []:

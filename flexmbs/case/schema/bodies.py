@@ -15,6 +15,7 @@ from flexmbs.input.rotations import Rotation
 from flexmbs.input.values import (
     NAME,
     Frequency,
+    Law,
     Length,
     Mass,
     Number,
@@ -113,6 +114,8 @@ class BodyTable(Table):
 
     pose: Pose | None = None
     visual: Visual | None = None
+    kinetic_energy: Law | None = None
+    potential_energy: Law | None = None
 
 
 class RigidBodyTable(BodyTable):

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.descriptor.energies import Energies, Own
 from flexmbs.dynamics.descriptor.forces import JointForces
 from flexmbs.dynamics.descriptor.matrices import Coordinates, Matrices, rate_matrices
+from flexmbs.dynamics.descriptor.own_energies import bodies_with_energies
 from flexmbs.dynamics.descriptor.planar import PlanarCoordinates, PlanarMatrices
 from flexmbs.dynamics.descriptor.rows import Found, Relations, RowSums
 from flexmbs.dynamics.descriptor.saddle import ACCURATE, FEW, SOFT, Blocks, Saddle
@@ -56,6 +58,7 @@ class Place(NamedTuple):
     M: csc_matrix
     Phi: csc_matrix
     coordinates: csc_matrix  # gradients of the joint coordinates
+    own: Own | None  # energies that bodies have as expressions; part of M
     velocity_forces: Array
     speeds: Array
 
@@ -68,6 +71,7 @@ class Descriptor:
         self.ws, self.tables = self.evaluator.ws, system.tables
         self.sums = RowSums(self.tables, [group.kind for group in system.groups])
         self.relations = Relations(self.tables)
+        self.energies = Energies(system) if bodies_with_energies(system.model) else None
         self.at: Any
         self.matrices: Any
         if system.topology.plane is None:
@@ -142,12 +146,17 @@ class Descriptor:
         Phi, coordinates = self.matrices.jacobian(self.ws, H, e, found, coef)
         w = state.vel[self.at.w_of]
         M, force = self.matrices.inertia(self.ws, H, state.pos, state.vel)
+        own = None
+        if self.energies is not None:
+            entry = self.tables.coord.entry
+            own = self.energies.at(state.t, found.value[entry], found.rate[entry], found.bias[entry])
+            M = (M + coordinates.T @ own.mass_matrix() @ coordinates).tocsc()
         return Place(
             e, H, found, coef,
             np.concatenate([g, 0.5 * (np.einsum("ni,ni->n", e, e) - 1.0)]),
             np.concatenate([g_dot, np.zeros(len(e))]),
             np.concatenate([gamma, 0.25 * np.einsum("ni,ni->n", w, w)]),  # e_dot . e_dot
-            M, Phi, coordinates, force, state.vel.copy(),
+            M, Phi, coordinates, own, force, state.vel.copy(),
         )  # fmt: skip
 
     def factorise(
@@ -176,10 +185,9 @@ class Descriptor:
         """Accelerations (n_vel,) of a state, and everything that is reported in `evaluator.ws` (F32)."""
         here = self.place(state)
         forces = JointForces(self, here)
-        args = self.evaluator._args(state, np.zeros(self.system.n_vel))
         self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
         for _ in range(FRICTION_ROUNDS):
-            evaluate.forces(*args)
+            self._evaluate_forces(state, here)
             z_ddot, lam, wrench, left = forces.solve(state, self.ws.coord.tau.copy())
             self._check(state, here, z_ddot, left)
             self.ws.joint.reaction[:] = wrench.reshape(-1, 6)
@@ -191,9 +199,17 @@ class Descriptor:
         self._report(lam)
         return acc
 
+    def _evaluate_forces(self, state: State, here: Place) -> None:
+        """Forces of all laws; work goes into energies that follow the time."""
+        evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
+        if here.own is not None:
+            self.evaluator.law_work.power[0] += here.own.power
+
     def force(self, here: Place, tau: Array) -> Array:
         """Forces p1 with efforts `tau` on the joint coordinates."""
         force = here.velocity_forces + self.matrices.applied(self.ws, here.H)
+        if here.own is not None:
+            tau = tau + here.own.effort
         return np.asarray(force + here.coordinates.T @ tau)
 
     def _check(self, state: State, here: Place, z_ddot: Array, left: float) -> None:
@@ -214,7 +230,7 @@ class Descriptor:
         if len(self.system.laws.tables.press_law):
             return self.observe(state)  # friction follows from reactions
         here = self.place(state)
-        evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
+        self._evaluate_forces(state, here)
         force = self.force(here, self.ws.coord.tau)
         c = -here.gamma - 2.0 * pull * here.g_dot - pull * pull * here.g
         z_ddot, left = self.solve(here, force, c, self.rounding(here))
@@ -232,7 +248,7 @@ class Descriptor:
         if len(self.system.laws.tables.press_law):
             self.observe(state)  # friction follows from reactions
         here = self.place(state)
-        evaluate.forces(*self.evaluator._args(state, np.zeros(self.system.n_vel)))
+        self._evaluate_forces(state, here)
         rates = self.at.to_rates(a, here.H)
         K, D = stiffness(self, here)
         S = bh * K + gh * D

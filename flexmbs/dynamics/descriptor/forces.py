@@ -76,10 +76,13 @@ class JointForces:
     def solve(self, state: Any, tau: Array) -> tuple[Array, Array, Array, float]:
         """Accelerations, multipliers, joint wrenches (6 n_joints,), and what is left of the equations."""
         form, here = self.form, self.here
-        z_ddot = None
+        z_ddot, left = np.zeros(0), 0.0
         b, c = form.force(here, tau), -here.gamma
-        if form.matrices.planar:
+        if form.matrices.planar or here.own is not None:
             z_ddot, left = form.solve(here, b, c, form.rounding(here))
+        if here.own is not None:  # what the accelerations leave of the efforts of own energies
+            tau = tau + here.own.effort - here.own.mass @ (here.coordinates @ z_ddot)
+        if form.matrices.planar:
             form.evaluator.kinematics(state, z_ddot.copy())
             b, c = form.matrices.missing(form.ws, here.found, here.coef, tau), np.zeros(self.Phi.shape[0])
         own = self.efforts @ tau
@@ -89,7 +92,7 @@ class JointForces:
         lam = self._without_pull(lam)
         wrench = np.asarray(self.rows @ lam + own)
         wrench = wrench[: self.n_wrench]
-        if z_ddot is not None:  # the plane has been solved, and the joints hold everything out of it
+        if form.matrices.planar:  # it has been solved, and the joints hold everything out of it
             return z_ddot, lam, wrench, left
         return found, lam, wrench, rest
 

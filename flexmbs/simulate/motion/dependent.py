@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.descriptor.equations import Descriptor
 from flexmbs.dynamics.descriptor.matrices import rate_matrices
 from flexmbs.simulate.motion.formulation import TOLERANCE, Formulation
+from flexmbs.simulate.record.sampling import BODY
 
 if TYPE_CHECKING:
     from flexmbs.integrate import Settings
@@ -56,6 +57,16 @@ class Dependent(Formulation):
         found = super().row(t, y)
         self.descriptor.saddle = None
         return found
+
+    def _row_at(self, t: float, y: Floats) -> Floats:
+        """A sample, with the energies that bodies have of their own in those of the bodies."""
+        row = super()._row_at(t, y)
+        own = self.descriptor.place(self._state(t, y)).own
+        if own is not None:
+            first = self.sampler.places["body"] + BODY * np.arange(len(own.kinetic) - 1)
+            row[first + 19] += own.kinetic[1:]
+            row[first + 20] += own.potential[1:]
+        return row
 
     def observe(self, state: State) -> Floats:
         return self.descriptor.observe(state)
