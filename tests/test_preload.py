@@ -17,6 +17,7 @@ from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import tie
 from flexmbs.post.record import Record
 from flexmbs.post.recovery import recover
+from flexmbs.post.skin import skin_of
 from tests.fe.reference import block, distorted
 from tests.fe.test_shells import grid
 
@@ -256,6 +257,65 @@ def test_faces_of_shells_and_beams_have_the_stress_of_the_preload(tmp_path, mesh
     assert rim.sum() > 40 and not any("preload" in note for note in found.notes)
     exact = 6 * 10 * (1 - x[rim]) / (0.1 * 1e-4)
     np.testing.assert_allclose(found.envelope.von_mises[rim], exact, atol=0.01 * 6e6)
+
+
+def strip(element, **more):
+    """A strip along x, 1 by 0.1 m and 1 cm thick, of a material without Poisson's ratio."""
+    mesh = {"shape": "shell", "size": [1.0, 0.1], "corner": [0, 0, 0], "divisions": [10, 1]}
+    if element == "beam2":
+        mesh = {"shape": "beam", "length": 1.0, "divisions": 10, "section": {"rectangle": [0.1, 0.01]}}
+        sets = {"x_min": "start", "x_max": "end"}
+        more["fix"] = {sets[name]: value for name, value in more["fix"].items()}
+    else:
+        mesh |= {"element": element, "thickness": 0.01}
+    return {"mesh": mesh, "material": {**WARM, "poisson": 0.0}, "modes": 1, **more}
+
+
+CLAMPED = {"x_min": "x z rx ry rz", "x_max": "x z rx ry rz"}  # free to grow across
+
+
+@pytest.mark.parametrize("element", ["tri3", "quad8", "beam2"])
+def test_a_strip_between_walls_is_pressed_where_it_is_warmed(element):
+    """-E expansion change at both faces; what bends it at once comes on top."""
+    warm = {"temperature": 20.0}
+    modal = fm.reduce(strip(element, fix=CLAMPED, preload={"warm": warm}))
+    skin, pressed = skin_of(modal), -210e9 * 12e-6 * 20.0
+    np.testing.assert_allclose(skin.static[0][:, 0], pressed, rtol=1e-6)
+    np.testing.assert_allclose(skin.static[0][:, 1:], 0.0, atol=1e-6 * -pressed)
+    np.testing.assert_allclose(modal.preload_stress[:, 0], pressed, rtol=1e-6)
+    weight = {"acceleration": [0.0, 0.0, 100.0]}
+    bent, both = (
+        fm.reduce(strip(element, fix=CLAMPED, preload=preload))
+        for preload in ({"weight": weight}, {"warm": warm, "weight": weight})
+    )
+    bent, both = skin_of(bent).static[0], skin_of(both).static[0]
+    assert np.ptp(bent[:, 0]) > 0.1 * -pressed
+    np.testing.assert_allclose(both - bent, skin.static[0], atol=1e-5 * -pressed)
+
+
+def test_a_strip_of_two_metals_bends_when_it_is_warmed():
+    """Layers of equal stiffness, free strains 0 and d: E d / 4 outside, E d / 2 where they meet (Timoshenko
+    1925), which is the layer above."""
+    layers = [
+        {"thickness": 0.005, "material": {**WARM, "poisson": 0.0, "expansion": a}} for a in (0.0, 12e-6)
+    ]
+    recipe = strip("quad4", preload={"warm": {"temperature": 50.0}})
+    del recipe["mesh"]["thickness"]
+    recipe["mesh"]["layers"] = layers
+    modal = fm.reduce(recipe)
+    faces, most = skin_of(modal).static[0][:, 0], 210e9 * 12e-6 * 50.0
+    n = len(faces) // 2
+    np.testing.assert_allclose(faces[:n], -most / 4, rtol=1e-6)
+    np.testing.assert_allclose(faces[n:], most / 4, rtol=1e-6)
+    np.testing.assert_allclose(modal.preload_stress[:, 0], -most / 2, rtol=1e-6)
+
+
+def test_a_file_keeps_what_the_faces_need(tmp_path):
+    modal = fm.reduce(strip("quad4", fix=CLAMPED, preload={"warm": {"temperature": 20.0}}))
+    modal.save(tmp_path / "a.modal.h5")
+    again = fm.ModalData.load(tmp_path / "a.modal.h5")
+    np.testing.assert_array_equal(skin_of(again).static, skin_of(modal).static)
+    assert len(again.static_stress.field) == len(again.static_stress.stress) > 0
 
 
 def test_a_free_body_that_is_warmed_keeps_no_stress():

@@ -225,8 +225,8 @@ def section_forces(mesh: Mesh, materials: Mapping[str, Material], U: Floats) -> 
     found = np.zeros((U.shape[1], len(mesh.cells["beam2"]), 2, 6))
     for group in beam_groups(mesh, materials):
         local = np.einsum("emn,enk->emk", group.turn, U[group.dofs])
-        ends = np.einsum("emn,enk->kem", group.local_stiffness(), local).reshape(U.shape[1], -1, 2, 6)
-        found[:, group.which] = ends * np.array([-1.0, 1.0])[:, None]
+        ends = np.einsum("emn,enk->kem", group.local_stiffness(), local)
+        found[:, group.which] = ends.reshape(U.shape[1], len(local), 2, 6) * np.array([-1.0, 1.0])[:, None]
     return found
 
 

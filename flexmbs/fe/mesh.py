@@ -80,6 +80,15 @@ class Mesh:
     def n_cells(self) -> int:
         return sum(len(rows) for rows in self.cells.values())
 
+    def cells_around(self) -> Ints:
+        """Number of cells (n_nodes,) that each node has, at least 1."""
+        nodes = np.concatenate([np.zeros(0, dtype=np.int64), *(rows.ravel() for rows in self.cells.values())])
+        return np.maximum(np.bincount(nodes, minlength=self.n_nodes), 1)
+
+    def first_cell(self, kind: str) -> int:
+        """Number of the first cell of a type, among all cells in the order of `cells`."""
+        return sum(len(self.cells[other]) for other in list(self.cells)[: list(self.cells).index(kind)])
+
     @property
     def turns(self) -> bool:
         """Whether it has cells whose nodes have rotations."""

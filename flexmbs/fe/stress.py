@@ -59,10 +59,7 @@ def stress_modes(
     if any(not ELEMENTS[kind].turns for kind in mesh.cells):
         _solid_stress(mesh, by_set, U, at, total)
     if at == "nodes":
-        count = np.zeros(mesh.n_nodes)
-        for rows in mesh.cells.values():
-            count += np.bincount(rows.ravel(), minlength=mesh.n_nodes)
-        total /= np.maximum(count, 1.0)[:, None, None]
+        total /= mesh.cells_around()[:, None, None]
     return np.ascontiguousarray(total.transpose(2, 0, 1))
 
 
@@ -76,7 +73,6 @@ def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: 
     C, mat = _elasticity(mesh, materials)
     elastic = elasticity(C)
     fields = np.ascontiguousarray(U.reshape(mesh.n_nodes, len(U) // mesh.n_nodes, U.shape[1])[:, :3])
-    first = dict(zip(mesh.cells, np.cumsum([0] + [len(rows) for rows in mesh.cells.values()]), strict=False))
     for group in element_groups(solid_part(mesh)):
         kind, rule = group.kind, stress_rule(group.kind)
         rows = mesh.cells[kind]
@@ -84,7 +80,7 @@ def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: 
             spread, targets = extrapolation(kind), rows
         else:
             spread = (rule.weights / rule.weights.sum())[None, :]
-            targets = (first[kind] + np.arange(len(rows)))[:, None]
+            targets = (mesh.first_cell(kind) + np.arange(len(rows)))[:, None]
         room, m = element_scratch(kind, rule, group.straight), fields.shape[2]
         solids = rows, group.which, mesh.points, mat[kind]
         table = stiffness_table(kind, rule), rule.weights
@@ -115,13 +111,8 @@ def _beam_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: s
         if at == "nodes":
             np.add.at(total, mesh.cells["beam2"][:, end], values)
         else:
-            start = sum(len(rows) for kind, rows in before(mesh.cells, "beam2"))
+            start = mesh.first_cell("beam2")
             total[start : start + len(values)] += 0.5 * values
-
-
-def before(cells: Mapping[str, Ints], kind: str) -> list[tuple[str, Ints]]:
-    """The cell types that stand before one of them."""
-    return list(cells.items())[: list(cells).index(kind)]
 
 
 def geometric_stiffness(

@@ -11,10 +11,10 @@ from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.assembly import element_groups, element_scratch, stiffness_table
 from flexmbs.fe.beam_assembly import beam_groups
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.fe.materials import Material, material_of_cells
+from flexmbs.fe.materials import PAIRS, Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.quadrature import stiffness_rule
-from flexmbs.fe.shells.assembly import shell_chunks, shell_kinds, thermal_forces
+from flexmbs.fe.shells.assembly import FACES, add_shell_expansion, shell_chunks, shell_kinds, thermal_forces
 from flexmbs.fe.stress_loops import initial_loop
 from flexmbs.fe.turning_assembly import solid_part
 
@@ -82,21 +82,42 @@ def none_of(mesh: Mesh) -> dict[str, Floats]:
     return {kind: np.zeros(len(rows)) for kind, rows in mesh.cells.items() if kind in ELEMENTS}
 
 
-def expansion_stress(mesh: Mesh, materials: Mapping[str, Material], change: Change, at: str) -> Floats:
-    """Stress (node or cell, 6) that free expansion takes away, of solids; at nodes the mean over the
-    cells."""
-    total, count, first = (
-        np.zeros((mesh.n_nodes if at == "nodes" else mesh.n_cells, 6)),
-        np.zeros(mesh.n_nodes),
-        0,
-    )
+def free_strain(mesh: Mesh, materials: Mapping[str, Material], change: Change) -> Floats:
+    """Strain (n_cells, 3) that the change would bring about at the bottom, middle and top of every cell, were
+    it free: in a cell of one material three times the same."""
+    used, index = material_of_cells(mesh, materials)
+    expansion = np.array([item.expansion for item in used])
+    parts = []
+    for kind in mesh.cells:
+        own = np.repeat(expansion[index[kind]][:, None], len(FACES), axis=1)
+        for k, section in enumerate(mesh.shell.sections if mesh.shell and kind in mesh.shell.index else ()):
+            if section.layers:
+                faces = [section.layers[section.layer_at(face)].material for face in FACES.values()]
+                own[mesh.shell.index[kind] == k] = [item.expansion for item in faces]  # type: ignore[union-attr]
+        parts.append(own * change[kind][:, None])
+    return np.concatenate(parts)
+
+
+def expansion_stress(
+    mesh: Mesh, materials: Mapping[str, Material], free: Floats, at: str, face: str = "middle"
+) -> Floats:
+    """Stress (node or cell, 6) that a `free_strain` takes away, in the way of `stress_modes`."""
+    total = np.zeros((mesh.n_nodes if at == "nodes" else mesh.n_cells, 6, 1))
+    used, index = material_of_cells(mesh, materials)
     for kind, rows in mesh.cells.items():
-        np.add.at(count, rows.ravel(), 1.0)
-        if not ELEMENTS[kind].turns:
-            sigma = initial_stress(mesh, materials, change, kind)
-            if at == "nodes":
-                np.add.at(total, rows, sigma[:, None])
-            else:
-                total[first : first + len(rows)] = sigma
-        first += len(rows)
-    return total / np.maximum(count, 1.0)[:, None] if at == "nodes" else total
+        start, eps = mesh.first_cell(kind), free[mesh.first_cell(kind) :][: len(rows), 1]
+        if kind == "beam2":
+            x = mesh.beam.axes[:, 0]  # type: ignore[union-attr]
+            E = np.array([item.E or 0.0 for item in used])  # beams are isotropic
+            sigma = (E[index[kind]] * eps)[:, None] * np.stack([x[:, i] * x[:, j] for i, j in PAIRS], axis=1)
+        elif ELEMENTS[kind].turns:
+            continue
+        else:
+            sigma = np.array([item.C_mat[:, :3].sum(axis=1) for item in used])[index[kind]] * eps[:, None]
+        if at == "nodes":
+            np.add.at(total, rows, sigma[:, None, :, None])
+        else:
+            total[start : start + len(rows), :, 0] = sigma
+    if shell_kinds(mesh):
+        add_shell_expansion(mesh, materials, free, at, face, total)
+    return total[..., 0] / mesh.cells_around()[:, None] if at == "nodes" else total[..., 0]

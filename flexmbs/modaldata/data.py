@@ -49,20 +49,26 @@ class StaticStress:
     stress : (shape, node or cell, 6), a few shapes that span that part for all unit loads
     share : (shape, load), how much of each shape a unit load has
     q : (mode, load), static elastic coordinates of the unit loads, `K_ff^-1 int S^T f_c`
+    field : (shape, node, 6), displacements and rotations of the shapes, where nodes turn
     The loads are those of `integrals.loads`.
     """
 
     stress: Floats
     share: Floats
     q: Floats
+    field: Floats | None = None
 
-    def select(self, kept: Ints, stress: Floats) -> StaticStress:
-        """The same for fewer modes: those that go are missed too. `stress`: modal stresses of all."""
+    def select(self, kept: Ints, stress: Floats, Phi: Floats, Psi: Floats | None) -> StaticStress:
+        """The same for fewer modes: those that go are missed too. `stress`, `Phi`, `Psi`: of all modes."""
         gone = np.setdiff1d(np.arange(len(self.q)), kept)
+        field = self.field
+        if field is not None and Psi is not None:
+            field = np.concatenate([field, np.concatenate([Phi[gone], Psi[gone]], axis=2)])
         return StaticStress(
             np.concatenate([self.stress, stress[gone]]),
             np.concatenate([self.share, self.q[gone]]),
             self.q[kept],
+            field,
         )
 
 
@@ -75,7 +81,9 @@ class ModalData(Told):
     `mesh.cells`
     static_stress : what the modes miss of the stresses of unit loads, or None
     preload_stress : (node or cell, 6), there at all times, or None without a preload
-    preload_field : (n_nodes, 6) of a preload without temperature, where nodes turn
+    preload_field : (n_nodes, 6) displacements and rotations of the preload, where nodes turn
+    preload_strain : (n_cells, 3) that its temperatures alone would bring about at bottom, middle and top, or
+    None without any
     effective_mass : (mode, 6) of the three translations and the three rotations about the body origin
     """
 
@@ -91,6 +99,7 @@ class ModalData(Told):
     static_stress: StaticStress | None = None
     preload_stress: Floats | None = None
     preload_field: Floats | None = None
+    preload_strain: Floats | None = None
     effective_mass: Floats = field(default_factory=lambda: np.zeros((0, 6)))
     materials: dict[str, dict[str, float]] = field(default_factory=dict)
     method: str = "given"
@@ -173,7 +182,7 @@ class ModalData(Told):
     def _missed_by(self, pick: Ints) -> StaticStress | None:
         if self.static_stress is None or self.stress is None:
             return None
-        return self.static_stress.select(pick, self.stress)
+        return self.static_stress.select(pick, self.stress, self.Phi, self.Psi)
 
     def interface(self, name: str) -> InterfaceData:
         """Interface by name; an unknown name is an error that lists those of the file."""

@@ -126,6 +126,8 @@ def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
         hdf5.dataset(group, "preload_stress", modal.preload_stress, units="Pa", equation="F53")
     if modal.preload_field is not None:
         hdf5.dataset(group, "preload_field", modal.preload_field, units="m, rad", equation="F53")
+    if modal.preload_strain is not None:
+        hdf5.dataset(group, "preload_strain", modal.preload_strain, units="1", equation="F53")
 
 
 def _write_static_stress(group: hdf5.Group, static: StaticStress) -> None:
@@ -133,6 +135,8 @@ def _write_static_stress(group: hdf5.Group, static: StaticStress) -> None:
     hdf5.dataset(group, "static_stress", static.stress, units="Pa", equation="F53")
     hdf5.dataset(group, "static_share", static.share, units="1 per unit load", equation="F53")
     hdf5.dataset(group, "static_q", static.q, units="m kg^0.5 per unit load", equation="F53")
+    if static.field is not None:
+        hdf5.dataset(group, "static_field", static.field, units="m, rad", equation="F53")
 
 
 def _write_inertia(group: hdf5.Group, integrals: ShapeIntegrals, units: Mapping[str, str]) -> None:
@@ -191,12 +195,17 @@ def _read(reader: Reader, source: str) -> ModalData:
         Psi=reader.floats("modes/Psi", (nf, n, 3)) if reader.has("modes/Psi") else None,
         stress=reader.floats("modes/stress", (nf, None, 6)) if reader.has("modes/stress") else None,
         stress_at=reader.text_attribute("modes/stress", "at") if reader.has("modes/stress") else "none",
-        static_stress=_read_static_stress(reader, nf, len(integrals.loads)),
+        static_stress=_read_static_stress(reader, nf, len(integrals.loads), n),
         preload_stress=(
             reader.floats("modes/preload_stress", (None, 6)) if reader.has("modes/preload_stress") else None
         ),
         preload_field=(
             reader.floats("modes/preload_field", (n, 6)) if reader.has("modes/preload_field") else None
+        ),
+        preload_strain=(
+            reader.floats("modes/preload_strain", (mesh.n_cells, 3))
+            if reader.has("modes/preload_strain")
+            else None
         ),
         frequency_hz=reader.floats("modes/frequency_hz", (nf,)),
         kind=tuple(reader.texts("modes/kind", nf)),
@@ -213,7 +222,7 @@ def _read(reader: Reader, source: str) -> ModalData:
     )
 
 
-def _read_static_stress(reader: Reader, nf: int, n_loads: int) -> StaticStress | None:
+def _read_static_stress(reader: Reader, nf: int, n_loads: int, n_nodes: int) -> StaticStress | None:
     """None where the file has none: those of older programs, and bodies without unit loads."""
     if not reader.has("modes/static_stress"):
         return None
@@ -221,6 +230,11 @@ def _read_static_stress(reader: Reader, nf: int, n_loads: int) -> StaticStress |
         stress=reader.floats("modes/static_stress", (None, None, 6)),
         share=reader.floats("modes/static_share", (None, n_loads)),
         q=reader.floats("modes/static_q", (nf, n_loads)),
+        field=(
+            reader.floats("modes/static_field", (None, n_nodes, 6))
+            if reader.has("modes/static_field")
+            else None
+        ),
     )
 
 

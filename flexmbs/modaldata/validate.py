@@ -258,6 +258,9 @@ def _check_shapes(modal: ModalData, require: Any) -> None:
     if modal.preload_field is not None:
         fits = modal.preload_stress is not None and modal.preload_field.shape == (n, 6)
         require(fits, "preload_field does not fit the mesh")
+    if modal.preload_strain is not None:
+        fits = modal.preload_field is not None and modal.preload_strain.shape == (modal.mesh.n_cells, 3)
+        require(fits, "preload_strain does not fit the mesh")
     for name, item in modal.interfaces.items():
         require(item.Phi.shape == (3, nf) and item.Psi.shape == (3, nf), f"interface {name}: rows do not fit")
         turned = item.rotation @ item.rotation.T - np.eye(3)
@@ -274,4 +277,6 @@ def _check_static(modal: ModalData, static: StaticStress, require: Any) -> None:
     fits = (
         fits and static.share.shape == (len(static.stress), n_loads) and static.q.shape == (modal.nf, n_loads)
     )
+    if static.field is not None:
+        fits = fits and static.field.shape == (len(static.stress), modal.mesh.n_nodes, 6)
     require(fits, "static_stress does not fit the modes")

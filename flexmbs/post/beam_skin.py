@@ -6,6 +6,7 @@ import numpy as np
 
 from flexmbs.fe.beam_assembly import section_forces
 from flexmbs.fe.beams import BeamData
+from flexmbs.fe.materials import material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.sections import Section
 from flexmbs.modaldata import ModalData
@@ -86,7 +87,7 @@ def beam_surface(modal: ModalData) -> tuple[TriMesh, Floats, Ints]:
     if n == 4:  # the edges of a rectangle along the beam
         edges = np.concatenate([edges, np.stack([low, high], axis=-1).reshape(-1, 2)])
     mesh = TriMesh(points, np.concatenate([triangles, _caps(modal.mesh, n)]), edges)
-    return mesh, Phi.reshape(len(modal.Phi), -1, 3), np.repeat(ends, n)
+    return mesh, Phi.reshape(len(modal.Phi), len(points), 3), np.repeat(ends, n)
 
 
 def _caps(mesh: Mesh, n: int) -> Ints:
@@ -101,27 +102,32 @@ def _caps(mesh: Mesh, n: int) -> Ints:
     return np.concatenate(found)
 
 
-def fibre_stress(modal: ModalData) -> Floats | None:
-    """Stress (mode, point, 6) of the modes at the points of the surface, body axes (F53).
+def fibre_stress(modal: ModalData, fields: Floats, free: Floats | None = None) -> Floats | None:
+    """Stress (m, point, 6) of fields (m, node, 6) at the points of the surface, body axes (F53).
 
     Of axial force and bending everywhere, `N/A + My z/Iy - Mz y/Iz`, and of torsion on round sections;
     corners of rectangles have none. None where section or material are not known.
+    free (n_cells, 3): strain without stress, of the first field.
     """
     mesh = modal.mesh
     isotropic = all({"E", "nu", "rho"} <= set(item) for item in modal.materials.values()) and modal.materials
-    if mesh.beam is None or modal.Psi is None or not isotropic or modal.stress_at == "none":
+    if mesh.beam is None or not isotropic:
         return None
     data = mesh.beam
-    U = np.concatenate([modal.Phi, modal.Psi], axis=2).reshape(len(modal.Phi), -1).T
-    N, _, _, T, My, Mz = np.moveaxis(section_forces(mesh, materials_of(modal), U), -1, 0)[..., None]
+    materials, U = materials_of(modal), fields.reshape(len(fields), 6 * mesh.n_nodes).T
+    N, _, _, T, My, Mz = np.moveaxis(section_forces(mesh, materials, U), -1, 0)[..., None]
     A, Iy, Iz, J = (data.values(name)[:, None, None] for name in ("A", "Iy", "Iz", "J"))
     y, z = np.moveaxis(outlines(data), -1, 0)[:, :, None]  # (cell, 1, point)
     local = np.zeros((*N.shape[:3], y.shape[2], 3, 3))  # (mode, cell, end, point)
     local[..., 0, 0] = N / A + My * z / Iy - Mz * y / Iz
+    if free is not None:
+        used, index = material_of_cells(mesh, materials)
+        start, E = mesh.first_cell("beam2"), np.array([item.E for item in used], dtype=float)
+        local[0, ..., 0, 0] -= (E[index["beam2"]] * free[start:][: len(data.index), 1])[:, None, None]
     twist = np.array([is_round(beam.section) for beam in data.beams])[data.index][:, None, None] * T / J
     local[..., 0, 1] = local[..., 1, 0] = -twist * z
     local[..., 0, 2] = local[..., 2, 0] = twist * y
     R = mesh.beam.axes
     sigma = np.einsum("cki,acepkl,clj->acepij", R, local, R)
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
-    return np.stack([sigma[..., i, j] for i, j in pairs], axis=-1).reshape(len(modal.Phi), -1, 6)
+    return np.stack([sigma[..., i, j] for i, j in pairs], axis=-1).reshape(len(fields), 2 * y.size, 6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +92,8 @@ def recover(
     notes: list[str] = []
     data = _with_stress(record, body, modal or {}, notes)
     inside = _samples(record, start, end)
-    at, own, places, number = points_of(data, notes)
-    q, stress = _terms(record, body, data, own, modal or {}, inside, notes)
+    at, own, shapes, places, number = points_of(data, notes)
+    q, stress = _terms(record, body, data, (own, shapes), modal or {}, inside, notes)
     found = envelope(q, stress, progress)
     gap = apart if apart is not None else 0.05 * float(np.linalg.norm(np.ptp(places, axis=0)))
     spots = hot_spots(found.von_mises, places, count, gap)
@@ -140,7 +140,7 @@ def _terms(
     record: Record,
     body: str,
     data: ModalData,
-    own: Floats,
+    known: tuple[Floats, Floats | None],
     given: Mapping[str, str | Path],
     inside: Any,
     notes: list[str],
@@ -148,32 +148,17 @@ def _terms(
     """Coordinates (time, term) and stresses (term, point, 6) of the modes and of what they miss (F53)."""
     modals = {body: data} | {name: body_modal(record, name, given, []) for name in neighbours(record, body)}
     q = np.ascontiguousarray(record.require(f"bodies/{body}/q")[inside])
-    if own is not data.stress:  # of fibres, for which the data have no static part
-        more = fibres_of_preload(data)
-        if more is not None:
-            return np.hstack([q, np.ones((len(q), 1))]), np.concatenate([own, more])
-        if data.preload_stress is not None:
-            what = "stresses of beams and shells do not include those of the preload, which has temperatures"
-            notes.append(f"{body}: {what}")
+    static, (own, shapes) = static_amounts(record, body, modals, notes, inside), known
+    n = min(static.shape[1], 0 if shapes is None else len(shapes))
+    if n < static.shape[1]:  # of files of earlier programs
+        notes.append(f"{body}: stresses are those of the modes alone; reduce it again for the static part")
+    if shapes is None:
         return q, own
-    static = static_amounts(record, body, modals, notes, inside)
-    shapes = static_shapes(data)
-    if not static.shape[1] or shapes is None:
-        return q, own
-    return np.hstack([q, static]), np.concatenate([own, shapes[: static.shape[1]]])
+    return np.hstack([q, static[:, :n]]), np.concatenate([own, shapes[:n]])
 
 
-def fibres_of_preload(data: ModalData) -> Floats | None:
-    """Stress (1, point, 6) of the preload at the points of `points_of`: its field as if it were a mode."""
-    if data.preload_field is None or data.preload_stress is None:
-        return None
-    U = data.preload_field[None]
-    only = replace(data, Phi=U[..., :3], Psi=U[..., 3:], stress=data.preload_stress[None])
-    return skin_of(replace(only, static_stress=None), limit=data.mesh.n_nodes).stress
-
-
-def points_of(data: ModalData, notes: list[str]) -> tuple[str, Floats, Floats, Ints]:
-    """What the points are, stress modes there (mode, point, 6), places and numbers.
+def points_of(data: ModalData, notes: list[str]) -> tuple[str, Floats, Floats | None, Floats, Ints]:
+    """What the points are, stress modes there (mode, point, 6), static shapes, places and numbers.
 
     Beams: the outline of their sections at the ends of the cells, shells: both faces, with the numbers of
     the nodes.
@@ -183,13 +168,14 @@ def points_of(data: ModalData, notes: list[str]) -> tuple[str, Floats, Floats, I
     if mesh.turns:
         skin = skin_of(data, limit=mesh.n_nodes)
         if skin.stress is not None:
-            return "fibres", skin.stress, skin.mesh.points, mesh.node_number[skin.nodes]
+            return "fibres", skin.stress, skin.static, skin.mesh.points, mesh.node_number[skin.nodes]
         notes.append("stresses of these beams and shells are means over their sections, without bending")
+    shapes = static_shapes(data)
     if data.stress_at == "nodes":
-        return "nodes", data.stress, mesh.points, mesh.node_number
+        return "nodes", data.stress, shapes, mesh.points, mesh.node_number
     centres = [mesh.points[cells].mean(axis=1) for cells in mesh.cells.values()]
     numbers = np.concatenate([mesh.cell_number[kind] for kind in mesh.cells])
-    return "cells", data.stress, np.concatenate(centres), numbers
+    return "cells", data.stress, shapes, np.concatenate(centres), numbers
 
 
 def point_index(found: Recovery, number: int) -> int:

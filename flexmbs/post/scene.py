@@ -173,7 +173,8 @@ def result_scene(
         colour = body_colour(record, name, COLOURS[k % len(COLOURS)])
         body = _body(record, name, modals.get(name), colour, limit, notes)
         if body.skin is not None and body.skin.static is not None:
-            body = replace(body, static=static_amounts(record, name, modals, notes))
+            amounts = static_amounts(record, name, modals, notes)
+            body = replace(body, static=amounts[:, : len(body.skin.static)])
         bodies.append(body)
     scene = Scene(record.title, record.time, bodies, notes=notes, up=up_axis(record.case.get("gravity")))
     smallest = 0.02 * _extent(scene)

@@ -9,6 +9,7 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shells.strains import directors
 from flexmbs.fe.skin import SPLIT
 from flexmbs.fe.stress import stress_modes
+from flexmbs.fe.thermal import expansion_stress
 from flexmbs.modaldata import ModalData
 from flexmbs.post.modals import materials_of
 from flexmbs.post.record import Floats
@@ -74,17 +75,20 @@ def shell_surface(modal: ModalData) -> tuple[TriMesh, Floats, Ints]:
     return mesh, np.ascontiguousarray(Phi), np.tile(node, 2)
 
 
-def face_stress(modal: ModalData) -> Floats | None:
-    """Stress (mode, point, 6) of the modes at the points of the surface, body axes (F53).
+def face_stress(modal: ModalData, fields: Floats, free: Floats | None = None) -> Floats | None:
+    """Stress (m, point, 6) of fields (m, node, 6) at the points of the surface, body axes (F53).
 
-    None where the material is not known.
+    None where the material is not known. free (n_cells, 3): strain without stress, of the first field.
     """
     known = all({"E", "nu", "rho"} <= set(item) for item in modal.materials.values()) and modal.materials
-    if modal.mesh.shell is None or modal.Psi is None or not known or modal.stress_at == "none":
+    if modal.mesh.shell is None or not known:
         return None
     node, _, _, _ = shell_faces(modal.mesh)
-    U = np.concatenate([modal.Phi, modal.Psi], axis=2).reshape(len(modal.Phi), -1).T
-    found = [
-        stress_modes(modal.mesh, materials_of(modal), U, face=face)[:, node] for face in ("bottom", "top")
-    ]
+    U = fields.reshape(len(fields), 6 * modal.mesh.n_nodes).T
+    materials, found = materials_of(modal), []
+    for face in ("bottom", "top"):
+        sigma = stress_modes(modal.mesh, materials, U, face=face)
+        if free is not None:
+            sigma[0] -= expansion_stress(modal.mesh, materials, free, "nodes", face)
+        found.append(sigma[:, node])
     return np.concatenate(found, axis=1)

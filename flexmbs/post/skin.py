@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from flexmbs.fe.skin import skin_faces, triangles_of_faces
 from flexmbs.modaldata import ModalData
 from flexmbs.post.beam_skin import beam_surface, fibre_stress
 from flexmbs.post.shell_skin import RIM, face_stress, shell_surface
-from flexmbs.post.static_part import static_shapes
+from flexmbs.post.static_part import static_fields, static_shapes
 from flexmbs.post.visuals import Floats, Ints, TriMesh, ellipsoid
 
 MAX_VERTICES = 20_000
@@ -50,16 +51,29 @@ def skin_of(modal: ModalData, limit: int = MAX_VERTICES) -> Skin:
     if any(not ELEMENTS[kind].turns for kind in kinds):
         parts.append(_solid(modal, limit))
     if "beam2" in kinds:
-        mesh, Phi, nodes = beam_surface(modal)
-        parts.append(Skin(mesh, Phi, nodes, fibre_stress(modal), n_full=len(mesh.points)))
+        parts.append(_turning(modal, beam_surface, fibre_stress))
     if modal.mesh.shell is not None:
-        mesh, Phi, nodes = shell_surface(modal)
-        parts.append(Skin(mesh, Phi, nodes, face_stress(modal), n_full=len(mesh.points)))
+        parts.append(_turning(modal, shell_surface, face_stress))
     return _joined(parts) if parts else _balls(modal)
 
 
+def _turning(
+    modal: ModalData,
+    surface: Callable[[ModalData], tuple[TriMesh, Floats, Ints]],
+    stress_of: Callable[[ModalData, Floats, Floats | None], Floats | None],
+) -> Skin:
+    """Surface of beams or of shells; stresses follow from displacements and rotations."""
+    mesh, Phi, nodes = surface(modal)
+    stress = static = None
+    if modal.Psi is not None and modal.stress_at != "none":
+        fields = static_fields(modal)
+        stress = stress_of(modal, np.concatenate([modal.Phi, modal.Psi], axis=2), None)
+        static = None if fields is None else stress_of(modal, fields, modal.preload_strain)
+    return Skin(mesh, Phi, nodes, stress, len(mesh.points), static)
+
+
 def _joined(parts: list[Skin]) -> Skin:
-    """Several surfaces as one; stresses where all have them, static ones only of a body of solids."""
+    """Several surfaces as one; stresses where all have them."""
     if len(parts) == 1:
         return parts[0]
     start = np.cumsum([0] + [part.n_points for part in parts])
@@ -69,12 +83,17 @@ def _joined(parts: list[Skin]) -> Skin:
         np.concatenate([part.mesh.edges + first for part, first in zip(parts, start, strict=False)]),
     )
     known = [part.stress for part in parts if part.stress is not None]
+    static = [part.static for part in parts if part.static is not None]
+    shapes = min((len(item) for item in static), default=0)
     return Skin(
         mesh,
         np.concatenate([part.Phi for part in parts], axis=1),
         np.concatenate([part.nodes for part in parts]),
         np.concatenate(known, axis=1) if len(known) == len(parts) else None,
         n_full=sum(part.n_full for part in parts),
+        static=np.concatenate([item[:shapes] for item in static], axis=1)
+        if len(static) == len(parts)
+        else None,
     )
 
 

@@ -55,6 +55,17 @@ def static_shapes(modal: ModalData) -> Floats | None:
     return np.concatenate(parts) if parts else None
 
 
+def static_fields(modal: ModalData) -> Floats | None:
+    """Displacements and rotations (shape, node, 6) of `static_shapes`, or of the first of them, where nodes
+    turn; None without them."""
+    if modal.preload_stress is not None and modal.preload_field is None:
+        return None
+    parts = [] if modal.preload_field is None else [modal.preload_field[None]]
+    if modal.static_stress is not None and modal.static_stress.field is not None:
+        parts.append(modal.static_stress.field)
+    return np.concatenate(parts) if parts else None
+
+
 def neighbours(record: Record, body: str) -> list[str]:
     """Other flexible bodies at the far ends of joints and forces of a body."""
     found = []

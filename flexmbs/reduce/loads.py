@@ -14,7 +14,7 @@ from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.prestress import prestress_matrix
 from flexmbs.fe.solve.solvers import factorise
 from flexmbs.fe.stress import stress_modes
-from flexmbs.fe.thermal import expansion_stress, none_of, thermal_loads, warmed
+from flexmbs.fe.thermal import expansion_stress, free_strain, none_of, thermal_loads, warmed
 from flexmbs.modal.areas import Pieces, nodal_sizes, set_pieces
 from flexmbs.modal.basis import Columns
 from flexmbs.modal.statics import Statics
@@ -66,15 +66,14 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
             more = warmed(source.mesh, load.temperature, load.set)
             change = {kind: values + more[kind] for kind, values in change.items()}
     K_pre = prestress_matrix(source.mesh, source.materials, U, change)
-    sigma = None
-    if recipe.stress != "none":
-        sigma = stress_modes(source.mesh, source.materials, U[:, None], at=recipe.stress)[0]
-        sigma = sigma - expansion_stress(source.mesh, source.materials, change, recipe.stress)
     fe = replace(fe, K_fe=sp.csc_array(fe.K_fe + K_pre), K_pre=K_pre)
-    warm = any(load.temperature is not None for load in recipe.preload)
-    plain = source.turns and sigma is not None and not warm
-    field = U[: 6 * source.mesh.n_nodes].reshape(-1, 6) if plain else None
-    return replace(source, fe=fe, preload_stress=sigma, preload_field=field)
+    if recipe.stress == "none":
+        return replace(source, fe=fe)
+    sigma = stress_modes(source.mesh, source.materials, U[:, None], at=recipe.stress)[0]
+    free = free_strain(source.mesh, source.materials, change)
+    sigma = sigma - expansion_stress(source.mesh, source.materials, free, recipe.stress)
+    state = (U[: 6 * source.mesh.n_nodes].reshape(-1, 6), free) if source.turns else (None, None)
+    return replace(source, fe=fe, preload_stress=sigma, preload_field=state[0], preload_strain=state[1])
 
 
 def _nodal_load(load: LoadSpec, source: Source) -> Floats:

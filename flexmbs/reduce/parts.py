@@ -257,8 +257,9 @@ def stress_modes(
     W, share, q = missed_shapes(loads.model.K, reduction.basis, loads.F, loads.U)
     fields = np.hstack([Phi, np.asarray(loads.model.G @ W)])
     found = stress.stress_modes(source.mesh, recipe.materials, fields, at=recipe.stress)
-    nf = Phi.shape[1]
-    return found[:nf], recipe.stress, StaticStress(found[nf:], share, q)
+    nf, n = Phi.shape[1], source.mesh.n_nodes
+    field = fields[: 6 * n, nf:].T.reshape(-1, n, 6) if source.turns else None
+    return found[:nf], recipe.stress, StaticStress(found[nf:], share, q, field)
 
 
 def interface_rows(model: TiedModel, source: Source, reduction: Reduction) -> dict[str, InterfaceData]:

@@ -54,7 +54,8 @@ class Source:
 
     materials : cell set -> Material, "" for the other cells;  notes : what the body was taken for
     own_elements : the matrices were assembled here, from mesh and materials
-    preload_stress : (node or cell, 6) of a static preload;  preload_field : (node, 6) without temperature
+    preload_stress : (node or cell, 6) of a static preload;  preload_field : (node, 6), where nodes turn, and
+    preload_strain : (n_cells, 3), its `free_strain`
     tie_error : of [ties] in the patch test
     """
 
@@ -70,6 +71,7 @@ class Source:
     warnings: list[Diagnostic] = field(default_factory=list)
     preload_stress: Floats | None = None
     preload_field: Floats | None = None
+    preload_strain: Floats | None = None
     tie_error: float | None = None
 
     @property

@@ -225,6 +225,7 @@ def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
         static_stress=static_stress,
         preload_stress=source.preload_stress if stress is not None else None,
         preload_field=source.preload_field if stress is not None else None,
+        preload_strain=source.preload_strain if stress is not None else None,
         effective_mass=effective_mass(integrals.S_f, integrals.I_kl, integrals.m_ff),
         materials={
             name or "default": parts.material_numbers(item) for name, item in recipe.materials.items()

@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import flexmbs as fm
 from flexmbs.fe.stress import stress_modes
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import tie
 from flexmbs.modaldata import ModalData
+from flexmbs.post.beam_skin import fibre_stress
 from flexmbs.post.export.loads import as_interface, body_loads, fe_model
 from flexmbs.post.modals import materials_of
 from flexmbs.post.record import Record
 from flexmbs.post.recovery import recover, summary
+from flexmbs.post.shell_skin import face_stress
+from flexmbs.post.skin import skin_of
 from flexmbs.post.static_part import load_factors
 from flexmbs.post.stress import von_mises
 
@@ -142,3 +146,43 @@ def test_loads_of_rotation_make_the_basis_complete_for_it(tmp_path):
         carried = np.tensordot(static.q[:, c], modal.stress, 1)
         missed.append(np.abs(rest).max() / np.abs(rest + carried).max())
     assert missed[0] > 0.05 and missed[1] < 1e-4, missed
+
+
+SHEETS = {
+    "quad8": {
+        "shape": "shell",
+        "size": [0.4, 0.03],
+        "corner": [0, 0, 0],
+        "element": "quad8",
+        "thickness": 0.002,
+    },
+    "beam2": {"shape": "beam", "length": 0.4, "section": {"rectangle": [0.03, 0.002]}},
+}
+
+
+@pytest.mark.parametrize("kind", SHEETS)
+def test_faces_of_shells_and_beams_have_the_static_part_F53(kind):
+    """A cantilever under its weight, which one mode of a basis for vibrations misses: the faces have the
+    stress of the full model, 3 rho g L^2 / t at the root."""
+    root = {"quad8": "x_min", "beam2": "start"}[kind]
+    mesh = {**SHEETS[kind], "divisions": [12, 1] if kind == "quad8" else 12}
+    item = {"young": 210e9, "poisson": 0.0, "density": 7850.0}
+    modal = fm.reduce({"mesh": mesh, "material": item, "modes": 1, "fix": {root: "x y z rx ry rz"}})
+    fe, static, c = fe_model(modal), modal.static_stress, modal.integrals.loads.index("a.z")
+    pull = np.zeros((modal.mesh.n_nodes, 6))
+    pull[:, 2] = 1.0
+    held = fe.dofs(modal.mesh.node_sets[root])
+    free = np.setdiff1d(np.arange(fe.n_dof), held)
+    u = np.zeros(fe.n_dof)
+    u[free] = sp.linalg.spsolve(fe.K_fe.tocsc()[free][:, free], (fe.M_fe @ pull.ravel())[free])
+    of = {"quad8": face_stress, "beam2": fibre_stress}[kind]
+    exact = of(modal, u.reshape(1, -1, 6))[0]
+    skin = skin_of(modal)
+    alone = np.tensordot(static.q[:, c], skin.stress, axes=1)
+    found = alone + np.tensordot(static.share[:, c], skin.static, axes=1)
+    assert np.abs(exact).max() == pytest.approx(3 * 7850 * 0.4**2 / 0.002, rel=0.03)  # of the mesh
+    np.testing.assert_allclose(found, exact, atol=1e-6 * np.abs(exact).max())
+    assert np.abs(alone - exact).max() > 0.02 * np.abs(exact).max()
+    few = modal.select([])
+    rest = np.tensordot(few.static_stress.share[:, c], skin_of(few).static, axes=1)
+    np.testing.assert_allclose(rest, exact, atol=1e-6 * np.abs(exact).max())

@@ -283,7 +283,7 @@ def _strains(chunk: ShellChunk, U: Floats) -> Floats:
 
 
 #: height over half the thickness, from the middle
-FACES = {"top": 1.0, "middle": 0.0, "bottom": -1.0}
+FACES = {"bottom": -1.0, "middle": 0.0, "top": 1.0}
 
 
 def shell_stress(chunk: ShellChunk, U: Floats, face: str) -> Floats:
@@ -291,8 +291,12 @@ def shell_stress(chunk: ShellChunk, U: Floats, face: str) -> Floats:
 
     Shear across the surface vanishes at the faces and is half as large again as its mean in the middle.
     """
+    return _face_stress(chunk, _strains(chunk, U), face)
+
+
+def _face_stress(chunk: ShellChunk, eps: Floats, face: str) -> Floats:
+    """Stress (cells, points, 6, m) of strains (cells, points, 8 or more, m)."""
     section, R = chunk.section, chunk.points.axes
-    eps = _strains(chunk, U)
     if (
         section.stiffness
     ):  # as if it were of one material: forces over t, moments about the middle over t^3 / 12
@@ -303,8 +307,7 @@ def shell_stress(chunk: ShellChunk, U: Floats, face: str) -> Floats:
     else:
         z = section.offset + 0.5 * FACES[face] * section.thickness
         layers = layer_stiffness(section, chunk.material, R, chunk.axis)
-        inside = [item for item in layers if item[0] - 1e-12 <= z <= item[1] + 1e-12 * section.thickness]
-        _, _, Q, G = inside[0 if face == "bottom" else -1]
+        _, _, Q, G = layers[section.layer_at(FACES[face])]
         in_plane = Q @ (eps[:, :, :3] + z * eps[:, :, 3:6])
         shear = (1.5 * section.shear if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
     local = np.zeros((*eps.shape[:2], 3, 3, eps.shape[3]))
@@ -326,16 +329,31 @@ def shell_extrapolation(kind: str) -> Floats:
 def add_shell_stress(
     mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, face: str, total: Floats
 ) -> None:
-    """Add stresses at nodes, cell by cell, or the mean of the cells. Writes: total (rows, 6, m)."""
-    first = dict(zip(mesh.cells, np.cumsum([0] + [len(rows) for rows in mesh.cells.values()]), strict=False))
+    """Add stresses of fields U (n_dof, m). Writes: total (rows, 6, m)."""
     for chunk in shell_chunks(mesh, materials):
-        sigma = shell_stress(chunk, U, face)
-        if at == "nodes":
-            values = np.einsum("np,epcm->encm", shell_extrapolation(chunk.kind), sigma, optimize=True)
-            np.add.at(total, chunk.nodes, values)
-        else:
-            weight = chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True)
-            total[first[chunk.kind] + chunk.which] += np.einsum("ep,epcm->ecm", weight, sigma)
+        _spread_stress(mesh, chunk, shell_stress(chunk, U, face), at, total)
+
+
+def add_shell_expansion(
+    mesh: Mesh, materials: Mapping[str, Material], free: Floats, at: str, face: str, total: Floats
+) -> None:
+    """Add the stress that a free strain (n_cells, 3), at the `FACES` of all cells of the mesh, takes away.
+    Writes: total (rows, 6, 1)."""
+    for chunk in shell_chunks(mesh, materials):
+        eps = np.zeros((*chunk.S.shape[:2], 8, 1))
+        own = free[mesh.first_cell(chunk.kind) + chunk.which, list(FACES).index(face)]
+        eps[:, :, :2] = own[:, None, None, None]
+        _spread_stress(mesh, chunk, _face_stress(chunk, eps, face), at, total)
+
+
+def _spread_stress(mesh: Mesh, chunk: ShellChunk, sigma: Floats, at: str, total: Floats) -> None:
+    """Stresses to nodes, cell by cell, or the mean of the cells. Writes: total (rows, 6, m)."""
+    if at == "nodes":
+        values = np.einsum("np,epcm->encm", shell_extrapolation(chunk.kind), sigma, optimize=True)
+        np.add.at(total, chunk.nodes, values)
+    else:
+        weight = chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True)
+        total[mesh.first_cell(chunk.kind) + chunk.which] += np.einsum("ep,epcm->ecm", weight, sigma)
 
 
 def shell_geometric_stiffness(

@@ -74,6 +74,13 @@ class ShellSection:
         )
         return mass, first, second
 
+    def layer_at(self, face: float) -> int:
+        """Number of the layer at a height, over half the thickness; where two meet, the one further out."""
+        z, t = self.heights(), self.thickness
+        height = self.offset + 0.5 * face * t
+        inside = np.flatnonzero((z[:-1] - 1e-12 * t <= height) & (height <= z[1:] + 1e-12 * t))
+        return int(inside[0 if face < 0.0 else -1])
+
     def heights(self) -> Floats:
         """Heights of the faces of the layers above the nodes (n_layers + 1,)."""
         steps = [layer.thickness for layer in self.layers] or [self.thickness]
