@@ -53,7 +53,8 @@ def modes_of(
     modes what is left where large responses cancel: those are corrected by their residual.
     """
     model = held.model
-    modes = lowest_modes(held.respond, model.M, n, fmax, progress, held.dimension)
+    block = getattr(held.statics.factor, "wide", BLOCK)
+    modes = lowest_modes(held.respond, model.M, n, fmax, progress, held.dimension, block)
     V, r = modes.V, held.unbalanced(modes.V, modes.omega2)
     off = np.linalg.norm(r, axis=0) > BALANCED * largest_entry(model.K) * np.linalg.norm(V, axis=0)
     if not off.any():
@@ -71,10 +72,12 @@ def lowest_modes(
     fmax: float | None = None,
     progress: Callable[[float, str], None] | None = None,
     dimension: int | None = None,
+    block: int = BLOCK,
 ) -> Modes:
     """The lowest n modes, or all up to fmax [Hz], of the operator K^-1 M; `respond` gives K^-1 F.
 
     dimension : of the space of responses; what rounding leaves beyond it is not a mode
+    block : vectors that go through `respond` together, at least; many where each call reads files
     Full reorthogonalisation; grows until the Ritz residuals of all wanted modes are below the tolerance.
     """
     size = M.shape[0]
@@ -82,7 +85,7 @@ def lowest_modes(
         n = min(n, size)
     if n == 0:
         return Modes(np.zeros(0), np.zeros((size, 0)))
-    block = BLOCK * min(max((n or 0) // 160, 1), 8)  # wide blocks orthogonalise many vectors faster
+    block = max(block, BLOCK * min((n or 0) // 160, 8))  # wide blocks orthogonalise many vectors faster
     room = min(8 * (n or 16) + 8 * block, most_vectors(size) + 2 * block)
     basis = _Krylov(respond, M, min(block, size), room, size if dimension is None else dimension)
     limit = np.inf if fmax is None else 1.0 / (2.0 * np.pi * fmax) ** 2

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from flexmbs.errors import Diagnostic, InputError, SolverError
-from flexmbs.fe.solve.cholesky import SingularMatrix, SparseFactor
+from flexmbs.fe.solve.cholesky import SingularMatrix
 from flexmbs.fe.solve.solvers import factorise
 from flexmbs.modal.ties import TiedModel
 
@@ -35,14 +35,14 @@ class Statics:
     """
 
     def __init__(self, model: TiedModel, factorise: Callable[..., Any] = factorise) -> None:
-        self.model = model
+        self.model, self._factorise = model, factorise
         if not model.heavy:
             raise massless_motion()
         self.pins = _pins(model)
         self.node_of = model.node_of.copy()
         self.node_of[self.pins] = -1
         self._held: dict[tuple[bytes, ...], Constrained] = {}
-        self._spare: SparseFactor | None = None
+        self._spare: Any = None
         try:
             self.factor: Factor | None = factorise(model.K.T, "spd", node_of=self.node_of)
         except SolverError:
@@ -56,14 +56,15 @@ class Statics:
         """
         K, old = self.model.K, self.factor or self._spare
         self.factor, self._held, self._spare = None, {}, None
-        if isinstance(old, SparseFactor) and K.nnz == A.nnz and np.array_equal(K.indices, A.indices):
+        if hasattr(old, "again") and K.nnz == A.nnz and np.array_equal(K.indices, A.indices):
             self._spare = old
             try:
-                return SparseFactor(A.T, symbolic=old.symbolic, memory=old.L)
+                return old.again(A.T)
             except SingularMatrix:
                 pass  # an unlucky shift for this order of pivots: let the solver choose
         del old
-        return factorise(A.T, "symmetric", node_of=self.node_of)
+        made = factorise if self._spare is None else self._factorise
+        return made(A.T, "symmetric", node_of=self.node_of)
 
     def _check_definite(self) -> None:
         """A mechanism makes the pinned matrix singular: the response to a random load is then wrong."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from flexmbs._jit import blas_address, call_fortran, kernel, lapack_address
-from flexmbs.fe.solve.substitution import substitute
+from flexmbs.fe.solve.substitution import Part, substitute
 from flexmbs.fe.solve.symbolic import Ints, Symbolic, analyse
 
 Floats = NDArray[np.float64]
@@ -82,10 +82,9 @@ def _divide(routines, panel, diagonal, low, ld, width, below, sign):
 
 @kernel
 def _gather_matrix(s, shape, matrix, L, local):
-    """Zero the panel of supernode s and put the entries of A into it; fills `local` (row -> row of panel)."""
+    """Add the entries of A to the panel of supernode s; fills `local` (row -> row of panel)."""
     (order, place, first, row_start, rows, panel, _), (indptr, indices, data) = shape, matrix
     ld = row_start[s + 1] - row_start[s]
-    L[panel[s] : panel[s + 1]] = 0.0
     for r in range(ld):
         local[rows[row_start[s] + r]] = r
     for k in range(first[s], first[s + 1]):
@@ -160,11 +159,13 @@ def _factor_panel(routines, s, shape, L, sign, tiny, work, info):
 
 
 @kernel
-def factor(routines, shape, matrix, tiny, L, sign, scratch):
+def factor(routines, shape, matrix, n_own, tiny, L, sign, scratch):
     """Numeric factorisation; returns -1, or the position of the first pivot that is zero to rounding.
 
     `shape` = (order, place, first, row_start, rows, panel, super_of) of a `Symbolic`, `matrix` = (indptr,
-    indices, data). Writes: L, sign, scratch = (local, reach, work, scaled, info).
+    indices, data), added to what L holds. Supernodes behind the first `n_own` are not factored: they end as
+    what is left of the matrix (Schur complement).
+    Writes: L, sign, scratch = (local, reach, work, scaled, info).
     """
     (_, _, first, row_start, rows, _, super_of), (local, _, work, _, info) = shape, scratch
     n_super = len(first) - 1
@@ -181,6 +182,8 @@ def factor(routines, shape, matrix, tiny, L, sign, scratch):
                 up = super_of[rows[row_start[d] + pos[d]]]
                 link[d], head[up] = head[up], d
             d = following
+        if s >= n_own:
+            continue
         bad = _factor_panel(routines, s, shape, L, sign, tiny, work, info)
         if bad >= 0:
             return first[s] + bad
@@ -189,6 +192,20 @@ def factor(routines, shape, matrix, tiny, L, sign, scratch):
             up = super_of[rows[row_start[s] + pos[s]]]
             link[s], head[up] = head[up], s
     return -1
+
+
+def factorise_into(
+    sym: Symbolic, A: sparse.csc_matrix, tiny: float, L: Floats, sign: Floats, n_own: int | None = None
+) -> int:
+    """`factor` with the room that it needs, of all supernodes or the first `n_own`. Writes: L, sign."""
+    n_work, n_scaled = scratch_sizes(sym)
+    shape = sym.order, sym.place, sym.first, sym.row_start, sym.rows, sym.panel, sym.super_of
+    indices, data = A.indices.astype(np.int32, copy=False), A.data.astype(np.float64, copy=False)
+    matrix = A.indptr.astype(np.int64), indices, data
+    places = np.zeros(sym.n, np.int64), np.empty(sym.n, np.int64)
+    scratch = *places, np.empty(n_work), np.empty(n_scaled), np.zeros(1, np.int32)
+    own = len(sym.first) - 1 if n_own is None else n_own
+    return int(factor(routine_addresses(), shape, matrix, own, tiny, L, sign, scratch))
 
 
 class SingularMatrix(ArithmeticError):
@@ -220,19 +237,18 @@ class SparseFactor:
         node_of = np.arange(A.shape[0]) if node_of is None else np.asarray(node_of)
         self.symbolic = symbolic or analyse(A, node_of)
         n = self.symbolic.n
-        self.L = np.empty(self.symbolic.n_entries) if memory is None else memory
+        self.L = np.zeros(self.symbolic.n_entries) if memory is None else memory
+        if memory is not None:
+            memory.fill(0.0)
         self.sign = np.ones(n)
         tiny = pivot_tolerance * (float(np.abs(A.diagonal()).max()) if n else 0.0)
-        sym = self.symbolic
-        n_work, n_scaled = _scratch_sizes(sym)
-        shape = sym.order, sym.place, sym.first, sym.row_start, sym.rows, sym.panel, sym.super_of
-        indices, data = A.indices.astype(np.int32, copy=False), A.data.astype(np.float64, copy=False)
-        matrix = A.indptr.astype(np.int64), indices, data
-        places = np.zeros(n, np.int64), np.empty(n, np.int64)
-        scratch = *places, np.empty(n_work), np.empty(n_scaled), np.zeros(1, np.int32)
-        bad = factor(routine_addresses(), shape, matrix, tiny, self.L, self.sign, scratch)
+        bad = factorise_into(self.symbolic, A, tiny, self.L, self.sign)
         if bad >= 0:
-            raise SingularMatrix(int(sym.order[bad]))
+            raise SingularMatrix(int(self.symbolic.order[bad]))
+
+    def again(self, A: sparse.csc_matrix) -> SparseFactor:
+        """Factor of another matrix with the same pattern, in the place of this one, which is lost."""
+        return SparseFactor(A, symbolic=self.symbolic, memory=self.L)
 
     @property
     def negative_pivots(self) -> int:
@@ -243,11 +259,13 @@ class SparseFactor:
         """A^-1 B for B (n,) or (n, m)."""
         B = np.asarray(B, dtype=np.float64)
         sign = self.sign if self.negative_pivots else None
-        X = substitute(self.symbolic, self.L, sign, B.reshape(len(B), -1))
-        return X.reshape(B.shape)
+        return substitute(self.symbolic, self._parts, sign, B.reshape(len(B), -1)).reshape(B.shape)
+
+    def _parts(self, upward: bool) -> tuple[Part, ...]:
+        return ((0, len(self.symbolic.first) - 1, self.L),)
 
 
-def _scratch_sizes(sym: Symbolic) -> tuple[int, int]:
+def scratch_sizes(sym: Symbolic) -> tuple[int, int]:
     """Entries of the largest update or diagonal block, and of the largest scaled copy of rows."""
     heights, widths = np.diff(sym.row_start), np.diff(sym.first)
     if len(widths) == 0:

@@ -5,6 +5,8 @@ The factor streams through memory once for all eight, which costs little more th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,18 +82,43 @@ def backward(first, row_start, rows, panel, L, X, work):
                 _divide_row(X, x, L[at + j])
 
 
-def substitute(sym: Symbolic, L: Floats, sign: Floats | None, B: Floats) -> Floats:
-    """A^-1 B (n, m) out of the factor L S L^T of A; `sign` is None where S = 1; zero where left out."""
+#: supernodes [begin, end) and their panels; of a whole factor, or a part of it after another
+Part = tuple[int, int, Floats]
+
+
+def substitute(
+    sym: Symbolic,
+    parts: Callable[[bool], Iterable[Part]],
+    sign: Floats | None,
+    B: Floats,
+    wide: int = LANES,
+) -> Floats:
+    """A^-1 B (n, m) out of the factor L S L^T of A; `sign` is None where S = 1; zero where left out.
+
+    parts : panels of L from the first to the last supernode, or (True) from the last to the first
+    wide : columns that go through one pass over them
+    """
     result = np.zeros(B.shape) if sym.n < len(B) else np.empty(B.shape)
     work = np.empty(max(1, int(np.max(np.diff(sym.row_start), initial=0))) * LANES)
-    for begin in range(0, B.shape[1], LANES):
-        part = B[:, begin : begin + LANES]
-        X = np.zeros((sym.n, LANES))
-        X[:, : part.shape[1]] = part[sym.order]
-        flat = X.reshape(-1)
-        forward(sym.first, sym.row_start, sym.rows, sym.panel, L, flat, work)
-        if sign is not None:
-            X *= sign[:, None]
-        backward(sym.first, sym.row_start, sym.rows, sym.panel, L, flat, work)
-        result[:, begin : begin + LANES][sym.order] = X[:, : part.shape[1]]
+    for start in range(0, B.shape[1], wide):
+        end = min(start + wide, B.shape[1])
+        columns = [slice(k, min(k + LANES, end)) for k in range(start, end, LANES)]
+        X = [_lanes(B[:, part], sym) for part in columns]
+        for kernel_of, upward in ((forward, False), (backward, True)):
+            for begin, stop, L in parts(upward):
+                at = slice(begin, stop + 1)
+                panel = sym.panel[at] - sym.panel[begin]
+                for flat in X:
+                    kernel_of(sym.first[at], sym.row_start[at], sym.rows, panel, L, flat, work)
+            if sign is not None and not upward:
+                X = [(flat.reshape(sym.n, LANES) * sign[:, None]).reshape(-1) for flat in X]
+        for part, flat in zip(columns, X, strict=True):
+            result[sym.order, part] = flat.reshape(sym.n, LANES)[:, : part.stop - part.start]
     return result
+
+
+def _lanes(B: Floats, sym: Symbolic) -> Floats:
+    """Up to LANES columns in the order of the factor, side by side."""
+    X = np.zeros((sym.n, LANES))
+    X[:, : B.shape[1]] = B[sym.order]
+    return X.reshape(-1)

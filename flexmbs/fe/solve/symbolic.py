@@ -276,11 +276,11 @@ def _expand(
     offset = np.concatenate([[0], np.cumsum(weight)])
     by_node = np.argsort(node_of, kind="stable")
     node_first = np.concatenate([[0], np.cumsum(np.bincount(node_of))])
-    unknowns = _ranges(node_first[order], weight)
+    unknowns = ranges(node_first[order], weight)
     dof_order = kept[by_node[unknowns]]
     dof_place = np.full(n, -1, dtype=np.int64)
     dof_place[dof_order] = np.arange(len(dof_order))
-    dof_rows = _ranges(offset[rows], weight[rows])
+    dof_rows = ranges(offset[rows], weight[rows])
     dof_row_start = np.concatenate([[0], np.cumsum(weight[rows])])[row_start]
     first = offset[begin]
     widths, heights = np.diff(first), np.diff(dof_row_start)
@@ -289,7 +289,7 @@ def _expand(
     return Symbolic(dof_order, dof_place, first, dof_row_start, dof_rows, panel, super_of)
 
 
-def _ranges(starts: Ints, lengths: Ints) -> Ints:
+def ranges(starts: Ints, lengths: Ints) -> Ints:
     """The concatenation of start, start+1, ..., start+length-1 over all pairs."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)

@@ -1,0 +1,110 @@
+"""One piece of the tree: its columns of the matrix and what its children left -> panels and what is left.
+
+The loop over supernodes is that of the direct factor (`fe/solve/cholesky.py`): the boundary of a piece
+stands behind its own supernodes as further ones, which are updated and not factored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from flexmbs._jit import kernel
+from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan
+from flexmbs.fe.solve.cholesky import SingularMatrix, factorise_into
+from flexmbs.fe.solve.symbolic import Symbolic, ranges
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Eliminated:
+    """Panels of a piece, signs of its columns, and the lower half of what is left on its boundary."""
+
+    panels: Floats
+    sign: Floats
+    rest: Floats
+
+
+@kernel
+def extend_add(block, begin, place, first, row_start, rows, panel, room):
+    """Add columns of a symmetric matrix to panels, rows from `begin` on; `place`: its rows among theirs.
+
+    `room` = (super_of, local, L), local (rows,). Writes: L, local.
+    """
+    super_of, local, L = room
+    current = -1
+    for j in range(block.shape[0]):
+        column = place[begin + j]
+        s = super_of[column]
+        if s != current:
+            current = s
+            for r in range(row_start[s + 1] - row_start[s]):
+                local[rows[row_start[s] + r]] = r
+        at = panel[s] + (column - first[s]) * (row_start[s + 1] - row_start[s])
+        for i in range(j, block.shape[1]):
+            L[at + local[place[begin + i]]] += block[j, i]
+
+
+def eliminate(
+    plan: Plan, piece: Piece, A: Any, tiny: float, children: Iterable[tuple[Piece, Iterator[Floats]]]
+) -> Eliminated:
+    """Factor a piece. `A` (n, columns) are its columns of the matrix, rows in places of the factor, csc.
+
+    children : the pieces before it with what they left, a panel of the lower half at a time
+    """
+    known = np.concatenate([piece.columns, piece.boundary])
+    shape, n_own = local_shape(plan.shape, piece, known)
+    L, sign = np.zeros(shape.n_entries), np.ones(shape.n)
+    local = np.empty(shape.n, dtype=np.int64)
+    for child, panels in children:
+        place = np.searchsorted(known, child.boundary)
+        for k, block in enumerate(panels):
+            room = shape.super_of, local, L
+            extend_add(block, k * WIDTH, place, shape.first, shape.row_start, shape.rows, shape.panel, room)
+    own = local_columns(A, known, len(piece.columns))
+    bad = factorise_into(shape, own, tiny, L, sign, n_own)
+    if bad >= 0:
+        raise SingularMatrix(int(plan.shape.order[known[bad]]))
+    end = shape.panel[n_own]
+    return Eliminated(L[:end], sign[: len(piece.columns)], L[end:])
+
+
+def local_shape(shape: Symbolic, piece: Piece, known: Ints) -> tuple[Symbolic, int]:
+    """The panels of a piece, and those of its boundary behind them, in places 0, 1, ... of `known`."""
+    s, n = piece.supernodes, len(piece.columns)
+    width, height = np.diff(shape.first)[s], np.diff(shape.row_start)[s]
+    behind = np.arange(n, len(known), WIDTH)
+    first = np.concatenate([[0], np.cumsum(width), behind[1:], [len(known)] if len(behind) else []])
+    lengths = np.concatenate([height, len(known) - behind])
+    rows = np.searchsorted(known, shape.rows[ranges(shape.row_start[s], height)])
+    rows = np.concatenate([rows, ranges(behind, len(known) - behind)])
+    first, row_start = first.astype(np.int64), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    panel = np.concatenate([[0], np.cumsum(np.diff(first) * lengths)]).astype(np.int64)
+    super_of = np.repeat(np.arange(len(lengths)), np.diff(first))
+    one = np.arange(len(known))
+    return Symbolic(one, one, first, row_start, rows, panel, super_of), len(s)
+
+
+def local_columns(A: Any, known: Ints, n_own: int) -> sparse.csc_matrix:
+    """Columns of the matrix with their rows in places of `known`; those of earlier pieces are left out."""
+    at = np.minimum(np.searchsorted(known, A.indices), len(known) - 1)
+    here = known[at] == A.indices
+    count = np.concatenate([[0], np.cumsum(here)])[A.indptr]
+    indptr = np.concatenate([count, np.full(len(known) - n_own, count[-1])])
+    return sparse.csc_matrix((A.data[here], at[here], indptr), shape=(len(known), len(known)))
+
+
+def panels_of(rest: Floats, n: int) -> Iterator[Floats]:
+    """The lower half of an n x n matrix, a panel (columns, rows from the first column on) at a time."""
+    at = 0
+    for begin in range(0, n, WIDTH):
+        width, rows = min(WIDTH, n - begin), n - begin
+        yield rest[at : at + width * rows].reshape(width, rows)
+        at += width * rows
