@@ -1,6 +1,7 @@
-"""Branch coverage of what reads, checks and writes files: `python .ci/branches.py coverage.json`.
+"""Branch coverage of what reads, checks and writes files.
 
-Counts branches alone, by the file that `coverage json` writes; ends with 1 where a room is below its floor.
+`python .ci/branches.py` prints the files that are measured, for `coverage run --include`; with the name of a file that
+`coverage json` wrote it counts their branches, and ends with 1 where a room is below its floor.
 """
 
 import json
@@ -45,4 +46,6 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    if len(sys.argv) > 1:
+        sys.exit(main(sys.argv[1]))
+    print(",".join(",".join(patterns.split()) for _, patterns in ROOMS.values()))
