@@ -1,7 +1,7 @@
 """Branch coverage of what reads, checks and writes files.
 
-`python .ci/branches.py` prints the files that are measured, for `coverage run --include`; with the name of a file that
-`coverage json` wrote it counts their branches, and ends with 1 where a room is below its floor.
+`python .ci/branches.py` prints the files that are measured, for `coverage run --include`; with the name of a
+file that `coverage json` wrote it counts their branches, and ends with 1 where a room is below its floor.
 """
 
 import json

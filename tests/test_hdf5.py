@@ -191,6 +191,27 @@ def test_unsafe_content_is_refused_by_name(good, add, tmp_path):
     assert caught.value.diagnostics[0].code == "file.unsafe"
 
 
+@pytest.mark.parametrize(
+    "check",
+    [
+        "hdf5.open_checked(path, format='test', max_version=1).__enter__()",
+        "hdf5.foreign.refuse_links(path)",
+        "hdf5.foreign.read_arrays(path)",
+    ],
+)
+def test_a_refusal_that_is_kept_to_the_end_of_the_program_does_not_crash_it(good, check):
+    """HDF5 falls over properties of virtual datasets that are still held when it ends."""
+    with h5py.File(good, "r+") as file:
+        add_virtual(file)
+    code = (
+        "import ctypes, sys, flexmbs.hdf5.foreign\nfrom pathlib import Path\nfrom flexmbs import hdf5\n"
+        f"path = Path(sys.argv[1])\ntry: {check}\n"
+        "except Exception as error: ctypes.pythonapi.Py_IncRef(ctypes.py_object(error)); print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(good)], capture_output=True, text=True)
+    assert done.returncode == 0 and "stores its data elsewhere" in done.stdout, done.stderr
+
+
 def test_claims_beyond_the_file_are_refused_before_anything_is_read(good, monkeypatch):
     with h5py.File(good, "r+") as file:
         add_claim(file)

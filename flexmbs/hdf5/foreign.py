@@ -14,7 +14,7 @@ from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.hdf5.content import refused, walk
 from flexmbs.hdf5.files import fill_file
-from flexmbs.hdf5.reading import _check_dataset, _unreadable, is_hdf5, readable
+from flexmbs.hdf5.reading import _check_dataset, _unreadable, is_hdf5, readable, stored
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]], *, overwrite: bool = False) -> None:
@@ -32,10 +32,8 @@ def refuse_links(path: Path) -> None:
     """Refuse a file that takes parts of its content from others."""
     with readable(path), h5py.File(path, "r", locking="best-effort") as file:
         for name, node in walk(file):
-            if isinstance(node, Dataset):
-                plist = node.id.get_create_plist()
-                if plist.get_external_count() or plist.get_layout() == h5py.h5d.VIRTUAL:
-                    raise refused(file, name, "stores its data elsewhere")
+            if isinstance(node, Dataset) and stored(node)[0]:
+                raise refused(file, name, "stores its data elsewhere")
 
 
 def read_arrays(path: Path, *, most_bytes: int = 4 * 2**30) -> dict[str, NDArray[np.generic]]:

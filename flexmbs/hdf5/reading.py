@@ -21,11 +21,21 @@ MOST_CLAIMED, MOST_PACKED, MAX_CHUNK_BYTES = 2**27, 30, 144 * 2**20
 ALLOWED_FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
 
 
-def _check_dataset(root: Group, path: str, node: Dataset) -> None:
+def stored(node: Dataset) -> tuple[bool, set[int]]:
+    """Whether the numbers are in another file, and the filters that they need.
+
+    The list of properties ends with this call: HDF5 crashes at the end of a program in which an error still
+    holds that of a virtual dataset.
+    """
     plist = node.id.get_create_plist()
-    if plist.get_external_count() or plist.get_layout() == h5py.h5d.VIRTUAL:
+    elsewhere = plist.get_external_count() > 0 or plist.get_layout() == h5py.h5d.VIRTUAL
+    return elsewhere, {plist.get_filter(k)[0] for k in range(plist.get_nfilters())}
+
+
+def _check_dataset(root: Group, path: str, node: Dataset) -> None:
+    elsewhere, filters = stored(node)
+    if elsewhere:
         raise refused(root, path, "stores its data elsewhere")
-    filters = {plist.get_filter(k)[0] for k in range(plist.get_nfilters())}
     if filters - ALLOWED_FILTERS:
         raise refused(root, path, f"needs the unknown filter {min(filters - ALLOWED_FILTERS)}")
     if (
