@@ -59,6 +59,11 @@ class Case(Told):
         return _checked(read_source(path, root), overrides, allow_python)
 
     @staticmethod
+    def from_text(text: str, path: str | Path, *, allow_python: bool = False) -> Case:
+        """A case whose file has this text, or will have: other files are found as seen from it."""
+        return _checked(read_source(path, text=text), {}, allow_python)
+
+    @staticmethod
     def from_dict(
         data: Mapping[str, Any], *, folder: str | Path = ".", allow_python: bool = False,
         modal: Mapping[Path, ModalData] | None = None, **overrides: Any,

@@ -35,14 +35,18 @@ FEW = 8
 class Check:
     """Findings about a case; `facts` are further numbers and texts for the screen and for `--json`.
 
-    `lines`: the mechanism for people.
+    `at`: the assembled mechanism; `lines`: the same for people.
     """
 
     title: str
-    counts: Mobility
+    at: Assembled
     lines: list[str] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Mobility:
+        return self.at.counts
 
     def data(self) -> dict[str, Any]:
         """What `check --json` prints; the first keys are promises."""
@@ -124,7 +128,7 @@ def check(case: Case, progress: Progress | None = None) -> Check:
         raise InputError(*channel_errors)
     found = assembled(case)
     system, state, counts = found.system, found.state, found.counts
-    report = Check(case.spec.title or case.name, counts)
+    report = Check(case.spec.title or case.name, found)
     report.lines = found.lines()
     report.facts = {
         **_topology(system),

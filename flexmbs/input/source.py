@@ -10,7 +10,7 @@ from typing import Any
 from flexmbs.disk import OutsideError, inside, root_of
 from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.expressions import ExpressionError, confined
-from flexmbs.toml_file import TomlFile, parse_value, read_toml
+from flexmbs.toml_file import TomlFile, parse_toml, parse_value, read_toml
 
 Path_ = tuple[str | int, ...]
 MAX_INCLUDES = 100
@@ -80,10 +80,14 @@ def _is_plain_string(owner: TomlFile, path: Path_) -> bool:
     return rest[:1] in ("'", '"') and rest[:3] not in ("'''", '"""')
 
 
-def read_source(path: str | Path, root: str | Path | None = None) -> Source:
-    """Read a case file with its includes; raises `InputError` with all that is wrong with them."""
+def read_source(path: str | Path, root: str | Path | None = None, text: str | None = None) -> Source:
+    """Read a case file with its includes; raises `InputError` with all that is wrong with them.
+
+    `text`: in place of that of the file.
+    """
     path = Path(path)
-    file = read_toml(path)
+    file = read_toml(path) if text is None else parse_toml(text, name=str(path))
+    file.folder = path.parent
     if {"mesh", "matrices"} & set(file.data) and not {"bodies", "joints"} & set(file.data):
         remedy = "flexmbs reduce makes modal data of it, which a case names as reduce or modal"
         raise InputError(Diagnostic("case.recipe", str(path), "is the recipe of a body, no case", remedy))

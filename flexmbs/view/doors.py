@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from flexmbs import hdf5
-from flexmbs.errors import Diagnostic, UsageError
+from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.fe.readers import is_mesh_file
 from flexmbs.reduce.source import GEOMETRY
 from flexmbs.toml_file import read_toml
@@ -43,16 +42,27 @@ def door_of(path: Path) -> Door:
 
         return PartDoor(path)
     if ending == ".toml":
-        tables = read_toml(path).data
-        if "mesh" in tables:
+        if _is_recipe(path):
             from flexmbs.view.part import PartDoor
 
             return PartDoor(path)
-        return PageDoor(lambda: _start(path))
+        from flexmbs.view.case import CaseDoor
+
+        return CaseDoor(path)
     if path.exists() and not hdf5.file_format(path):
         what, remedy = "is no part, recipe, case or result", "a mesh, X.toml, X.modal.h5 or a result"
         raise UsageError(Diagnostic("view.kind", str(path), what, remedy))
     return PageDoor(lambda: _story(path))
+
+
+def _is_recipe(path: Path) -> bool:
+    """By its keys; by its name where it cannot be read, but is there and can be mended."""
+    try:
+        return "mesh" in read_toml(path).data
+    except InputError:
+        if not path.is_file():
+            raise
+        return path.name.endswith(".reduce.toml")
 
 
 def _story(path: Path) -> str:
@@ -61,22 +71,3 @@ def _story(path: Path) -> str:
 
     story = load_story(path)
     return animation_page(story.scene, story.curves, story.shown, story.modes)
-
-
-def _only_assembled(tables: dict[str, Any]) -> None:
-    for name in ("expected", "metrics", "output", "sweep"):
-        tables.pop(name, None)
-    tables["analysis"] = {"type": "assembly"}
-
-
-def _start(path: Path) -> str:
-    """The assembled start of a case."""
-    from flexmbs.case import Case, run
-    from flexmbs.post.animation.animate import result_story
-    from flexmbs.post.animation.page import animation_page
-    from flexmbs.post.record import Record
-
-    case = Case.load(path).with_tables(_only_assembled)
-    with TemporaryDirectory() as folder:
-        story = result_story(Record(run(case, Path(folder) / "start.h5")), None)
-        return animation_page(story.scene, story.curves, story.shown, story.modes)

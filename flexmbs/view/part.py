@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs import disk
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError, nearest
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.skin import triangles_of_faces
@@ -23,7 +22,8 @@ from flexmbs.reduce.reading import recipe_of
 from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.source import bare_interfaces, bare_mesh
 from flexmbs.reduce.stage1 import run
-from flexmbs.toml_file import parse_toml, read_toml
+from flexmbs.toml_file import parse_toml
+from flexmbs.view.kept import Kept
 from flexmbs.view.patches import Patch, patches_of, place_of
 from flexmbs.view.recipe_edit import free_name, with_entry
 from flexmbs.view.work import Work
@@ -39,11 +39,11 @@ class PartDoor:
     def __init__(self, path: Path) -> None:
         own = path.suffix.lower() == ".toml"
         self.target = path if own else path.with_name(f"{path.name.split('.')[0]}.reduce.toml")
-        self.kept = read_toml(self.target).text if self.target.exists() else None
-        if self.kept is not None and not own:
+        self.kept = Kept(self.target)
+        if self.kept.text is not None and not own:
             what = "there is a recipe of this part already"
             raise InputError(Diagnostic("view.recipe", str(self.target), what, f"flexmbs view {self.target}"))
-        self.text = self.kept if self.kept is not None else recipe_text({"mesh": path.name, "modes": 6})
+        self.text = self.kept.text or recipe_text({"mesh": path.name, "modes": 6})
         self.mesh: Mesh = bare_mesh(self.recipe(self.text))
         self.patches: list[Patch] = patches_of(self.mesh)
         self.sets = {name: self.mesh.node_set_of(name) for name in self.mesh.set_names}
@@ -138,13 +138,7 @@ class PartDoor:
 
     def save(self, text: str) -> dict[str, Any]:
         """Keep the text in its file, unless somebody else has changed that."""
-        there = read_toml(self.target).text if self.target.exists() else None
-        if there != self.kept:
-            what = "was changed or made by somebody else since it was read"
-            raise InputError(Diagnostic("view.changed", self.target.name, what, "open it again"))
-        with disk.atomic_file(self.target, overwrite=there is not None) as file:
-            file.write(text.encode())
-        self.kept = read_toml(self.target).text
+        self.kept.save(text)
         return {"errors": [], "said": f"{self.target.name} is kept; flexmbs reduce {self.target.name}"}
 
     def reduce(self, text: str) -> dict[str, Any]:

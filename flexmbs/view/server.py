@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         if found is None:
             self.send_error(404)
             return
-        data = (found if isinstance(found, str) else json.dumps(found)).encode("utf-8")
+        data = (found if isinstance(found, str) else _json(found)).encode("utf-8")
         with contextlib.suppress(OSError):  # the page was closed
             self.send_response(200)
             for name, value in {"Content-Type": kind, "Content-Length": str(len(data)), **HEADERS}.items():
@@ -117,3 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing is printed: the terminal belongs to the command."""
+
+
+def _json(tree: Any) -> str:
+    return json.dumps(tree, default=lambda value: value.tolist())

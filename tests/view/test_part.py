@@ -219,15 +219,15 @@ def test_a_face_is_clicked_named_and_reduced_in_the_browser(bracket):
         page.wait("document.getElementById('chosen').textContent.includes('1 chosen: plane')")
         page.run("document.getElementById('interface-name').value = 'top'")
         page.run("document.getElementById('make').click()")
-        page.wait("document.getElementById('recipe').value.includes('top = {')")
+        page.wait("document.getElementById('source').value.includes('top = {')")
         page.wait("document.getElementById('said').textContent.startsWith('top: ')")
         page.run(
-            "(() => { const t = document.getElementById('recipe'); t.value += 'x = 1';"
+            "(() => { const t = document.getElementById('source'); t.value += 'x = 1';"
             " t.dispatchEvent(new Event('input')); })()"
         )
         page.wait("document.querySelector('#errors li')")
         page.run(
-            "document.getElementById('recipe').value = document.getElementById('recipe').value.slice(0, -5)"
+            "document.getElementById('source').value = document.getElementById('source').value.slice(0, -5)"
         )
         page.run("document.getElementById('reduce').click()")
         page.wait("document.querySelector('#said a')", 120)

@@ -31,12 +31,15 @@ MODULES = (
     "probe",
     "plot",
     "renderer",
-    "stage",
     "controls",
+    "labels",
+    "stage",
     "tools",
     "viewer",
     "live",
+    "editor",
     "part",
+    "case",
     "main",
 )
 SHADERS = {"skin": "skin.vert.glsl", "surface": "surface.frag.glsl", "plain": "plain.frag.glsl"}
@@ -102,7 +105,20 @@ def animation_page(
     view: View | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> str:
-    """The page as text. `curves` are sampled at the times of the scene before it is thinned out.
+    """The page as text; see `scene_data`."""
+    tree, arrays = scene_data(scene, curves, shown, system_modes, view, more)
+    return assemble(scene.title, tree, arrays)
+
+
+def scene_data(
+    scene: Scene,
+    curves: Sequence[Curve] = (),
+    shown: Sequence[str] = (),
+    system_modes: Sequence[Any] = (),
+    view: View | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> tuple[dict[str, Any], Arrays]:
+    """What a page draws. `curves` are sampled at the times of the scene before it is thinned out.
 
     `view`: how it opens; at a time it stands still. `more`: what else the page finds in its scene.
     """
@@ -135,7 +151,7 @@ def animation_page(
         **_largest(thin, radius, swinging=scene.at_rest or bool(system_modes)),
         **(more or {}),
     }
-    return assemble(scene.title, tree, arrays)
+    return tree, arrays
 
 
 def _bounds(outermost: Any, radius: float) -> dict[str, Any]:

@@ -33,9 +33,12 @@ async function unpacked(text) {
     return out.buffer;
 }
 
+// The scene of a tree and the text of its arrays.
+export async function scene_of(tree, text) { return resolve(tree, await unpacked(text)); }
+
 export async function read_page_data(document) {
     const tree = JSON.parse(document.getElementById("scene").textContent);
-    return resolve(tree, await unpacked(document.getElementById("arrays").textContent.trim()));
+    return scene_of(tree, document.getElementById("arrays").textContent.trim());
 }
 
 // Sample k and weight w with t = (1 - w) time[k] + w time[k + 1].

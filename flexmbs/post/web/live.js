@@ -53,8 +53,6 @@ function append(viewer, batch) {
     for (let k = 0; k < batch.time.length; k += step) widen(scene, batch.time[k]);
     if (!viewer.touched) viewer.camera.fit();
     scene.stress_max = Math.max(scene.stress_max, batch.stress_max);
-    document.getElementById("app").classList.remove("still");
-    document.getElementById("slider").max = scene.time[scene.time.length - 1];
     if (at_end || viewer.following) viewer.set_time(scene.time[scene.time.length - 1]);
     viewer.changed();
 }

@@ -1,4 +1,5 @@
 // Starts the viewer and offers it to scripts as `window.flexmbs`.
+import { work_on_case } from "./case.js";
 import { read_page_data } from "./data.js";
 import { follow } from "./live.js";
 import { work_on } from "./part.js";
@@ -31,6 +32,7 @@ async function start() {
     };
     follow(viewer);
     if (viewer.scene.part) work_on(viewer);
+    if (viewer.scene.case) work_on_case(viewer);
 }
 
 start().catch((error) => {

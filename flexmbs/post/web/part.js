@@ -1,43 +1,36 @@
 // A part: faces are clicked, and become interfaces of the recipe, whose text stands beside them.
 import { element, labelled } from "./controls.js";
+import { action, ask, Editor } from "./editor.js";
 import { COLOURS } from "./plot.js";
 
 const [CHOSEN, OTHERS] = [[0.98, 0.62, 0.12], [0.62, 0.66, 0.71]];
 
 const rgb_of = (css) => [1, 3, 5].map((k) => parseInt(css.slice(k, k + 2), 16) / 255);
 
-async function ask(word, data) {
-    try {
-        const answer = await fetch(word, { method: "POST", body: JSON.stringify(data) });
-        return answer.ok ? await answer.json() : { errors: [`the program refused: ${answer.status}`] };
-    } catch {
-        return { errors: ["the program no longer answers"] };
-    }
-}
-
 export function work_on(viewer) {
     const { part } = viewer.scene;
     const chosen = new Set();
-    const button = (id, text, act) => Object.assign(element("button", { type: "button", id, textContent: text }), { onclick: act });
-    const text = element("textarea", { id: "recipe", value: part.text, spellcheck: false, rows: 12, "ariaLabel": "recipe" });
+    const work = document.getElementById("work");
+    const editor = new Editor(part.text, { label: "recipe", changed: async (text) => show(await ask("check", { text })) });
     const name = element("input", { id: "interface-name", placeholder: "name", size: 8 });
     const tie = element("select", { id: "tie" }, part.ties.map((value) => element("option", { textContent: value, value })));
     const what = element("p", { id: "chosen" });
     const said = element("p", { id: "said" });
     said.setAttribute("role", "status");
-    const errors = element("ul", { id: "errors" });
-    const sets = Object.entries(part.sets).map(([set, own]) => button(`set-${set}`, set, () => {
+    const sets = Object.entries(part.sets).map(([set, own]) => action(`set-${set}`, set, () => {
         for (const k of own) chosen.add(k);
         colour();
     }));
-    const reduce = button("reduce", "reduce", () => begin());
+    const reduce = action("reduce", "reduce", () => begin());
     const bar = element("progress", { hidden: true, max: 1, value: 0 });
     document.getElementById("part").append(element("h2", { textContent: "Interfaces" }), what,
-        labelled("of the chosen faces", name, [tie]), button("make", "make an interface", () => make()), " ",
-        button("clear", "choose none", () => { chosen.clear(); colour(); }), said,
-        ...sets.length ? [element("h2", { textContent: "Sets of the mesh" }), element("div", {}, sets)] : [],
-        element("h2", { textContent: part.file }), text, errors,
-        button("save", "save", () => keep()), " ", reduce, bar);
+        labelled("of the chosen faces", name, [tie]), action("make", "make an interface", () => make()), " ",
+        action("clear", "choose none", () => { chosen.clear(); colour(); }),
+        ...sets.length ? [element("h2", { textContent: "Sets of the mesh" }), element("div", {}, sets)] : []);
+    work.hidden = false;
+    work.append(element("h2", { textContent: part.file }), element("div", { className: "buttons" }, [action("save", "save", () => keep()),
+        action("undo", "undo", () => editor.undo(), "Ctrl+Z"), action("redo", "redo", () => editor.redo(), "Ctrl+Shift+Z"), reduce]),
+        editor.node, editor.errors, said, bar);
 
     let interfaces = [];
     function colour() {
@@ -53,26 +46,26 @@ export function work_on(viewer) {
     }
 
     function show(answer) {
-        errors.replaceChildren(...(answer.errors || []).map((line) => element("li", { textContent: line })));
+        editor.mark(answer.errors || []);
         if (answer.said) said.textContent = answer.said;
         if (answer.interfaces) interfaces = answer.interfaces;
         colour();
     }
 
     async function make() {
-        const answer = await ask("interface", { text: text.value, patches: [...chosen], tie: tie.value, name: name.value });
+        const answer = await ask("interface", { text: editor.text, patches: [...chosen], tie: tie.value, name: name.value });
         if (answer.text !== undefined) {
-            text.value = answer.text;
+            editor.become(answer.text);
             chosen.clear();
             name.value = "";
         }
         show(answer);
     }
 
-    async function keep() { show(await ask("save", { text: text.value })); }
+    async function keep() { show(await ask("save", { text: editor.text })); }
 
     async function begin() {
-        const answer = await ask("reduce", { text: text.value });
+        const answer = await ask("reduce", { text: editor.text });
         show(answer);
         if (answer.done === undefined) return;
         bar.hidden = false;
@@ -89,11 +82,6 @@ export function work_on(viewer) {
         bar.hidden = true;
     }
 
-    let timer = null;
-    text.addEventListener("input", () => {
-        clearTimeout(timer);
-        timer = setTimeout(async () => show(await ask("check", { text: text.value })), 400);
-    });
     viewer.select = (number) => {
         if (number < 0 || number >= viewer.scene.bodies.length) return;
         if (!chosen.delete(number)) chosen.add(number);

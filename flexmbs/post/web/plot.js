@@ -49,7 +49,7 @@ export class Plot {
         const seek = (event) => {
             const box = canvas.getBoundingClientRect();
             const share = (event.clientX - box.left - this.left) / (this.right - this.left);
-            pick_time(time[0] + Math.max(0, Math.min(1, share)) * (time[time.length - 1] - time[0]));
+            pick_time(this.time[0] + Math.max(0, Math.min(1, share)) * (this.time[this.time.length - 1] - this.time[0]));
         };
         canvas.addEventListener("pointerdown", (event) => {
             canvas.setPointerCapture(event.pointerId);

@@ -85,11 +85,12 @@ export class Renderer {
         return thing;
     }
 
-    // Give back the buffers of a mesh without modes.
+    // Give back the buffers and textures of a mesh.
     remove(thing) {
         const gl = this.gl;
         gl.deleteVertexArray(thing.vao);
         for (const buffer of thing.buffers) gl.deleteBuffer(buffer);
+        for (const item of [thing.shapes, thing.stress, thing.q]) if (item) gl.deleteTexture(item.texture);
     }
 
     set_coordinates(thing, q) {

@@ -2,6 +2,7 @@
 import { add, cross, norm, pose_matrix, subtract, times } from "./matrix.js";
 import { row } from "./data.js";
 import { body_matrix, joint_matrix, place_on } from "./motion.js";
+import { symbol_lines } from "./labels.js";
 
 const IDENTITY = pose_matrix([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 0]);
 const SMALL = [[0.12, 0, 0], [0, 0.12, 0], [0, 0, 0.12]];     // of the axes: a cross at a probed point
@@ -71,6 +72,18 @@ export class Stage {
                 renderer.draw(thing, { pose, colour: show.ghost, scale: 0, edges: true, section });
             }
         }, show.joints);
+    }
+
+    // Give back what was uploaded.
+    remove() { for (const thing of [...this.bodies, ...this.joints, this.grid, ...this.axes]) this.renderer.remove(thing); }
+
+    // Frames, springs, sensors and the like; lines in front of everything.
+    draw_symbols(poses, show) {
+        for (const [colour, points] of symbol_lines(this.scene, poses, show)) {
+            const thing = this.renderer.upload(lines(points));
+            this.renderer.draw(thing, { pose: IDENTITY, colour, edges: true, on_top: true });
+            this.renderer.remove(thing);
+        }
     }
 
     // Forces and reactions at the instant `at`, the largest of the run a quarter of the scene long.

@@ -68,7 +68,6 @@ export function build_arrows(viewer, parent) {
 
 // A plane across an axis of the ground; what lies beyond it is not drawn.
 export function build_section(viewer, parent) {
-    const { low, high } = viewer.scene.bounds;
     const axis = element("select", { id: "section" }, ["none", "x", "y", "z", "-x", "-y", "-z"].map((text) => element("option", { textContent: text })));
     const slider = element("input", { type: "range", min: 0, max: 1, step: 0.005, value: 0.5, id: "section-place" });
     const place = element("output");
@@ -77,6 +76,7 @@ export function build_section(viewer, parent) {
         const sign = axis.value.startsWith("-") ? -1 : 1;
         slider.parentNode.hidden = place.parentNode.hidden = axis.value === "none";
         if (axis.value === "none") return viewer.set({ section: null });
+        const { low, high } = viewer.scene.bounds;
         const at = low[k] + Number(slider.value) * (high[k] - low[k]);
         place.value = `${number_text(at * 1e3)} mm`;
         viewer.set({ section: [...[0, 1, 2].map((i) => (i === k ? sign : 0)), sign * at] });
@@ -98,7 +98,7 @@ export class Probes {
         this.button.addEventListener("click", () => this.arm(!this.active));
         this.holder = element("div", { id: "probes" });
         this.distance = element("p", { id: "distance" });
-        viewer.show.paths = false;
+        viewer.show.paths = viewer.show.paths || false;
         const paths = switch_row(viewer, "paths of points", "paths");
         parent.append(element("h2", { textContent: "Points" }), this.button, this.holder, this.distance, paths);
         viewer.on_change.push(() => {

@@ -6,6 +6,7 @@ import { body_mode_at, largest_displacement, largest_stress, motion_at, skin_poi
 import { number_text, Plot } from "./plot.js";
 import { Renderer } from "./renderer.js";
 import { Stage } from "./stage.js";
+import { Labels } from "./labels.js";
 import { build_display, build_modes, build_things, draw_legend } from "./controls.js";
 import { vertex_under } from "./probe.js";
 import { build_arrows, build_pictures, build_range, build_section, Probes, size_of, UNITS } from "./tools.js";
@@ -31,13 +32,11 @@ export class Viewer {
         const stressed = scene.bodies.some((body) => body.mesh.stress);
         const { start } = scene;
         this.show = { field: stressed ? 1 : 0, scale: start.scale, undeformed: start.undeformed, edges: true, joints: true, grid: true, axes: true,
-                      selected: -1, levels: [0, 1], ranges: {}, section: null, forces: false, arrow_scale: 1, force_colour: [0.75, 0.1, 0.6, 1], units: { 1: UNITS[1][0][0], 2: UNITS[2][0][0] }, ...scene.theme.light };
+                      selected: -1, levels: [0, 1], ranges: {}, section: null, names: true, frames: true, elements: true, rows: true, named: null, forces: false, arrow_scale: 1, force_colour: [0.75, 0.1, 0.6, 1], units: { 1: UNITS[1][0][0], 2: UNITS[2][0][0] }, ...scene.theme.light };
         for (const name of scene.shown) this.toggle_channel(name, false);
+        this.labels = new Labels(this);
         this.follow_theme();
         this.build_controls();
-        if (scene.time.length < 2) {
-            document.getElementById("app").classList.add("still");
-        }
         if (scene.modes_first) {
             const first = scene.system_modes && scene.system_modes.length ? { system: 0 }
                 : { body: scene.bodies.findIndex((body) => body.n_modes), mode: 0 };
@@ -59,17 +58,34 @@ export class Viewer {
         apply();
     }
 
+    // Another scene in place of the present one, seen from the same place; the panel is built anew where parts changed.
+    renew(scene) {
+        const outline = (of) => JSON.stringify([of.bodies.map((body) => [body.name, body.kind, body.n_modes]), of.joints.map((joint) => [joint.name, joint.type]),
+                                                of.channels.map((channel) => channel.name), of.arrows.length]);
+        const other = outline(scene) !== outline(this.scene);
+        const names = this.plot.curves.map((curve) => curve.name);
+        const was_empty = !this.scene.bodies.length;
+        this.stage.remove();
+        this.scene = scene;
+        this.camera.home = scene.bounds;
+        this.stage = new Stage(this.renderer, scene, this.camera);
+        this.labels.renew();
+        this.plot.time = scene.time;
+        this.plot.curves = [];
+        for (const name of scene.channels.some((item) => names.includes(item.name)) ? names : scene.shown) this.toggle_channel(name, false);
+        this.mode = this.level_key = null;
+        this.t = Math.max(scene.time[0], Math.min(this.t, this.span()[1]));
+        if (other) {
+            this.show.selected = -1;
+            this.build_panel();
+        }
+        if (was_empty || !this.touched) this.camera.fit();
+        this.changed();
+    }
+
     build_controls() {
         const at = (id) => document.getElementById(id);
-        build_display(this, at("display"));
-        if (this.scene.bodies.some((body) => body.n_modes)) build_range(this, at("display"));
-        if (this.scene.arrows.length) build_arrows(this, at("display"));
-        build_section(this, at("display"));
-        this.probes = new Probes(this, at("points"));
-        build_pictures(this, at("pictures"));
-        build_modes(this, at("modes"));
-        build_things(this, at("things"));
-        at("notes").replaceChildren(...this.scene.notes.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
+        this.build_panel();
         at("presets").append(...PRESETS.map((name) => {
             const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
             button.addEventListener("click", () => { this.camera.preset(name); this.touched = false; this.changed(); });
@@ -79,19 +95,37 @@ export class Viewer {
         const open = (yes) => { at("panel").hidden = !yes; toggle.setAttribute("aria-expanded", yes); };
         toggle.addEventListener("click", () => open(at("panel").hidden));
         open(window.innerWidth > 640);
-        const [t0, t1] = this.span();
         const slider = at("slider");
-        Object.assign(slider, { min: t0, max: t1 });
         slider.addEventListener("input", () => this.set_time(Number(slider.value)));
         at("play").addEventListener("click", () => this.play(!this.playing));
         at("speed").addEventListener("input", () => this.changed());
         this.on_change.push(() => {
+            [slider.min, slider.max] = this.span();
             slider.value = this.t;
             at("play").textContent = this.playing ? "II" : "\u25b6";
             at("clock").textContent = this.mode ? this.mode_text() : `t = ${number_text(this.t)} s of ${number_text(this.end || this.span()[1])} s`;
             at("speed-text").textContent = `\u00d7${number_text(this.speed())} real time`;
         });
         this.build_pointer();
+    }
+
+    // What depends on the parts of the scene.
+    build_panel() {
+        const at = (id) => document.getElementById(id);
+        for (const id of ["display", "points", "modes", "things", "pictures"]) at(id).replaceChildren();
+        const others = this.on_change.filter((update) => !this.of_panel || !this.of_panel.includes(update));
+        this.on_change = [];
+        build_display(this, at("display"));
+        if (this.scene.bodies.some((body) => body.n_modes)) build_range(this, at("display"));
+        if (this.scene.arrows.length) build_arrows(this, at("display"));
+        build_section(this, at("display"));
+        this.probes = new Probes(this, at("points"));
+        build_pictures(this, at("pictures"));
+        build_modes(this, at("modes"));
+        build_things(this, at("things"));
+        at("notes").replaceChildren(...this.scene.notes.map((text) => Object.assign(document.createElement("p"), { textContent: text })));
+        this.of_panel = this.on_change;
+        this.on_change = [...others, ...this.of_panel];
     }
 
     build_pointer() {
@@ -132,7 +166,7 @@ export class Viewer {
             this.changed();
         }, { passive: false });
         document.addEventListener("keydown", (event) => {
-            if (event.target.tagName === "INPUT" || event.target.tagName === "SELECT" || event.target.tagName === "BUTTON") return;
+            if (["INPUT", "SELECT", "BUTTON", "TEXTAREA"].includes(event.target.tagName)) return;
             if (event.key === " ") this.play(!this.playing);
             else if (event.key === "f") this.fit();
             else if (event.key === "Escape") this.probes.arm(false);
@@ -255,7 +289,12 @@ export class Viewer {
         this.stage.draw(this.camera, poses, this.show);
         if (this.show.forces && !this.mode && this.scene.arrows.length) this.stage.draw_arrows(locate(this.scene.time, this.t), poses, this.show);
         for (const probe of [...this.probes.now(poses), ...this.marks]) this.stage.draw_probe(probe);
+        if (this.scene.symbols) {
+            this.stage.draw_symbols(poses, this.show);
+            this.labels.draw(poses, this.camera.matrices(canvas.width / canvas.height).view_projection, this.show);
+        }
         this.draw_legend();
+        document.getElementById("app").classList.toggle("still", this.scene.time.length < 2);
         const place = locate(this.scene.time, this.t);
         this.plot.draw(this.t, (curve) => row(curve.values, 1, place)[0]);
         for (const update of this.on_change) update();
