@@ -1,4 +1,4 @@
-"""Typesets the formulas of the manual while it is built: indented text becomes MathML.
+"""Typesets the formulas of the manual while it is built: indented text becomes MathML, as do names in prose.
 
 Browsers draw that by themselves, and sources stay readable: `N_i = C_i^T M*_i C_i`.
 Subscripts follow `_`, superscripts `^`, `~` is a skew matrix, `_dot` a rate, `hat` and `bar` end a name, and
@@ -44,6 +44,14 @@ _NAMES = {
     "geo",
 }
 _ACCENTS = {"barbar": "‗", "bar": "¯", "hat": "^"}
+#: what is no prose: code, targets of links, tags
+_KEPT = re.compile(r"(`[^`]+`|\]\([^)]*\)|<[^>]+>)")
+_CODE = re.compile(r"[\"'#:{]|\.\w|\(F\d")
+_LETTER = rf"(?:{'|'.join(_GREEK)}|[A-Za-z])(?:hat|barbar|bar)?|{'|'.join(_NAMES)}|[av]rel"
+_SCRIPT = r"~|_d?dot|_[A-Za-z0-9]+(?:,[A-Za-z0-9]+)*|\^-?(?:[A-Za-z0-9]+)"
+_IN_PROSE = re.compile(
+    rf"(?<![\w/.^~-])(?:(?:{_LETTER})\d*(?:{_SCRIPT})+|(?:{'|'.join(_GREEK)})(?:hat|barbar|bar)?\d*)(?![\w/(=]|[-.]\w)"
+)
 _TOKEN = re.compile(r"\s+|\d+(?:\.\d+)?|[A-Za-z]+|\(\+\)|<-|->|\+=|-=|!=|<=|>=|.")
 _NUMBER = re.compile(r"\s+\((F\d+[a-z]?(?:-F\d+[a-z]?)?)\)\s*$")
 _BAR = re.compile(r"(?:(?<=\s)|^)\|(?=\s|$)")
@@ -54,8 +62,28 @@ def on_page_markdown(markdown, page, **_):
     if page.file.src_uri not in PAGES:
         return markdown
     pieces = re.split(r"^(```.*?^```$)", markdown, flags=re.M | re.S)
-    pieces[::2] = [_blocks(text) for text in pieces[::2]]
+    pieces[::2] = [_inline(_blocks(text), page.file.src_uri == "formulation.md") for text in pieces[::2]]
     return "".join(pieces)
+
+
+def _inline(text, quoted):
+    """Formulas within sentences: names with scripts, Greek letters; with `quoted` also those in backticks."""
+    lines = text.split("\n")
+    return "\n".join(line if line.startswith(("#", "<table")) else _sentence(line, quoted) for line in lines)
+
+
+def _sentence(line, quoted):
+    pieces = _KEPT.split(line)
+    for k, piece in enumerate(pieces):
+        if k % 2 == 0:
+            pieces[k] = _IN_PROSE.sub(lambda found: _within(found[0]), piece)
+        elif quoted and piece[0] == "`" and not _CODE.search(piece) and "<mtext>" not in mathml(piece[1:-1]):
+            pieces[k] = _within(piece[1:-1])
+    return "".join(pieces)
+
+
+def _within(text):
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{mathml(text)}</mrow></math>'
 
 
 def _blocks(text):

@@ -82,6 +82,27 @@ def test_names_have_their_scripts_and_accents(text, parts):
     assert all(part in html for part in parts), html
 
 
+@pytest.mark.parametrize(
+    "page, line, formulas, kept",
+    [
+        ("formulation.md", "with G_d, `a = v_dot + w~ v` and theta_dot", ["Gd", "a=v˙+w~v", "θ˙"], []),
+        (
+            "formulation.md",
+            "the `rows` in G_d.py, [K](K_ff.md) and Generalised-alpha",
+            [],
+            ["G_d.py"],
+        ),
+        ("worked_three_links.md", "the joint `j23` turns by phi1, l1 w1^2", ["ϕ1", "w12"], ["`j23`"]),
+    ],
+)
+def test_formulas_in_sentences_are_typeset_and_code_is_not(page, line, formulas, kept):
+    page = SimpleNamespace(file=SimpleNamespace(src_uri=page))
+    html = typeset.on_page_markdown(f"{line}\n", page)
+    shown = ["".join(ElementTree.fromstring(m).itertext()) for m in re.findall(r"<math.*?</math>", html)]
+    assert [text.replace("φ", "ϕ") for text in shown] == formulas
+    assert all(word in html for word in kept)
+
+
 @pytest.mark.slow
 @pytest.mark.needs("mkdocs")
 def test_the_manual_is_built_and_loads_nothing_from_elsewhere(tmp_path):
@@ -92,5 +113,6 @@ def test_the_manual_is_built_and_loads_nothing_from_elsewhere(tmp_path):
         text = path.read_text("utf-8")
         loaded = re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(https?://[^\"\s>]*)", text)
         assert not [url for url in loaded if "canonical" not in url], path
-    assert "<math" in (tmp_path / "site" / "formulation.html").read_text("utf-8")
+    formulation = (tmp_path / "site" / "formulation.html").read_text("utf-8")
+    assert formulation.count("<math") > 400  # a third of them in sentences
     assert "explain" in (tmp_path / "site" / "api.html").read_text("utf-8")

@@ -19,6 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--modal", action="append", default=[], metavar="BODY=FILE", help="modal data that moved"
     )
     parser.add_argument("--no-animation", action="store_true", help="leave the animation out")
+    parser.add_argument(
+        "--matrices", metavar="CASE.toml", help="show the matrices of the notes, of this case"
+    )
+    parser.add_argument("--at", metavar="T", type=float, default=0.0, help="their time [s] (0)")
     add_overwrite(parser)
 
 
@@ -26,11 +30,18 @@ def run(args: argparse.Namespace) -> Output:
     from flexmbs.post.options import pairs
     from flexmbs.post.report import report
 
+    matrices = None
+    if args.matrices:
+        from flexmbs.case import Case
+        from flexmbs.results import Result
+
+        matrices = Case.load(args.matrices).explain(args.at, Result.load(args.result))
     done = report(
         args.result,
         args.output,
         modal=pairs(args.modal, "--modal", "BODY=FILE"),
         animation=not args.no_animation,
+        matrices=matrices,
         overwrite=args.overwrite,
         progress=Progress("report", quiet=args.quiet),
     )

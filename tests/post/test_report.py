@@ -5,12 +5,15 @@ import re
 import numpy as np
 import pytest
 
+from flexmbs.case import Case
 from flexmbs.cli.main import main
 from flexmbs.post.facts import energy_error
 from flexmbs.post.record import Record
 from flexmbs.post.report import report, sections
 from flexmbs.post.report.graph import graph_svg, topology_graph
 from flexmbs.post.report.markup import table
+from flexmbs.resources import resource
+from flexmbs.results import Result
 from tests.post.synthetic import case, write_result
 
 
@@ -40,6 +43,19 @@ def test_without_animation(result_path, tmp_path, capsys):
     out = tmp_path / "r.html"
     assert main(["report", str(result_path), "-o", str(out), "--no-animation", "--quiet"]) == 0
     assert "<iframe" not in out.read_text() and "MB" in capsys.readouterr().out
+
+
+def test_matrices_of_the_notes_are_typeset(tmp_path):
+    given = resource("cases") / "double-wishbone.toml"
+    assert main(["run", str(given), "-o", str(tmp_path / "a.h5"), "--quiet"]) == 0
+    out = tmp_path / "r.html"
+    command = ["report", str(tmp_path / "a.h5"), "-o", str(out), "--no-animation", "--quiet"]
+    assert main([*command, "--matrices", str(given), "--at", "0.1"]) == 0
+    shown = out.read_text().partition('id="matrices"')[2].partition("</section>")[0]
+    found = Case.load(given).explain(0.1, Result.load(tmp_path / "a.h5"))
+    for value in (found["M_star", "carrier"][0, 0], found.minimal.M_min[0, 0], found.descriptor.p2[0]):
+        assert f"{value:.6g}".lstrip("-") in shown
+    assert shown.count("<math") > 100 and "t = 0.1 s" in shown
 
 
 def test_graph_puts_bodies_in_levels(result_path):

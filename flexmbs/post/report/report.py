@@ -78,10 +78,14 @@ def report(
     *,
     modal: Mapping[str, str | Path] | None = None,
     animation: bool = True,
+    matrices: Any = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write the report of a result, finished or not; returns sizes and the facts it opens with."""
+    """Write the report of a result, finished or not; returns sizes and the facts it opens with.
+
+    `matrices`: what `case.explain(t, result)` gives, to be shown typeset.
+    """
     tell = progress or (lambda share, text: None)
     disk.check_target(output, overwrite)
     record = Record.load(result)
@@ -103,6 +107,7 @@ def report(
         ("energy", "Energy", sections.energy(record, figures)),
         ("closure", "Closure", sections.closure(record, figures)),
         ("solver", "Solver", sections.solver(record, figures)),
+        ("matrices", "Matrices of the notes", _typeset(matrices)),
         ("certificates", "Flexible bodies", sections.certificates(scene)),
         ("provenance", "Provenance", sections.provenance(record)),
     ]
@@ -116,6 +121,15 @@ def report(
         "sections": [name for name, _, body in parts if body],
         "facts": key_facts(record),
     }
+
+
+def _typeset(matrices: Any) -> str:
+    """Every symbol of the notes at a moment, body by body, in MathML."""
+    if matrices is None:
+        return ""
+    from flexmbs.post.matrices import page as typeset
+
+    return typeset(matrices, ("minimal", "descriptor"))
 
 
 def animation_frame(record: Record, scene: Scene) -> str:
