@@ -27,8 +27,9 @@ ORDERS = """\
 The first mode of a hinged square plate is known with shear and rotary inertia, and under its inertia
 forces so is the deflection. Errors of omega^2 and of the deflection on the finest of three meshes
 (linear cells 8, 16, 32 along a side, quadratic ones 4, 8, 16), and the observed orders; theory has 2 for
-linear cells and 4 for quadratic ones. Thick `quad8` stay at 2, with a small error: no inertia acts on
-the node that they have inside.
+linear cells and 4 for quadratic ones. `quad8` are computed as they are here; thick ones stay at 2, with a
+small error, as no inertia acts on what they have inside. A body that is made of them gets `quad9` in their
+place.
 """
 
 OBSTACLES = """\

@@ -100,12 +100,37 @@ def test_strips_of_shells_and_of_solids_are_strings_when_thin():
     assert assemble(shell, steel).K_pre is None
 
 
+@pytest.mark.parametrize("kind", ["beam", "quad8"])
+def test_a_spinning_cantilever_flaps_as_published(kind):
+    """omega L^2 (rho A / E I)^0.5 at spins of 0, 6 and 12 in the same measure: Wright et al. (1982), hub of
+    radius 0."""
+    L, t, E, rho = 1.0, 0.004, 2e11, 8000.0
+    if kind == "beam":
+        mesh = {"shape": "beam", "length": L, "divisions": 24, "section": {"rectangle": [0.1, t]}}
+        fix = {"start": "x y z rx ry rz"}
+    else:
+        mesh = {"shape": "shell", "element": kind, "size": [L, 0.1], "corner": [0, -0.05, 0],
+                "divisions": [12, 1], "thickness": t}  # fmt: skip
+        fix = {"x_min": "x y z rx ry rz"}
+    scale, found = np.sqrt(E * t**2 / 12 / rho) / L**2, []
+    for spin in (0.0, 6.0, 12.0):
+        preload = {"spin": {"angular_velocity": [0.0, 0.0, spin * scale]}} if spin else {}
+        modal = fm.reduce({"mesh": mesh, "material": {"young": E, "poisson": 0.0, "density": rho},
+                           "fix": fix, "preload": preload, "modes": 2, **LEAN})  # fmt: skip
+        found.append(2 * np.pi * modal.frequency_hz[:2] / scale)
+    known = [[3.5160, 22.0345], [7.3604, 26.8091], [13.1702, 37.6031]]
+    np.testing.assert_allclose(found, known, rtol=0.003)
+
+
 def test_wrong_preloads_are_refused():
     with pytest.raises(InputError, match="not in balance"):
         fm.reduce(taut(1e6, fix={"start": "y z rx", "end": "y z"}))
     euler = np.pi**2 * 210e9 * np.pi * 0.3**4 / 64 / 100.0**2
     with pytest.raises(InputError, match="beyond buckling"):
         fm.reduce(taut(-1.1 * euler))
+    pair = {"pull": {"set": "end", "force": [1e3, 0, 0]}, "back": {"set": "start", "force": [-1e3, 0, 0]}}
+    with pytest.raises(InputError, match="nothing holds the body against turning"):
+        fm.reduce(taut(0.0, fix={}, preload=pair))
 
 
 def test_a_loss_factor_is_twice_the_ratio_of_every_mode():

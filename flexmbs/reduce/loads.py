@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
+from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.prestress import prestress_matrix
 from flexmbs.fe.solve.solvers import factorise
@@ -24,6 +26,7 @@ from flexmbs.reduce.source import Source
 
 Floats = NDArray[np.float64]
 
+TURNING = 1e-3  # of the work of the loads: what rigid motions may do against the stress of a preload
 BALANCED = 1e-6  # of a preload: what is left of it when the rigid motions have taken their part
 
 
@@ -52,7 +55,8 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
             Diagnostic("recipe.preload", recipe.name, what, "reduce a mesh, or leave out preload")
         )
     model = tie(fe.K_fe, fe.M_fe, source.mesh.points, fe.n_per_node, (), source.fixed, source.links)
-    F = np.asarray(model.G.T @ sum(_nodal_load(load, source) for load in recipe.preload))[:, None]
+    nodal = np.sum([_nodal_load(load, source) for load in recipe.preload], axis=0)
+    F = np.asarray(model.G.T @ nodal)[:, None]
     held = Statics(model, partial(factorise, solver=recipe.solver)).holding()
     relieved = held.relieve(F)
     if np.linalg.norm(relieved - F) > BALANCED * np.linalg.norm(F):
@@ -66,6 +70,7 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
             more = warmed(source.mesh, load.temperature, load.set)
             change = {kind: values + more[kind] for kind, values in change.items()}
     K_pre = prestress_matrix(source.mesh, source.materials, U, change)
+    _check_held(recipe, fe, np.asarray(model.G @ held.loose), K_pre, nodal)
     fe = replace(fe, K_fe=sp.csc_array(fe.K_fe + K_pre), K_pre=K_pre)
     if recipe.stress == "none":
         return replace(source, fe=fe)
@@ -74,6 +79,18 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
     sigma = sigma - expansion_stress(source.mesh, source.materials, free, recipe.stress)
     state = (U[: 6 * source.mesh.n_nodes].reshape(-1, 6), free) if source.turns else (None, None)
     return replace(source, fe=fe, preload_stress=sigma, preload_field=state[0], preload_strain=state[1])
+
+
+def _check_held(recipe: Recipe, fe: FeModel, loose: Floats, K_pre: Any, nodal: Floats) -> None:
+    """Loads that keep their directions hold or topple a body that can turn; loose: rigid motions left."""
+    n, per_node = fe.mesh.n_nodes, fe.n_per_node
+    moved = loose[: n * per_node].reshape(n, per_node, loose.shape[1])[:, :3]
+    work, extent = loose.T @ (K_pre @ loose), float(np.ptp(fe.mesh.points, axis=0).max())
+    largest = np.abs(nodal).sum() * (moved**2).max(initial=0.0)
+    if np.abs(work).max(initial=0.0) * extent > TURNING * largest:
+        what = "nothing holds the body against turning, and its preload would hold or topple it"
+        remedy = "hold it with [fix]; free bodies can have stresses of temperature alone"
+        raise InputError(Diagnostic("recipe.preload", recipe.name, what, remedy))
 
 
 def _nodal_load(load: LoadSpec, source: Source) -> Floats:
@@ -113,7 +130,8 @@ def _against_faces(load: LoadSpec, mesh: Mesh, pieces: list[Pieces]) -> Floats:
 
 
 def _acceleration(load: LoadSpec, points: Floats, field: Floats) -> Floats:
-    """Nodal accelerations: as given, `alpha x u0`, or `w x (w x u0)`. Writes: field (node, 3 or 6)"""
+    """Forces per mass: as given, `alpha x u0`, or the centrifugal `-w x (w x u0)`. Writes: field (node, 3 or
+    6)"""
     if load.acceleration is not None:
         field[:, :3] = load.acceleration
     elif load.angular_acceleration is not None:
@@ -121,5 +139,5 @@ def _acceleration(load: LoadSpec, points: Floats, field: Floats) -> Floats:
         field[:, 3:] = load.angular_acceleration[: field.shape[1] - 3]
     else:
         w = np.asarray(load.angular_velocity)
-        field[:, :3] = np.cross(w, np.cross(w, points))
+        field[:, :3] = -np.cross(w, np.cross(w, points))
     return field

@@ -23,6 +23,7 @@ from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.sets import with_picked_sets
 from flexmbs.fe.shapes.parametric import build_shape
 from flexmbs.fe.shells.assembly import shell_kinds
+from flexmbs.fe.shells.middles import with_middles
 from flexmbs.fe.shells.sections import ShellData, section_from
 from flexmbs.fe.solve.solvers import largest_entry
 from flexmbs.fe.unit_systems import SI
@@ -109,7 +110,8 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
         notes = [DEFAULTED]
     mesh = with_ties(mesh, recipe, notes, found)
     checked = check_mesh(mesh, merge_tol=recipe.merge_tol)
-    whole, mesh = mesh, with_picked_sets(checked.require(), recipe.sets)
+    whole = mesh
+    mesh = with_picked_sets(completed(checked, whole), recipe.sets)
     turns = mesh.turns or (not mesh.n_cells and any(item.inertia is not None for item in masses))
     if mesh.deck is not None:
         attached = attached_to(mesh, whole, mesh.deck, 6 if turns else 3, recipe.supports == "fix")
@@ -170,7 +172,12 @@ def bare_mesh(recipe: Recipe) -> Mesh:
     mesh, _ = _mesh_of(recipe)
     if mesh.deck is not None:
         mesh = body_of_deck(mesh, mesh.deck, recipe).mesh
-    return check_mesh(mesh, merge_tol=recipe.merge_tol).require()
+    return completed(check_mesh(mesh, merge_tol=recipe.merge_tol), mesh)
+
+
+def completed(checked: MeshCheck, whole: Mesh) -> Mesh:
+    """The checked mesh with the middle nodes of its shells, whose numbers no node of the `whole` has."""
+    return with_middles(checked.require(), int(whole.node_number.max(initial=0)))
 
 
 def bare_interfaces(recipe: Recipe, mesh: Mesh) -> list[Interface]:
