@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from flexmbs.case.generate import scissor_lift
 from flexmbs.errors import SolverError
 from flexmbs.results import Result
-from tests.dynamics.awkward import four_bar
+from tests.dynamics.awkward import driven, four_bar
 from tests.test_kinematic_change_points import prescribed
 from tests.test_prescribed_forces import run, slider
 
@@ -92,7 +93,31 @@ def test_motion_that_cannot_go_on_says_where_and_keeps_what_was_there(tmp_path):
     data = prescribed(four_bar(0.4, 0.3, 0.5, 0.5, 0.9), "=0.9 + 3*t", 1.0, 0.1)
     reach = np.arccos((0.16 + 0.25 - 0.64) / (2 * 0.4 * 0.5))  # coupler and rocker in one line
     end = (reach - 0.9) / 3
-    with pytest.raises(SolverError, match=rf"t = {end:.6f}"[:9] + r".*joints\.\w+.*cannot follow the drives"):
+    with pytest.raises(SolverError, match=rf"t = {end:.6f}"[:9] + r".*joints\.\w+.*lock-up"):
         run(data, tmp_path)
     result = Result.load(tmp_path / "run.h5")
     assert result.status == "failed" and 0.4 <= result.time[-1] < end
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        driven(four_bar(0.3, 0.9, 0.7, 0.8, 0.5), "kinematics", a="=0.5 + 3*t"),
+        driven(scissor_lift(3), "kinematics", base="=0.5 + 0.1*t**2", centre0="=-1 - 0.2*t**2"),
+    ],
+    ids=["four-bar", "lift"],
+)
+def test_the_recursion_and_a_least_squares_follower_find_the_same_motion(data, tmp_path, monkeypatch):
+    """Positions, accelerations, reactions, efforts and work, by two sets of equations."""
+    data |= {"analysis": {"type": "kinematics", "t_end": 0.5, "rtol": 1e-9}, "output": {"every": 0.05}}
+    one = run(data, tmp_path, "one")
+    monkeypatch.setattr("flexmbs.simulate.by_recursion", lambda *_: None)
+    other = run(data, tmp_path, "other")
+    for name in one.joints:
+        for path in ("position", "acceleration", "reaction_force", "reaction_moment"):
+            here, there = (np.asarray(x[f"joints/{name}/{path}"]) for x in (one, other))
+            np.testing.assert_allclose(here, there, atol=1e-8 * max(np.abs(there).max(), 1.0))
+    for name in one.drives:
+        here, there = (np.asarray(x.drives[name].effort) for x in (one, other))
+        np.testing.assert_allclose(here, there, atol=1e-8 * np.abs(there).max())
+    np.testing.assert_allclose(one.energy.work, other.energy.work, atol=1e-7 * np.abs(one.energy.work).max())

@@ -24,9 +24,9 @@ from flexmbs.simulate.motion.branch import leaves_nothing_free
 from flexmbs.simulate.motion.branch import watch as watch_branch
 from flexmbs.simulate.motion.contact import open_contacts
 from flexmbs.simulate.motion.equations import equations, problem, state_vector
-from flexmbs.simulate.motion.forms import form_of, method_along, method_of, time_settings
+from flexmbs.simulate.motion.forms import form_of, method_of, time_settings
 from flexmbs.simulate.motion.independent import check_offered
-from flexmbs.simulate.motion.prescribed import Prescribed
+from flexmbs.simulate.motion.prescribed import Prescribed, by_recursion, method_along
 from flexmbs.simulate.record.history import History
 from flexmbs.simulate.record.items import indeterminate, topology_items
 from flexmbs.simulate.record.sampling import sample
@@ -118,6 +118,7 @@ def simulate(
         if settings.steps is not None and not settings.steps.known:
             settings.steps.keep(choice.method, getattr(motion, "sizes", []), settings.t_end - state.t)
         summary = _summary(choice, motion, watch, settings, counts)
+        summary.warnings += history.sampler.warnings
         summary.moved, summary.wall = motion.t - begun[0], wall
         summary.warnings[:0] = notes
         summary.followed += [start] if start else []
@@ -190,14 +191,20 @@ def _followed(
 ) -> tuple[Choice, Any]:
     """Motion that drives prescribe (F35, F36)."""
     times = settings.output_times(state.t)
-    bends = settings.elastic == "quasi-static"
-    form = Prescribed(system, state, evaluator, history.sampler, settings.t_end, bends)
-    if form.idle and settings.type in FOLLOWED:
-        say(f"warning: {form.idle} freedoms that no drive determines take the least velocity")
+    asked = replace(time_settings(system, replace(settings, steps=None), EXPLICIT), step=0.0)
+    found = by_recursion(system, state, settings.t_end)
+    if found is not None:
+        y = state_vector(system, state)
+        history.sampler.same_branch(found.data, state.t)
+    else:
+        bends = settings.elastic == "quasi-static"
+        form = Prescribed(system, state, evaluator, history.sampler, settings.t_end, bends)
+        if form.idle and settings.type in FOLLOWED:
+            say(f"warning: {form.idle} freedoms that no drive determines take the least velocity")
+        found, y = form.problem, form.y
     why = "the drives determine the motion" if settings.type in FOLLOWED else "nothing moves"
-    asked = time_settings(system, replace(settings, steps=None), method_along(form, settings.method))
-    chosen = replace(asked, step=0.0)
-    motion = integrator(form.problem, chosen, state.t, form.y, times, settings.t_end)
+    chosen = replace(asked, method=method_along(system, found, state.t, y, settings))
+    motion = integrator(found, chosen, state.t, y, times, settings.t_end)
     return Choice(settings.type, f"{len(times)} times, {why}"), motion
 
 

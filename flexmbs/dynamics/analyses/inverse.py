@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.analyses.initial import row_names
+from flexmbs.dynamics.dead_points import dead_point, diverges
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.reactions.null_states import self_stress
@@ -45,8 +46,6 @@ TURN = 1.0
 REACH, STILL = 0.02, 1e-8
 #: a place so much nearer to the change point than the time in question is no good; others are so far away
 NEARER, OTHER = 0.3, 1.37
-#: forces of both sides that differ by this part of the largest grow without bound in between
-JUMPS = 1e-3
 #: places on both sides of it and their weights; those behind the start of a motion
 BOTH = ((1, 0.75), (-1, 0.75), (2, -0.3), (-2, -0.3), (3, 0.05), (-3, 0.05))
 BEHIND = ((1, 6.0), (2, -15.0), (3, 20.0), (4, -15.0), (5, 6.0), (6, -1.0))
@@ -208,10 +207,7 @@ class Follower:
         U, s, _ = np.linalg.svd(G[:, self._free], full_matrices=False)
         name = row_names(self.system)[int(np.argmax(np.abs(U[:, self.rank - 1])))]
         if s[self.rank - 1] <= RANK * s[0]:
-            what = f"{name} is in a dead point: no force on it moves what the drives ask for"
-            raise SolverError(
-                Diagnostic("kinematics.dead_point", f"t = {time:.6g} s", what, "drive the other end")
-            )
+            raise dead_point(name, time)
         self.dead_points.setdefault(name, time)
         solve = self._solver(G)
         for _ in range(SETTLING):
@@ -386,15 +382,6 @@ class Follower:
         if shared:
             share_forces(ev.tables, ws, ev.tables.length[0])
         return True
-
-
-def diverges(found: dict[int, Array]) -> bool:
-    """Whether forces at places on both sides of a point differ the more the closer they are."""
-    if -1 not in found:
-        return False
-    one, two, three = (np.abs(found[k] - found[-k]) for k in (1, 2, 3))
-    size = max(float(np.abs(x).max(initial=0.0)) for x in found.values())
-    return bool(np.any((one > 1.1 * two) & (two > 1.1 * three) & (one > JUMPS * size)))
 
 
 class LeastSquares:

@@ -12,12 +12,9 @@ from flexmbs.simulate.settings import RunSettings
 
 if TYPE_CHECKING:
     from flexmbs.simulate.motion.formulation import Formulation
-    from flexmbs.simulate.motion.prescribed import Prescribed
 
 #: step times highest angular frequency that explicit methods stand, and steps beyond which they are too slow
 STABLE, STIFF = 5.0, 1e5
-#: steps of an explicit method to which own states along a prescribed motion may hold it
-STIFF_STATES = 100.0
 #: methods of other libraries, which need nothing but rates
 REFERENCES = ("radau", "cvode", "ida")
 
@@ -53,21 +50,6 @@ def method_of(system: Any, settings: RunSettings, t_start: float) -> Choice:
         return Choice(EXPLICIT, f"formulation = {settings.formulation}")
     why = f"modes would hold an explicit method to {steps:.0e} steps"
     return Choice(IMPLICIT if np.any(system.tables.row.side) else "radau", why)
-
-
-def method_along(form: Prescribed, asked: str) -> str:
-    """The method that integrates what has a past along a prescribed motion, of which nothing is free.
-
-    Quasi-static bodies claim no balance of energy, and find their shape at every stage: few will do. Only own
-    states may be stiff.
-    """
-    states = bool(form.system.model.states)
-    if not form.system.n_aux and form.follower.quasi_static:
-        return "dopri5"
-    if states and asked in REFERENCES:
-        return asked
-    steps = form.fastest_state() * (form.t_end - form.follower.state.t) / STABLE if states else 0.0
-    return "radau" if asked == "auto" and steps > STIFF_STATES else EXPLICIT
 
 
 def time_settings(system: Any, settings: RunSettings, method: str) -> Settings:

@@ -6,25 +6,30 @@ integrated drives, work and dissipated energy have a past; steps and events are 
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.analyses.inverse import Follower
 from flexmbs.dynamics.loops.projection import position_rates
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.integrate.problem import HOLD, none_turned
+from flexmbs.integrate.problem import HOLD, Problem, none_turned
 from flexmbs.model.energy import KINETIC, energies
 from flexmbs.model.state import State
+from flexmbs.simulate.choose import EXPLICIT
+from flexmbs.simulate.motion.branch import leaves_nothing_free, watch
 from flexmbs.simulate.motion.components import displacements
 from flexmbs.simulate.motion.equations import problem, state_vector
+from flexmbs.simulate.motion.forms import REFERENCES, STABLE
 from flexmbs.simulate.motion.given import Given
 from flexmbs.simulate.motion.passage import Passage
 from flexmbs.simulate.motion.powers import rates_of_aux
 from flexmbs.simulate.record.sampling import Sampler
+
+if TYPE_CHECKING:
+    from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
 #: largest displacement of a joint in a step [rad, m], so that loops keep their branch
@@ -35,8 +40,12 @@ LARGEST_GAP = 0.1
 FEWEST = 20
 #: step, over the duration, from which the motion must lead on by twice as much
 SHORTEST = 1e-5
+#: closure over that of a free motion: nothing but the constraints says where the motion is
+CLOSER = 0.01
 #: change of an own state, over its size or 1, by which its influence is found
 CHANGE = 1e-6
+#: steps of an explicit method to which own states may hold it
+STIFF_STATES = 100.0
 
 
 class Prescribed(Given):
@@ -51,7 +60,7 @@ class Prescribed(Given):
         self, system: Any, state: State, evaluator: Any, sampler: Sampler, t_end: float, quasi_static: bool
     ) -> None:
         self.system, self.evaluator, self.sampler = system, evaluator, sampler
-        self.follower = Follower(evaluator, state.copy(), quasi_static)
+        self.follower = Follower(evaluator, state.copy(), quasi_static, dead_points=sampler.dead_points)
         self.t_end, self.shortest = t_end, SHORTEST * (t_end - state.t)
         tables, self.joint_pos = system.tables, np.ones(system.n_pos, dtype=bool)
         for first, nf in zip(tables.body.o_q[1:], tables.body.nf[1:], strict=True):
@@ -72,27 +81,6 @@ class Prescribed(Given):
     def idle(self) -> int:
         """Freedoms that no drive determines."""
         return self.follower.idle
-
-    @property
-    def warnings(self) -> list[str]:
-        """Dead points that the drives led over."""
-        return [
-            f"{name} passes a dead point near t = {t:.6g} s: forces grow without bound there"
-            for name, t in self.follower.dead_points.items()
-        ]
-
-    def fastest_state(self) -> float:
-        """Largest rate [1/s] of the own states by themselves, at the start."""
-        n, m = self.system.n_aux, self.system.n_pos + self.system.n_vel
-        t, rates, J = self.follower.state.t, np.zeros_like(self.y), np.zeros((n, n))
-        self.rates(t, self.y, rates)
-        for k in range(n):
-            moved, there = self.y.copy(), rates.copy()
-            moved[m + k] += CHANGE * max(abs(moved[m + k]), 1.0)
-            with suppress(SolverError):
-                self.rates(t, moved, there)
-            J[:, k] = (there - rates)[m : m + n] / (moved[m + k] - self.y[m + k])
-        return float(np.abs(np.linalg.eigvals(J)).max(initial=0.0))
 
     def _kinetic(self, state: State) -> float:
         """Kinetic energy at the start: next to change points accelerations carry rounding into the work."""
@@ -201,12 +189,7 @@ class Prescribed(Given):
         return self.failure
 
     def checkpoint(self) -> dict[str, Any]:
-        found, names = self.follower, row_names(self.system)
-        points = [(names.index(name), t) for name, t in found.dead_points.items()]
-        return {
-            "regular": found.regular, "rank": found.rank, "end": self._end,
-            "dead_points": np.array(points, dtype=float).reshape(-1, 2),
-        }  # fmt: skip
+        return {"regular": self.follower.regular, "rank": self.follower.rank, "end": self._end}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint."""
@@ -214,5 +197,42 @@ class Prescribed(Given):
         found, self._at = self.follower, None
         found.regular, found.rank = float(checkpoint["regular"]), int(checkpoint["rank"])
         self._end = float(checkpoint["end"])
-        names, points = row_names(self.system), np.reshape(checkpoint["dead_points"], (-1, 2))
-        found.dead_points = {names[int(k)]: float(t) for k, t in points}
+
+
+def by_recursion(system: Any, state: State, t_end: float) -> Problem | None:
+    """The motion as a problem of the recursion, where that finds no freedom that drives do not determine."""
+    if np.any(system.tables.body.nf > 0) or not t_end > state.t:
+        return None
+    known = replace(problem(system, lifts=False), longest=(t_end - state.t) / FEWEST)
+    known.data.tolerance[0] *= CLOSER
+    watch(known, state.t, state_vector(system, state), t_end)
+    return known if leaves_nothing_free(known) else None
+
+
+def fastest_state(system: Any, problem: Problem, t: float, y: Floats) -> float:
+    """Largest rate [1/s] of the own states by themselves, at the start."""
+    n, m = system.n_aux, system.n_pos + system.n_vel
+    rates, J = np.zeros_like(y), np.zeros((n, n))
+    problem.rates(problem.data, t, y, rates)
+    for k in range(n):
+        moved, there = y.copy(), rates.copy()
+        moved[m + k] += CHANGE * max(abs(moved[m + k]), 1.0)
+        problem.rates(problem.data, t, moved, there)
+        J[:, k] = (there - rates)[m : m + n] / (moved[m + k] - y[m + k])
+    J[~np.isfinite(J)] = 0.0
+    return float(np.abs(np.linalg.eigvals(J)).max(initial=0.0))
+
+
+def method_along(system: Any, problem: Problem, t: float, y: Floats, settings: RunSettings) -> str:
+    """The method that integrates what has a past along a prescribed motion, of which nothing is free.
+
+    Quasi-static bodies claim no balance of energy, and find their shape at every stage: few will do. Only own
+    states may be stiff.
+    """
+    asked, states = settings.method, bool(system.model.states)
+    if not system.n_aux and settings.elastic == "quasi-static":
+        return "dopri5"
+    if states and asked in REFERENCES:
+        return asked
+    steps = fastest_state(system, problem, t, y) * (settings.t_end - t) / STABLE if states else 0.0
+    return "radau" if asked == "auto" and steps > STIFF_STATES else EXPLICIT

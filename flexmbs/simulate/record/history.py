@@ -101,11 +101,16 @@ class History:
         nothing = np.full(4, np.nan)
         quaternions = [self.last.get(path, nothing) for path in self.fields.quaternions]
         found = {"quaternion": np.array(quaternions).reshape(-1, 4)}
+        names, passed = self.sampler.row_names, self.sampler.dead_points
+        points = [(names.index(name), t) for name, t in passed.items()]
+        found["dead_points"] = np.array(points, dtype=float).reshape(-1, 2)
         return found | ({"balance": self.last["balance"]} if "balance" in self.last else {})
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         quaternions = np.asarray(checkpoint["quaternion"], dtype=float)
         pairs = zip(self.fields.quaternions, quaternions, strict=True)
         self.last = {path: row.copy() for path, row in pairs if np.isfinite(row).all()}
+        names, points = self.sampler.row_names, np.reshape(checkpoint["dead_points"], (-1, 2))
+        self.sampler.dead_points.update({names[int(k)]: float(t) for k, t in points})
         if "balance" in checkpoint:
             self.last["balance"] = np.asarray(checkpoint["balance"])

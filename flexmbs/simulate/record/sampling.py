@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle, kernel, prepare
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.analyses.initial import row_names
+from flexmbs.dynamics.dead_points import dead_point, diverges
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.energy import energies
 from flexmbs.model.laws.pair_kernels import from_axes, to_axes
@@ -163,12 +164,17 @@ def ball_row(ws, P, Q, p, row):
 
 
 class Sampler:
-    """Rows of samples of one system; `places` says where in a row everything stands."""
+    """Rows of samples of one system; `places` says where in a row everything stands.
+
+    `dead_points`: constraints whose forces grew without bound while the motion was led over, and when.
+    """
 
     def __init__(self, system: System, data: Any, balls: Ints, frames: Ints) -> None:
         sensors = system.sensors.tables
         self.data, self.row_names = data, row_names(system)
         self.closure, self.left_out = np.zeros((0, 2)), np.zeros(0, dtype=np.int64)
+        self.dead_points: dict[str, float] = {}
+        self.start = np.inf
         self.more = handle(
             SampleTables(
                 sensors,
@@ -243,8 +249,10 @@ class Sampler:
         if tau == 0.0:
             return status
         mean, one, place = np.zeros(self.width), np.full(self.width, np.nan), y.copy()
+        forces, found = slice(self.places["reaction"], self.places["law"]), {}
         for k, weight in enumerate(WEIGHTS):
-            for side in ((k + 1) * tau, -(k + 1) * tau):
+            for number in (k + 1, -k - 1):
+                side = number * tau
                 first = m + data.size[2] + 2
                 data.ws.relation.turn[:] = y[first : first + data.size[3]]
                 if beside(data, t, y[:n], y[n:m], y[m:], side, 0.0, 0.0) != 0:
@@ -254,17 +262,45 @@ class Sampler:
                 if self._sample(data, self.more, time, place, one) != 0:
                     return status
                 mean += weight * one
+                found[number] = one[forces].copy()
+        if t > self.start and diverges(found):
+            return self._at_dead_point(t, y, row)
         row[:] = mean
         self.put_state(row, y)
         return 0
+
+    def _at_dead_point(self, t: float, y: Floats, row: Floats) -> int:
+        """Sample where forces have no limit: those of the place; in the point itself there are none.
+
+        Writes: row; a status.
+        """
+        data = self.data
+        name = self.row_names[int(np.argmax(np.abs(data.ws.row.force)))]
+        status = int(self._sample(data, self.more, t, y.copy(), row))
+        if np.count_nonzero(data.ws.row.redundant == 0) < np.sum(data.ws.loop.cap):
+            raise dead_point(name, t)
+        self.dead_points.setdefault(name, t)
+        return status
+
+    @property
+    def warnings(self) -> list[str]:
+        """Dead points that the motion was led over."""
+        return [
+            f"{name} passes a dead point near t = {t:.6g} s: forces grow without bound there"
+            for name, t in self.dead_points.items()
+        ]
 
     def put_state(self, row: Floats, y: Floats) -> None:
         """State of a sample. Writes: row."""
         first = self.places["pos"]
         row[first : first + y.size] = y
 
-    def same_branch(self, data: Any) -> None:
-        """Take over what is known of the constraints of the same system, and which of them it leaves out."""
+    def same_branch(self, data: Any, start: float = np.inf) -> None:
+        """Take over what is known of the constraints of the same system, and which of them it leaves out.
+
+        Behind `start` dead points are told, and their forces are not the mean of both sides.
+        """
+        self.start = start
         own, n_rows = self.data.sys, len(self.data.ws.row.g)
         rows = np.repeat(np.arange(n_rows), np.diff(own.term.start))
         self.left_out = rows[~np.isin(own.term.relation, data.sys.term.relation)]
