@@ -27,10 +27,14 @@ Path_ = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Line and column (from 1) of a key and of its value; array items have only a value."""
+    """Line and column (from 1) of a key, of its value, and behind that; array items have only a value.
+
+    Of a header all stand at its bracket.
+    """
 
     key: tuple[int, int]
     value: tuple[int, int]
+    end: tuple[int, int] = (0, 0)
 
 
 @dataclass
@@ -294,11 +298,12 @@ class _Places:
             self.places.setdefault((*table, *keys[:n]), Place(key_place, key_place))
         path = (*table, *keys)
         self.places[path] = Place(key_place, value_place)
-        self.value(path)
+        self.places[path] = Place(key_place, value_place, self.value(path))
         return table
 
-    def value(self, path: Path_) -> None:
-        start = self.text[self.at]
+    def value(self, path: Path_) -> tuple[int, int]:
+        """Walk over a value; returns where it ends."""
+        start, blank = self.text[self.at], 0
         if start in "\"'":
             self.skip(_STRING)
         elif start == "[":
@@ -306,7 +311,10 @@ class _Places:
         elif start == "{":
             self.inline_table(path)
         else:
-            self.skip(_SCALAR)
+            scalar = self.skip(_SCALAR)
+            blank = len(scalar) - len(scalar.rstrip())
+        line, column = self.here()
+        return line, column - blank
 
     def array(self, path: Path_) -> None:
         self.at += 1
@@ -316,7 +324,7 @@ class _Places:
                 break
             place = self.here()
             self.places[*path, k] = Place(place, place)
-            self.value((*path, k))
+            self.places[*path, k] = Place(place, place, self.value((*path, k)))
             self.skip(_SPACE)
             if self.text[self.at] == ",":
                 self.at += 1

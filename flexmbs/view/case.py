@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexmbs.case import Case
-from flexmbs.errors import Diagnostic, FlexmbsError
+from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.post.animation.page import animation_page, scene_data
 from flexmbs.post.scene import Scene
 from flexmbs.toml_file import parse_toml
+from flexmbs.view.case_edit import with_value
 from flexmbs.view.complete import offers
+from flexmbs.view.drag import Drag
+from flexmbs.view.insert import choices, inserted, place_of_frame
 from flexmbs.view.kept import Kept
 
 if TYPE_CHECKING:
-    from flexmbs.case.check import Check
+    from flexmbs.case.check import Assembled, Check
 
 #: tables of parts that have a line of their own
 PARTS = ("bodies", "joints", "couplings", "drives", "states", "inputs", "forces", "sensors")
@@ -34,13 +37,14 @@ class CaseDoor:
         self.case: Case | None = None
         self.found: Check | None = None
         self.lines: list[list[Any]] = []
+        self.hand: Drag | None = None
 
     def page(self, name: str) -> str | None:
         if name != "":
             return None
         told = self.check(self.kept.text or "", draw=False)
         scene, symbols = self.picture()
-        told |= {"file": self.path.name, "text": self.kept.text}
+        told |= {"file": self.path.name, "text": self.kept.text, "choices": choices()}
         return animation_page(scene, more={"case": told, "symbols": symbols})
 
     def act(self, word: str, data: dict[str, Any]) -> dict[str, Any] | None:
@@ -53,6 +57,15 @@ class CaseDoor:
             case "complete":
                 at = data.get("at")
                 return offers(text, at, self.known()) if type(at) is int and 0 <= at <= len(text) else None
+            case "insert":
+                return self.insert(text, data)
+            case "drag":
+                return self.drag(data)
+            case "release":
+                self.hand = None
+                return {} if self.found is None else self.poses(self.found.at)
+            case "pose":
+                return self.keep_pose(text)
             case "save":
                 self.kept.save(text)
                 return {"said": f"{self.path.name} is kept; flexmbs run {self.path.name}"}
@@ -72,7 +85,7 @@ class CaseDoor:
             self.found = check(case)
         except FlexmbsError as error:
             return told | {"errors": [self.located(item) for item in error.diagnostics]}
-        self.case = case
+        self.case, self.hand = case, None
         told |= {"errors": [], "warnings": [self.located(item) for item in self.found.warnings]}
         told |= {"report": report_lines(self.found), **tree_of(self.found)}
         if draw:
@@ -80,6 +93,94 @@ class CaseDoor:
             tree, arrays = scene_data(scene, more={"symbols": symbols})
             told |= {"scene": tree, "arrays": arrays.text()}
         return told
+
+    def at(self) -> Assembled:
+        """The mechanism that is shown."""
+        if self.found is None:
+            what = "nothing is assembled yet"
+            raise InputError(Diagnostic("view.start", self.path.name, what, "mend its errors first"))
+        return self.found.at
+
+    def insert(self, text: str, data: dict[str, Any]) -> dict[str, Any]:
+        """The text with one more part between two frames."""
+        at = self.at()
+        evaluator = at.system.evaluator()
+        evaluator.kinematics(at.state.copy())
+        kind, form, first, second, name = (
+            str(data.get(key) or "") for key in ("kind", "form", "from", "to", "name")
+        )
+
+        def place(path: str) -> Any:
+            return place_of_frame(at.system, evaluator, path)
+
+        made, name = inserted(text, kind, form, (first, second), name, place)
+        return {"text": made, "path": [kind, name], "said": f"{kind}.{name}: {form}"}
+
+    def drag(self, data: dict[str, Any]) -> dict[str, Any] | None:
+        """Bring a point of a body towards a point of ground, as far as the joints let it."""
+        at, body = self.at(), data.get("body")
+        if body not in at.system.model.bodies:
+            return None
+        try:
+            place, target, along = (
+                np.array(data[key], dtype=float).reshape(3) for key in ("place", "target", "along")
+            )
+        except (KeyError, TypeError, ValueError):
+            return None
+        if not np.isfinite([place, target, along]).all() or not along.any():
+            return None
+        self.hand = self.hand or Drag(at.system, at.state)
+        left = self.hand.to(str(body), place, target, along)
+        return {"left": left, **self.poses(at, self.hand.state)}
+
+    def poses(self, at: Assembled, state: Any = None) -> dict[str, Any]:
+        from flexmbs.view.still import poses_of
+
+        evaluator, state = at.system.evaluator(), at.state if state is None else state
+        evaluator.kinematics(state.copy())
+        return {"poses": poses_of(at.system, evaluator, state)}
+
+    def keep_pose(self, text: str) -> dict[str, Any]:
+        """The text with the pose that was dragged to as initial values: as few as lead back to it."""
+        at = self.at()
+        if self.hand is None:
+            raise InputError(Diagnostic("view.pose", "view", "nothing was dragged", "drag a body first"))
+        new, old = self.hand.initial(), Drag(at.system, at.state).initial()
+        changed = {
+            path for path, value in new.items() if not np.allclose(_flat(value), _flat(old[path]), atol=1e-9)
+        }
+        if not changed:
+            raise InputError(Diagnostic("view.pose", "view", "nothing has moved", "drag a body further"))
+        for paths in (changed, set(new)):
+            made = text
+            for path in [path for path in new if path in paths]:
+                made = with_value(made, path, new[path])
+            if self.leads_to(made, self.hand):
+                names = ", ".join(".".join(path) for path in new if path in paths)
+                return {"text": made, "said": f"the pose is kept as {names}"}
+        what = "no initial values lead back to this pose"
+        raise InputError(
+            Diagnostic("view.pose", "view", what, "values with hold = true may stand against it")
+        )
+
+    def leads_to(self, text: str, hand: Drag) -> bool:
+        """Whether the case of the text is assembled in the pose of the hand."""
+        from flexmbs.case.check import assembled
+        from flexmbs.view.still import poses_of
+
+        try:
+            found = assembled(Case.from_text(text, self.path))
+        except FlexmbsError:
+            return False
+        evaluator = found.system.evaluator()
+        evaluator.kinematics(found.state.copy())
+        got = poses_of(found.system, evaluator, found.state)
+        wanted = poses_of(hand.system, hand.evaluator, hand.state)
+        return all(
+            np.allclose(got[name]["position"], pose["position"], rtol=0.0, atol=1e-6 * hand.size)
+            and abs(abs(float(got[name]["quaternion"] @ pose["quaternion"])) - 1.0) < 1e-9
+            for name, pose in wanted.items()
+        )
 
     def picture(self) -> tuple[Scene, list[dict[str, Any]]]:
         """The assembled start; nothing where the case could not be assembled."""
@@ -154,3 +255,8 @@ def tree_of(found: Check) -> dict[str, Any]:
     ]  # fmt: skip
     cuts = [{"joint": j.name, "why": system.topology.reasons.get(j.name, "")} for j in system.topology.cuts]
     return {"tree": branches, "cuts": cuts}
+
+
+def _flat(value: Any) -> Any:
+    """Numbers of an initial value, of a rotation those of its quaternion."""
+    return np.atleast_1d(np.asarray(value["quaternion"] if isinstance(value, dict) else value, dtype=float))

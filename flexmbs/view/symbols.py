@@ -61,6 +61,11 @@ class Symbols:
         return self.bodies.index(body) if body in self.bodies else -1
 
     def frames(self) -> Iterator[Symbol]:
+        origin = {"body": -1, "place": np.zeros(3), "Phi": None}
+        yield {
+            "kind": "frame", "name": "ground", "path": ["ground"], "ends": [origin],
+            "axes": np.eye(3).ravel(), "way": [],
+        }  # fmt: skip
         owners = {"ground": self.model.ground_frames, **{n: b.frames for n, b in self.model.bodies.items()}}
         for body, frames in owners.items():
             modal = _modal(self.model.bodies.get(body))

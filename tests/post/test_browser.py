@@ -254,7 +254,7 @@ def test_a_section_hides_what_lies_beyond(opened):
     assert opened.run(f"flexmbs.pick({x}, {y})") == "rod"
     opened.run("flexmbs.set({ section: [1, 0, 0, 0.2] })")
     assert opened.run(f"flexmbs.pick({x}, {y})") is None
-    assert opened.run(f"flexmbs.viewer.vertex_at(1, {x}, {y})") == -1
+    assert opened.run(f"flexmbs.viewer.met_at(1, {x}, {y})") is None
     opened.run("flexmbs.set({ section: null, joints: true })")
 
 

@@ -8,7 +8,10 @@ import pytest
 
 from flexmbs.case import Case
 from flexmbs.errors import InputError
+from flexmbs.spatial import quat_to_matrix
+from flexmbs.toml_file import parse_toml
 from flexmbs.view.case import CaseDoor
+from flexmbs.view.case_edit import with_table, with_value
 from flexmbs.view.complete import offers
 from flexmbs.view.doors import door_of
 from flexmbs.view.kept import Kept
@@ -117,7 +120,7 @@ def test_redundant_rows_are_arrows_at_their_joint(copied):
         (False, 2), (True, 0), (True, 1),
     ]  # fmt: skip
     frames = {item["name"] for item in symbols if item["kind"] == "frame"}
-    assert frames == {"ground.right", "left_crank.tip", "right_crank.tip", "coupler.right"}
+    assert frames == {"ground", "ground.right", "left_crank.tip", "right_crank.tip", "coupler.right"}
 
 
 def test_springs_and_sensors_stand_where_they_act(copied):
@@ -128,6 +131,141 @@ def test_springs_and_sensors_stand_where_they_act(copied):
     assert strut["path"] == ["forces", "strut"] and [end["body"] for end in strut["ends"]] == [-1, 0]
     sensor = next(item for item in symbols if item["kind"] == "sensor")
     np.testing.assert_allclose(sensor["ends"][0]["place"], [0.12, 0, 0])
+
+
+TEXT = """# a case
+[joints.a]            # first
+type = "revolute"
+initial = { position = "=x" , velocity = 1 }   # kept
+[joints.b]
+initial.hold = true
+list = [
+  [1, 2],
+]
+[joints.c.initial]
+velocity = 2
+
+[bodies]
+d = { mass = 1 }
+e = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "old", "new"),
+    [
+        (("joints", "a", "initial", "position"), 0.5, 'position = "=x" ,', "position = 0.5 ,"),
+        (("joints", "a", "initial", "hold"), True, "{ position =", "{ hold = true, position ="),
+        (("joints", "b", "initial", "position"), [1.0, 0.0], "  [1, 2],\n]\n", None),
+        (("joints", "c", "initial", "position"), 2.0, "velocity = 2\n", "velocity = 2\nposition = 2.0\n"),
+        (("joints", "a", "cut"), True, "}   # kept", "}\ncut = true   # kept"),
+        (("bodies", "d", "initial", "pos"), [1.0], "{ mass = 1 }", "{ initial.pos = [1.0], mass = 1 }"),
+        (("bodies", "e", "mass"), 1, "e = {}", "e = { mass = 1}"),
+        (("analysis", "t_end"), 1.0, "e = {}\n", "e = {}\n\n[analysis]\nt_end = 1.0\n"),
+    ],
+)
+def test_a_value_changes_where_it_stands(path, value, old, new):
+    new = "  [1, 2],\n]\ninitial.position = [1.0, 0.0]\n" if new is None else new
+    made = with_value(TEXT, path, value)
+    assert made == TEXT.replace(old, new, 1)
+    assert with_value(made, path, value) == made
+
+
+def test_a_table_goes_behind_those_of_its_kind():
+    made = with_table(TEXT, ("joints", "n"), {"type": "fixed", "pos": [0.1, 2]})
+    block = '[joints.n]\ntype = "fixed"\npos = [0.1, 2]\n'
+    assert made == TEXT.replace("velocity = 2\n\n", f"velocity = 2\n\n{block}\n")
+    assert with_table("", ("forces", "f"), {"a": 1}) == "[forces.f]\na = 1\n"
+    with pytest.raises(InputError, match=r"joints.n .*write it by hand"):
+        with_table("joints = {}", ("joints", "n"), {"a": 1})
+
+
+def test_a_point_follows_along_the_freedom_and_the_loop_stays_closed(copied):
+    """Against the closed form: the lower arm turns about the origin; the ring of the others is closed."""
+    door = CaseDoor(copied("double-wishbone"))
+    text = door.kept.text
+    assert door.act("check", {"text": text})["errors"] == []
+    turn = np.pi / 2 - 1.3707963267948966 + 0.1
+    target = 0.4 * np.array([np.cos(turn), np.sin(turn), 0.0])
+    hand = {"body": "arm1", "place": [0.4, 0, 0], "target": target.tolist(), "along": [0, 0, 1]}
+    for _ in range(5):
+        found = door.act("drag", hand)
+    assert found["left"] < 1e-6
+    poses = found["poses"]
+
+    def tip(name, x):
+        return poses[name]["position"] + quat_to_matrix(poses[name]["quaternion"]) @ [x, 0, 0]
+
+    np.testing.assert_allclose(tip("arm1", 0.4), target, atol=1e-6)
+    np.testing.assert_allclose(tip("carrier", 0.28), tip("arm3", 0.32), atol=1e-9)
+    kept = door.act("pose", {"text": text})
+    start = door.act("check", {"text": kept["text"]})
+    assert start["errors"] == []
+    now = door.poses(door.at())["poses"]
+    for name, pose in poses.items():
+        np.testing.assert_allclose(now[name]["position"], pose["position"], atol=1e-7)
+    assert [line for line in kept["text"].split("\n") if line not in text] == [
+        line for line in kept["text"].split("\n") if line.startswith("initial = ")
+    ]
+    with pytest.raises(InputError, match="nothing was dragged"):
+        door.act("pose", {"text": text})
+    # out of reach it goes as far as it can: the arm points there
+    far = hand | {"target": [10.0, 10.0, 5.0]}
+    before = door.act("drag", far)["left"]
+    for _ in range(20):
+        after = door.act("drag", far)["left"]
+    assert after < before and door.act("drag", hand | {"body": "x"}) is None
+
+
+def test_what_is_driven_cannot_be_dragged(copied):
+    path = copied("double-wishbone")
+    driven = path.read_text() + '\n[drives.m]\njoint = "lower"\nposition = "=pi/2 - phi1 + t"\n'
+    door = CaseDoor(path)
+    assert door.act("check", {"text": driven})["errors"] == []
+    hand = {"body": "arm1", "place": [0.4, 0, 0], "target": [0, 1, 0], "along": [0, 0, 1]}
+    start = door.poses(door.at())["poses"]["arm1"]["quaternion"]
+    np.testing.assert_allclose(door.act("drag", hand)["poses"]["arm1"]["quaternion"], start, atol=1e-12)
+    with pytest.raises(InputError, match="nothing has moved"):
+        door.act("pose", {"text": driven})
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "ends", "wanted"),
+    [
+        ("forces", "spring_damper", ("ground", "arm3"), {"length": 0.3, "from": "ground", "to": "arm3"}),
+        ("joints", "distance", ("ground.O3", "ground"), {"length": 0.3}),
+        ("forces", "torque", ("arm1.tip", ""), {"on": "arm1.tip", "torque": [0.0, 0.0, 0.0]}),
+        ("bodies", "rigid", ("ground", "ground.O3"), {"com": [0.0, 0.15, 0.0], "mass": 1.0}),
+    ],
+)
+def test_a_part_is_put_between_two_frames(copied, kind, form, ends, wanted):
+    door = CaseDoor(copied("double-wishbone"))
+    text = door.kept.text
+    door.act("check", {"text": text})
+    asked = {"text": text, "kind": kind, "form": form, "from": ends[0], "to": ends[1]}
+    made = door.act("insert", asked)
+    name = made["path"][1]
+    table = parse_toml(made["text"]).data[kind][name]
+    assert table["type"] == form
+    for key, value in wanted.items():
+        assert table[key] == (value if isinstance(value, str) else pytest.approx(value))
+    if kind == "bodies":  # a bar of 1 kg about its middle
+        assert table["inertia"]["ixx"] == pytest.approx(0.3**2 / 12, rel=2e-4)
+    assert set(text.split("\n")) <= set(made["text"].split("\n"))
+    again = door.act("insert", asked | {"text": made["text"]})
+    assert again["path"] == [kind, f"{name}_2"]
+    assert kind == "joints" or door.act("check", {"text": made["text"]})["errors"] == []
+
+
+def test_an_insertion_says_what_it_lacks(copied):
+    door = CaseDoor(copied("rssr"))
+    with pytest.raises(InputError, match="nothing is assembled yet"):
+        door.act("insert", {"text": "", "kind": "joints", "form": "fixed"})
+    door.act("check", {"text": door.kept.text})
+    with pytest.raises(InputError, match="two frames are needed"):
+        door.act("insert", {"text": "", "kind": "joints", "form": "fixed", "from": "ground"})
+    with pytest.raises(InputError, match='cannot insert "fixd"; did you mean "fixed"'):
+        door.act("insert", {"text": "", "kind": "joints", "form": "fixd"})
 
 
 def cursor(page, expression):
@@ -146,6 +284,7 @@ def press(page, name):
 @pytest.mark.needs("chromium")
 def test_a_case_is_typed_seen_and_kept_in_the_browser(copied):
     from tests.post.chromium import Page
+    from tests.post.test_browser import PLACE_OF_POINT
 
     path = copied("double-wishbone")
     before = path.read_text()
@@ -179,6 +318,36 @@ def test_a_case_is_typed_seen_and_kept_in_the_browser(copied):
         assert path.read_text() == before.replace("l0 = 0.3", "l0 = 0.35")
         press(page, "undo")
         page.wait(f"Math.abs({place} - 0.3) < 1e-6")
+        # a body is taken and dragged; its pose is kept in the text
+        press(page, "drag")
+        x, y = page.run(PLACE_OF_POINT % "[0.196, 0.0397, 0]")
+        for kind, dy, down in (("mousePressed", 0, 1), ("mouseMoved", -20, 1), ("mouseMoved", -40, 1)):
+            page.call(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=x,
+                y=y + dy,
+                button="left",
+                buttons=down,
+                clickCount=1,
+            )
+        page.wait("!document.getElementById('keep-pose').hidden")
+        page.call(
+            "Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y - 40, button="left", clickCount=1
+        )
+        press(page, "keep-pose")
+        page.wait("document.getElementById('said').textContent.includes('joints.lower.initial.position')")
+        assert "=pi/2 - phi1" not in page.run("document.getElementById('source').value")
+        press(page, "drag")
+        # two frames are clicked, a spring is put between them
+        page.run("document.getElementById('insert').open = true")
+        for name in ("ground.top", "carrier.top"):
+            page.run(
+                f"[...document.querySelectorAll('.label')].find((x) => x.textContent === '{name}').click()"
+            )
+        page.run("document.getElementById('form').value = 'forces spring_damper'")
+        press(page, "put")
+        page.wait("flexmbs.viewer.scene.symbols.filter((x) => x.kind === 'spring').length === 2")
         # offers, findings at their line
         cursor(page, "text.length")
         page.call("Input.insertText", text="\n[drives.m]\njoint = ")

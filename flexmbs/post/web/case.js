@@ -1,5 +1,6 @@
 // A case: its text beside the picture of its assembled start; what is clicked leads to its line, and back.
-import { element, switch_row } from "./controls.js";
+import { element, labelled, switch_row } from "./controls.js";
+import { add, dot, subtract, times } from "./matrix.js";
 import { scene_of } from "./data.js";
 import { action, ask, Editor } from "./editor.js";
 
@@ -18,9 +19,25 @@ export function work_on_case(viewer) {
     const buttons = element("div", { className: "buttons" }, [
         action("save", "save", async () => answer(await ask("save", { text: editor.text }))),
         action("undo", "undo", () => editor.undo(), "Ctrl+Z"), action("redo", "redo", () => editor.redo(), "Ctrl+Shift+Z")]);
+    const name = element("input", { id: "part-name", placeholder: "name", size: 8, ariaLabel: "name of the new part" });
+    const form = element("select", { id: "form", ariaLabel: "kind of the new part" }, Object.entries(told.choices).map(([kind, forms]) =>
+        element("optgroup", { label: kind }, forms.map((text) => element("option", { textContent: kind === "bodies" ? `${text} body` : text, value: `${kind} ${text}` })))));
+    const ends = ["from", "to"].map((key) => element("input", { id: `frame-${key}`, size: 12, placeholder: "click a frame", ariaLabel: `frame ${key}` }));
+    const insert = element("details", { id: "insert" }, [element("summary", { textContent: "Insert between two frames" }),
+        labelled("part", form, [name]), labelled("from", ends[0]), labelled("to", ends[1]), action("put", "insert", () => put())]);
+    const hand = action("drag", "drag", () => arm(!viewer.grab), "take a body and move it along its freedoms");
+    const keep = action("keep-pose", "keep this pose", async () => {
+        const found = await ask("pose", { text: editor.text });
+        answer(found);
+        if (found.text !== undefined) editor.become(found.text);
+    });
+    const back = action("release", "back", async () => stand(await ask("release", {})), "to the assembled start");
+    hand.setAttribute("aria-pressed", false);
+    keep.hidden = back.hidden = true;
+    buttons.append(hand, keep, back);
     work.hidden = false;
     work.append(element("h2", { textContent: told.file }), buttons, editor.node, editor.errors, said,
-        element("details", { open: true }, [element("summary", { textContent: "Tree and cuts" }), tree]),
+        insert, element("details", { open: true }, [element("summary", { textContent: "Tree and cuts" }), tree]),
         element("details", {}, [element("summary", { textContent: "What check says" }), report]));
     document.getElementById("symbols").append(element("h2", { textContent: "Symbols" }),
         ...[["names", "names"], ["frames", "frames"], ["springs, forces, sensors", "elements"], ["redundant rows, hidden freedoms", "rows"]]
@@ -40,7 +57,77 @@ export function work_on_case(viewer) {
         if (line) editor.go(line);
         else said.textContent = `${path.join(".")} does not stand in ${told.file}`;
         show_path(path);
+        point_at(path);
     };
+
+    // Frames that are clicked fill the two ends in turn.
+    let turn = 0;
+    function point_at(path) {
+        const frame = path[0] === "ground" ? path.length > 1 ? `ground.${path[2]}` : "ground" : path[0] === "bodies" ? path.filter((_, k) => k % 2).join(".") : "";
+        if (!frame || !insert.open) return;
+        ends[turn].value = frame;
+        turn = 1 - turn;
+    }
+
+    async function put() {
+        const [kind, ...rest] = form.value.split(" ");
+        const found = await ask("insert", { text: editor.text, kind, form: rest.join(" "), from: ends[0].value.trim(), to: ends[1].value.trim(), name: name.value.trim() });
+        answer(found);
+        if (found.text === undefined) return;
+        editor.become(found.text);
+        for (const input of [name, ...ends]) input.value = "";
+        turn = 0;
+        const line = found.text.split("\n").findIndex((text) => text === `[${found.path.join(".")}]`);
+        if (line >= 0) editor.go(line + 1);
+    }
+
+    function arm(yes) {
+        viewer.grab = yes ? take : null;
+        hand.setAttribute("aria-pressed", yes);
+        viewer.renderer.canvas.classList.toggle("probing", yes);
+    }
+
+    // A body taken at a point of its surface: the point follows the pointer in the plane of the picture.
+    function take(x, y) {
+        const number = viewer.pick(x, y);
+        const met = number >= 0 && number < viewer.scene.bodies.length ? viewer.met_at(number, x, y) : null;
+        if (!met) return null;
+        const { position, R } = viewer.poses()[number];
+        const point = met.place;
+        const off = subtract(point, position);
+        const place = [0, 1, 2].map((k) => dot([R[0][k], R[1][k], R[2][k]], off));
+        const { canvas } = viewer.renderer;
+        const normal = viewer.camera.direction();
+        let wanted = null;
+        let asking = false;
+        const go = async () => {
+            if (asking) return;
+            asking = true;
+            while (wanted) {
+                const { target, along } = wanted;
+                wanted = null;
+                const found = await ask("drag", { body: viewer.scene.bodies[number].name, place, target, along });
+                if (found.errors) answer(found);
+                stand(found, true);
+            }
+            asking = false;
+        };
+        return (at_x, at_y) => {
+            const { place: eye, ray } = viewer.camera.ray(at_x / canvas.clientWidth, at_y / canvas.clientHeight);
+            wanted = { target: add(eye, times(dot(subtract(point, eye), normal) / dot(ray, normal), ray)), along: ray };
+            go();
+        };
+    }
+
+    // Bodies where the program has put them.
+    function stand(found, moved = false) {
+        for (const body of found.poses ? viewer.scene.bodies : []) {
+            const pose = found.poses[body.name];
+            for (const key of ["position", "quaternion"]) body[key].set(pose[key]);
+        }
+        if (found.poses) keep.hidden = back.hidden = !moved;
+        viewer.changed();
+    }
     viewer.select = (k) => {
         viewer.set({ selected: k });
         const name = viewer.name_of(k);
@@ -90,6 +177,7 @@ export function work_on_case(viewer) {
         if (mine !== number) return;
         work.classList.remove("busy");
         show(found);
+        if (found.scene) keep.hidden = back.hidden = true;
         if (found.scene) viewer.renew(await scene_of(found.scene, found.arrays));
     }
 

@@ -18,12 +18,12 @@ function meets(start, ray, a, b, c) {
     return share > 0 ? share : Infinity;
 }
 
-// Vertex of a body nearest to where a ray in ground meets its deformed surface; -1 where it misses.
+// Where a ray in ground meets the deformed surface of a body, and the vertex nearest to that; null where it misses.
 // `cut` says of a place whether the section plane hides it.
-export function vertex_under(body, pose, scale, start, ray, cut) {
+export function met_by(body, pose, scale, start, ray, cut) {
     const { points, triangles } = body.mesh;
     const places = Array.from({ length: points.length / 3 }, (_, k) => skin_point(body, pose, k, scale));
-    let [best, found] = [Infinity, -1];
+    let [best, found] = [Infinity, null];
     for (let k = 0; k < triangles.length; k += 3) {
         const corners = [0, 1, 2].map((i) => places[triangles[k + i]]);
         const share = meets(start, ray, ...corners);
@@ -32,7 +32,7 @@ export function vertex_under(body, pose, scale, start, ray, cut) {
         if (cut(place)) continue;
         best = share;
         const gaps = corners.map((corner) => norm(subtract(corner, place)));
-        found = triangles[k + gaps.indexOf(Math.min(...gaps))];
+        found = { place, vertex: triangles[k + gaps.indexOf(Math.min(...gaps))] };
     }
     return found;
 }

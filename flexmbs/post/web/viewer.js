@@ -8,7 +8,7 @@ import { Renderer } from "./renderer.js";
 import { Stage } from "./stage.js";
 import { Labels } from "./labels.js";
 import { build_display, build_modes, build_things, draw_legend } from "./controls.js";
-import { vertex_under } from "./probe.js";
+import { met_by } from "./probe.js";
 import { build_arrows, build_pictures, build_range, build_section, Probes, size_of, UNITS } from "./tools.js";
 
 const PRESETS = ["iso", "front", "back", "left", "right", "top"];
@@ -28,6 +28,7 @@ export class Viewer {
         this.playing = false;
         this.mode = null;
         this.on_change = [];
+        this.grab = null;     // (x, y) -> what takes the movement of a pointer that begins there
         this.marks = [];      // crosses that somebody else puts into the picture
         const stressed = scene.bodies.some((body) => body.mesh.stress);
         const { start } = scene;
@@ -132,16 +133,23 @@ export class Viewer {
         const canvas = this.renderer.canvas;
         const pointers = new Map();
         let moved = 0;
+        let held = null;      // what takes the movement in place of the camera
         canvas.addEventListener("pointerdown", (event) => {
             canvas.setPointerCapture(event.pointerId);
             pointers.set(event.pointerId, [event.clientX, event.clientY]);
             moved = 0;
+            held = this.grab && pointers.size === 1 ? this.grab(event.offsetX, event.offsetY) : null;
         });
         canvas.addEventListener("pointermove", (event) => {
             const last = pointers.get(event.pointerId);
             if (!last) return;
             const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
             moved += Math.abs(dx) + Math.abs(dy);
+            if (held && pointers.size === 1) {
+                pointers.set(event.pointerId, [event.clientX, event.clientY]);
+                held(event.offsetX, event.offsetY);
+                return;
+            }
             if (pointers.size === 2) {
                 const other = [...pointers].find(([id]) => id !== event.pointerId)[1];
                 const gap = (x, y) => Math.hypot(x - other[0], y - other[1]) || 1;
@@ -216,17 +224,17 @@ export class Viewer {
     // A click selects what is there; with the probe in hand, or the alt key, it takes the point.
     click(x, y, alt = false) {
         const found = this.pick(x, y);
-        const vertex = (this.probes.active || alt) && found >= 0 && found < this.scene.bodies.length ? this.vertex_at(found, x, y) : -1;
-        if (vertex >= 0) this.probes.add(found, vertex);
+        const met = (this.probes.active || alt) && found >= 0 && found < this.scene.bodies.length ? this.met_at(found, x, y) : null;
+        if (met) this.probes.add(found, met.vertex);
         else this.select(found);
     }
 
-    vertex_at(number, x, y) {
+    met_at(number, x, y) {
         const { canvas } = this.renderer;
         const { place, ray } = this.camera.ray(x / canvas.clientWidth, y / canvas.clientHeight);
         const { section, scale } = this.show;
         const cut = (point) => section !== null && dot(section, point) > section[3];
-        return vertex_under(this.scene.bodies[number], this.poses()[number], scale, place, ray, cut);
+        return met_by(this.scene.bodies[number], this.poses()[number], scale, place, ray, cut);
     }
     name_of(number) {
         const n = this.scene.bodies.length;
