@@ -131,6 +131,7 @@ class Coupled(Simulation):
             for partner in self.partners:
                 self.set(partner.outputs())
                 partner.set(self._inputs_of(partner))
+        self._lead_drives(self.partners)
 
     def _inputs_of(self, partner: Partner) -> dict[str, float]:
         """Inputs of an FMU at the present state."""
@@ -160,6 +161,17 @@ class Coupled(Simulation):
             self.set(partner.outputs())
         for partner in due:
             partner.set(self._inputs_of(partner))
+        self._lead_drives(due)
+
+    def _lead_drives(self, due: list[Partner]) -> None:
+        """Drives that follow velocities of these FMUs have them when the first of these is asked again."""
+        for name, drive in self.system.model.drives.items():
+            labels = drive.follows.names if drive.follows is not None else ()
+            names = {label.split(".")[1] for label in labels if label.startswith("inputs.")}
+            if not names & {partner.fmu.name for partner in due}:
+                continue
+            end = min(partner.next for partner in self.partners if partner.fmu.name in names)
+            self.set({f"drives.{name}": self.expression(f"drive:{name}") / (end - self.t)})
 
     def snapshot(self) -> Snapshot:
         """Only the start can be kept, before there are FMUs."""

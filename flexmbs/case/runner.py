@@ -17,8 +17,10 @@ from flexmbs.case.outcome import Comparison, check_channels, comparisons, metric
 from flexmbs.case.start import moved
 from flexmbs.dynamics.mechanism import Mechanism, build
 from flexmbs.errors import Diagnostic, InputError
-from flexmbs.expressions import Expression, ExpressionError, constant, parse
+from flexmbs.expressions import Expression, ExpressionError, Node, constant, parse
 from flexmbs.integrate import Steps
+from flexmbs.model.drives import Drive
+from flexmbs.model.model import Model
 from flexmbs.results import Item, Result
 from flexmbs.results.writer import complete_result
 from flexmbs.simulate import RunSettings, Summary, simulate
@@ -180,6 +182,9 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
     for name, fmu in model.fmus.items():
         laws = fmu.inputs.items()
         free |= {f"fmu:{name}:{key}": x if isinstance(x, Expression) else constant(x) for key, x in laws}
+    for name, drive in model.drives.items():
+        if drive.follows is not None:
+            free[f"drive:{name}"] = _lacking(model, drive)
     until = _until(case)
     analysis = case.spec.analysis
     if analysis is not None and analysis.type == "inverse_dynamics" and analysis.motion is not None:
@@ -192,6 +197,14 @@ def prepare(case: Case, progress: Progress | None = None) -> Mechanism:
     free |= {"until": until} if until is not None else {}
     with case.placed():
         return build(model, free, formulation=formulation)
+
+
+def _lacking(model: Model, drive: Drive) -> Expression:
+    """What a coordinate lacks of the velocity that its drive follows."""
+    joint = model.joints[drive.joint]
+    number = joint.coordinates.index(drive.coordinate or joint.drivable[0])
+    velocity = Node("name", text=f"joints.{drive.joint}.velocity", index=(number,))
+    return replace(drive.follows, tree=Node("sub", (drive.follows.tree, velocity)))
 
 
 def _until(case: Case) -> Expression | None:

@@ -15,7 +15,9 @@ from flexmbs.expressions import Expression
 class Drive:
     """Prescribes one coordinate of a joint: exactly one of `position`, `velocity`, `acceleration`.
 
-    Each is a number or an expression of t alone. A velocity is integrated from the joint's initial
+    Each is a number or an expression of t alone, an acceleration also of inputs. `follows`: velocity, an
+    expression of outputs of FMUs, that the acceleration leads to, from communication point to communication
+    point. A velocity is integrated from the joint's initial
     position, an acceleration from its initial position and velocity. `coordinate` may be left out where the
     joint has only one. The rotation of a ball is one coordinate: its position is a `RotationLaw`, its
     velocity and acceleration are three numbers or expressions, the angular velocity of Q against P in the
@@ -28,6 +30,7 @@ class Drive:
     position: Any = None
     velocity: Any = None
     acceleration: Any = None
+    follows: Any = None
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,55 @@ def test_a_run_takes_the_steps_of_its_partner(version, tmp_path):
     assert result["inputs/servo/torque"][-1] == pytest.approx(held, abs=1e-7), "a sample has what led to it"
 
 
+def driven(key: str, law: str, **more) -> dict:
+    """The arm with a coordinate that the partner drives."""
+    data = coupled(0.01, **more)
+    return data | {"forces": {}, "drives": {"servo": {"joint": "pin", key: law}}}
+
+
+def by_hand(data: dict, acceleration) -> list[float]:
+    """Places of the arm with an acceleration from outside, that of every step from velocity and output."""
+    own = data | {"inputs": {"a": {}}, "drives": {"servo": {"joint": "pin", "acceleration": "=inputs.a"}}}
+    sim, x, decay = fm.simulation(Case.from_dict(own)), 0.0, np.exp(-0.01 / 0.05)
+    found = [0.0]
+    for k in range(30):
+        wanted = 20.0 * (0.5 - sim["pin.position"]) - 4.0 * sim["pin.velocity"]
+        sim.step(0.01, {"a": acceleration(x, sim["pin.velocity"])})
+        x = wanted + (x - wanted) * decay
+        if (k + 1) % 5 == 0:
+            found.append(sim["pin.position"])
+    return found
+
+
+def test_an_fmu_drives_an_acceleration(tmp_path):
+    partner(tmp_path)
+    data = driven("acceleration", "=3*servo.torque")
+    result = execute(load(data, tmp_path), keep=False).result
+    found = by_hand(data, lambda x, v: 3.0 * x)
+    np.testing.assert_allclose(np.asarray(result.joints.pin.position)[:, 0], found, rtol=0, atol=1e-9)
+    assert np.ptp(found) > 0.1 and np.abs(result["drives/servo/effort"]).max() > 1.0
+    assert np.abs(result["energy/balance_error"]).max() < 1e-6
+
+
+def test_a_velocity_of_an_fmu_is_reached_by_the_next_communication_point(tmp_path):
+    partner(tmp_path)
+    data = driven("velocity", "=servo.torque")
+    result = execute(load(data, tmp_path), keep=False).result
+    found = by_hand(data, lambda x, v: (x - v) / 0.01)
+    np.testing.assert_allclose(np.asarray(result.joints.pin.position)[:, 0], found, rtol=0, atol=1e-9)
+    assert np.ptp(found) > 0.1
+
+
+def test_what_cannot_be_driven_from_outside_is_said(tmp_path):
+    partner(tmp_path)
+    with pytest.raises(InputError, match=r"position.*servo.torque.*only t and parameters; inputs drive vel"):
+        load(driven("position", "=servo.torque"), tmp_path).model()
+    data = driven("velocity", "=inputs.w")
+    data["inputs"] = {"w": {}}
+    with pytest.raises(InputError, match=r"follows FMUs alone.*give the acceleration"):
+        load(data, tmp_path).model()
+
+
 @pytest.mark.slow
 def test_finer_steps_come_to_the_equations_of_both(tmp_path):
     """Order 1: the error is halved with the step, against the same law as a state of the case."""

@@ -10,14 +10,21 @@ from flexmbs.case.build.laws import LawBuilder, only
 from flexmbs.case.build.report import Report
 from flexmbs.case.build.rotations import rotation_law
 from flexmbs.errors import nearest
-from flexmbs.expressions import Expression
+from flexmbs.expressions import Expression, parse
 from flexmbs.input.frames import MovingRotation
 from flexmbs.input.source import Path_
 from flexmbs.model.attitudes import drives_ball
 from flexmbs.model.drives import Drive
 from flexmbs.model.joints import Joint
+from flexmbs.model.model import Input
 
 _KEYS = ("position", "velocity", "acceleration")
+#: names beside t: what is held between steps has no rates, which positions need
+KNOWN = {
+    "position": ("", "t and parameters; inputs drive velocities (those of FMUs) and accelerations"),
+    "velocity": ("inputs.", "t, parameters and outputs of FMUs"),
+    "acceleration": ("inputs.", "t, parameters and inputs"),
+}
 #: what a ball needs for each of them
 _OF_BALL = {
     "position": 'a rotation table, as { sequence = "xyz", angles = [...] }',
@@ -54,18 +61,43 @@ def drive_of(builder: LawBuilder, name: str, table: Any) -> Drive | None:
         found[key] = [_of_time(builder, (*place, k), item, pair, True) for k, item in enumerate(value)]
     else:
         turns = turns_about(joint, table.coordinate)
-        found[key] = _of_time(builder, place, value, RATES[_KEYS.index(key)], turns)
+        law = _of_time(builder, place, value, RATES[_KEYS.index(key)], turns, KNOWN[key])
+        if key == "velocity" and isinstance(law, Expression) and _inputs_of(law):
+            found |= _followed(builder, place, law, f"drives.{name}")
+        else:
+            found[key] = law
     return Drive(**found)
 
 
+def _inputs_of(law: Expression) -> set[str]:
+    return {label for label in law.names if label.startswith("inputs.")}
+
+
+def _followed(builder: LawBuilder, path: Path_, law: Expression, name: str) -> dict[str, Any]:
+    """A velocity from outside jumps: it is come up with over the step to the next communication point."""
+    model = builder.model
+    steps = {f"inputs.{item.name}.{output}" for item in model.fmus.values() for output in item.outputs}
+    if _inputs_of(law) - steps:
+        what = "a velocity follows FMUs alone, whose step says by when it is reached"
+        builder.report.fail(path, what, "give the acceleration")
+    model.inputs[name] = Input(name=name)
+    return {"acceleration": parse(f"inputs.{name}"), "follows": law}
+
+
 def _of_time(
-    builder: LawBuilder, path: Path_, item: Any, expected: Any = None, turns: bool | None = None
+    builder: LawBuilder,
+    path: Path_,
+    item: Any,
+    expected: Any = None,
+    turns: bool | None = None,
+    known: tuple[str, str] = ("", "t and parameters"),
 ) -> Any:
-    """A number, its unit checked, or an expression of t."""
+    """A number, its unit checked, or an expression of t; `known`: start of other names, and all in words."""
+    prefix, words = known
     law = builder.value(path, item)
     if isinstance(law, Expression):
         with builder.report.at(path):
-            only(law, lambda label: label == "t", "t and parameters")
+            only(law, lambda label: label == "t" or bool(prefix and label.startswith(prefix)), words)
     else:
         check_unit(builder.report, path, law, expected, turns)
     return law
