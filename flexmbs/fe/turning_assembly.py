@@ -62,7 +62,8 @@ def turning_matrices(
     shells = shell_part(mesh)
     if shells.n_cells:
         # names of other cells stay valid: materials are looked up in the whole mesh
-        K = K + shell_stiffness(mesh, node_graph(mesh.n_nodes, shells.cells), materials)
+        of_shells = shell_stiffness(mesh, node_graph(mesh.n_nodes, shells.cells), materials)
+        K = K + of_shells if K.nnz else of_shells
         Ms, off = shell_inertia(mesh, materials, mass)
         scalar, attached = scalar + Ms, attached.join(off)
     if len(mesh.cells.get("beam2", ())):

@@ -1,4 +1,5 @@
-"""Time of a reduction per freedom: plates of shells by flat solids of the same size, in one process.
+"""Time of the parts of a reduction per freedom: plates of shells by flat solids of the same size, in one
+process.
 
 python -m tests.benchmarks.shells [FREEDOMS]
 """
@@ -6,35 +7,60 @@ python -m tests.benchmarks.shells [FREEDOMS]
 import sys
 import time
 
-import flexmbs as fm
+import numpy as np
 
-PAIRS = (("quad4", "hex8"), ("quad8", "hex20"))
+import flexmbs as fm
+from flexmbs.fe.assembly import assemble
+from flexmbs.fe.materials import material
+from flexmbs.fe.shapes.parametric import build_shape
+from flexmbs.fe.stress import geometric_stiffness, stress_modes
+from flexmbs.modal.statics import Statics
+from flexmbs.modal.ties import tie
+
+PAIRS = (("quad4", "hex8"), ("tri6", "tet10"), ("quad9", "hex20"))
+#: freedoms of a square of the plate
+PER_CELL = {"quad4": 6, "tri6": 24, "quad9": 24, "hex8": 6, "tet10": 27, "hex20": 24}
+FIELDS = 16  # modes, and loads
 
 
 def plate(element, freedoms):
-    """Recipe of a square plate with about so many freedoms: of shells, or of one layer of bricks."""
-    per_cell = {"quad4": 6, "quad8": 18, "hex8": 6, "hex20": 24}[element]
-    n = round((freedoms / per_cell) ** 0.5)
-    mesh = {"shape": "shell", "size": [1, 1], "divisions": [n, n], "thickness": 0.02}
-    if element.startswith("hex"):
-        mesh = {"shape": "box", "size": [1, 1, 0.02], "divisions": [n, n, 1]}
-    interfaces = {"one": "x_min", "other": "x_max"}
-    return {"mesh": mesh | {"element": element}, "material": "steel", "interfaces": interfaces, "modes": 10}
+    """Shape of a square plate with about so many freedoms: of shells, or of one layer of bricks."""
+    n = round((freedoms / PER_CELL[element]) ** 0.5)
+    if element.startswith(("hex", "tet")):
+        return {"shape": "box", "size": [1, 1, 0.02], "divisions": [n, n, 1], "element": element}
+    return {"shape": "shell", "size": [1, 1], "divisions": [n, n], "thickness": 0.02, "element": element}
 
 
-def seconds(element, freedoms):
-    """Processor time of a reduction per freedom."""
+def microseconds(element, freedoms):
+    """Processor time per freedom of every part, and of a whole reduction."""
+    mesh, item = build_shape(plate(element, freedoms))[0], material("steel")
     start = time.process_time()
-    modal = fm.reduce(plate(element, freedoms))
-    return (time.process_time() - start) / (modal.mesh.n_nodes * (6 if modal.mesh.turns else 3))
+    model = assemble(mesh, item)
+    found = {"assembly": 1e6 * (time.process_time() - start) / model.n_dof}
+
+    def timed(name, call):
+        start = time.process_time()
+        call()
+        found[name] = 1e6 * (time.process_time() - start) / model.n_dof
+
+    tied = tie(model.K_fe, model.M_fe, mesh.points, model.n_per_node)
+    timed("factor", lambda: Statics(tied))
+    U = np.random.default_rng(0).normal(size=(2, model.n_dof, FIELDS))
+    timed("K_geo", lambda: geometric_stiffness(mesh, item, *U))
+    timed("stress modes", lambda: stress_modes(mesh, item, U[0]))
+    recipe = {"mesh": plate(element, freedoms), "material": "steel", "modes": 10}
+    recipe["interfaces"] = {"one": "x_min", "other": "x_max"}
+    timed("reduction", lambda: fm.reduce(recipe))
+    return found
 
 
 def main(freedoms):
     for pair in PAIRS:
         for element in pair:
-            seconds(element, 500)  # kernels
-        shell, solid = (seconds(element, freedoms) for element in pair)
-        print(f"{pair[0]} by {pair[1]}: {shell / solid:.2f} ({1e6 * shell:.0f} and {1e6 * solid:.0f} us)")
+            microseconds(element, 500)  # kernels
+        shell, solid = (microseconds(element, freedoms) for element in pair)
+        parts = ", ".join(f"{k} {shell[k] / solid[k]:.2f} ({shell[k]:.0f}, {solid[k]:.0f} us)" for k in shell)
+        print(f"{pair[0]} by {pair[1]}: {parts}", flush=True)
 
 
 if __name__ == "__main__":

@@ -365,8 +365,7 @@ def shell_geometric_stiffness(
     across it, and of the second moment of stress what goes with the forces.
     """
     n_load, nf = U_load.shape[1], Phi.shape[1]
-    a, b = np.triu_indices(nf)
-    total = np.zeros((n_load, len(a)))
+    total = np.zeros((n_load, nf * nf))
     for chunk in shell_chunks(mesh, materials):
         part = _strains(chunk, U_load)
         forces = (chunk.S[..., :8, :8] @ part[:, :, :8]) * chunk.points.area[..., None, None]
@@ -376,15 +375,15 @@ def shell_geometric_stiffness(
             h, t, v, f = H[e : e + 32], T[e : e + 32], d[e : e + 32], forces[e : e + 32]
             for r, i, j in ((0, 0, 0), (1, 1, 1), (2, 0, 1)):
                 twice = 1.0 if i == j else 2.0
-                N = _products(h[:, :, i], h[:, :, j], a, b) + r2 * _products(t[:, :, i], t[:, :, j], a, b)
-                M = _products(h[:, :, i], t[:, :, j], a, b) + _products(h[:, :, j], t[:, :, i], a, b)
-                total += twice * _sum(f[:, :, r], N) + twice * _sum(f[:, :, 3 + r], M)
+                first, second = (np.concatenate([h[:, :, k], t[:, :, k]], axis=2) for k in (i, j))
+                weighted = np.concatenate([h[:, :, j], r2 * t[:, :, j]], axis=2)
+                crossed = np.concatenate([second[:, :, 3:], second[:, :, :3]], axis=2)
+                total += twice * _sum(f[:, :, r], first, weighted)
+                total += twice * _sum(f[:, :, 3 + r], first, crossed)
             for i in range(2):
-                total += 2.0 * _sum(f[:, :, 6 + i], _products(h[:, :, i], v, a, b))
-    K_geo = np.zeros((n_load, nf, nf))
-    K_geo[:, a, b] = total
-    K_geo[:, b, a] = total
-    return K_geo
+                total += 2.0 * _sum(f[:, :, 6 + i], h[:, :, i], v)
+    K_geo = total.reshape(n_load, nf, nf)
+    return 0.5 * (K_geo + K_geo.swapaxes(1, 2))
 
 
 def thermal_forces(chunk: ShellChunk) -> Floats:
@@ -443,11 +442,7 @@ def _mode_slopes(chunk: ShellChunk, Phi: Floats) -> tuple[Floats, Floats, Floats
     return H, T, np.einsum("pn,enkm->epkm", chunk.points.N, fibre, optimize=True)
 
 
-def _products(A: Floats, B: Floats, a: Ints, b: Ints) -> Floats:
-    """Symmetric products (cells, points, pairs) of vectors (cells, points, 3, nf)."""
-    full = A.swapaxes(2, 3) @ B
-    return 0.5 * (full + full.swapaxes(2, 3))[:, :, a, b]
-
-
-def _sum(f: Floats, P: Floats) -> Floats:
-    return f.reshape(-1, f.shape[-1]).T @ P.reshape(-1, P.shape[-1])
+def _sum(f: Floats, A: Floats, B: Floats) -> Floats:
+    """Products A^T B (mode and mode) of vectors (cells, points, k, nf), times f (cells, points, n_load)."""
+    products = A.swapaxes(2, 3) @ B
+    return f.reshape(-1, f.shape[-1]).T @ products.reshape(-1, A.shape[3] ** 2)
