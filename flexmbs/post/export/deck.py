@@ -93,8 +93,10 @@ def _chosen(record: Record, body: str | None) -> str:
 def _check(data: ModalData, body: str) -> None:
     wrong = [kind for kind, rows in data.mesh.cells.items() if len(rows) and kind not in ELEMENTS]
     if wrong or not data.mesh.n_cells:
-        what = f'the mesh of "{body}" holds {", ".join(wrong) or "no cells"}'
-        raise InputError(Diagnostic("export.element", data.source, what, "choices: " + ", ".join(ELEMENTS)))
+        what, remedy = f'the mesh of "{body}" holds {", ".join(wrong) or "no cells"}', "choices: "
+        if data.mesh.turns:  # CalculiX makes solids of them, which take moments and rigid sets in another way
+            remedy = "stresses of its beams and shells under the same loads: flexmbs stress; decks hold: "
+        raise InputError(Diagnostic("export.element", data.source, what, remedy + ", ".join(ELEMENTS)))
 
 
 def lines(record: Record, body: str, data: ModalData, loads: BodyLoads) -> Iterator[str]:
