@@ -25,6 +25,7 @@ INSTALL = {
     "rainflow": "pip install rainflow",
     "yourdfpy": "pip install yourdfpy",
     "mujoco": "pip install mujoco",
+    "gymnasium": "pip install gymnasium",
     "distributed": "pip install distributed",
     "optuna": "pip install optuna",
     "pymoo": "pip install pymoo",

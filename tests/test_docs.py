@@ -78,7 +78,11 @@ CASES = [pytest.param(b, id=f"{b.page}:{b.name}") for page in PAGES for b in blo
 #: cases of the pages of elements are small and check themselves; others are run by the commands of their page
 SELF_CHECKING = [item for item in CASES if "[expected]" in item.values[0].text]
 #: pages that show other libraries
-NEEDED = {"how_to_optimisers.md": ("optuna", "pymoo")}
+NEEDED = {
+    "how_to_optimisers.md": ("optuna", "pymoo"),
+    "from_urdf.md": ("yourdfpy",),
+    "from_mjcf.md": ("mujoco",),
+}
 STORIES = [
     pytest.param(
         page,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -108,20 +109,65 @@ def test_a_walker_moves_as_in_mujoco(tmp_path):
     system = Case.from_dict(data, folder=tmp_path).system()
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "walker.xml"))
     model.dof_frictionloss[:] = 0.0
+    assert_moves_as_in_mujoco(model, system, ["root", "hip_x", "hip_y", "knee", "ankle"])
+
+
+def assert_moves_as_in_mujoco(model, system, names, scale=0.05):
+    """The same accelerations of all joints, in the order of MuJoCo, at a random state."""
+    import mujoco
+
     state, d, rng = system.initial_state(), mujoco.MjData(model), np.random.default_rng(2)
-    for k, name in enumerate(["root", "hip_x", "hip_y", "knee", "ankle"]):
+    for k, name in enumerate(names):
         a, v, place = model.jnt_qposadr[k], model.jnt_dofadr[k], system.joints[name]
         n_pos, n_vel = {0: (7, 6), 1: (4, 3)}.get(int(model.jnt_type[k]), (1, 1))
-        x, w = 0.05 * rng.normal(size=n_pos), rng.normal(size=n_vel)
+        x, w = scale * rng.normal(size=n_pos), rng.normal(size=n_vel)
         if n_pos > 1:
             x[-4:] = rng.normal(size=4)
             x[-4:] /= np.linalg.norm(x[-4:])
         d.qpos[a : a + n_pos], d.qvel[v : v + n_vel] = x, w
+        if n_pos == 1:  # MuJoCo counts from there
+            d.qpos[a] += model.qpos0[a]
         state.pos[place.pos : place.pos + n_pos], state.vel[place.vel : place.vel + n_vel] = x, w
     mujoco.mj_forward(model, d)
     motion = system.forward_dynamics(state)
-    found = [np.ravel(motion.joints[n].acceleration) for n in ("root", "hip_x", "hip_y", "knee", "ankle")]
+    found = [np.ravel(motion.joints[n].acceleration) for n in names]
     np.testing.assert_allclose(np.concatenate(found), d.qacc, rtol=0.0, atol=1e-9 * np.abs(d.qacc).max())
+
+
+#: models that Gymnasium ships: legs, arms, hands, carts; with springs and dampers in their joints
+MODELS = (
+    "ant", "half_cheetah", "hopper", "humanoid", "walker2d_v5", "pusher_v5", "reacher", "swimmer",
+    "inverted_double_pendulum",
+)  # fmt: skip
+
+
+@pytest.mark.needs("mujoco", "gymnasium")
+@pytest.mark.parametrize("name", MODELS)
+def test_public_models_move_as_in_mujoco(name, tmp_path):
+    """Without what the import lists as left out: contacts, limits, armatures, friction, the medium."""
+    import mujoco
+
+    shutil.copy(shipped(f"{name}.xml"), tmp_path)
+    import_robot(tmp_path / f"{name}.xml", tmp_path / "robot.toml")
+    data = Case.load(tmp_path / "robot.toml").source.data
+    for joint in data["joints"].values():
+        for key in ("stop", "friction"):
+            joint.pop(key, None)
+    system = Case.from_dict(data, folder=tmp_path).system()
+    model, off = mujoco.MjModel.from_xml_path(str(tmp_path / f"{name}.xml")), mujoco.mjtDisableBit
+    model.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_LIMIT | off.mjDSBL_FRICTIONLOSS
+    model.opt.density = model.opt.viscosity = 0.0
+    model.dof_armature[:] = 0.0
+    mujoco.mj_setConst(model, mujoco.MjData(model))  # inertias of bodies that only slide are constants
+    names = [model.joint(k).name.replace("-", "_") for k in range(model.njnt)]
+    assert_moves_as_in_mujoco(model, system, names, 0.3)
+
+
+def shipped(name):
+    """A file of the package gymnasium."""
+    from importlib.util import find_spec
+
+    return Path(find_spec("gymnasium").origin).parent / "envs" / "mujoco" / "assets" / name
 
 
 LOOP = """
