@@ -23,6 +23,9 @@ from flexmbs.model.laws.values import drives, friction_loads, state_rates
 from flexmbs.model.relations import relations
 
 NOT_FINITE, NO_FRICTION = 3, 4
+#: what `ws.body.stands` says of the kinematics in the workspace: of any state; of one that is kept, with no
+#: accelerations; of the one that is evaluated next, which takes it as it is
+ANY, KEPT, NEXT = 0, 1, 2
 
 
 @kernel(lean=True, apart=True)
@@ -32,6 +35,7 @@ def kinematics(sys, ws, laws, lw, at):
     Writes: driven entries of pos, vel, acc; r, R, v, a, markers, ent, coord_x, coord_v, g, g_dot, g_ddot.
     """
     t, pos, vel, aux, acc = at
+    ws.body.stands[0] = ANY
     drives(laws, lw, ws, t, aux)
     positions(sys, ws, pos)
     velocities(sys, ws, pos, vel, acc)
@@ -140,7 +144,9 @@ def with_friction(sys, ws, laws, lw, at, shift, acc_new):
     for c in range(lw.load_of.shape[0]):
         lw.load_of[c] = 0.0
     for _ in range(FRICTION_ROUNDS):
-        kinematics(sys, ws, laws, lw, at)
+        if ws.body.stands[0] != NEXT:
+            kinematics(sys, ws, laws, lw, at)
+        ws.body.stands[0] = ANY
         forces(sys, ws, laws, lw, at)
         status = eliminate(sys, ws, laws, lw, shift[0], shift[1], shift[2])
         if status == 0:

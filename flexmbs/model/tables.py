@@ -273,6 +273,7 @@ class BodyWork(NamedTuple):
     out: Floats  # (n_bodies + 1, 15) ffrf/inertia.py
     rows: Floats
     f_app: Floats  # applied forces, body axes, (6 + nf) per body: laws add to it
+    stands: Ints  # (1,) of which state kinematics is (dynamics/evaluate.py)
 
 
 class TreeWork(NamedTuple):

@@ -58,6 +58,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
             out=nan(15 * bodies),
             rows=nan(7 * modes),
             f_app=np.zeros(6 * bodies + modes),
+            stands=np.zeros(1, dtype=np.int64),
         ),
         tree=TreeWork(
             H=nan(n_vel, 6),

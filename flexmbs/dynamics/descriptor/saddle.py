@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.descriptor.saddle_residual import residual
 from flexmbs.dynamics.tolerances import NOTHING
 
 if TYPE_CHECKING:
@@ -92,8 +91,7 @@ class Saddle:
     ) -> None:
         from scipy.sparse.linalg import splu
 
-        self.n, self.left, self.size = M.shape[0], np.zeros(len(blocks.start) - 1), np.zeros(4)
-        self.soft, self.W = soft / mass, W
+        self.n, self.soft, self.W = M.shape[0], soft / mass, W
         self.factors = None
         self.use(M, Phi)
         scaled, self.scale = blocks.scaled(M, Phi, W, self.soft)
@@ -108,13 +106,13 @@ class Saddle:
 
     def use(self, M: csc_matrix, Phi: csc_matrix) -> None:
         """Solve with these matrices from now on; the factors, of a state nearby, only lead there."""
-        self.given = (M.data, M.indices, M.indptr, Phi.data, Phi.indices, Phi.indptr)
+        self.M, self.Phi, self.Phi_T = M, Phi, Phi.T
         self.M_size = _largest(M.data)
 
-    def _left(self, b: Array, c: Array, z: Array, lam: Array) -> Array:
-        """What is left of the equations; its sizes stand in `size`."""
-        residual(self.given, b, c, z, lam, self.left, self.size)
-        return self.left
+    def _left(self, b: Array, c: Array, z: Array, lam: Array) -> tuple[Array, Array]:
+        """b - M z + Phi^T lam over Phi z - c: the right-hand side of a pass; Phi^T lam."""
+        pull = self.Phi_T @ lam
+        return np.concatenate([b - self.M @ z + pull, self.Phi @ z - c]), pull
 
     def correction(self, c: Array, settled: float) -> tuple[Array, bool]:
         """z of least size in the metric M with Phi z = c; of rows that contradict each other, the least left.
@@ -123,7 +121,7 @@ class Saddle:
         """
         z, lam, n, nothing = np.zeros(self.n), np.zeros(len(c)), self.n, np.zeros(self.n)
         for _ in range(FEW):
-            change = self._apply(self._left(nothing, c, z, lam))
+            change = self._apply(self._left(nothing, c, z, lam)[0])
             z, lam = z + change[:n], lam + change[n:]
             if _largest(change[:n]) <= settled * _largest(z):
                 return z, True
@@ -169,10 +167,10 @@ class Saddle:
         best, slow, n = (np.inf, z, lam), 0, self.n
         given, least = _largest(b), max(_largest(b) / max(self.M_size, NOTHING), _largest(c), small, NOTHING)
         for _ in range(most + 1):
-            left = self._left(b, c, z, lam)
-            above, below, pull, moved = self.size.tolist()
-            size = max(given, pull, self.M_size * moved, NOTHING)
-            error = max(above / size, below / max(least, moved))
+            left, pull = self._left(b, c, z, lam)
+            moved = _largest(z)
+            size = max(given, _largest(pull), self.M_size * moved, NOTHING)
+            error = float(np.maximum(_largest(left[:n]) / size, _largest(left[n:]) / max(least, moved)))
             slow = slow + 1 if not error < 0.5 * best[0] else 0
             if error < best[0]:
                 best = (error, z, lam)

@@ -36,6 +36,7 @@ class Equations(NamedTuple):
     laws: Laws
     lw: LawWork
     acc: Floats  # (n_vel,) scratch
+    kept: Floats  # state and time whose kinematics stands in the workspace, where ws.body.stands says so
     size: Ints  # (5,) n_pos, n_vel, own states, entries, 1 where the time does work (rheonomic.py)
     tolerance: Floats  # (2,) closure that needs no projection, closure of a failure
     free: Ints  # free expressions that are switching functions
@@ -67,6 +68,7 @@ def equations(system: System, evaluator: Any = None, kept: Any = None, *, lifts:
             laws=law_tables,
             lw=lw,
             acc=np.zeros(system.n_vel),
+            kept=np.zeros(sum(size[:4]) + N_QUAD + int(np.count_nonzero(tables.row.side)) + 1),
             size=np.array(size, dtype=np.int64),
             tolerance=np.array([1e-13, 1e-6]) * max(length, 1.0),
             free=np.array(until, dtype=np.int64),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics import evaluate
+from flexmbs.dynamics.evaluate import ANY, KEPT, NEXT
 from flexmbs.dynamics.loops import projection
 from flexmbs.dynamics.reactions.contact_shares import HELD
 from flexmbs.integrate.control import copy
@@ -25,7 +26,10 @@ def rates(data, t, y, y_dot):
     pos, vel, aux = y[:n], y[n:m], y[m:]
     acc = y_dot[n:m]
     take_held(data, y)
-    acc[:] = 0.0
+    if stands(data, t, y):
+        copy(data.acc, acc)
+    else:
+        acc[:] = 0.0
     data.ws.loop.near[0] = 1e300
     status = evaluate.accelerations(data.sys, data.ws, data.laws, data.lw, (t, pos, vel, aux, acc))
     if data.size[4] == 1 and status == 0:  # its work needs the forces of drives and joints
@@ -35,6 +39,16 @@ def rates(data, t, y, y_dot):
     if is_near(data):
         status = smooth_rates(data, t, y, y_dot, status)
     return status
+
+
+@kernel(lean=True)
+def stands(data, t, y):
+    """Whether kinematics of this state is what `project` left, and need not be found again. Writes: ws."""
+    known = data.ws.body.stands[0] == KEPT and t == data.kept[y.size]
+    for k in range(y.size):
+        known = known and y[k] == data.kept[k]
+    data.ws.body.stands[0] = NEXT if known else ANY
+    return known
 
 
 @kernel(lean=True, later="int64")
@@ -94,6 +108,7 @@ def project(data, t, y, bh, gh, out):
     take_held(data, y)
     near = data.ws.loop.near[0]
     data.ws.loop.near[0] = 1e300
+    data.ws.body.stands[0] = KEPT  # not what is found here
     at = t, y[:n], y[n:m], y[m:], data.acc
     worst, worst_dot, count = projection.project(
         data.sys, data.ws, data.laws, data.lw, at, gh, bh, (tolerance, most, known)
@@ -111,7 +126,11 @@ def project(data, t, y, bh, gh, out):
     for k in range(data.size[3]):
         y[first + k] = data.ws.relation.turn[k]
     out[0], out[1], out[2] = worst, worst_dot, count
-    return 0 if worst <= data.tolerance[1] and worst_dot < 1e300 else 1
+    good = worst <= data.tolerance[1] and worst_dot < 1e300
+    data.ws.body.stands[0] = KEPT if good and data.ws.body.stands[0] == ANY else ANY
+    copy(y, data.kept)
+    data.kept[y.size] = t
+    return 0 if good else 1
 
 
 @kernel(lean=True, apart=True)
