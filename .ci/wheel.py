@@ -30,7 +30,7 @@ class LoaderHook(BuildHookInterface):  # type: ignore[type-arg]
             sys.path.remove(self.root)
         target = Path(tempfile.mkdtemp()) / "loader.so"
         compiled.compile_loader(target)
-        # machine code for C libraries from that of this machine on; elsewhere the source distribution has no loader
+        # machine code, for C libraries from that of this machine on
         libc = platform.libc_ver()[1].replace(".", "_")
         build_data["pure_python"], build_data["tag"] = False, f"py3-none-manylinux_{libc}_x86_64"
         build_data["force_include"][str(target)] = f"flexmbs/fmu/{compiled.BROUGHT.name}"

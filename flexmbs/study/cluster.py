@@ -31,6 +31,15 @@ def design(folder: str, k: int) -> Row:
     return _worker(folder)(k)
 
 
+def started(folder: str) -> str:
+    """What keeps a worker from the case of the study; nothing where it has it, from now on."""
+    try:
+        _worker(folder)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
 def seen(folder: str) -> tuple[str, str]:
     """The version of flexmbs of a worker, and what it reads in the probe file."""
     with suppress(OSError):
@@ -102,3 +111,7 @@ def _check_workers(client: Any, store: Store) -> None:
             what = f"worker {worker} does not see {store.folder.resolve()}"
             remedy = "put the study with -o on a disk that all machines share, under the same name"
             raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy))
+    for worker, text in client.run(started, str(store.folder.resolve())).items():
+        if text:
+            what = f"worker {worker} cannot begin: {text}"
+            raise InputError(Diagnostic("study.worker", "--cluster", what, "mend that, then --resume"))

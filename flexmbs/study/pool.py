@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.study.store import Row, Store
 
 #: a design that ends its process this often is left alone
@@ -27,8 +28,13 @@ def serve(connection: Connection, folder: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from flexmbs.study.work import Worker
 
-    worker = Worker(Path(folder))
     with suppress(EOFError, BrokenPipeError):
+        try:
+            worker = Worker(Path(folder))
+        except Exception as error:  # said by the process that started this one
+            connection.send(f"{type(error).__name__}: {error}")
+            return
+        connection.send("")
         while True:
             k = connection.recv()
             try:
@@ -51,6 +57,7 @@ class Process:
         self.process.start()
         other.close()
         self.design, self.since = -1, 0.0
+        self.started, self.said = False, ""
 
     def give(self, k: int) -> None:
         self.design, self.since = k, time.monotonic()
@@ -58,11 +65,16 @@ class Process:
             self.connection.send(k)
 
     def take(self) -> Row | None:
-        """What it answers; None where it died."""
+        """What it answers; None where it died, or has only said that it is there."""
         try:
-            return self.connection.recv() if self.connection.poll() else None
+            found = self.connection.recv() if self.connection.poll() else None
         except (EOFError, OSError):
             return None
+        if isinstance(found, str):
+            self.started, self.said, self.since = not found, found, time.monotonic()
+            return None
+        row: Row | None = found
+        return row
 
     @property
     def spent(self) -> float:
@@ -77,7 +89,7 @@ class Process:
 
 def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = serve) -> Iterator[Row]:
     """Rows of designs as they come to their end, by processes on this machine."""
-    time_out = store.data["time_out"]
+    time_out, lost = store.data["time_out"], 0
     waiting, tries = deque(todo), dict.fromkeys(todo, 0)
     pool = [Process(store.folder, life) for _ in range(min(workers, len(todo)))]
     try:
@@ -88,16 +100,23 @@ def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = ser
             wait([end for item in pool for end in (item.connection, item.process.sentinel)], BEAT)
             for place, item in enumerate(pool):
                 row, k = item.take(), item.design
-                late = time_out is not None and k >= 0 and item.spent > time_out + GRACE
+                late = time_out is not None and k >= 0 and item.started and item.spent > time_out + GRACE
                 if row is not None:
-                    item.design = -1
+                    item.design, lost = -1, 0
                     yield (
                         row if row["id"] else store.write_row(k, ended("failed", row["message"], item.spent))
                     )
                 elif late or not item.process.is_alive():
                     item.end()
+                    if not item.started:  # no fault of the design
+                        lost += 1
+                        if lost >= TRIES:
+                            raise _no_worker(store, item)
                     pool[place] = Process(store.folder, life)
                     if k < 0:
+                        continue
+                    if not item.started:
+                        waiting.appendleft(k)
                         continue
                     tries[k] += 1
                     if late:
@@ -111,6 +130,14 @@ def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = ser
     finally:
         for item in pool:
             item.end()
+
+
+def _no_worker(store: Store, item: Process) -> SolverError:
+    """Processes end before they take a design: every further one would."""
+    what = f"{TRIES} processes ended before their first design: "
+    what += item.said or f"code {item.process.exitcode}"
+    remedy = "mend that, then go on with --resume; too little memory for so many processes: --workers 1"
+    return SolverError(Diagnostic("study.worker", str(store.folder), what, remedy))
 
 
 def ended(status: str, message: str, seconds: float = 0.0) -> dict[str, Any]:

@@ -104,3 +104,34 @@ def share_outside(values: Floats, low: float, high: float) -> tuple[float, float
     lower = float(stats.beta.ppf(tail, out, n - out + 1)) if out else 0.0
     upper = float(stats.beta.ppf(1.0 - tail, out + 1, n - out)) if out < n else 1.0
     return out / n, lower, upper
+
+
+@dataclass(frozen=True)
+class Response:
+    """A quadric in parameters that are scaled to -1 ... 1; `share` of the variance that it explains (R^2)."""
+
+    factors: Floats
+    size: int
+    share: float
+
+    def __call__(self, x: Floats) -> Floats:
+        """Values at scaled parameters (n, size)."""
+        return np.asarray(_quadratic(x) @ self.factors)
+
+
+def response(X: Floats, y: Floats) -> Response | None:
+    """Least squares quadric of the finite values; None where there are fewer than twice its terms."""
+    good = np.isfinite(y) & np.isfinite(X).all(axis=1)
+    low, high = X.min(axis=0), X.max(axis=0)
+    terms = _quadratic(2.0 * (X[good] - low) / np.where(high > low, high - low, 1.0) - 1.0)
+    if good.sum() < 2 * terms.shape[1] or np.ptp(y[good]) == 0.0:
+        return None
+    factors = np.asarray(np.linalg.lstsq(terms, y[good], rcond=None)[0], dtype=float)
+    left = np.sum((y[good] - terms @ factors) ** 2)
+    return Response(factors, X.shape[1], float(1.0 - left / np.sum((y[good] - y[good].mean()) ** 2)))
+
+
+def _quadratic(x: Floats) -> Floats:
+    """1, x, and all products of two of them."""
+    pairs = [x[:, i] * x[:, j] for i in range(x.shape[1]) for j in range(i + 1)]
+    return np.column_stack([np.ones(len(x)), x, *pairs])

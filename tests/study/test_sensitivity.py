@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 import flexmbs as fm
-from flexmbs.post.report.study import study_report
+from flexmbs.post.report.study import CELLS, study_report
 from flexmbs.study.designs import morris, saltelli
-from flexmbs.study.sensitivity import indices, share_outside
+from flexmbs.study.sensitivity import indices, response, share_outside
 from tests.study.test_sweep import study  # noqa: F401
 
 NAMES = ["a", "b", "c"]
@@ -81,10 +81,11 @@ def test_the_page_of_a_study_holds_all_and_needs_nothing(study, tmp_path):  # no
     assert found.outside()["height"][0] == pytest.approx(share)
     done = study_report(tmp_path / "s", tmp_path / "s.html")
     text = (tmp_path / "s.html").read_text("utf-8")
-    assert {"overview", "designs", "matrix", "surfaces", "sensitivity", "spread", "ends"} <= set(
+    assert {"overview", "designs", "matrix", "scatter", "surfaces", "sensitivity", "spread", "ends"} <= set(
         done["sections"]
     )
     assert not re.search(r'(?:src|href)="(?!#|data:)', text) and "NaN" not in text and ">nan<" not in text
+    assert text.count("stroke:none") >= 2 * CELLS * CELLS and "R^2 = 1.000" in text  # a fall is a quadric
     assert text.count("<polyline") == 16 and "beyond the limits" in text
     assert f"runs/{found._store.ids[int(np.argmax(found.columns['height']))]}.h5" in text
     with pytest.raises(fm.FlexmbsError, match="exists"):
@@ -97,3 +98,19 @@ def test_the_page_of_a_study_holds_all_and_needs_nothing(study, tmp_path):  # no
     shown = {int(re.search(r"(\d+)\.html", link)[1]) for link in links}
     assert shown >= {k for k in ends if found.file(k)} and shown
     assert all("<canvas" in (tmp_path / link).read_text("utf-8") for link in links)
+
+
+def test_a_response_surface_is_the_quadric_that_the_metric_is():
+    rng = np.random.default_rng(5)
+    X = rng.uniform([1.0, -4.0, 0.0], [3.0, 2.0, 10.0], (40, 3))
+    y = 3.0 - X[:, 0] + 2.0 * X[:, 1] ** 2 + 0.5 * X[:, 0] * X[:, 2]
+    y[7] = np.nan  # a run that failed
+    found = response(X, y)
+    assert found.share == pytest.approx(1.0, abs=1e-12)
+    low, high = X.min(axis=0), X.max(axis=0)
+    at = np.array([2.0, 1.0, 5.0])
+    value = found((2.0 * (at - low) / (high - low) - 1.0)[None, :])[0]
+    assert value == pytest.approx(3.0 - 2.0 + 2.0 + 5.0, rel=1e-10)
+    noise = rng.normal(size=40)
+    assert response(X, noise).share < 0.6
+    assert response(X[:19], y[:19]) is None  # nine of ten terms would fit anything

@@ -199,6 +199,26 @@ def test_designs_that_kill_or_hold_up_their_worker_do_not_end_the_study(study, t
     assert {k: store.row(k) for k in rows} == rows
 
 
+def stillborn(connection, folder):
+    """A process that ends before it takes anything."""
+    with open(f"{folder}/born", "a") as file:
+        file.write(".")
+    os._exit(7)
+
+
+def test_processes_that_cannot_start_end_the_study_at_once(study, tmp_path):
+    """They restarted for every design, which was marked as crashed for it."""
+    made = plan(study('grid = { speed = [1, 2, 3, 4, 5, 6, 7, 8] }\nkeep = "none"'), tmp_path / "s")
+    store = Store.create(made.folder, made.data)
+    with pytest.raises(fm.SolverError, match="3 processes ended before their first design: code 7"):
+        list(run_all(store, range(8), 1, life=stillborn))
+    assert (tmp_path / "s" / "born").read_text() == "..."
+    (tmp_path / "throw.toml").unlink()  # a case that a process cannot read is said by it
+    with pytest.raises(fm.SolverError, match=r"before their first design: .*throw.toml"):
+        list(run_all(store, range(8), 1))
+    assert list(store.rows()) == []
+
+
 def test_a_design_that_fails_is_told_and_done_again_when_asked(study, tmp_path):
     path = study('zip = { "bodies.ball.mass" = [0.5, -1.0, 2.0] }\nkeep = "failed"')
     code, out = flexmbs("sweep", path, "-o", tmp_path / "s", "--workers", 1, "--quiet")

@@ -14,13 +14,17 @@ from flexmbs import __version__, disk
 from flexmbs.post.animation.page import fill, web_file, write_page
 from flexmbs.post.record import Floats
 from flexmbs.post.report.markup import Link, columns, facts, listing, paragraph, pill, plots, section, table
-from flexmbs.study.sensitivity import Index
+from flexmbs.study.sensitivity import Index, Response, response
 from flexmbs.study.study import Study
 
 #: designs that are drawn one by one; of more, these many evenly chosen ones
 MOST_DRAWN = 2000
 #: axes of the parallel coordinates, and rows and columns of the matrix
 MOST_AXES, MOST_PAIRS = 10, 6
+#: designs in a cell of the scatter matrix; cells of a response surface along each side
+MOST_IN_CELL, CELLS = 300, 24
+#: inner size of a plot, and where it begins
+FRAME, LEFT, TOP = (340.0, 220.0), 66.0, 10.0
 #: designs listed at each end of a metric
 ENDS = 5
 #: from small to large values of a metric: dark blue, green, yellow
@@ -44,7 +48,8 @@ def study_report(
         ("overview", "Overview", overview(study)),
         ("designs", "Parallel coordinates", parallel(good, metrics)),
         ("matrix", "Metrics over parameters", matrix(good, metrics)),
-        ("surfaces", "Metrics over two parameters", surfaces(study, good, metrics)),
+        ("scatter", "Scatter matrix", scatter(good, metrics)),
+        ("surfaces", "Response surfaces", surfaces(study, good, metrics)),
         ("sensitivity", "Sensitivity", sensitivity(study)),
         ("spread", "Distributions and limits", spread(study, metrics)),
         ("ends", "Best and worst designs", ends(study, good, metrics, animated(study, output, animations))),
@@ -74,8 +79,8 @@ def overview(study: Study) -> str:
     return facts(told) + listing(study.summary().split("\n"))
 
 
-def _drawn(number: int) -> Any:
-    return np.unique(np.linspace(0, number - 1, min(number, MOST_DRAWN)).astype(int))
+def _drawn(number: int, most: int = MOST_DRAWN) -> Any:
+    return np.unique(np.linspace(0, number - 1, min(number, most)).astype(int))
 
 
 def _shares(values: Floats) -> Floats:
@@ -143,13 +148,14 @@ def _short(name: str) -> str:
     return name if len(name) <= 22 else "..." + name[-20:]
 
 
-def _dots(x: Floats, y: Floats, colours: Floats | None, name_x: str, name_y: str) -> str:
-    """A plot of designs as dots."""
-    w, h, left, top = 340.0, 220.0, 66.0, 10.0
+def _dots(x: Floats, y: Floats, colours: Floats | None, name_x: str, name_y: str, field: str = "") -> str:
+    """A plot of designs as dots, over a field."""
+    (w, h), left, top = FRAME, LEFT, TOP
+    edge = ' stroke="white" stroke-width="0.8"' if field else ""
     a, b = left + w * _shares(x), top + h * (1.0 - _shares(y))
     dots = "".join(
         f'<circle cx="{a[k]:.1f}" cy="{b[k]:.1f}" r="3" '
-        f'fill="{_colour(colours[k]) if colours is not None else "#2563eb"}" fill-opacity="0.75"/>'
+        f'fill="{_colour(colours[k]) if colours is not None else "#2563eb"}" fill-opacity="0.75"{edge}/>'
         for k in _drawn(len(x))
         if np.isfinite(a[k]) and np.isfinite(b[k])
     )
@@ -160,7 +166,7 @@ def _dots(x: Floats, y: Floats, colours: Floats | None, name_x: str, name_y: str
         _text(left - 4.0, top + h, f"{np.nanmin(y):.3g}", "end"),
         _text(left - 4.0, top + 10.0, f"{np.nanmax(y):.3g}", "end"),
     ]
-    body = _box(left, top, w, h) + dots + "".join(told)
+    body = field + _box(left, top, w, h) + dots + "".join(told)
     caption = f"{name_y} over {name_x}"
     return f"<figure><figcaption>{escape(caption)}</figcaption>{_svg(420.0, 265.0, body, caption)}</figure>"
 
@@ -177,8 +183,41 @@ def matrix(parameters: dict[str, Floats], metrics: dict[str, Floats]) -> str:
     )
 
 
+def scatter(parameters: dict[str, Floats], metrics: dict[str, Floats]) -> str:
+    """Everything over everything: what goes together, also among metrics; names along the diagonal."""
+    chosen = [
+        item for item in [*metrics.items(), *parameters.items()] if np.nanmax(item[1]) > np.nanmin(item[1])
+    ]
+    chosen = chosen[:MOST_PAIRS]
+    if len(chosen) < 3:
+        return ""
+    cell, gap, body = 120.0, 6.0, ""
+    colours, place = _shares(chosen[0][1]), [(cell + gap) * k for k in range(len(chosen))]
+    shares = [_shares(values) for _, values in chosen]
+    drawn = _drawn(len(colours), MOST_IN_CELL)
+    for i, (name, values) in enumerate(chosen):
+        for j in range(len(chosen)):
+            x, y = place[j], place[i]
+            body += _box(x, y, cell, cell)
+            if i == j:
+                body += _text(x + cell / 2, y + cell / 2, _short(name)[:18])
+                body += _text(
+                    x + cell / 2, y + cell / 2 + 16, f"{np.nanmin(values):.3g} to {np.nanmax(values):.3g}"
+                )
+                continue
+            a, b = x + 4 + (cell - 8) * shares[j], y + 4 + (cell - 8) * (1.0 - shares[i])
+            body += "".join(
+                f'<circle cx="{a[k]:.1f}" cy="{b[k]:.1f}" r="1.6" fill="{_colour(colours[k])}"/>'
+                for k in drawn
+                if np.isfinite(a[k]) and np.isfinite(b[k])
+            )
+    size = place[-1] + cell
+    said = paragraph(f"Colours are {chosen[0][0]}, from dark (small) to yellow (large).")
+    return said + _svg(size, size, body, "scatter matrix")
+
+
 def surfaces(study: Study, parameters: dict[str, Floats], metrics: dict[str, Floats]) -> str:
-    """Every metric as colour over the two parameters that matter most to it."""
+    """Every metric as colour over the two parameters that matter most to it, dots on a fitted surface."""
     found, known = [], study.sensitivity()
     for name, y in metrics.items():
         moving = [item for item in parameters if np.ptp(parameters[item]) > 0.0]
@@ -186,9 +225,32 @@ def surfaces(study: Study, parameters: dict[str, Floats], metrics: dict[str, Flo
         pair = sorted(moving, key=lambda item: -weight.get(item, 0.0))[:2]
         if len(pair) == 2:
             told = f"{name}, {np.nanmin(y):.4g} (dark) to {np.nanmax(y):.4g} (yellow)"
-            dots = _dots(parameters[pair[0]], parameters[pair[1]], _shares(y), pair[0], pair[1])
+            surface = response(np.column_stack([parameters[item] for item in moving]), y)
+            field = ""
+            if surface is not None:
+                told += (
+                    ". The field: a quadric through all designs, the others at the middle of their ranges; "
+                )
+                told += f"R^2 = {surface.share:.3f}"
+                field = _field(surface, [moving.index(item) for item in pair], y)
+            dots = _dots(parameters[pair[0]], parameters[pair[1]], _shares(y), pair[0], pair[1], field)
             found.append(f"<div>{paragraph(told)}{dots}</div>")
     return plots("".join(found))
+
+
+def _field(surface: Response, pair: list[int], y: Floats) -> str:
+    """The surface over two parameters as coloured cells of a plot of `_dots`."""
+    low, high = np.nanmin(y), np.nanmax(y)
+    place = (np.arange(CELLS) + 0.5) / CELLS
+    x = np.zeros((CELLS * CELLS, surface.size))
+    x[:, pair[0]], x[:, pair[1]] = 2.0 * np.tile(place, CELLS) - 1.0, 2.0 * np.repeat(place, CELLS) - 1.0
+    shares = (surface(x) - low) / (high - low or 1.0)
+    w, h = FRAME[0] / CELLS, FRAME[1] / CELLS
+    return "".join(
+        f'<rect x="{LEFT + w * (k % CELLS):.1f}" y="{TOP + FRAME[1] - h * (k // CELLS + 1):.1f}" '
+        f'width="{w + 0.3:.1f}" height="{h + 0.3:.1f}" style="fill:{_colour(share)};stroke:none"/>'
+        for k, share in enumerate(shares)
+    )
 
 
 def sensitivity(study: Study) -> str:
