@@ -29,6 +29,7 @@ _PUBLIC = {
     "slopes": "flexmbs.study.slopes",
     "fit": "flexmbs.study.fit",
     "optimise": "flexmbs.study.optimise",
+    "Limits": "flexmbs.fe.pieces.route",
     "FlexmbsError": "flexmbs.errors",
     "InputError": "flexmbs.errors",
     "SolverError": "flexmbs.errors",

@@ -51,17 +51,17 @@ def count_below(held: Constrained, omega2: float) -> int:
     """
     statics, model, C = held.statics, held.model, held.C
     A_full = sp.csr_matrix(model.K - omega2 * model.M)
-    factor = statics.refactor(A_full)
     pins, m = statics.pins, C.shape[0]
     border = np.concatenate([A_full[pins].toarray(), C.toarray()])
     corner = np.zeros((len(pins) + m, len(pins) + m))
     corner[:, : len(pins)] = border[:, pins]
     corner[: len(pins), :] = border[:, pins].T
-    S = corner - border @ factor.solve(border.T)  # which is zero at the pins
+    pivots, product = statics.inertia(A_full, border.T)
+    S = corner - product  # the inverse is zero at the pins
     size = np.sqrt(np.abs(np.diag(S)))
     size = np.where(size > 0, size, 1.0)
     negative = int(np.sum(np.linalg.eigvalsh(0.5 * (S + S.T) / np.outer(size, size)) < 0.0))
-    return int(factor.negative_pivots) + negative - m
+    return pivots + negative - m
 
 
 def static_error(statics: Statics, basis: Basis) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X.reduce.toml",
         help="write the recipe that stands for this command, and end",
     )
+    parser.add_argument(
+        "--pieces",
+        metavar="WHEN",
+        default="auto",
+        help="factor on disk, in pieces: auto (default: where it does not fit into memory), always, direct",
+    )
+    parser.add_argument("--memory", metavar="SIZE", help="most memory to take, as 8GB; default: what is free")
+    parser.add_argument(
+        "--scratch", metavar="DIR", help="folder for a factor on disk; default: that of the output"
+    )
     add_overwrite(parser)
     add_root(parser)
+
+
+def limits_of(args: argparse.Namespace, target: Path, said: list[str]) -> Any:
+    """What this machine has for the reduction; `said` gets what is decided, and so does the terminal."""
+    from flexmbs.fe.pieces.route import Limits, bytes_of
+
+    def say(text: str) -> None:
+        said.append(text)
+        if not args.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    memory = bytes_of(args.memory) if args.memory else None
+    scratch = Path(args.scratch) if args.scratch else target.absolute().parent
+    return Limits(args.pieces, memory, scratch, say)
 
 
 def given_matrices(args: argparse.Namespace) -> list[str] | None:
@@ -105,9 +130,12 @@ def run(args: argparse.Namespace) -> Output:
         written = write_recipe(args.source, options, Path(args.write_recipe), overwrite=args.overwrite)
         return Output(f"written      {written}", {"file": str(written)})
     target = output_path(args.source, args.output, matrices, overwrite=args.overwrite)
-    progress = Progress("reduce", quiet=args.quiet)
+    progress, said = Progress("reduce", quiet=args.quiet), list[str]()
     modal = reduce_files(
-        args.source, options, target, args.save_matrices, progress, overwrite=args.overwrite, root=args.root
-    )
+        args.source, options, target, args.save_matrices, progress,
+        overwrite=args.overwrite, root=args.root, limits=limits_of(args, target, said),
+    )  # fmt: skip
     text, data = f"{modal_text(modal)}\nwritten      {target}", {"file": str(target), **modal_data(modal)}
+    if said:
+        data["route"] = said[-1]
     return Output(text, data, next=f"flexmbs animate {target}")

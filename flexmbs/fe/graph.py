@@ -66,6 +66,18 @@ def node_graph(n_nodes: int, cells: dict[str, NDArray[np.int64]]) -> NodeGraph:
     return NodeGraph(n_nodes, ptr, col[: ptr[-1]].copy(), views)
 
 
+def graph_of_cells(n_nodes: int, cells: dict[str, NDArray[np.int64]]) -> Any:
+    """Graph of nodes that share a cell, both halves, without loops."""
+    half = node_graph(n_nodes, cells)
+    ones = np.ones(half.n_pairs, dtype=np.int8)
+    upper = sp.csr_matrix((ones, half.col, half.ptr), shape=(n_nodes, n_nodes))
+    graph = sp.csr_matrix(upper + upper.T)
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    graph.sort_indices()
+    return graph
+
+
 @kernel
 def _adjacency(flat, start, adj_next, adj_cell, adj_local):
     """Cells at each node, and which of their nodes it is. Writes: adj_next, adj_cell, adj_local."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from flexmbs.errors import Diagnostic, InputError, SolverError
+from flexmbs.fe.pieces.elimination import OtherPattern
 from flexmbs.fe.solve.cholesky import SingularMatrix
 from flexmbs.fe.solve.solvers import factorise
 from flexmbs.modal.ties import TiedModel
@@ -49,22 +50,25 @@ class Statics:
             raise singular_stiffness(model) from None
         self._check_definite()
 
-    def refactor(self, A: sp.csr_matrix) -> Any:
-        """Factor of another symmetric matrix without the pins, in the place of that of K where it fits.
+    def inertia(self, A: sp.csr_matrix, B: Floats) -> tuple[int, Floats]:
+        """Negative eigenvalues of another symmetric matrix without the pins, and B^T A^-1 B.
 
-        No response can be computed afterwards.
+        Its factor takes the place of that of K where it fits: no response can be computed afterwards.
         """
         K, old = self.model.K, self.factor or self._spare
         self.factor, self._held, self._spare = None, {}, None
-        if hasattr(old, "again") and K.nnz == A.nnz and np.array_equal(K.indices, A.indices):
+        same = K.nnz == A.nnz and np.array_equal(K.indices, A.indices)
+        if hasattr(old, "inertia") and (same or hasattr(old, "knows_pattern")):
             self._spare = old
             try:
-                return old.again(A.T)
-            except SingularMatrix:
-                pass  # an unlucky shift for this order of pivots: let the solver choose
+                negative, product = old.inertia(A.T, B)
+                return int(negative), np.asarray(product)
+            except (SingularMatrix, OtherPattern):
+                pass  # an unlucky shift for this order of pivots, or masses that no stiffness joins
         del old
         made = factorise if self._spare is None else self._factorise
-        return made(A.T, "symmetric", node_of=self.node_of)
+        factor = made(A.T, "symmetric", node_of=self.node_of)
+        return int(factor.negative_pivots), B.T @ factor.solve(B)
 
     def _check_definite(self) -> None:
         """A mechanism makes the pinned matrix singular: the response to a random load is then wrong."""

@@ -13,6 +13,7 @@ from typing import Any
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.pieces.route import Limits
 from flexmbs.modaldata import ModalData
 from flexmbs.reduce.foreign import mesh_of, model_of_basis
 from flexmbs.reduce.reading import make_recipe, read_recipe
@@ -29,6 +30,7 @@ def reduce(
     K: Any = None,
     M: Any = None,
     progress: Callable[[float, str], None] | None = None,
+    limits: Limits | None = None,
     **options: Any,
 ) -> ModalData:
     """Reduce a mesh file, a recipe (TOML file, dictionary or `Recipe`) or a mesh to modal data.
@@ -37,16 +39,17 @@ def reduce(
     In its place, `basis`, `K` and `M`: a vector basis of scikit-fem and matrices assembled on it, in SI.
     `options` are the keys of a recipe (material, interfaces, method, modes, fmax, tol, frame, mass, stress,
     geometric_stiffness, ...) and override it; `interfaces` may be a list of names, `"bore:rbe3"`.
+    `limits`: memory and disk of this machine, `fm.Limits(memory=8_000_000_000)`.
     """
     if isinstance(source, Recipe):
-        return run(source, None, progress)
+        return run(source, None, progress, limits)
     if basis is not None or K is not None or M is not None:
-        return run(make_recipe({}, options, has_mesh=True), _model(source, basis, K, M), progress)
+        return run(make_recipe({}, options, has_mesh=True), _model(source, basis, K, M), progress, limits)
     if not isinstance(source, str | Path | Mapping | Mesh):
         source = mesh_of(source)
     if isinstance(source, Mesh):
-        return run(make_recipe({}, options, has_mesh=True), source, progress)
-    return run(load_recipe(source, options), None, progress)
+        return run(make_recipe({}, options, has_mesh=True), source, progress, limits)
+    return run(load_recipe(source, options), None, progress, limits)
 
 
 def _model(source: Any, basis: Any, K: Any, M: Any) -> FeModel:

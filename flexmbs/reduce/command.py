@@ -10,6 +10,7 @@ from typing import Any
 
 from flexmbs import disk, hdf5
 from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.fe.pieces.route import Limits
 from flexmbs.modaldata import ModalData
 from flexmbs.modaldata.store import FORMAT
 from flexmbs.reduce.matrices import save_matrices
@@ -52,6 +53,7 @@ def reduce_files(
     *,
     overwrite: bool = False,
     root: str | None = None,
+    limits: Limits | None = None,
 ) -> ModalData:
     """Reduce and write the modal data, and the full matrices where asked for.
 
@@ -70,7 +72,7 @@ def reduce_files(
 
         fe = read_source(recipe).fe
         save_matrices(fe, Path(matrices_out[0]), Path(matrices_out[1]), overwrite=overwrite)
-    modal = run(recipe, None, progress)
+    modal = run(recipe, None, progress, limits)
     modal.save(target, overwrite=overwrite)
     return modal
 

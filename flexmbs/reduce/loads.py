@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def load_columns(recipe: Recipe, source: Source, statics: Statics) -> Columns:
     return Columns(U, tuple(f"load {load.name}" for load in recipe.loads))
 
 
-def preloaded(recipe: Recipe, source: Source) -> Source:
+def preloaded(recipe: Recipe, source: Source, factorise: Callable[..., Any] = factorise) -> Source:
     """The body under the static stress of its preload, which stiffens it or softens it (F17).
 
     The preload acts on the body as its supports hold it, with its interfaces free; what the supports do not
@@ -57,7 +57,7 @@ def preloaded(recipe: Recipe, source: Source) -> Source:
     model = tie(fe.K_fe, fe.M_fe, source.mesh.points, fe.n_per_node, (), source.fixed, source.links)
     nodal = np.sum([_nodal_load(load, source) for load in recipe.preload], axis=0)
     F = np.asarray(model.G.T @ nodal)[:, None]
-    held = Statics(model, partial(factorise, solver=recipe.solver)).holding()
+    held = Statics(model, factorise).holding()
     relieved = held.relieve(F)
     if np.linalg.norm(relieved - F) > BALANCED * np.linalg.norm(F):
         what = "the preload is not in balance: its resultant moves the body"

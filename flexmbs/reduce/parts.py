@@ -14,6 +14,7 @@ from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe import stress
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import Material
+from flexmbs.fe.solve.solvers import factorise
 from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
 from flexmbs.modal.basis import Basis, Columns
@@ -163,7 +164,9 @@ class UnitLoads:
     U: Floats
 
 
-def unit_loads(recipe: Recipe, reduction: Reduction) -> UnitLoads | None:
+def unit_loads(
+    recipe: Recipe, reduction: Reduction, factorise: Callable[..., Any] = factorise
+) -> UnitLoads | None:
     """Unit loads and their responses, or nothing where there are no stresses to speak of."""
     source = reduction.source
     if not (
@@ -174,7 +177,7 @@ def unit_loads(recipe: Recipe, reduction: Reduction) -> UnitLoads | None:
     statics, support = reduction.statics, support_of(reduction.frame, reduction.model)
     if statics is None:
         try:
-            statics, support = given_support(reduction)
+            statics, support = given_support(reduction, factorise)
         except InputError as error:
             what = f"no geometric stiffness: {error.diagnostics[0].what}"
             reduction.warnings.append(
@@ -202,7 +205,7 @@ def stiffening(
     return 0.5 * (K_geo + np.swapaxes(K_geo, 1, 2)), loads.names
 
 
-def given_support(reduction: Reduction) -> tuple[Statics, Any]:
+def given_support(reduction: Reduction, factorise: Callable[..., Any] = factorise) -> tuple[Statics, Any]:
     """Statics of a body with given shapes, supported where the shapes vanish.
 
     Such shapes are seen from a frame that is clamped there, and joints may hold it without an interface;
@@ -218,7 +221,7 @@ def given_support(reduction: Reduction) -> tuple[Statics, Any]:
     model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, np.union1d(source.fixed, held), source.links)
     if model.rigid.shape[1] and len(nodes):  # a few nodes on a nodal line carry nothing
         model = tie(fe.K_fe, fe.M_fe, points, fe.n_per_node, ties, source.fixed, source.links)
-    return Statics(model), None
+    return Statics(model, factorise), None
 
 
 def material_damping(source: Source, Phi: Floats, omega: Floats) -> Floats:

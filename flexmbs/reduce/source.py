@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +18,7 @@ from flexmbs.fe.assembly import FeModel, assemble
 from flexmbs.fe.attach import PointMass
 from flexmbs.fe.beams import BeamData
 from flexmbs.fe.check.mesh import MeshCheck, check_mesh
+from flexmbs.fe.graph import graph_of_cells
 from flexmbs.fe.materials import Material, material
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.readers import read_mesh
@@ -26,6 +28,7 @@ from flexmbs.fe.shells.assembly import shell_kinds
 from flexmbs.fe.shells.middles import with_middles
 from flexmbs.fe.shells.sections import ShellData, section_from
 from flexmbs.fe.solve.solvers import largest_entry
+from flexmbs.fe.solve.symbolic import node_graph as graph_of_unknowns
 from flexmbs.fe.unit_systems import SI
 from flexmbs.modal.interfaces import TIES, Interface, check_separate, make_interface
 from flexmbs.modal.links import Links
@@ -47,6 +50,8 @@ DEFAULT_MATERIAL = "steel"
 DEFAULTED = "no material is given: steel is taken"
 
 Progress = Callable[[float, str], None] | None
+#: hears of a body before its matrices are made: its graph of nodes, their number, freedoms of a node
+Before = Callable[[Callable[[], Any], int, int], None] | None
 
 
 @dataclass(frozen=True)
@@ -84,16 +89,20 @@ class Source:
         return self.fe.n_per_node == 6
 
 
-def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Progress = None) -> Source:
+def read_source(
+    recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Progress = None, before: Before = None
+) -> Source:
     """Everything that the reduction starts from; all errors of sets and interfaces together."""
     if recipe.matrices is not None:
         fe = read_matrices(*recipe.matrices, units=recipe.units or SI)
+        _foretell(fe, before)
         none = np.zeros(fe.mesh.n_nodes)
         mesh = with_picked_sets(fe.mesh, recipe.sets)
         source = _finish(recipe, fe, mesh, none, {}, MeshCheck(fe.mesh), Attached())
         warnings = [*source.warnings, *matrix_warnings(fe, recipe.name)]
         return replace(source, own_elements=False, notes=matrix_notes(fe), warnings=warnings)
     if isinstance(mesh, FeModel):
+        _foretell(mesh, before)
         return _of_model(recipe, mesh)
     mesh, masses = _mesh_of(recipe) if mesh is None else (mesh, [])
     materials, notes, found = recipe.materials, list[str](), Diagnostics()
@@ -119,6 +128,8 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
     if recipe.point_masses:
         interfaces, _ = _interfaces(recipe, mesh, turns, Diagnostics(), attached)
         masses = [*masses, *_point_masses(recipe, mesh, interfaces, 6 if turns else 3)]
+    if before is not None:
+        before(partial(graph_of_cells, mesh.n_nodes, mesh.cells), mesh.n_nodes, 6 if turns else 3)
     fe = assemble(mesh, materials, mass=recipe.mass, point_masses=masses, progress=progress)
     tie_error = patch_error(fe, attached.links) if recipe.ties else None
     if attached.springs is not None:
@@ -130,6 +141,14 @@ def read_source(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Pr
     source = _finish(recipe, fe, mesh, nodal, materials, checked, attached)
     warnings = [*found.warnings, *source.warnings]
     return replace(source, notes=notes, warnings=warnings, links=attached.links, tie_error=tie_error)
+
+
+def _foretell(fe: FeModel, before: Before) -> None:
+    """`before` for a body whose matrices are there already."""
+    if before is not None:
+        node_of = np.arange(fe.n_dof) // fe.n_per_node
+        graph = partial(graph_of_unknowns, sp.csc_matrix(fe.K_fe), node_of)
+        before(graph, int(node_of.max(initial=-1)) + 1, fe.n_per_node)
 
 
 def _of_model(recipe: Recipe, fe: FeModel) -> Source:

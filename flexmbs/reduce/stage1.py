@@ -20,7 +20,7 @@ from flexmbs.certificate import certify
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.solve.solvers import factorise
+from flexmbs.fe.pieces.route import Limits, Route
 from flexmbs.modal.basis import Basis, Columns, effective_mass, orthonormalise, signs, turned
 from flexmbs.modal.craig_bampton import craig_bampton
 from flexmbs.modal.eigen import Modes
@@ -64,20 +64,32 @@ class Reduction:
     warnings: list[Diagnostic] = field(default_factory=list)
 
 
-def run(recipe: Recipe, mesh: Mesh | FeModel | None = None, progress: Progress = None) -> ModalData:
-    """Reduce a body as the recipe says, on one thread: spinning pools of threads cost more than they give."""
-    with threadpool_limits(1):
-        return _run(recipe, mesh, progress)
+def run(
+    recipe: Recipe,
+    mesh: Mesh | FeModel | None = None,
+    progress: Progress = None,
+    limits: Limits | None = None,
+) -> ModalData:
+    """Reduce a body as the recipe says, on one thread: spinning pools of threads cost more than they give.
 
-
-def _run(recipe: Recipe, mesh: Mesh | FeModel | None, progress: Progress) -> ModalData:
-    started = time.perf_counter()
+    limits : what this machine has for it; the result is the same, but for rounding
+    """
     tell = progress or (lambda fraction, text: None)
+    with threadpool_limits(1), Route(limits, recipe.solver, _part(tell, 0.2, 0.25)) as route:
+        return _run(recipe, mesh, tell, route)
+
+
+def _run(
+    recipe: Recipe, mesh: Mesh | FeModel | None, tell: Callable[[float, str], None], route: Route
+) -> ModalData:
+    started = time.perf_counter()
     tell(0.0, "reading the mesh")
-    source = read_source(recipe, mesh, _part(tell, 0.05, 0.2))
+    static = 6 * len(recipe.interfaces) + len(recipe.loads)
+    decide = partial(route.decide, modes=recipe.modes, static=static)
+    source = read_source(recipe, mesh, _part(tell, 0.05, 0.2), decide)
     recipe = replace(recipe, materials=source.materials)
     try:
-        modal = _reduce(recipe, source, tell)
+        modal = _reduce(recipe, source, tell, route)
     except FlexmbsError as problem:  # what the mesh check had to say may be the cause
         raise type(problem)(*problem.diagnostics, *source.warnings) from problem
     logger.info("%s: %d modes in %.2f s", recipe.name, modal.nf, time.perf_counter() - started)
@@ -85,8 +97,8 @@ def _run(recipe: Recipe, mesh: Mesh | FeModel | None, progress: Progress) -> Mod
     return modal
 
 
-def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None]) -> ModalData:
-    source = preloaded(recipe, source)
+def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None], route: Route) -> ModalData:
+    source = preloaded(recipe, source, route.factorise)
     if not {recipe.modes, recipe.fmax, recipe.tol} - {None} and recipe.method != "given":
         recipe = replace(recipe, modes=all_coordinates(source.fe, recipe.name))
     model = tie(
@@ -102,10 +114,10 @@ def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None]) 
     if recipe.method == "given":
         reduction = _given(recipe, source, model)
     else:
-        reduction = _computed(recipe, source, model, _part(tell, 0.25, 0.6))
+        reduction = _computed(recipe, source, model, route, _part(tell, 0.25, 0.6))
     reduction.warnings.extend(held_directions(model, recipe.name))
     tell(0.7, "integrating")
-    modal = _modal_data(recipe, reduction)
+    modal = _modal_data(recipe, reduction, route)
     reduction.warnings.extend(parts.defaulted(source, modal.integrals.mass, recipe.name))
     tell(0.9, "checking")
     return certify(reduction, modal, recipe.name, recipe.materials, recipe.tol)
@@ -115,14 +127,16 @@ def _part(tell: Callable[[float, str], None], low: float, high: float) -> Callab
     return lambda fraction, text: tell(low + fraction * (high - low), text)
 
 
-def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progress) -> Reduction:
+def _computed(
+    recipe: Recipe, source: Source, model: TiedModel, route: Route, progress: Progress
+) -> Reduction:
     """Modes of the chosen method in the chosen frame (F50, F51)."""
     frame = parse_frame(recipe.frame, model)
     nothing = recipe.modes == 0 and not model.interfaces and not recipe.loads
     if nothing:
         basis = Basis(np.zeros((model.n, 0)), np.zeros(0), ())
         return Reduction(source, model, recipe.method, frame, basis, np.zeros((source.fe.n_dof, 0)))
-    statics = _statics(recipe, source, model)
+    statics = _statics(recipe, source, model, route)
     chosen = parts.choose(
         METHODS[recipe.method], statics, recipe, load_columns(recipe, source, statics), progress
     )
@@ -154,12 +168,12 @@ def _computed(recipe: Recipe, source: Source, model: TiedModel, progress: Progre
     )
 
 
-def _statics(recipe: Recipe, source: Source, model: TiedModel) -> Statics:
+def _statics(recipe: Recipe, source: Source, model: TiedModel, route: Route) -> Statics:
     """The factorised stiffness; under a preload it may have turned soft."""
     try:
-        return Statics(model, partial(factorise, solver=recipe.solver))
-    except FlexmbsError:
-        if source.fe.K_pre is None:
+        return Statics(model, route.factorise)
+    except FlexmbsError as error:
+        if source.fe.K_pre is None or any(item.code.startswith("pieces.") for item in error.diagnostics):
             raise
         what, remedy = "the preload is beyond buckling: the body is not stable under it", "lower it"
         raise InputError(Diagnostic("recipe.preload", recipe.name, what, remedy)) from None
@@ -191,10 +205,10 @@ def _rotations(fe: FeModel, Phi: Floats) -> Floats | None:
     return None if fe.n_per_node == 3 else np.ascontiguousarray(_by_node(fe, Phi)[:, :, 3:])
 
 
-def _modal_data(recipe: Recipe, reduction: Reduction) -> ModalData:
+def _modal_data(recipe: Recipe, reduction: Reduction, route: Route) -> ModalData:
     """Integrals, interface rows, stiffening and stress modes of the basis."""
     source, fe, Phi = reduction.source, reduction.source.fe, reduction.Phi
-    unit_loads = parts.unit_loads(recipe, reduction)
+    unit_loads = parts.unit_loads(recipe, reduction, route.factorise)
     K_geo, loads = parts.stiffening(recipe, reduction, unit_loads)
     if recipe.method == "given":
         from flexmbs.reduce.given import given_integrals

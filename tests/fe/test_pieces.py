@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from flexmbs.fe.pieces.elimination import OtherPattern
 from flexmbs.fe.pieces.factor import PiecesFactor
 from flexmbs.fe.pieces.plan import make_plan, parents, split
 from flexmbs.fe.solve.cholesky import SingularMatrix, SparseFactor
@@ -72,6 +73,23 @@ def test_pieces_are_a_tree_over_all_columns(narrow, freedoms):
             ).all()
 
 
+def test_inertia_of_another_matrix(tmp_path, narrow):
+    """Without a factor of it; entries that the first matrix has not are told."""
+    A, node_of = grid_matrix((6, 5, 4), 3, seed=3)
+    shifted = (A - 20.0 * sparse.identity(A.shape[0])).tocsc()
+    B = np.random.default_rng(5).normal(size=(A.shape[0], 11))
+    pieces = PiecesFactor(A, node_of, folder=tmp_path, freedoms=40)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    negative, product = pieces.inertia(shifted, B)
+    assert negative == np.sum(np.linalg.eigvalsh(A.toarray()) < 20.0)
+    expected = B.T @ np.linalg.solve(shifted.toarray(), B)
+    assert np.abs(product - expected).max() < 1e-9 * np.abs(expected).max()
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    far = sparse.coo_matrix(([1.0, 1.0], ([0, A.shape[0] - 1], [A.shape[0] - 1, 0])), shape=A.shape)
+    with pytest.raises(OtherPattern):
+        pieces.inertia(A + far, B)
+
+
 def test_narrow_panels_hold_the_same_factor():
     """Split supernodes keep every entry of the lower half and its parent."""
     A, node_of = grid_matrix((6, 5, 4), 3, seed=4)
@@ -93,8 +111,8 @@ def test_what_a_plan_foretells(tmp_path, narrow, monkeypatch):
     most = [0, 0]
 
     class Watched(factor.Store):
-        def save(self, name, values):
-            super().save(name, values)
+        def save(self, *arrays, **options):
+            super().save(*arrays, **options)
             sizes = [path.stat().st_size - 32 for path in self.folder.iterdir()]
             most[0] = max(most[0], sum(sizes))
 

@@ -17,7 +17,7 @@ from flexmbs.resources import resource
 
 BEAM = {
     "mesh": {"shape": "beam", "length": 1.0, "divisions": 60,
-             "section": {"A": 7e-5, "Iy": 8e-9, "Iz": 8e-9, "J": 1.6e-8}},
+             "section": {"A": 7e-5, "Iy": 8e-9, "Iz": 1.3e-8, "J": 2e-8}},
     "material": "steel", "modes": 5,
     "interfaces": {"left": {"set": "x_min"}, "right": {"set": "x_max", "tie": "rbe3"}},
 }  # fmt: skip

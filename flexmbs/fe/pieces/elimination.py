@@ -23,6 +23,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+class OtherPattern(ValueError):
+    """A matrix has entries where that of the plan has none."""
+
+
 @dataclass(frozen=True)
 class Eliminated:
     """Panels of a piece, signs of its columns, and the lower half of what is left on its boundary."""
@@ -68,7 +72,7 @@ def eliminate(
         for k, block in enumerate(panels):
             room = shape.super_of, local, L
             extend_add(block, k * WIDTH, place, shape.first, shape.row_start, shape.rows, shape.panel, room)
-    own = local_columns(A, known, len(piece.columns))
+    own = local_columns(A, known, piece.columns)
     bad = factorise_into(shape, own, tiny, L, sign, n_own)
     if bad >= 0:
         raise SingularMatrix(int(plan.shape.order[known[bad]]))
@@ -92,12 +96,14 @@ def local_shape(shape: Symbolic, piece: Piece, known: Ints) -> tuple[Symbolic, i
     return Symbolic(one, one, first, row_start, rows, panel, super_of), len(s)
 
 
-def local_columns(A: Any, known: Ints, n_own: int) -> sparse.csc_matrix:
+def local_columns(A: Any, known: Ints, columns: Ints) -> sparse.csc_matrix:
     """Columns of the matrix with their rows in places of `known`; those of earlier pieces are left out."""
     at = np.minimum(np.searchsorted(known, A.indices), len(known) - 1)
     here = known[at] == A.indices
+    if (A.indices[~here] > np.repeat(columns, np.diff(A.indptr))[~here]).any():
+        raise OtherPattern
     count = np.concatenate([[0], np.cumsum(here)])[A.indptr]
-    indptr = np.concatenate([count, np.full(len(known) - n_own, count[-1])])
+    indptr = np.concatenate([count, np.full(len(known) - len(columns), count[-1])])
     return sparse.csc_matrix((A.data[here], at[here], indptr), shape=(len(known), len(known)))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,29 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from flexmbs.fe.pieces.elimination import eliminate, panels_of
-from flexmbs.fe.pieces.plan import FREEDOMS, Piece, Plan, make_plan
+from flexmbs.fe.pieces.elimination import Eliminated, eliminate, panels_of
+from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, make_plan
 from flexmbs.fe.pieces.store import Store
-from flexmbs.fe.solve.substitution import Part, substitute
+from flexmbs.fe.solve.substitution import Part, Substitution, substitute
 from flexmbs.fe.solve.symbolic import analyse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Progress = Callable[[float, str], None]
 
 #: entries of L that are read at once; a panel may have more
 READ = 2**23
 #: right-hand sides of a pass over the files
 COLUMNS = 24
+VERSION = b"1"
 
 
 class PiecesFactor:
     """Factor of a sparse symmetric matrix (stored in full) in a folder; `solve` as that in memory.
 
     Unknowns with a negative `node_of` are left out, with their rows and columns; solutions are zero there.
-    `plan` of an earlier factor of a matrix with the same pattern saves the ordering.
+    Pieces that the folder already has of the same matrix are not made again.
     """
 
     wide = COLUMNS
+    knows_pattern = True
 
     def __init__(
         self,
@@ -41,40 +45,70 @@ class PiecesFactor:
         *,
         folder: Path,
         plan: Plan | None = None,
-        freedoms: int = FREEDOMS,
+        freedoms: int | None = None,
         pivot_tolerance: float = 1e-14,
+        progress: Progress | None = None,
     ) -> None:
         A = sparse.csc_matrix(A)
         node_of = np.arange(A.shape[0]) if node_of is None else np.asarray(node_of)
         self.plan = plan or make_plan(analyse(A, node_of), freedoms)
-        self.store = Store(folder)
+        self.store = Store(folder, key_of(A, self.plan))
         self.sign = np.ones(self.plan.shape.n)
-        tiny = pivot_tolerance * float(np.abs(A.diagonal()).max(initial=0.0))
+        self.pivot_tolerance = pivot_tolerance
+        self.found = 0  # pieces that were there
+        done, work, so_far = self._found(), self.plan.work, 0.0
+        tiny = self._smallest_pivot(A)
         for k, piece in enumerate(self.plan.pieces):
-            self._eliminate(k, piece, A, tiny)
+            if progress is not None:
+                progress(so_far / max(work.sum(), 1.0), f"piece {k + 1} of {len(work)}")
+            so_far += work[k]
+            if done[k]:
+                self._drop_rests(piece, "rest")
+                continue
+            made = self._eliminate(k, A, tiny, "rest")
+            self.sign[piece.columns] = made.sign
+            if len(piece.boundary):
+                self.store.save(f"{k}.rest", made.rest)
+            self.store.save(f"{k}.panels", made.panels, made.sign)
+            self._drop_rests(piece, "rest")
 
-    def _eliminate(self, k: int, piece: Piece, A: sparse.csc_matrix, tiny: float) -> None:
-        shape = self.plan.shape
+    def _found(self) -> list[bool]:
+        """Which pieces are there already, whole; what one leaves is no longer needed behind its parent."""
+        done = [False] * len(self.plan.pieces)
+        parent = {child: k for k, piece in enumerate(self.plan.pieces) for child in piece.children}
+        for k in range(len(done) - 1, -1, -1):
+            piece, name = self.plan.pieces[k], f"{k}.panels"
+            if not self.store.path(name).exists():
+                continue
+            used = k not in parent or done[parent[k]]
+            values = self.store.load(name)
+            done[k] = values is not None and (used or self.store.load(f"{k}.rest") is not None)
+            if done[k] and values is not None:
+                self.sign[piece.columns] = values[len(values) - len(piece.columns) :]
+                self.found += 1
+        return done
+
+    def _smallest_pivot(self, A: sparse.csc_matrix) -> float:
+        return self.pivot_tolerance * float(np.abs(A.diagonal()).max(initial=0.0))
+
+    def _eliminate(self, k: int, A: sparse.csc_matrix, tiny: float, kind: str) -> Eliminated:
+        piece, shape = self.plan.pieces[k], self.plan.shape
         own = A[:, shape.order[piece.columns]]
         own.indices = shape.place[own.indices]
-        done = eliminate(self.plan, piece, own, tiny, (self._rest(child) for child in piece.children))
-        self.sign[piece.columns] = done.sign
-        self.store.save(f"{k}.panels", done.panels)
-        if len(piece.boundary):
-            self.store.save(f"{k}.rest", done.rest)
-        for child in piece.children:
-            self.store.drop(f"{child}.rest")
+        children = (self._rest(child, kind) for child in piece.children)
+        return eliminate(self.plan, piece, own, tiny, children)
 
-    def _rest(self, k: int) -> tuple[Piece, Iterator[Floats]]:
+    def _rest(self, k: int, kind: str) -> tuple[Piece, Iterator[Floats]]:
         """A piece and what it left on its boundary."""
         piece = self.plan.pieces[k]
-        rest = self.store.load(f"{k}.rest")
-        assert rest is not None
+        rest = self.store.load(f"{k}.{kind}")
+        if rest is None:
+            raise self.store.changed(f"{k}.{kind}")
         return piece, panels_of(rest, len(piece.boundary))
 
-    def again(self, A: Any) -> PiecesFactor:
-        """Factor of another matrix with the same pattern, in the place of this one, which is lost."""
-        return PiecesFactor(A, folder=self.store.folder, plan=self.plan)
+    def _drop_rests(self, piece: Piece, kind: str) -> None:
+        for child in piece.children:
+            self.store.drop(f"{child}.{kind}")
 
     @property
     def negative_pivots(self) -> int:
@@ -87,27 +121,54 @@ class PiecesFactor:
         sign = self.sign if self.negative_pivots else None
         return substitute(self.plan.shape, self._parts, sign, B.reshape(len(B), -1), COLUMNS).reshape(B.shape)
 
+    def inertia(self, A: Any, B: Floats) -> tuple[int, Floats]:
+        """Negative eigenvalues of another matrix, and B^T A^-1 B; stores no panel.
+
+        It has entries where the first has some, or else `OtherPattern` is raised.
+        """
+        A = sparse.csc_matrix(A)
+        sign, tiny = np.ones(self.plan.shape.n), self._smallest_pivot(A)
+        half = Substitution(self.plan.shape, B)
+        for k, piece in enumerate(self.plan.pieces):
+            made = self._eliminate(k, A, tiny, "count")
+            sign[piece.columns] = made.sign
+            if len(piece.boundary):
+                self.store.save(f"{k}.count", made.rest, sync=False)
+            self._drop_rests(piece, "count")
+            for begin, end, first in self._runs(piece, upward=False):
+                n = int(np.sum(np.diff(self.plan.shape.panel[begin : end + 1])))
+                half.forward(begin, end, made.panels[first : first + n])
+        X = half.values()
+        return int(np.sum(sign < 0.0)), X.T @ (sign[:, None] * X)
+
     def _parts(self, upward: bool) -> Iterator[Part]:
         """Panels in order, or from the last to the first, as many at a time as READ entries hold."""
-        panel = self.plan.shape.panel
-        order = -1 if upward else 1
-        buffer = np.empty(0)
-        for k in range(len(self.plan.pieces))[::order]:
-            s = self.plan.pieces[k].supernodes
-            size = np.diff(panel)[s]
-            at = np.concatenate([[0], np.cumsum(size)])
-            for first, end in self._runs(s, at)[::order]:
-                n = int(at[end] - at[first])
+        panel, buffer = self.plan.shape.panel, np.empty(0)
+        for k in range(len(self.plan.pieces))[:: -1 if upward else 1]:
+            for begin, end, first in self._runs(self.plan.pieces[k], upward):
+                n = int(panel[end] - panel[begin])
                 buffer = buffer if len(buffer) >= n else np.empty(n)
-                self.store.read(f"{k}.panels", int(at[first]), buffer[:n])
-                yield int(s[first]), int(s[end - 1]) + 1, buffer[:n]
+                self.store.read(f"{k}.panels", first, buffer[:n])
+                yield begin, end, buffer[:n]
 
-    @staticmethod
-    def _runs(s: Ints, at: Ints) -> list[tuple[int, int]]:
-        """Supernodes that stand side by side, cut where they have more than READ entries."""
+    def _runs(self, piece: Piece, upward: bool) -> list[tuple[int, int, int]]:
+        """Supernodes [begin, end) of a piece that stand side by side, and where its entries have them."""
+        s = piece.supernodes
+        size = np.diff(self.plan.shape.panel)[s]
+        at = np.concatenate([[0], np.cumsum(size)])
         runs, first = [], 0
         for k in range(1, len(s) + 1):
             if k == len(s) or s[k] != s[k - 1] + 1 or at[k + 1] - at[first] > READ:
-                runs.append((first, k))
+                runs.append((int(s[first]), int(s[k - 1]) + 1, int(at[first])))
                 first = k
-        return runs
+        return runs[::-1] if upward else runs
+
+
+def key_of(A: sparse.csc_matrix, plan: Plan) -> bytes:
+    """What a file must have been made for: the matrix, the order of its unknowns, the panels."""
+    found = hashlib.blake2b(VERSION + str(WIDTH).encode(), digest_size=16)
+    arrays: list[Any] = [A.indptr, A.indices, A.data, plan.shape.order, plan.shape.first]
+    for values in arrays + [piece.supernodes for piece in plan.pieces]:
+        whole: Any = np.ascontiguousarray(values)
+        found.update(memoryview(whole).cast("B"))
+    return found.digest()

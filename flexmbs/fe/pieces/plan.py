@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from flexmbs.fe.solve.symbolic import Symbolic, ranges
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: columns of a panel: only the lower half of a front is stored, but for what panels have above the diagonal
@@ -59,17 +60,17 @@ class Plan:
         """Most that lies on disk: the panels, and at some moment what pieces leave to their parents."""
         live = most = 0
         for piece in self.pieces:
-            live += 8 * (self.entries(piece) + triangle(len(piece.boundary)))
+            live += 8 * (self.entries(piece) + len(piece.columns) + triangle(len(piece.boundary)))
             most = max(most, live)
             live -= sum(8 * triangle(len(self.pieces[k].boundary)) for k in piece.children)
         return most
 
     @property
-    def operations(self) -> float:
-        """Multiplications and additions of the factorisation."""
+    def work(self) -> Floats:
+        """Multiplications and additions of the factorisation, of every piece."""
         w, ld = np.diff(self.shape.first).astype(float), np.diff(self.shape.row_start).astype(float)
-        b = ld - w
-        return float(np.sum(w**3 / 3 + w**2 * b + w * b**2))
+        each = w**3 / 3 + w**2 * (ld - w) + w * (ld - w) ** 2
+        return np.array([each[piece.supernodes].sum() for piece in self.pieces])
 
 
 def triangle(n: int) -> int:
@@ -78,8 +79,9 @@ def triangle(n: int) -> int:
     return int(np.sum((n - begin) * np.minimum(WIDTH, n - begin)))
 
 
-def make_plan(shape: Symbolic, freedoms: int = FREEDOMS) -> Plan:
+def make_plan(shape: Symbolic, freedoms: int | None = None) -> Plan:
     """Pieces of about so many freedoms, and the separators above them."""
+    freedoms = FREEDOMS if freedoms is None else freedoms
     narrow, begin = split(shape, WIDTH)
     parent = parents(shape)
     roots, number = np.unique(_tops(shape, freedoms), return_inverse=True)

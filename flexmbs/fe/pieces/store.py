@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs import disk
+from flexmbs.errors import Diagnostic, InputError
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +20,7 @@ DIGEST = 32  # bytes behind the numbers of a file
 
 
 class Store:
-    """Files of one factor; `key` (bytes) is that of its matrix and goes into every checksum."""
+    """Files of one factor; `key` is that of its matrix and part of every checksum."""
 
     def __init__(self, folder: Path, key: bytes = b"") -> None:
         self.folder, self.key = folder, key
@@ -26,17 +28,25 @@ class Store:
     def path(self, name: str) -> Path:
         return self.folder / name
 
-    def save(self, name: str, values: Floats) -> None:
-        """Written under another name, synced, renamed."""
+    def save(self, name: str, *arrays: Floats, sync: bool = True) -> None:
+        """Arrays one behind another: written under another name, synced, renamed."""
         path = self.path(name)
         disk.unlink(path)
-        with disk.atomic_file(path) as file:
-            file.write(values)
-            file.write(self._digest(name, values))
+        try:
+            with disk.atomic_file(path, sync=sync) as file:
+                for values in arrays:
+                    file.write(values)
+                file.write(self._digest(name, *arrays))
+        except InputError as error:
+            remedy = "make room and give the same command again: it goes on with what is there"
+            raise InputError(
+                Diagnostic("pieces.full", str(path), error.diagnostics[0].what, remedy)
+            ) from error
 
-    def _digest(self, name: str, values: Any) -> bytes:
+    def _digest(self, name: str, *arrays: Any) -> bytes:
         found = hashlib.blake2b(self.key + name.encode(), digest_size=DIGEST)
-        found.update(memoryview(values).cast("B"))
+        for values in arrays:
+            found.update(memoryview(values).cast("B"))
         return found.digest()
 
     def load(self, name: str) -> Floats | None:
@@ -50,16 +60,28 @@ class Store:
 
     def read(self, name: str, begin: int, into: Any) -> None:
         """Numbers of a file from `begin` on. Writes: into."""
-        handle = os.open(self.path(name), os.O_RDONLY)
+        left, at = memoryview(into).cast("B"), 8 * begin
         try:
-            left, at = memoryview(into).cast("B"), 8 * begin
-            while left:
-                count = os.preadv(handle, [left], at)
-                if not count:
-                    raise OSError(f"{self.path(name)} ends too early")
-                left, at = left[count:], at + count
-        finally:
-            os.close(handle)
+            with open(self.path(name), "rb", buffering=0) as file:
+                while left:
+                    count = os.preadv(file.fileno(), [left], at)
+                    if not count:
+                        raise self.changed(name)
+                    left, at = left[count:], at + count
+        except OSError:
+            raise self.changed(name) from None
+
+    def changed(self, name: str) -> InputError:
+        """A file that was written by this very run is no longer there, or not as it was."""
+        what, remedy = "was changed while it was in use", "give the same command again"
+        return InputError(Diagnostic("pieces.changed", str(self.path(name)), what, remedy))
 
     def drop(self, name: str) -> None:
         disk.unlink(self.path(name))
+
+    def remove(self) -> None:
+        """The folder with all that is in it."""
+        with contextlib.suppress(OSError):
+            for path in self.folder.iterdir():
+                disk.unlink(path)
+            disk.remove_folder(self.folder)

@@ -246,9 +246,10 @@ class SparseFactor:
         if bad >= 0:
             raise SingularMatrix(int(self.symbolic.order[bad]))
 
-    def again(self, A: sparse.csc_matrix) -> SparseFactor:
-        """Factor of another matrix with the same pattern, in the place of this one, which is lost."""
-        return SparseFactor(A, symbolic=self.symbolic, memory=self.L)
+    def inertia(self, A: sparse.csc_matrix, B: Floats) -> tuple[int, Floats]:
+        """Negative eigenvalues of another matrix with the same pattern, and B^T A^-1 B; this one is lost."""
+        new = SparseFactor(A, symbolic=self.symbolic, memory=self.L)
+        return new.negative_pivots, B.T @ new.solve(B)
 
     @property
     def negative_pivots(self) -> int:

@@ -57,9 +57,9 @@ def factorise(A: Any, kind: str = "symmetric", solver: str = "auto", node_of: In
     try:
         factor = FACTORS[solver](A, nodes) if solver in FACTORS else SparseFactor(A, nodes)
     except SingularMatrix as problem:
-        raise _singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None
+        raise singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None
     if kind == "spd" and factor.negative_pivots:
-        raise _singular(f"{factor.negative_pivots} eigenvalues are negative")
+        raise singular(f"{factor.negative_pivots} eigenvalues are negative")
     return factor
 
 
@@ -75,7 +75,7 @@ def require_solver(solver: str) -> None:
         )
 
 
-def _singular(what: str) -> SolverError:
+def singular(what: str) -> SolverError:
     return SolverError(
         Diagnostic(
             "solver.singular", "matrix", what, "is a part loose, or a support or an interface missing?"
@@ -120,7 +120,7 @@ class SuperLUFactor:
         try:
             self.lu = splu(ordered, permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options)
         except RuntimeError:
-            raise _singular("the matrix is singular to rounding") from None
+            raise singular("the matrix is singular to rounding") from None
 
     def solve(self, B: Floats) -> Floats:
         B = np.asarray(B, dtype=float)
@@ -154,10 +154,10 @@ class CholmodFactor:
         try:
             self.factor = cholesky(A, ordering_method="metis", mode="simplicial")
         except CholmodError as problem:
-            raise _singular(f"CHOLMOD: {problem}") from None
+            raise singular(f"CHOLMOD: {problem}") from None
         pivots = self.factor.D()
         if not np.abs(pivots).min(initial=np.inf) > 1e-14 * np.abs(A.diagonal()).max(initial=0.0):
-            raise _singular("a pivot is zero to rounding")
+            raise singular("a pivot is zero to rounding")
         self.negative_pivots = int((pivots < 0.0).sum())
 
     def solve(self, B: Floats) -> Floats:
@@ -176,9 +176,9 @@ class PardisoFactor:
         try:
             self.pardiso.factorize(self.upper)
         except (PyPardisoError, ValueError) as problem:
-            raise _singular(f"PARDISO: {problem}") from None
+            raise singular(f"PARDISO: {problem}") from None
         if self.pardiso.iparm[13]:
-            raise _singular(f"PARDISO had to change {self.pardiso.iparm[13]} pivots")
+            raise singular(f"PARDISO had to change {self.pardiso.iparm[13]} pivots")
         self.negative_pivots = int(self.pardiso.iparm[22])
 
     def solve(self, B: Floats) -> Floats:

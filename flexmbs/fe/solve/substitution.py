@@ -82,6 +82,39 @@ def backward(first, row_start, rows, panel, L, X, work):
                 _divide_row(X, x, L[at + j])
 
 
+class Substitution:
+    """Right-hand sides (n, m) on their way through a factor, LANES of them side by side."""
+
+    def __init__(self, sym: Symbolic, B: Floats) -> None:
+        self.sym, self.n_columns = sym, B.shape[1]
+        self.lanes = []
+        for begin in range(0, B.shape[1], LANES):
+            part = B[:, begin : begin + LANES]
+            X = np.zeros((sym.n, LANES))
+            X[:, : part.shape[1]] = part[sym.order]
+            self.lanes.append(X.reshape(-1))
+        self.work = np.empty(max(1, int(np.max(np.diff(sym.row_start), initial=0))) * LANES)
+
+    def forward(self, begin: int, end: int, L: Floats) -> None:
+        """L^-1 by supernodes [begin, end), whose panels are L."""
+        self._through(forward, begin, end, L)
+
+    def backward(self, begin: int, end: int, L: Floats) -> None:
+        """L^-T by these supernodes."""
+        self._through(backward, begin, end, L)
+
+    def _through(self, kernel_of: Callable[..., None], begin: int, end: int, L: Floats) -> None:
+        sym, at = self.sym, slice(begin, end + 1)
+        panel = sym.panel[at] - sym.panel[begin]
+        for X in self.lanes:
+            kernel_of(sym.first[at], sym.row_start[at], sym.rows, panel, L, X, self.work)
+
+    def values(self) -> Floats:
+        """The columns in the order of the factor (n, m)."""
+        parts = [X.reshape(self.sym.n, LANES) for X in self.lanes]
+        return np.concatenate([*parts, np.empty((self.sym.n, 0))], axis=1)[:, : self.n_columns]
+
+
 #: supernodes [begin, end) and their panels; of a whole factor, or a part of it after another
 Part = tuple[int, int, Floats]
 
@@ -99,26 +132,17 @@ def substitute(
     wide : columns that go through one pass over them
     """
     result = np.zeros(B.shape) if sym.n < len(B) else np.empty(B.shape)
-    work = np.empty(max(1, int(np.max(np.diff(sym.row_start), initial=0))) * LANES)
     for start in range(0, B.shape[1], wide):
-        end = min(start + wide, B.shape[1])
-        columns = [slice(k, min(k + LANES, end)) for k in range(start, end, LANES)]
-        X = [_lanes(B[:, part], sym) for part in columns]
-        for kernel_of, upward in ((forward, False), (backward, True)):
-            for begin, stop, L in parts(upward):
-                at = slice(begin, stop + 1)
-                panel = sym.panel[at] - sym.panel[begin]
-                for flat in X:
-                    kernel_of(sym.first[at], sym.row_start[at], sym.rows, panel, L, flat, work)
-            if sign is not None and not upward:
-                X = [(flat.reshape(sym.n, LANES) * sign[:, None]).reshape(-1) for flat in X]
-        for part, flat in zip(columns, X, strict=True):
-            result[sym.order, part] = flat.reshape(sym.n, LANES)[:, : part.stop - part.start]
+        X = Substitution(sym, B[:, start : start + wide])
+        for part in parts(False):
+            X.forward(*part)
+        if sign is not None:
+            for flat in X.lanes:
+                flat.reshape(sym.n, LANES)[:] *= sign[:, None]
+        for part in parts(True):
+            X.backward(*part)
+        for k, flat in enumerate(X.lanes):
+            begin = start + k * LANES
+            end = min(begin + LANES, start + X.n_columns)
+            result[:, begin:end][sym.order] = flat.reshape(sym.n, LANES)[:, : end - begin]
     return result
-
-
-def _lanes(B: Floats, sym: Symbolic) -> Floats:
-    """Up to LANES columns in the order of the factor, side by side."""
-    X = np.zeros((sym.n, LANES))
-    X[:, : B.shape[1]] = B[sym.order]
-    return X.reshape(-1)

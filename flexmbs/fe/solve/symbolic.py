@@ -242,7 +242,11 @@ def analyse(A: sparse.csc_matrix, node_of: Ints) -> Symbolic:
     kept = np.flatnonzero(node_of >= 0)
     numbers = np.full(len(node_of), -1, dtype=np.int64)
     numbers[kept] = np.unique(node_of[kept], return_inverse=True)[1]
-    graph, node_of = node_graph(A, numbers), numbers[kept]
+    return analyse_graph(node_graph(A, numbers), numbers[kept], kept, len(numbers))
+
+
+def analyse_graph(graph: sparse.csr_matrix, node_of: Ints, kept: Ints, n: int) -> Symbolic:
+    """The same from the graph of the nodes; of n unknowns those `kept` have the nodes `node_of`."""
     start, neighbours = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
     weight_of_node = np.bincount(node_of).astype(np.int64)
     order = dissection(graph)
@@ -260,7 +264,7 @@ def analyse(A: sparse.csc_matrix, node_of: Ints) -> Symbolic:
     # every row of a supernode is a row of its first column, or a merged zero: bounded by the panel heights
     bound = _row_bound(begin, height, weight)
     row_start, rows = supernode_rows(start, neighbours, order, place, parent, begin, bound)
-    return _expand(kept, len(numbers), node_of, order, weight, begin, row_start, rows)
+    return _expand(kept, n, node_of, order, weight, begin, row_start, rows)
 
 
 def _row_bound(begin: Ints, height: Ints, weight: Ints) -> int:

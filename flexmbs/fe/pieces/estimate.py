@@ -1,0 +1,115 @@
+"""Memory, disk and time of a reduction before any of it is taken, from the graph of the mesh."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from flexmbs.fe.pieces.factor import COLUMNS
+from flexmbs.fe.pieces.plan import Plan, make_plan
+from flexmbs.fe.solve.symbolic import analyse_graph
+
+Ints = NDArray[np.int64]
+
+#: bytes of an entry of a sparse matrix
+ENTRY = 12
+#: stiffness, mass and what tying them takes, of the bytes of the stiffness
+MATRICES = 3.8
+#: fields of displacements that are alive: with every mode, beside them, and in the iteration for the modes
+PER_MODE, BESIDE, PER_FOUND = 8, 100, 12
+#: modes where a recipe says a frequency and no number
+SOME_MODES = 40
+#: passes over a factor; seconds for a gigabyte of it; for a freedom of all that is no factor
+PASSES, PER_GIGABYTE, PER_FREEDOM = 24, 0.7, 6e-5
+#: a factor takes less than this of a freedom, times the cube root of their number; below, nobody asks
+CERTAIN, CERTAIN_ROOT = 15_000, 400
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of a body with `freedoms`: bytes of memory by both routes and on disk, seconds of the processor."""
+
+    freedoms: int
+    direct: int
+    pieces: int
+    disk: int
+    seconds: float
+
+
+def certainly_fits(freedoms: int, memory: int) -> bool:
+    """Whether a body is so small that the direct route fits, whatever its shape."""
+    return freedoms * (CERTAIN + CERTAIN_ROOT * freedoms ** (1 / 3)) < memory
+
+
+def estimate(graph: sparse.csr_matrix, n_per_node: int, modes: int | None, static: int) -> Estimate:
+    """What a reduction to so many modes and static shapes takes; `graph` is that of nodes."""
+    n = graph.shape[0] * n_per_node
+    unknowns = np.arange(n)
+    shape = analyse_graph(graph, unknowns // n_per_node, unknowns, n)
+    plan, count = make_plan(shape), SOME_MODES if modes is None else modes
+    entries = (graph.nnz + graph.shape[0]) * n_per_node**2
+    rows = 8 * (len(shape.rows) + len(plan.shape.rows))
+    base = int(resident_bytes() + MATRICES * ENTRY * entries)
+    kept = 8 * n * (PER_MODE * (count + static) + BESIDE)
+    found = 8 * n * (PER_FOUND * count + 8 * COLUMNS)
+    return Estimate(
+        n,
+        base + 8 * shape.n_entries + 8 * len(shape.rows) + kept,
+        base + rows + max(plan.front_bytes, kept, found),
+        plan.disk_bytes,
+        seconds_of(plan),
+    )
+
+
+def seconds_of(plan: Plan) -> float:
+    """Two eliminations, of which one counts, and passes over the factor, at the speed of this processor."""
+    side = 384
+    block = np.ones((side, side))
+    block @ block
+    start = time.perf_counter()
+    for _ in range(4):
+        block @ block
+    rate = 4 * side**3 / (time.perf_counter() - start)
+    stored = 8e-9 * float(plan.shape.panel[-1])
+    return float(2 * plan.work.sum() / rate + PASSES * PER_GIGABYTE * stored + PER_FREEDOM * plan.shape.n)
+
+
+def resident_bytes() -> int:
+    """Memory that this process has now."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # not Linux: the most it has had
+        import resource
+
+        return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def available_bytes() -> int:
+    """Memory that this process can have: its own, and what the machine or its group has left."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for path, read in (("/proc/meminfo", _available), ("/sys/fs/cgroup/memory.max", _limit)):
+        try:
+            with open(path, encoding="ascii") as file:
+                found.append(read(file.read()))
+        except (OSError, ValueError, IndexError):
+            continue
+    return min(found)
+
+
+def _available(text: str) -> int:
+    line = next(row for row in text.splitlines() if row.startswith("MemAvailable"))
+    return int(line.split()[1]) * 1024 + resident_bytes()
+
+
+def _limit(text: str) -> int:
+    return int(text)
+
+
+def in_words(size: float) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

@@ -1,0 +1,200 @@
+"""How the stiffness of a body is factored: in memory, or in pieces in a folder; decided before it begins."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from flexmbs import disk
+from flexmbs.errors import Diagnostic, FlexmbsError, InputError, Interrupted
+from flexmbs.fe.pieces.estimate import (
+    Estimate,
+    available_bytes,
+    certainly_fits,
+    estimate,
+    in_words,
+)
+from flexmbs.fe.pieces.factor import PiecesFactor, key_of
+from flexmbs.fe.pieces.plan import make_plan
+from flexmbs.fe.pieces.store import Store
+from flexmbs.fe.solve import solvers
+from flexmbs.fe.solve.cholesky import SingularMatrix
+from flexmbs.fe.solve.symbolic import analyse
+
+Ints = NDArray[np.int64]
+Progress = Callable[[float, str], None]
+
+CHOICES = ("auto", "direct", "always")
+FOLDER = "flexmbs-pieces-"
+#: where a finding of the machine, and not of a file, stands
+HERE = "reduce"
+UNITS = {
+    "B": 1.0,
+    "kB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+    "TiB": 2.0**40,
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a reduction may take of this machine: bytes of memory, a folder for factors on disk."""
+
+    pieces: str = "auto"
+    memory: int | None = None
+    scratch: Path | None = None
+    say: Callable[[str], None] | None = None  # hears what was decided, before anything is taken
+
+
+def bytes_of(text: str) -> int:
+    """Bytes of `8GB`, `7.5 GiB`, `800MB`."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", text)
+    units = {name.lower(): size for name, size in UNITS.items()}
+    if not found or found[2].lower() not in units or not float(found[1]):
+        what, remedy = f'"{text}" is no amount of memory', f"a number and {', '.join(UNITS)}: 8GB"
+        raise InputError(Diagnostic("pieces.amount", HERE, what, remedy))
+    return int(float(found[1]) * units[found[2].lower()])
+
+
+class Route:
+    """Makes the factors of one reduction; as a context it removes what lies on disk when all is done.
+
+    progress : hears of pieces that are done
+    """
+
+    def __init__(
+        self, limits: Limits | None = None, solver: str = "auto", progress: Progress | None = None
+    ) -> None:
+        self.limits, self.solver, self.progress = limits or Limits(), solver, progress
+        self.in_pieces = self.limits.pieces == "always"
+        self.found: Estimate | None = None
+        self._stores: list[Store] = []
+        self._locks = ExitStack()
+        if self.limits.pieces not in CHOICES:
+            what, remedy = f'"{self.limits.pieces}"', f"choices: {', '.join(CHOICES)}"
+            raise InputError(Diagnostic("pieces.choice", HERE, what, remedy))
+        if self.in_pieces and solver != "auto":
+            what = f'the solver "{solver}" keeps its factor in memory'
+            raise InputError(Diagnostic("pieces.solver", HERE, what, "leave out --solver or --pieces"))
+
+    def __enter__(self) -> Route:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or (isinstance(error, FlexmbsError) and not _goes_on(error)):
+            self.clear()
+        self._locks.close()
+
+    def clear(self, but: str = "") -> None:
+        """Remove the factors that have been made."""
+        for store in self._stores:
+            if store.folder.name != but:
+                store.remove()
+        self._stores = [store for store in self._stores if store.folder.name == but]
+
+    def decide(
+        self, graph: Callable[[], Any], n_nodes: int, n_per_node: int, modes: int | None, static: int
+    ) -> None:
+        """Direct or in pieces, from the graph of the nodes; a limit that cannot be met is refused.
+
+        modes, static : numbers of shapes, which take memory as well. Writes: in_pieces, found.
+        """
+        limits, freedoms = self.limits, n_nodes * n_per_node
+        memory = available_bytes() if limits.memory is None else limits.memory
+        if limits.pieces != "always" and limits.memory is None:
+            if limits.pieces == "direct" or self.solver != "auto" or certainly_fits(freedoms, memory):
+                return
+        found = self.found = estimate(graph(), n_per_node, modes, static)
+        can = limits.pieces == "auto" and self.solver == "auto"
+        self.in_pieces = limits.pieces == "always" or (can and found.direct > memory)
+        words = (
+            f"{freedoms} freedoms: in memory {in_words(found.direct)}; "
+            f"in pieces {in_words(found.pieces)}, and {in_words(found.disk)} on disk"
+        )
+        if (found.pieces if self.in_pieces else found.direct) > memory:
+            self._refuse(words, found, memory)
+        if self.in_pieces:
+            self._require_disk(found.disk, f"{FOLDER}*")
+        taken = "in pieces" if self.in_pieces else "in memory"
+        minutes = max(found.seconds / 60.0, 1.0)
+        if limits.say is not None:
+            limits.say(f"{words}, about {minutes:.0f} min; the limit is {in_words(memory)}: {taken}")
+
+    def _refuse(self, words: str, found: Estimate, memory: int) -> None:
+        pieces = self.in_pieces or self.limits.pieces != "direct" and self.solver == "auto"
+        least = min(found.pieces, found.direct) if pieces else found.direct
+        remedy = f"--memory {np.ceil(1.02e-8 * least) / 10:.1f}GB would do"
+        if not pieces and found.pieces <= memory:
+            remedy += ", or --pieces auto"
+        what = f"{words}; the limit is {in_words(memory)}"
+        raise InputError(Diagnostic("pieces.memory", HERE, what, remedy))
+
+    def _require_disk(self, size: int, names: str) -> Path:
+        """The folder of factors, when what is free there, and what earlier runs have left, is enough."""
+        folder = self.limits.scratch or Path.cwd()
+        if not folder.is_dir():
+            raise InputError(Diagnostic("pieces.scratch", str(folder), "is no folder", "create it"))
+        left = sum(path.stat().st_size for path in folder.glob(f"{names}/*"))
+        free = shutil.disk_usage(folder).free + left
+        if free < size:
+            what = f"{in_words(free)} are free, the factor takes {in_words(size)}"
+            remedy = "make room, or name a folder on another disk with --scratch"
+            raise InputError(Diagnostic("pieces.disk", str(folder), what, remedy))
+        return folder
+
+    def factorise(self, A: Any, kind: str = "symmetric", node_of: Ints | None = None) -> solvers.Factor:
+        """As `fe.solve.solvers.factorise`, by the route that was decided."""
+        if not self.in_pieces:
+            return solvers.factorise(A, kind, self.solver, node_of)
+        A = sparse.csc_matrix(A)
+        nodes = solvers.equal_columns(A) if node_of is None else np.asarray(node_of)
+        plan = make_plan(analyse(A, nodes))
+        name = f"{FOLDER}{key_of(A, plan).hex()[:16]}"
+        self.clear(but=name)  # one factor is in use at a time
+        folder = self._require_disk(plan.disk_bytes, name) / name
+        self._open(folder)
+        try:
+            factor = PiecesFactor(A, nodes, folder=folder, plan=plan, progress=self.progress)
+        except SingularMatrix as problem:
+            raise solvers.singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None
+        if kind == "spd" and factor.negative_pivots:
+            raise solvers.singular(f"{factor.negative_pivots} eigenvalues are negative")
+        if factor.found and self.limits.say is not None:
+            self.limits.say(f"{factor.found} of {len(plan.pieces)} pieces were there from an earlier run")
+        return factor
+
+    def _open(self, folder: Path) -> None:
+        """Take a folder for this run alone."""
+        if folder in (store.folder for store in self._stores):
+            return
+        try:
+            self._locks.enter_context(disk.lock(folder))
+        except InputError as error:
+            what, remedy = error.diagnostics[0].what, "wait for it: the same body is reduced there"
+            raise InputError(Diagnostic("pieces.busy", str(folder), what, remedy)) from None
+        self._stores.append(Store(folder))
+        with disk.told(folder):
+            if not folder.is_dir():
+                disk.make_folder(folder)
+
+
+def _goes_on(error: FlexmbsError) -> bool:
+    """Whether the same command can go on where this error stopped it."""
+    codes = {item.code for item in error.diagnostics}
+    return isinstance(error, Interrupted) or bool(codes & {"pieces.full", "pieces.changed", "file.write"})

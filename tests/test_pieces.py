@@ -1,0 +1,199 @@
+"""Reductions in pieces: the results of the direct route, limits that hold, and runs that go on."""
+
+import errno
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexmbs as fm
+from flexmbs import disk
+from flexmbs.disk import operations
+from flexmbs.fe.pieces import factor, route
+from flexmbs.fe.pieces.estimate import certainly_fits, resident_bytes
+from flexmbs.fe.pieces.route import FOLDER, bytes_of
+from flexmbs.resources import resource
+from tests.modal.test_pieces import BEAM, BLOCK
+
+ROD, ARM = (str(resource("meshes", f"{name}.reduce.toml")) for name in ("rod", "arm"))
+PIN = {"interfaces": {"left": "x_min", "right": {"set": "x_max", "tie": "rbe3"}}}
+FREE = {**BLOCK, "method": "free-interface", **PIN}
+LOADED = {
+    **BLOCK, **PIN, "point_masses": [{"interface": "right", "mass": 2.0}],
+    "loads": {"push": {"set": "x_max", "force": [0, 0, 1e3]}},
+}  # fmt: skip
+PRELOADED = {
+    **BLOCK, "fix": {"x_min": "x y z"}, "preload": {"pull": {"set": "x_max", "force": [1e5, 0, 0]}},
+}  # fmt: skip
+GIVEN = {
+    "mesh": BLOCK["mesh"], "material": "steel", "method": "given",
+    "given": {"shapes": [["0", "0", "(x+0.2)**2"]]},
+}  # fmt: skip
+RECIPES = {
+    "solid": (ROD, {"modes": 8}), "beam": (BEAM, {}), "free": (FREE, {}), "loaded": (LOADED, {}),
+    "preloaded": (PRELOADED, {}), "given": (GIVEN, {}), "shell": (ARM, {}),
+}  # fmt: skip
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Pieces so small that bodies of tests have many."""
+    monkeypatch.setattr("flexmbs.fe.pieces.plan.FREEDOMS", 100)
+
+
+def in_pieces(folder, **others):
+    return fm.Limits("always", scratch=folder, **others)
+
+
+LONG = ("solid", "shell")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in RECIPES]
+)
+def test_modal_data_are_those_of_the_direct_route(tmp_path, small, monkeypatch, name):
+    made = []
+    monkeypatch.setattr(
+        route, "PiecesFactor", lambda *a, **k: made.append(factor.PiecesFactor(*a, **k)) or made[-1]
+    )
+    recipe, options = RECIPES[name]
+    ours = fm.reduce(recipe, limits=in_pieces(tmp_path), **options)
+    theirs = fm.reduce(recipe, **options)
+    assert made and (name == "beam" or len(made[0].plan.pieces) > 5)
+    assert not list(tmp_path.iterdir()), "nothing is left on disk"
+    np.testing.assert_allclose(ours.frequency_hz, theirs.frequency_hz, rtol=1e-8)
+    one, other = ours.integrals, theirs.integrals
+    for field in ("S_f", "I_kl", "K_ff", "K_geo"):
+        a, b = (np.abs(getattr(item, field)) for item in (one, other))
+        size = max(b.max(initial=0.0), 1e-6 * np.sqrt(other.mass))  # means of mean-axis modes are rounding
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * size, err_msg=field)
+    for key in ("sylvester_count", "rigid_modes"):
+        assert ours.quality.get(key) == theirs.quality.get(key)
+    assert ours.stress is None or ours.stress.shape == theirs.stress.shape
+
+
+def stop_after(monkeypatch, pieces, error):
+    """Eliminations that raise `error` after so many pieces; the list of those that were made."""
+    made, real = [], factor.eliminate
+
+    def eliminate(*arguments):
+        if len(made) == pieces:
+            raise error
+        made.append(1)
+        return real(*arguments)
+
+    monkeypatch.setattr(factor, "eliminate", eliminate)
+    return made
+
+
+def test_a_reduction_that_was_stopped_goes_on(tmp_path, small, monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_after(patch, 5, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            fm.reduce(BLOCK, limits=in_pieces(tmp_path))
+    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    panels = sorted(folder.glob("*.panels"))
+    assert len(panels) == 5
+    raw = bytearray(panels[2].read_bytes())
+    raw[1000] ^= 1  # a file that is not as it was written counts for nothing
+    panels[2].write_bytes(raw)
+    said = []
+    made = stop_after(monkeypatch, 10**9, None)
+    ours = fm.reduce(BLOCK, limits=in_pieces(tmp_path, say=said.append))
+    there, total = map(int, re.match(r"(\d+) of (\d+) pieces were there", said[-1]).groups())
+    assert 0 < there < 5 and len(made) == 2 * total - there  # all others, and all once more for the count
+    assert not list(tmp_path.iterdir())
+    np.testing.assert_allclose(ours.frequency_hz, fm.reduce(BLOCK).frequency_hz, rtol=1e-8)
+
+
+def test_pieces_of_another_matrix_count_for_nothing(tmp_path, small, monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_after(patch, 5, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            fm.reduce(BLOCK, limits=in_pieces(tmp_path))
+    said = []
+    fm.reduce(BLOCK, material="steel", limits=in_pieces(tmp_path, say=said.append))
+    assert len(said) == 1 and len(list(tmp_path.glob(f"{FOLDER}*/*.panels"))) == 5
+
+
+def test_a_full_disk_ends_clearly_and_goes_on(tmp_path, small, monkeypatch):
+    class Full(operations.Operations):
+        left = 10
+
+        def write(self, handle, data):
+            self.left -= 1
+            if self.left < 0:
+                raise OSError(errno.ENOSPC, "no space")
+            return super().write(handle, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(operations, "system", Full())
+        with pytest.raises(fm.InputError) as caught:
+            fm.reduce(BLOCK, limits=in_pieces(tmp_path))
+    found = caught.value.diagnostics[0]
+    assert found.code == "pieces.full" and "the disk is full" in found.what and "goes on" in found.remedy
+    said = []
+    fm.reduce(BLOCK, limits=in_pieces(tmp_path, say=said.append))
+    assert "were there" in said[-1] and not list(tmp_path.iterdir())
+
+
+def code_of(limits, **options):
+    with pytest.raises(fm.InputError) as caught:
+        fm.reduce(BLOCK, limits=limits, **options)
+    return caught.value.diagnostics[0]
+
+
+def test_a_limit_that_cannot_be_met_is_refused_with_one_that_can(tmp_path):
+    found = code_of(fm.Limits(memory=10**7, scratch=tmp_path))
+    assert found.code == "pieces.memory" and "in pieces" in found.what
+    said = []
+    enough = bytes_of(re.search(r"--memory (\S+) ", found.remedy)[1])
+    fm.reduce(BLOCK, limits=fm.Limits(memory=enough, scratch=tmp_path, say=said.append))
+    assert len(said) == 1 and "the limit is" in said[0]
+    assert code_of(fm.Limits("direct", memory=10**7)).code == "pieces.memory"
+    assert code_of(fm.Limits(memory=10**7), solver="superlu").code == "pieces.memory"
+
+
+def test_pieces_are_taken_where_memory_is_short_of_the_direct_route(tmp_path, monkeypatch, small):
+    """With a limit between both estimates; a factor so large that it decides is made up."""
+    real = route.estimate
+
+    def large(*arguments):
+        found = real(*arguments)
+        return route.Estimate(found.freedoms, 9 * 10**9, found.pieces, found.disk, found.seconds)
+
+    monkeypatch.setattr(route, "estimate", large)
+    said = []
+    fm.reduce(BLOCK, limits=fm.Limits(memory=8 * 10**9, scratch=tmp_path, say=said.append))
+    assert said[0].endswith("the limit is 8.0 GB: in pieces")
+    assert code_of(fm.Limits("direct", memory=8 * 10**9)).remedy.endswith("or --pieces auto")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10, 9, 1))
+    assert code_of(fm.Limits(memory=8 * 10**9, scratch=tmp_path)).code == "pieces.disk"
+
+
+def test_small_bodies_are_not_asked_about(monkeypatch):
+    monkeypatch.setattr(route, "estimate", None)  # would fail
+    assert fm.reduce(BLOCK).nf == 5
+    assert certainly_fits(10_000, 10**9) and not certainly_fits(10**6, 10**10)
+    assert 10**7 < resident_bytes() < 10**11
+
+
+def test_what_is_wrong_with_limits(tmp_path):
+    assert code_of(fm.Limits("sometimes")).code == "pieces.choice"
+    assert code_of(fm.Limits("always"), solver="superlu").code == "pieces.solver"
+    assert code_of(in_pieces(tmp_path / "nowhere")).code == "pieces.scratch"
+    for text in ("8", "GB", "0GB", "8 goats"):
+        with pytest.raises(fm.InputError):
+            bytes_of(text)
+    assert bytes_of("8GB") == 8 * 10**9 and bytes_of("1.5 gib") == 3 * 2**29
+
+
+def test_one_run_has_the_folder(tmp_path, small, monkeypatch):
+    stop_after(monkeypatch, 2, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        fm.reduce(BLOCK, limits=in_pieces(tmp_path))
+    (folder,) = (path for path in Path(tmp_path).iterdir() if path.is_dir())
+    with disk.lock(folder):
+        assert code_of(in_pieces(tmp_path)).code == "pieces.busy"
