@@ -25,10 +25,23 @@ class Stop:
     asked: bool = False
 
 
+_own = threading.local()
+
+
+@contextlib.contextmanager
+def stoppable(stop: Stop) -> Iterator[None]:
+    """What asks for a stop in this thread, to which no signals come, while the block runs."""
+    _own.stop = stop
+    try:
+        yield
+    finally:
+        del _own.stop
+
+
 @contextlib.contextmanager
 def deferred() -> Iterator[Stop]:
-    """Signals set `Stop.asked` while the block runs; a second one acts at once. Main thread only."""
-    stop = Stop()
+    """Signals set `Stop.asked` while the block runs; a second one acts at once. Signals: main thread only."""
+    stop = getattr(_own, "stop", None) or Stop()
 
     def handler(number: int, frame: Any) -> None:
         if stop.asked:

@@ -20,7 +20,7 @@ import numpy as np
 
 from flexmbs import hdf5
 from flexmbs.errors import FlexmbsError
-from flexmbs.post.animation.animate import result_story
+from flexmbs.post.animation.animate import Story, result_story
 from flexmbs.post.animation.page import animation_page
 from flexmbs.post.channels import Channel, catalogue
 from flexmbs.post.record import Floats, Record
@@ -50,23 +50,30 @@ class Source:
 
     def page(self) -> str:
         """The animation with the samples so far, told to follow."""
+        begun = self.begun()
+        if begun is None:
+            return WAITING
+        story, count = begun
+        text = animation_page(story.scene, story.curves, story.shown)
+        told = f'<div id="app" data-live="{count}" data-end="{self.t_end:.17g}">'
+        return text.replace('<div id="app">', told, 1)
+
+    def begun(self) -> tuple[Story, int] | None:
+        """What is there so far, and how many samples; None before the first ones."""
         unfinished = (segments.parts_folder(self.path) / segments.HEADER).is_file()
         if not unfinished and not self.done.is_set():
-            return WAITING  # a file of that name is the result of an earlier run
+            return None  # a file of that name is the result of an earlier run
         try:
             record = Record(Result.load(self.path, unfinished=unfinished))
-            count = record.n_samples
+            count, story = record.n_samples, result_story(record, None)
         except FlexmbsError:  # not begun, or between two states of the folder
-            return WAITING
-        story = result_story(record, None)
+            return None
         moving = [replace(body, static=None) for body in story.scene.bodies]  # segments come without it
         story = replace(story, scene=replace(story.scene, bodies=moving))
         self.skins = {body.name: body.skin for body in story.scene.bodies if body.skin is not None}
         shown = {curve.name for curve in story.curves}
         self.bodies, self.channels = record.bodies, [c for c in catalogue(record) if c.short in shown]
-        text = animation_page(story.scene, story.curves, story.shown)
-        told = f'<div id="app" data-live="{count}" data-end="{self.t_end:.17g}">'
-        return text.replace('<div id="app">', told, 1)
+        return story, count
 
     def fresh(self, start: int) -> dict[str, Floats] | None:
         """Histories of the samples from number `start` on, None when there are no new ones."""

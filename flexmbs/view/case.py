@@ -19,6 +19,7 @@ from flexmbs.view.complete import offers
 from flexmbs.view.drag import Drag
 from flexmbs.view.insert import choices, inserted, place_of_frame
 from flexmbs.view.kept import Kept
+from flexmbs.view.runs import Runs
 
 if TYPE_CHECKING:
     from flexmbs.case.check import Assembled, Check
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 #: tables of parts that have a line of their own
 PARTS = ("bodies", "joints", "couplings", "drives", "states", "inputs", "forces", "sensors")
 _PART = re.compile(rf"\b({'|'.join(PARTS)})\.([A-Za-z_]\w*)")
+_NUMBER = re.compile(r"^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)$")
 _PLACE = re.compile(r"^(.*):(\d+):(\d+)$")
 
 
@@ -38,6 +40,7 @@ class CaseDoor:
         self.found: Check | None = None
         self.lines: list[list[Any]] = []
         self.hand: Drag | None = None
+        self.runs = Runs()
 
     def page(self, name: str) -> str | None:
         if name != "":
@@ -61,6 +64,10 @@ class CaseDoor:
                 return self.insert(text, data)
             case "drag":
                 return self.drag(data)
+            case "parameter":
+                return self.parameter(text, data)
+            case "run":
+                return self.run(text)
             case "release":
                 self.hand = None
                 return {} if self.found is None else self.poses(self.found.at)
@@ -69,10 +76,27 @@ class CaseDoor:
             case "save":
                 self.kept.save(text)
                 return {"said": f"{self.path.name} is kept; flexmbs run {self.path.name}"}
-        return None
+        return self.runs.act(word, data)
 
     def close(self) -> None:
-        """Nothing goes on beside it."""
+        self.runs.close()
+
+    def run(self, text: str) -> dict[str, Any]:
+        """Begin a run of the text; its result is kept only where that is asked for."""
+        told = self.check(text, draw=False)
+        if told["errors"] or self.case is None:
+            return told
+        return self.runs.begin(self.case, text, self.picture()[1])
+
+    def parameter(self, text: str, data: dict[str, Any]) -> dict[str, Any] | None:
+        """The text with another number for a parameter, its unit as it was."""
+        known = {item["name"]: item for item in parameters_of(text)}
+        name, number = data.get("name"), data.get("number")
+        if name not in known or not isinstance(number, int | float) or not np.isfinite(number):
+            return None
+        unit = known[name]["unit"]
+        value: Any = f"{number:.6g} {unit}" if unit else float(f"{number:.6g}")
+        return {"text": with_value(text, ("parameters", str(name)), value)}
 
     def check(self, text: str, draw: bool = True) -> dict[str, Any]:
         """What is wrong with the text, or what it is: the report of `check`, and the picture of its start."""
@@ -86,6 +110,7 @@ class CaseDoor:
         except FlexmbsError as error:
             return told | {"errors": [self.located(item) for item in error.diagnostics]}
         self.case, self.hand = case, None
+        told["parameters"] = parameters_of(text)
         told |= {"errors": [], "warnings": [self.located(item) for item in self.found.warnings]}
         told |= {"report": report_lines(self.found), **tree_of(self.found)}
         if draw:
@@ -255,6 +280,19 @@ def tree_of(found: Check) -> dict[str, Any]:
     ]  # fmt: skip
     cuts = [{"joint": j.name, "why": system.topology.reasons.get(j.name, "")} for j in system.topology.cuts]
     return {"tree": branches, "cuts": cuts}
+
+
+def parameters_of(text: str) -> list[dict[str, Any]]:
+    """Parameters that are a number, or one with a unit."""
+    table = parse_toml(text).data.get("parameters", {})
+    found = []
+    for name, value in table.items():
+        match = _NUMBER.match(value) if isinstance(value, str) else None
+        if match:
+            found.append({"name": name, "number": float(match[1]), "unit": match[2].strip()})
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found.append({"name": name, "number": float(value), "unit": ""})
+    return found
 
 
 def _flat(value: Any) -> Any:

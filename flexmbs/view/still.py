@@ -31,7 +31,7 @@ class Instant:
 
     @property
     def paths(self) -> list[str]:
-        return list(self.values)
+        return sorted(self.values)  # as in a file
 
     def __getitem__(self, path: str) -> Any:
         return self.values[path]

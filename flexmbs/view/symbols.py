@@ -15,7 +15,7 @@ from flexmbs.dynamics.analyses.directions import in_ground
 from flexmbs.dynamics.analyses.idle import Hidden, hidden_freedoms
 from flexmbs.dynamics.analyses.mobility import characteristic_length, constraints, independent, joint_speeds
 from flexmbs.expressions import Expression
-from flexmbs.model.bodies import Body, FlexibleBody, Frame
+from flexmbs.model.bodies import GROUND, Body, FlexibleBody, Frame
 from flexmbs.model.joints.base import DISTANCE, OFFSET
 from flexmbs.post.places import frame_of
 from flexmbs.post.record import Record
@@ -37,7 +37,7 @@ class Symbols:
     def __init__(self, record: Record, at: Assembled, t_end: float) -> None:
         self.record, self.system, self.state, self.t_end = record, at.system, at.state, t_end
         self.model = at.system.model
-        self.bodies = record.bodies  # numbered as in the scene
+        self.bodies = record.bodies
 
     def all(self) -> list[Symbol]:
         evaluator = self.system.evaluator()
@@ -55,25 +55,22 @@ class Symbols:
             place, Phi = _further(at, modal)
         else:
             place, _, Phi = frame_of(self.record, body, frame, modal)
-        return {"body": self.number(body), "place": place, "Phi": Phi}
-
-    def number(self, body: str) -> int:
-        return self.bodies.index(body) if body in self.bodies else -1
+        return {"body": body, "place": place, "Phi": Phi}
 
     def frames(self) -> Iterator[Symbol]:
-        origin = {"body": -1, "place": np.zeros(3), "Phi": None}
+        origin = {"body": "ground", "place": np.zeros(3), "Phi": None}
         yield {
             "kind": "frame", "name": "ground", "path": ["ground"], "ends": [origin],
             "axes": np.eye(3).ravel(), "way": [],
         }  # fmt: skip
-        owners = {"ground": self.model.ground_frames, **{n: b.frames for n, b in self.model.bodies.items()}}
+        owners = {GROUND: self.model.ground_frames, **{n: b.frames for n, b in self.model.bodies.items()}}
         for body, frames in owners.items():
             modal = _modal(self.model.bodies.get(body))
             faces = list(modal.interfaces) if modal is not None else []
             for name in [*frames, *(face for face in faces if face not in frames)]:
                 place, axes, Phi = frame_of(self.record, body, name, modal)
                 owner = ["ground"] if body == "ground" else ["bodies", body]
-                end = {"body": self.number(body), "place": place, "Phi": Phi}
+                end = {"body": body, "place": place, "Phi": Phi}
                 frame = frames.get(name)
                 way = [] if frame is None else self.way(frame)
                 path = [*owner, "frames", name]
@@ -107,7 +104,7 @@ class Symbols:
                 "direction": self.direction(force, values, ends[-1]["body"]) if kind == "force" else None,
             }  # fmt: skip
 
-    def direction(self, force: Any, values: Any, body: int) -> Array | None:
+    def direction(self, force: Any, values: Any, body: str) -> Array | None:
         """Along which a force of plain numbers acts, in the axes of its body at the start."""
         if not isinstance(values, list | tuple | np.ndarray) or len(values) != 3:
             return None
@@ -118,20 +115,20 @@ class Symbols:
             return along
         return self.turned(body, along) if force.axes == "ground" else None
 
-    def turned(self, body: int, along: Array) -> Array:
+    def turned(self, body: str, along: Array) -> Array:
         """A direction of ground in the axes of a body at the start."""
-        return along if body < 0 else np.asarray(self.rotation(body).T @ along)
+        return along if body == GROUND else np.asarray(self.rotation(body).T @ along)
 
-    def rotation(self, body: int) -> Array:
+    def rotation(self, body: str) -> Array:
         from flexmbs.spatial import quat_to_matrix
 
-        return quat_to_matrix(self.record.require(f"bodies/{self.bodies[body]}/quaternion")[0])
+        return quat_to_matrix(self.record.require(f"bodies/{body}/quaternion")[0])
 
-    def local(self, body: int, point: Array) -> Symbol:
+    def local(self, body: str, point: Array) -> Symbol:
         """An end at a point of ground that moves with a body from the start on."""
-        if body < 0:
-            return {"body": -1, "place": point, "Phi": None}
-        r = self.record.require(f"bodies/{self.bodies[body]}/position")[0]
+        if body == GROUND:
+            return {"body": body, "place": point, "Phi": None}
+        r = self.record.require(f"bodies/{body}/position")[0]
         return {"body": body, "place": self.rotation(body).T @ (point - r), "Phi": None}
 
     def sensors(self) -> Iterator[Symbol]:
@@ -150,10 +147,9 @@ class Symbols:
             if found is None:
                 continue
             at, along, body = found
-            number = self.number(body)
             yield {
                 "kind": "redundant", "name": name, "path": name.partition(" (")[0].split("."),
-                "ends": [self.local(number, at)], "direction": self.turned(number, along),
+                "ends": [self.local(body, at)], "direction": self.turned(body, along),
                 "moment": row.is_moment,
             }  # fmt: skip
         for item in hidden_freedoms(self.system, evaluator, self.state):
@@ -170,7 +166,7 @@ class Symbols:
             yield in_ground([names[k]], [rows[k]], evaluator)[0], rows[k]
 
     def hidden(self, item: Hidden) -> Iterator[Symbol]:
-        middle, number = item.places.mean(axis=0), self.number(item.bodies[0])
+        middle, body = item.places.mean(axis=0), item.bodies[0]
         for twist in item.twists:
             v, w = twist[:3], twist[3:]
             turn = float(np.linalg.norm(w))
@@ -180,8 +176,8 @@ class Symbols:
             else:
                 turn, along, at = 0.0, v / np.linalg.norm(v), middle
             yield {
-                "kind": "hidden", "name": item.text, "path": ["bodies", item.bodies[0]],
-                "ends": [self.local(number, at)], "direction": self.turned(number, along),
+                "kind": "hidden", "name": item.text, "path": ["bodies", body],
+                "ends": [self.local(body, at)], "direction": self.turned(body, along),
                 "moment": turn > 0.0,
             }  # fmt: skip
 

@@ -39,6 +39,7 @@ MODULES = (
     "live",
     "editor",
     "part",
+    "runs",
     "case",
     "main",
 )

@@ -3,6 +3,8 @@ import { element, labelled, switch_row } from "./controls.js";
 import { add, dot, subtract, times } from "./matrix.js";
 import { scene_of } from "./data.js";
 import { action, ask, Editor } from "./editor.js";
+import { number_text } from "./plot.js";
+import { build_runs } from "./runs.js";
 
 export function work_on_case(viewer) {
     const told = viewer.scene.case;
@@ -35,9 +37,13 @@ export function work_on_case(viewer) {
     hand.setAttribute("aria-pressed", false);
     keep.hidden = back.hidden = true;
     buttons.append(hand, keep, back);
+    const sliders = element("div", { id: "sliders" });
+    const parameters = element("details", { open: true }, [element("summary", { textContent: "Parameters" }), sliders]);
+    const runs = build_runs(viewer, { text: () => editor.text, answer, start: () => check(editor.text) });
+    buttons.append(runs.button);
     work.hidden = false;
     work.append(element("h2", { textContent: told.file }), buttons, editor.node, editor.errors, said,
-        insert, element("details", { open: true }, [element("summary", { textContent: "Tree and cuts" }), tree]),
+        ...runs.nodes, parameters, insert, element("details", { open: true }, [element("summary", { textContent: "Tree and cuts" }), tree]),
         element("details", {}, [element("summary", { textContent: "What check says" }), report]));
     document.getElementById("symbols").append(element("h2", { textContent: "Symbols" }),
         ...[["names", "names"], ["frames", "frames"], ["springs, forces, sensors", "elements"], ["redundant rows, hidden freedoms", "rows"]]
@@ -156,9 +162,56 @@ export function work_on_case(viewer) {
         if (found.places && found.places.length) ({ places } = found);
         answer(found);
         if (!found.report) return;
+        show_parameters(found.parameters);
         report.textContent = found.report.join("\n");
         tree.replaceChildren(branches(found.tree, "ground"), element("ul", { className: "cuts" },
             found.cuts.map((cut) => element("li", {}, [to_part(["joints", cut.joint], cut.joint), ` cut: ${cut.why}`]))));
+    }
+
+    // A slider changes the number in the text, its unit stays.
+    let known = [];
+    function show_parameters(all) {
+        parameters.hidden = !all.length;
+        if (JSON.stringify(all) === JSON.stringify(known)) return;
+        if (all.length === known.length && all.every((item, k) => item.name === known[k].name && item.unit === known[k].unit)) {
+            all.forEach((item, k) => known[k].show && known[k].show(item.number));
+            return;
+        }
+        known = all;
+        sliders.replaceChildren(...all.map((item) => {
+            const reach = Math.abs(item.number) || 1;
+            const slider = element("input", { type: "range", min: item.number - reach, max: item.number + reach, step: 10 ** Math.floor(Math.log10(reach)) / 100, value: item.number, ariaLabel: item.name });
+            const value = element("output", { textContent: `${number_text(item.number)} ${item.unit}` });
+            item.show = (number) => {
+                value.textContent = `${number_text(number)} ${item.unit}`;
+                if (document.activeElement !== slider) slider.value = number;
+            };
+            item.toJSON = () => item.name;
+            slider.addEventListener("input", () => slide(item, Number(slider.value)));
+            return labelled(item.name, slider, [value]);
+        }));
+    }
+
+    let sliding = null;
+    let waiting = null;
+    async function slide(item, number) {
+        waiting = [item, number];
+        if (sliding) return;
+        sliding = true;
+        while (waiting) {
+            const [{ name: of, show }, value] = waiting;
+            waiting = null;
+            const found = await ask("parameter", { text: editor.text, name: of, number: value });
+            if (found.text === undefined) {
+                answer(found);
+                break;
+            }
+            const { activeElement } = document;
+            editor.become(found.text);
+            activeElement.focus();
+            show(Number(value.toPrecision(6)));
+        }
+        sliding = null;
     }
 
     const to_part = (path, text) => action("", text, () => viewer.pointed(path));
@@ -177,6 +230,7 @@ export function work_on_case(viewer) {
         if (mine !== number) return;
         work.classList.remove("busy");
         show(found);
+        if (found.scene) runs.leave();
         if (found.scene) keep.hidden = back.hidden = true;
         if (found.scene) viewer.renew(await scene_of(found.scene, found.arrays));
     }

@@ -104,6 +104,8 @@ export class Labels {
 
     renew() {
         const { scene } = this.viewer;
+        const number = (name) => scene.bodies.findIndex((body) => body.name === name);
+        for (const symbol of scene.symbols || []) symbol.ends = symbol.ends.map((end) => ({ ...end, body: number(end.body) }));
         const parts = (scene.symbols || []).map((symbol) => ({ kind: symbol.kind, name: symbol.name, path: symbol.path, symbol,
             place: (poses, scale) => {
                 const at = symbol.ends.map((end) => place_on(end, poses, scale));

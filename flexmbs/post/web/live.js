@@ -38,7 +38,7 @@ function corners(points) {
     return points.length ? [0, 1, 2, 3, 4, 5, 6, 7].map((k) => [0, 1, 2].map((i) => ((k >> i) & 1 ? high : low)[i])) : [];
 }
 
-function append(viewer, batch) {
+export function append_samples(viewer, batch) {
     const { scene } = viewer;
     const at_end = viewer.t >= scene.time[scene.time.length - 1];
     scene.time = appended(scene.time, batch.time);
@@ -78,7 +78,7 @@ export function follow(viewer) {
     const events = new EventSource(`/events?from=${start}`);
     events.onmessage = (event) => {
         const batch = JSON.parse(event.data);
-        append(viewer, batch);
+        append_samples(viewer, batch);
         tell(batch.progress);
     };
     events.addEventListener("end", () => {

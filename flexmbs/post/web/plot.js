@@ -46,6 +46,7 @@ export class Plot {
         this.canvas = canvas;
         this.time = time;
         this.curves = [];
+        this.others = [];     // other runs: {name, scene}, whose curves of the same names are dashed
         const seek = (event) => {
             const box = canvas.getBoundingClientRect();
             const share = (event.clientX - box.left - this.left) / (this.right - this.left);
@@ -101,8 +102,13 @@ export class Plot {
         this.draw_legend(pen, ink, lines);
     }
 
+    // Curves of the same name in other runs.
+    twins(curve) {
+        return this.others.flatMap(({ scene }) => scene.channels.filter(({ name }) => name === curve.name).map(({ values }) => ({ values, time: scene.time })));
+    }
+
     draw_axis(pen, curves, side, { ink, rule, top, bottom, x_of }) {
-        const [low, high] = range_of(curves);
+        const [low, high] = range_of([...curves, ...curves.flatMap((curve) => this.twins(curve))]);
         const y_of = (y) => bottom - ((y - low) / (high - low)) * (bottom - top);
         pen.lineWidth = 1;
         pen.textAlign = side ? "left" : "right";
@@ -116,10 +122,16 @@ export class Plot {
         for (const curve of curves) {
             pen.strokeStyle = curve.colour;
             pen.lineWidth = 1.6;
+            path(pen, this.time, curve.values, x_of, y_of);
+            pen.lineWidth = 1.1;
+            pen.setLineDash([5, 4]);
+            pen.save();
             pen.beginPath();
-            const step = Math.max(1, Math.floor(curve.values.length / 4000));
-            for (let k = 0; k < curve.values.length; k += step) pen.lineTo(x_of(this.time[k]), y_of(curve.values[k]));
-            pen.stroke();
+            pen.rect(this.left, top, this.right - this.left, bottom - top);
+            pen.clip();
+            for (const { time, values } of this.twins(curve)) path(pen, time, values, x_of, y_of);
+            pen.restore();
+            pen.setLineDash([]);
         }
     }
 
@@ -156,6 +168,13 @@ export class Plot {
             pen.fillText(text, x + 14, 12 + 14 * k);
         }));
     }
+}
+
+function path(pen, time, values, x_of, y_of) {
+    pen.beginPath();
+    const step = Math.max(1, Math.floor(values.length / 4000));
+    for (let k = 0; k < values.length; k += step) pen.lineTo(x_of(time[k]), y_of(values[k]));
+    pen.stroke();
 }
 
 function line(pen, points) {

@@ -86,6 +86,14 @@ export class Stage {
         }
     }
 
+    // The bodies as edges alone: another run.
+    draw_ghost(poses, show) {
+        this.each(poses, show.scale, (thing, pose, number, body) => {
+            this.renderer.set_coordinates(thing, body ? poses[number].q : []);
+            this.renderer.draw(thing, { pose, colour: show.ghost, scale: show.scale, edges: true, section: show.section });
+        }, false);
+    }
+
     // Forces and reactions at the instant `at`, the largest of the run a quarter of the scene long.
     draw_arrows(at, poses, show) {
         const thing = this.renderer.upload(lines(this.arrow_lines(at, poses, show)));

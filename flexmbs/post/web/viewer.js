@@ -28,6 +28,7 @@ export class Viewer {
         this.playing = false;
         this.mode = null;
         this.on_change = [];
+        this.ghosts = [];     // other runs: {name, scene, stage}
         this.grab = null;     // (x, y) -> what takes the movement of a pointer that begins there
         this.marks = [];      // crosses that somebody else puts into the picture
         const stressed = scene.bodies.some((body) => body.mesh.stress);
@@ -297,6 +298,7 @@ export class Viewer {
         this.stage.draw(this.camera, poses, this.show);
         if (this.show.forces && !this.mode && this.scene.arrows.length) this.stage.draw_arrows(locate(this.scene.time, this.t), poses, this.show);
         for (const probe of [...this.probes.now(poses), ...this.marks]) this.stage.draw_probe(probe);
+        for (const { scene, stage } of this.mode ? [] : this.ghosts) stage.draw_ghost(motion_at(scene, this.t), this.show);
         if (this.scene.symbols) {
             this.stage.draw_symbols(poses, this.show);
             this.labels.draw(poses, this.camera.matrices(canvas.width / canvas.height).view_projection, this.show);
@@ -304,6 +306,7 @@ export class Viewer {
         this.draw_legend();
         document.getElementById("app").classList.toggle("still", this.scene.time.length < 2);
         const place = locate(this.scene.time, this.t);
+        this.plot.others = this.ghosts;
         this.plot.draw(this.t, (curve) => row(curve.values, 1, place)[0]);
         for (const update of this.on_change) update();
     }
