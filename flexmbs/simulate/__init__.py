@@ -24,7 +24,7 @@ from flexmbs.simulate.motion.branch import leaves_nothing_free
 from flexmbs.simulate.motion.branch import watch as watch_branch
 from flexmbs.simulate.motion.contact import open_contacts
 from flexmbs.simulate.motion.equations import equations, problem, state_vector
-from flexmbs.simulate.motion.forms import form_of, method_of, time_settings
+from flexmbs.simulate.motion.forms import REFERENCES, form_of, method_of, time_settings
 from flexmbs.simulate.motion.independent import check_offered
 from flexmbs.simulate.motion.prescribed import Prescribed, by_recursion, method_along
 from flexmbs.simulate.record.history import History
@@ -204,6 +204,8 @@ def _followed(
         found, y = form.problem, form.y
     why = "the drives determine the motion" if settings.type in FOLLOWED else "nothing moves"
     chosen = replace(asked, method=method_along(system, found, state.t, y, settings))
+    if chosen.method in REFERENCES:
+        found = replace(found, jumps=None)  # speeds that jump take no impact where nothing is free
     motion = integrator(found, chosen, state.t, y, times, settings.t_end)
     return Choice(settings.type, f"{len(times)} times, {why}"), motion
 

@@ -39,7 +39,7 @@ FURTHEST = 1e-3
 def located(error: SolverError, system: Any, motion: Any) -> SolverError:
     """The error with the joints concerned, from the last good state of the motion."""
     found = error.diagnostics[0]
-    if found.code == "solver.corner" and system.laws.relations[motion.corner]:
+    if found.code in ("solver.corner", "solver.jump") and system.laws.relations[motion.corner]:
         what = found.what.replace("a constraint", system.laws.relations[motion.corner])
         return SolverError(replace(found, what=what))
     told = "joints." in found.what and found.code not in OPEN

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import missing_component
-from flexmbs.integrate.events.crossings import Crossed
 from flexmbs.integrate.methods import method
 from flexmbs.integrate.methods.reference import ReferenceRun
 
@@ -53,23 +52,18 @@ class Cvode(ReferenceRun):
         def rhs(t: float, x: Floats, x_dot: Floats) -> None:
             x_dot[:] = self.rates(t, x)
 
-        def jacobian(t: float, x: Floats, x_dot: Floats, J: Floats) -> None:
-            J[:, :] = self.jacobian(t, x)
-
         self.pull = PULL / (self.t_end - self.t)
-        solver = CVODE(rhs, method="BDF", **self.options(jacobian))
+        solver = CVODE(rhs, method="BDF", **self.options())
         solver.init_step(t, x)
         return solver
 
-    def options(self, jacobian: Any) -> dict[str, Any]:
-        """Options of a solver; where speeds may jump, its matrix is taken beside the zeros."""
+    def options(self) -> dict[str, Any]:
+        """Options of a solver."""
         s, size = self.settings, max(abs(self.t_end), abs(self.t))
         options: dict[str, Any] = {
             "rtol": max(s.rtol, 1e-14), "atol": s.atol, "max_num_steps": MAX_STEPS,
             "min_step": SHORTEST * size, "max_step": 2.0 * size,
         }  # fmt: skip
-        if self.crossings.live.any():
-            options["jacfn"] = jacobian
         if s.until >= 0:
             options |= {"eventsfn": self.event_function(), "num_events": 1}
         return options
@@ -81,33 +75,16 @@ class Cvode(ReferenceRun):
         events.terminal, events.direction = [True], [1]  # type: ignore[attr-defined]
         return events
 
-    def states(self) -> Iterator[tuple[float, float, Floats]]:
-        (t, x), waiting, solver = self.begun(), [t for t in self.times if t > self.t], None
-        yield self.t, t, x
-        zeros = self.crossings
-        while waiting:
-            if zeros.at_hand(t):
-                (t, x), solver = self.crossed(t, x, zeros.chosen), None
-                continue
-            if t >= waiting[0]:  # behind an event
-                yield waiting.pop(0), t, x
-                continue
-            end = min(waiting[0], t + zeros.longest(t))
-            stop = self.t_end if zeros.high == np.inf else end
-            try:
-                with zeros.watching():
-                    solver = solver or self.solver(t, x.copy())
-                    found = solver.step(end, method="normal", tstop=stop)
-            except Crossed as zero:
-                zeros.ahead(zero)
-                solver = None
-                continue
+    def states(self) -> Iterator[tuple[float, Floats]]:
+        x = self.y[: self.size].copy()
+        yield self.t, x
+        solver = None
+        for end in [t for t in self.times if t > self.t]:
+            solver = solver or self.solver(self.t, x.copy())
+            found = solver.step(end, method="normal", tstop=self.t_end)
             t, x = float(np.ravel(found.t)[-1]), np.ravel(found.y).copy()
             if not found.success or not np.all(np.isfinite(x)):
                 raise self.fail(str(found.message))
-            self.reached(t, x)
+            yield t, x
             if t < end:  # an event ends the run
-                yield t, t, x
                 return
-            if t == waiting[0] and not zeros.at_hand(t):
-                yield waiting.pop(0), t, x

@@ -29,11 +29,8 @@ class Ida(Cvode):
         def residual(t: float, x: Floats, x_dot: Floats, out: Floats) -> None:
             out[:] = x_dot - self.rates(t, x)
 
-        def jacobian(t: float, x: Floats, x_dot: Floats, out: Floats, c: float, J: Floats) -> None:
-            J[:, :] = c * np.eye(len(x)) - self.jacobian(t, x)
-
         self.pull = PULL / (self.t_end - self.t)
-        solver = IDA(residual, **self.options(jacobian))
+        solver = IDA(residual, **self.options())
         solver.init_step(t, x, self.rates(t, x))
         return solver
 

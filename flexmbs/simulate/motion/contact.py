@@ -50,10 +50,10 @@ def contacts(system: Any, tables: Any, lifts: bool = True) -> Contacts:
 
 
 def check_contacts(system: Any, settings: Any) -> None:
-    """Refuse what cannot open a contact on the way: methods of other libraries, drift that is held softly."""
+    """Refuse what cannot open a contact: methods that need nothing but rates, drift that is held softly."""
     if not np.any(system.tables.row.side) or settings.type != "dynamics":
         return
-    offered = [name for name in method if method[name].compiled or method[name].lifts]
+    offered = [name for name in method if method[name].compiled]
     where, what = "analysis.method", f'method "{settings.method}" does not let contacts open'
     if settings.stabilisation != "projection":
         where = "analysis.stabilisation"

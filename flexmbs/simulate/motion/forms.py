@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexmbs.integrate import Settings
+from flexmbs.model.laws.tables import OF_TIME
 from flexmbs.simulate.choose import EXPLICIT, IMPLICIT, Choice
 from flexmbs.simulate.settings import RunSettings
 
@@ -41,7 +42,7 @@ def explicit_steps(system: Any, duration: float) -> float:
 def method_of(system: Any, settings: RunSettings, t_start: float) -> Choice:
     """The method of a form that evaluates in Python: the reference of high order where modes are stiff.
 
-    That one passes no events at which speeds jump; where there may be such, the compiled implicit one.
+    That one passes no corners at which speeds jump; where there may be such, the compiled implicit one.
     """
     if settings.method != "auto":
         return Choice(settings.method, "as asked")
@@ -49,7 +50,8 @@ def method_of(system: Any, settings: RunSettings, t_start: float) -> Choice:
     if steps <= STIFF:
         return Choice(EXPLICIT, f"formulation = {settings.formulation}")
     why = f"modes would hold an explicit method to {steps:.0e} steps"
-    return Choice(IMPLICIT if np.any(system.tables.row.side) else "radau", why)
+    jumps = np.any(system.tables.row.side) or np.any(system.laws.tables.switch_law <= OF_TIME)
+    return Choice(IMPLICIT if jumps else "radau", why)
 
 
 def time_settings(system: Any, settings: RunSettings, method: str) -> Settings:
