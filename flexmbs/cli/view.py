@@ -1,6 +1,6 @@
 """see a part, a body, a mechanism or a result in the browser, and point instead of naming
 
-flexmbs view rod.msh | rod.reduce.toml   faces are clicked and become interfaces of the recipe
+flexmbs view rod.msh | rod.step | rod.reduce.toml   faces are clicked and become interfaces of the recipe
 flexmbs view rod.modal.h5 | case.toml | result.h5
 """
 

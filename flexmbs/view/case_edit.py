@@ -84,6 +84,12 @@ def _changed(file: TomlFile, path: tuple[str, ...], value: str) -> list[str]:
             at = ends[path[:n]]
             line = f"{rest[0]} = {{ {'.'.join(rest[1:-1] + (inner,))} }}" if len(rest) > 1 else inner
             made += [f"{text[:at]}\n{item}{text[at:]}" for item in (line, ".".join(rest[:-1] + (inner,)))]
+    if len(path) == 1:  # behind the last key that stands above all tables
+        starts = [_offset(text, file.places[path].key) for path in ends]
+        first = min(starts, default=len(text))
+        above = [_offset(text, place.end) for place in file.places.values() if place.end != (0, 0)]
+        at = max((end for end in above if end <= first), default=0)
+        return [f"{text[:at]}{chr(10) * bool(at)}{path[0]} = {value}{chr(10) * (not at)}{text[at:]}"]
     block = f"[{'.'.join(path[:-1])}]\n{path[-1]} = {value}\n"
     return [*made, f"{text.rstrip()}\n\n{block}"]
 

@@ -34,9 +34,11 @@ def door_of(path: Path) -> Door:
     """The door of a mesh, a recipe, a reduced body, a case or a result."""
     ending = path.suffix.lower()
     if ending in GEOMETRY:
-        mesh = path.with_suffix(".msh").name
-        remedy = f"flexmbs mesh {path.name} -o {mesh}; flexmbs view {mesh}"
-        raise UsageError(Diagnostic("view.geometry", str(path), "is geometry, which has no mesh yet", remedy))
+        from flexmbs.view.cad import CadPart
+        from flexmbs.view.part import PartDoor
+
+        part = CadPart(path)
+        return PartDoor(part.target, part)
     if is_mesh_file(path):
         from flexmbs.view.part import PartDoor
 
@@ -69,5 +71,10 @@ def _story(path: Path) -> str:
     from flexmbs.post.animation.animate import load_story
     from flexmbs.post.animation.page import animation_page
 
+    if hdf5.file_format(path) == "flexmbs-modal":
+        from flexmbs.modaldata import ModalData
+        from flexmbs.view.bodies import modal_page
+
+        return modal_page(ModalData.load(path), path.name.split(".")[0])
     story = load_story(path)
     return animation_page(story.scene, story.curves, story.shown, story.modes)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError, nearest
+from flexmbs.fe.check.quality import shapes
+from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.materials import NAMED
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.skin import triangles_of_faces
 from flexmbs.modal.areas import centroid, set_pieces
 from flexmbs.modal.interfaces import TIES
 from flexmbs.modaldata import ModalData
 from flexmbs.post.animation.page import animation_page
-from flexmbs.post.scene import Scene, SceneBody, modal_scene
+from flexmbs.post.scene import Scene, SceneBody
 from flexmbs.post.visuals import TriMesh
 from flexmbs.reduce.options import recipe_text
 from flexmbs.reduce.reading import recipe_of
@@ -23,11 +26,17 @@ from flexmbs.reduce.recipe import Recipe
 from flexmbs.reduce.source import bare_interfaces, bare_mesh
 from flexmbs.reduce.stage1 import run
 from flexmbs.toml_file import parse_toml
+from flexmbs.view.bodies import modal_page
+from flexmbs.view.case_edit import with_value
 from flexmbs.view.kept import Kept
 from flexmbs.view.patches import Patch, patches_of, place_of
 from flexmbs.view.recipe_edit import free_name, with_entry
 from flexmbs.view.work import Work
 
+if TYPE_CHECKING:
+    from flexmbs.view.cad import CadPart
+
+FAMILIES = ("tet", "hex", "wedge", "pyramid", "tri", "quad")
 STONE = (0.62, 0.66, 0.71)
 #: of interfaces on shapes, where the user gives none
 NAMES = {"cylinder": "bore", "sphere": "ball"}
@@ -36,7 +45,8 @@ NAMES = {"cylinder": "bore", "sphere": "ball"}
 class PartDoor:
     """A mesh, or the recipe of one. The text of the recipe is all that there is; `save` keeps it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cad: CadPart | None = None) -> None:
+        self.cad = cad
         own = path.suffix.lower() == ".toml"
         self.target = path if own else path.with_name(f"{path.name.split('.')[0]}.reduce.toml")
         self.kept = Kept(self.target)
@@ -44,9 +54,10 @@ class PartDoor:
             what = "there is a recipe of this part already"
             raise InputError(Diagnostic("view.recipe", str(self.target), what, f"flexmbs view {self.target}"))
         self.text = self.kept.text or recipe_text({"mesh": path.name, "modes": 6})
-        self.mesh: Mesh = bare_mesh(self.recipe(self.text))
-        self.patches: list[Patch] = patches_of(self.mesh)
+        self.mesh: Mesh = bare_mesh(self.recipe(self.text)) if cad is None else cad.mesh
+        self.patches: list[Patch] = patches_of(self.mesh) if cad is None else cad.patches
         self.sets = {name: self.mesh.node_set_of(name) for name in self.mesh.set_names}
+        self.values = node_values(self.mesh)
         self.work: Work | None = None
 
     def recipe(self, text: str) -> Recipe:
@@ -56,8 +67,7 @@ class PartDoor:
         if name == "":
             return animation_page(self.scene(), more={"part": self.told()})
         if name == "modes" and self.work is not None and self.work.made is not None:
-            title = self.target.name.split(".")[0]
-            return animation_page(modal_scene(self.work.made, title))
+            return modal_page(self.work.made, self.target.name.split(".")[0])
         return None
 
     def told(self) -> dict[str, Any]:
@@ -69,6 +79,9 @@ class PartDoor:
             "patches": kinds,
             "sets": {name: own for name, own in sets.items() if own and len(own) < len(self.patches)},
             "ties": list(TIES),
+            "materials": list(NAMED),
+            "solids": list(self.mesh.cell_sets),
+            "colours": self.colours(),
             **self.check(self.text),
         }
 
@@ -87,6 +100,10 @@ class PartDoor:
                 return self.check(text)
             case "interface":
                 return self.interface(text, data)
+            case "support":
+                return self.support(text, data)
+            case "material":
+                return self.material(text, data)
             case "save":
                 return self.save(text)
             case "reduce":
@@ -108,23 +125,13 @@ class PartDoor:
         return {"errors": [], "interfaces": told}
 
     def interface(self, text: str, data: dict[str, Any]) -> dict[str, Any]:
-        """The text with one more interface: the nodes of the chosen patches."""
-        chosen = data.get("patches")
-        known = range(len(self.patches))
-        if (
-            not isinstance(chosen, list)
-            or not chosen
-            or not all(type(k) is int and k in known for k in chosen)
-        ):
-            raise InputError(Diagnostic("view.choice", "view", "no face is chosen", "click one or several"))
+        """The text with one more interface: the nodes of the chosen patches, or the chosen nodes."""
         tie = str(data.get("tie", "rbe2"))
         if tie not in TIES:
             raise InputError(Diagnostic("view.tie", "view", f'unknown tie "{tie}"', nearest(tie, list(TIES))))
-        nodes = np.unique(np.concatenate([self.patches[k].nodes for k in chosen]))
-        kind, place = place_of(self.mesh, nodes)
-        named = [name for name, own in self.sets.items() if np.array_equal(own, nodes)]
-        place = {"set": named[0]} if named else place
-        usual = named[0] if named else NAMES.get(kind.split()[0], "face")
+        nodes = self.chosen(data)
+        kind, place, named = self.place(nodes)
+        usual = named or NAMES.get(kind.split()[0], "face")
         name = free_name(text, str(data.get("name") or usual))
         made = with_entry(text, "interfaces", name, {"tie": tie} | place)
         item = next(item for item in bare_interfaces(self.recipe(made), self.mesh) if item.name == name)
@@ -136,8 +143,58 @@ class PartDoor:
         )
         return {"text": made, "said": said, **self.check(made)}
 
+    def chosen(self, data: dict[str, Any]) -> Any:
+        """Nodes that were pointed at: those of patches, or by their numbers."""
+        patches, nodes = data.get("patches") or [], data.get("nodes") or []
+        if not (isinstance(patches, list) and isinstance(nodes, list) and (patches or nodes)):
+            raise InputError(Diagnostic("view.choice", "view", "no face is chosen", "click one or several"))
+        for numbers, n in ((patches, len(self.patches)), (nodes, self.mesh.n_nodes)):
+            if not all(type(k) is int and 0 <= k < n for k in numbers):
+                raise InputError(Diagnostic("view.choice", "view", "there is no such face", "click one"))
+        parts = [self.patches[k].nodes for k in patches] + [np.array(nodes, dtype=np.int64)]
+        return np.unique(np.concatenate(parts))
+
+    def place(self, nodes: Any) -> tuple[str, dict[str, Any], str]:
+        """Kind of a choice of nodes, its place in a recipe, and the set of the mesh that it is, or ""."""
+        kind, place = place_of(self.mesh, nodes)
+        named = next((name for name, own in self.sets.items() if np.array_equal(own, nodes)), "")
+        return kind, {"set": named} if named else place, named
+
+    def support(self, text: str, data: dict[str, Any]) -> dict[str, Any]:
+        """The text with the chosen faces held in some directions."""
+        nodes = self.chosen(data)
+        _, place, named = self.place(nodes)
+        dofs = str(data.get("dofs") or "x y z")
+        name = named
+        if not named:
+            name = free_name(text, str(data.get("name") or "support"), "sets")
+            text = with_entry(text, "sets", name, place)
+        made = with_entry(text, "fix", name, dofs)
+        return {"text": made, "said": f"{name}: {len(nodes)} nodes held, {dofs}", **self.check(made)}
+
+    def material(self, text: str, data: dict[str, Any]) -> dict[str, Any]:
+        """The text with a material of the whole part, or of one of its solids."""
+        solid, name = str(data.get("solid") or ""), str(data.get("material") or "")
+        if name not in NAMED:
+            remedy = nearest(name, list(NAMED))
+            raise InputError(Diagnostic("view.material", "view", f'unknown material "{name}"', remedy))
+        made = with_value(text, ("materials", solid) if solid else ("material",), name)
+        return {"text": made, "said": f"{solid or 'the part'}: {name}", **self.check(made)}
+
+    def colours(self) -> list[dict[str, Any]]:
+        """What may be seen as colours: title, unit, ends."""
+        told = {"quality": ("scaled Jacobian", ""), "thickness": ("thickness", "mm")}
+        found = []
+        for key, values in self.values.items():
+            title, unit = told[key]
+            low, high = float(np.nanmin(values)), float(np.nanmax(values))
+            found.append({"key": key, "title": title, "unit": unit, "low": low, "high": high})
+        return found
+
     def save(self, text: str) -> dict[str, Any]:
         """Keep the text in its file, unless somebody else has changed that."""
+        if self.cad is not None:
+            self.cad.keep()
         self.kept.save(text)
         return {"errors": [], "said": f"{self.target.name} is kept; flexmbs reduce {self.target.name}"}
 
@@ -146,10 +203,11 @@ class PartDoor:
         if self.work is not None and not self.work.done:
             return self.work.told()
         recipe = self.recipe(text)
+        mesh = None if self.cad is None else self.cad.mesh
 
         def make(progress: Any) -> ModalData:
             with TemporaryDirectory() as folder:  # as the dynamics would read it
-                run(recipe, None, progress).save(Path(folder) / "part.modal.h5")
+                run(recipe, mesh, progress).save(Path(folder) / "part.modal.h5")
                 return ModalData.load(Path(folder) / "part.modal.h5")
 
         self.work = Work(make)
@@ -158,6 +216,8 @@ class PartDoor:
     def close(self) -> None:
         if self.work is not None:
             self.work.close()
+        if self.cad is not None:
+            self.cad.close()
 
     def scene(self) -> Scene:
         """The patches as bodies at rest, each by its own."""
@@ -168,8 +228,34 @@ class PartDoor:
             triangles = number[triangles_of_faces(patch.faces)]
             mesh = TriMesh(self.mesh.points[patch.nodes], triangles, rim_of(triangles))
             rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, 0))
-            bodies.append(SceneBody(f"face {k + 1}", patch.kind, mesh, *rest, STONE))
+            values = {key: of_nodes[patch.nodes] for key, of_nodes in self.values.items()}
+            found = SceneBody(
+                f"face {k + 1}", patch.kind, mesh, *rest, STONE, values=values, nodes=patch.nodes
+            )
+            bodies.append(found)
         return Scene(self.target.name.split(".")[0], np.zeros(1), bodies, at_rest=True)
+
+
+def node_values(mesh: Mesh) -> dict[str, Any]:
+    """What is told of cells, at their nodes: the worst quality, the least thickness [mm]."""
+    found = {}
+    for key in ("quality", "thickness"):
+        least = np.full(mesh.n_nodes, np.inf)
+        for kind, rows in mesh.cells.items():
+            values = _of_cells(mesh, kind, key)
+            if values is not None:
+                np.minimum.at(least, rows.ravel(), np.repeat(values, rows.shape[1]))
+        if np.isfinite(least).any():
+            found[key] = np.where(np.isfinite(least), least, np.nan)
+    return found
+
+
+def _of_cells(mesh: Mesh, kind: str, key: str) -> Any:
+    if key == "quality":
+        return shapes(mesh, kind).scaled if ELEMENTS[kind].family in FAMILIES else None
+    if mesh.shell is None or kind not in mesh.shell.index:
+        return None
+    return 1e3 * np.array([item.thickness for item in mesh.shell.sections])[mesh.shell.index[kind]]
 
 
 def rim_of(triangles: Any) -> Any:

@@ -17,10 +17,13 @@ from flexmbs.errors import InputError, UsageError
 from flexmbs.fe.sets import pick_nodes
 from flexmbs.fe.shapes.parametric import build_shape
 from flexmbs.fe.skin import skin_faces
+from flexmbs.post.scene import modal_scene
+from flexmbs.reduce import reduce
 from flexmbs.reduce.reading import read_recipe
 from flexmbs.toml_file import parse_toml
+from flexmbs.view.bodies import unit_loads
 from flexmbs.view.doors import door_of
-from flexmbs.view.part import PartDoor
+from flexmbs.view.part import PartDoor, node_values
 from flexmbs.view.patches import patches_of, place_of
 from flexmbs.view.recipe_edit import with_entry
 from flexmbs.view.server import ViewServer
@@ -134,6 +137,93 @@ def test_a_reduction_runs_beside_the_page_and_shows_its_modes(bracket):
     door.close()
 
 
+def test_faces_are_held_and_materials_taken(bracket):
+    door = PartDoor(bracket)
+    number = next(k for k, patch in enumerate(door.patches) if patch.kind == "cylinder r 12 mm")
+    made = door.act("support", {"text": door.text, "patches": [number], "dofs": "z rx"})
+    [(name, dofs)] = parse_toml(made["text"]).data["fix"].items()
+    assert dofs == "z rx" and name in door.mesh.set_names and made["errors"] == []
+    door.sets = {}
+    made = door.act("support", {"text": door.text, "patches": [number]})
+    data = parse_toml(made["text"]).data
+    assert data["fix"] == {"support": "x y z"} and "cylinder" in data["sets"]["support"]
+    made = door.act("material", {"text": door.text + "\n[fix]\n", "material": "titanium"})
+    assert made["text"] == door.text.rstrip("\n") + '\nmaterial = "titanium"\n\n[fix]\n'
+    with pytest.raises(InputError, match='unknown material "steal"; did you mean "steel"'):
+        door.act("material", {"text": door.text, "material": "steal"})
+
+
+def test_nodes_of_a_rectangle_become_an_interface(bracket):
+    door = PartDoor(bracket)
+    nodes = np.flatnonzero(np.linalg.norm(door.mesh.points[:, :2], axis=1) < 0.0121)
+    assert 20 < len(nodes)
+    made = door.act("interface", {"text": door.text, "nodes": nodes.tolist(), "tie": "rbe3"})
+    assert made["errors"] == [] and f": {len(nodes)} nodes" in made["said"]
+    with pytest.raises(InputError, match="there is no such face"):
+        door.act("interface", {"text": door.text, "nodes": [door.mesh.n_nodes]})
+
+
+def test_colours_are_the_worst_cell_at_every_node():
+    """A box of cubes has quality 1; one cube that is sheared by 45 degrees has sin 45 at its corners."""
+    box, _ = build_shape({"shape": "box", "size": [3, 1, 1], "divisions": [3, 1, 1], "element": "hex8"})
+    assert set(node_values(box)) == {"quality"}
+    np.testing.assert_allclose(node_values(box)["quality"], 1.0)
+    end = box.points[:, 0] == box.points[:, 0].max()
+    object.__setattr__(box, "points", box.points + np.outer(end, [0.0, 1.0, 0.0]))
+    x, found = box.points[:, 0], node_values(box)["quality"]
+    np.testing.assert_allclose(found[x > 0.4], np.sqrt(0.5))
+    np.testing.assert_allclose(found[x < -0.6], 1.0)
+
+
+def test_an_interface_gives_way_as_a_cantilever_does(tmp_path):
+    """Force and moment at the end of a held bar, against beams: L^3/3EI, L/EA, L/EI."""
+    length, side = 0.2, 0.01
+    recipe = {
+        "mesh": {"shape": "box", "size": [length, side, side], "divisions": [20, 2, 2], "element": "hex20"},
+        "material": "steel", "modes": 2, "sets": {"a": {"plane": {"x": -0.1}}, "b": {"plane": {"x": 0.1}}},
+        "fix": {"a": "x y z"}, "interfaces": {"b": {"tie": "rbe2", "set": "b"}},
+    }  # fmt: skip
+    modal = reduce(recipe)
+    found = {(x["load"]["name"], x["load"]["way"]): x["load"]["compliance"]
+             for x in unit_loads(modal, modal_scene(modal, "bar"))}  # fmt: skip
+    EI, EA = 210e9 * side**4 / 12, 210e9 * side**2
+    assert found["b", "force z"] == pytest.approx(length**3 / (3 * EI), rel=0.01)
+    assert found["b", "force x"] == pytest.approx(length / EA, rel=0.01)
+    assert found["b", "moment y"] == pytest.approx(length / EI, rel=0.01)
+    assert len(found) == 6
+
+
+STEP = """
+import gmsh
+gmsh.initialize()
+gmsh.option.setNumber("General.Terminal", 0)
+occ = gmsh.model.occ
+box, hole = occ.addBox(0, 0, 0, 100, 40, 20), occ.addCylinder(30, 20, -10, 0, 0, 50, 10)
+plate, _ = occ.cut([(3, box)], [(3, hole)])
+occ.fuse(plate, [(3, occ.addCone(80, 20, 20, 0, 0, 20, 15, 8))])
+occ.synchronize()
+gmsh.write("part.step")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.needs("gmsh")
+def test_a_step_file_opens_with_the_faces_of_its_geometry(tmp_path):
+    subprocess.run([sys.executable, "-c", STEP], cwd=tmp_path, check=True, capture_output=True)
+    door = door_of(tmp_path / "part.step")
+    kinds = sorted(patch.kind for patch in door.patches)
+    assert kinds == ["cone", "cylinder r 10 mm", *["plane"] * 7]
+    number = next(k for k, patch in enumerate(door.patches) if patch.kind.startswith("cylinder"))
+    made = door.act("interface", {"text": door.text, "patches": [number], "tie": "rbe2", "name": "eye"})
+    np.testing.assert_allclose(made["interfaces"][0]["place"], [0.03, 0.02, 0.01], atol=1e-9)
+    assert [item.name for item in tmp_path.iterdir()] == ["part.step"]
+    door.act("save", {"text": made["text"]})
+    door.close()
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["part.msh", "part.reduce.toml", "part.step"]
+    again = door_of(tmp_path / "part.reduce.toml")
+    assert again.check(again.text)["interfaces"][0]["name"] == "eye"
+
+
 def test_work_ends_with_the_server_and_the_interpreter_waits_for_it():
     begun = threading.Event()
 
@@ -151,7 +241,8 @@ def test_work_ends_with_the_server_and_the_interpreter_waits_for_it():
 
 def test_files_that_are_none_are_told(tmp_path):
     (tmp_path / "a.step").write_text("x")
-    with pytest.raises(UsageError, match="flexmbs mesh a.step"):
+    (tmp_path / "a.msh").write_text("x")
+    with pytest.raises(UsageError, match="flexmbs view a.msh"):
         door_of(tmp_path / "a.step")
     (tmp_path / "a.txt").write_text("x")
     with pytest.raises(UsageError, match="no part, recipe, case or result"):

@@ -28,16 +28,21 @@ def system_modes(record: Record, scene: Scene) -> list[dict[str, Any]]:
     modes = []
     for k, hertz in enumerate(np.asarray(frequency, dtype=float)):
         shapes = [np.asarray(motion[k], dtype=float) for motion in motions]
-        largest = max(_reach(body, shape) for body, shape in zip(scene.bodies, shapes, strict=True))
         modes.append(
             {
                 "text": "" if damping is None else _damped(float(damping[k])),
                 "frequency_hz": float(hertz),
-                "amplitude": SHARE * scene.radius() / largest if largest > 0.0 else 0.0,
+                "amplitude": drawn_amplitude(scene, shapes),
                 "bodies": shapes,
             }
         )
     return modes
+
+
+def drawn_amplitude(scene: Scene, shapes: list[Floats]) -> float:
+    """By what the shapes of all bodies are multiplied to be seen well."""
+    largest = max(_reach(body, shape) for body, shape in zip(scene.bodies, shapes, strict=True))
+    return SHARE * scene.radius() / largest if largest > 0.0 else 0.0
 
 
 def _damped(ratio: float) -> str:

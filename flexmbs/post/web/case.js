@@ -118,7 +118,8 @@ export function work_on_case(viewer) {
             }
             asking = false;
         };
-        return (at_x, at_y) => {
+        return (at_x, at_y, last) => {
+            if (last) return;
             const { place: eye, ray } = viewer.camera.ray(at_x / canvas.clientWidth, at_y / canvas.clientHeight);
             wanted = { target: add(eye, times(dot(subtract(point, eye), normal) / dot(ray, normal), ray)), along: ray };
             go();

@@ -61,9 +61,11 @@ function mode_button(viewer, text, frequency, play) {
 export function build_modes(viewer, parent) {
     const { scene } = viewer;
     const system = scene.system_modes || [];
-    if (system.length) {
+    const of_system = system.map((mode, k) => [mode, k]).filter(([mode]) => !mode.load);
+    const loads = system.map((mode, k) => [mode, k]).filter(([mode]) => mode.load);
+    if (of_system.length) {
         parent.append(element("h2", { textContent: "Modes of the system" }));
-        parent.append(list(system.map((mode, k) => mode_button(viewer, `mode ${k + 1} ${mode.text}`, mode.frequency_hz, { system: k }))));
+        parent.append(list(of_system.map(([mode, k]) => mode_button(viewer, `mode ${k + 1} ${mode.text}`, mode.frequency_hz, { system: k }))));
     }
     scene.bodies.forEach((body, b) => {
         if (!body.n_modes) return;
@@ -71,6 +73,10 @@ export function build_modes(viewer, parent) {
         parent.append(list(body.modes.map((mode, a) =>
             mode_button(viewer, `mode ${a + 1} ${mode.kind || ""}`, mode.frequency_hz, { body: b, mode: a }))));
     });
+    if (loads.length) {
+        parent.append(element("h2", { textContent: "Unit loads at interfaces" }));
+        parent.append(list(loads.map(([mode, k]) => mode_button(viewer, mode.text, undefined, { system: k }))));
+    }
     if (!scene.modes_first && parent.childElementCount) {
         const text = scene.time.length > 1 ? "back to the motion" : "back to the state of the run";
         const back = element("button", { type: "button", textContent: text, id: "back" });

@@ -85,6 +85,21 @@ export class Renderer {
         return thing;
     }
 
+    // One number per vertex to be seen as colour; null takes it away.
+    colour_by(thing, values) {
+        const gl = this.gl;
+        thing.valued = values !== null;
+        gl.bindVertexArray(thing.vao);
+        if (values) {
+            if (!thing.values) thing.buffers.push(thing.values = gl.createBuffer());
+            gl.bindBuffer(gl.ARRAY_BUFFER, thing.values);
+            gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
+            gl.enableVertexAttribArray(1);
+            gl.vertexAttribPointer(1, 1, gl.FLOAT, false, 0, 0);
+        } else gl.disableVertexAttribArray(1);
+        gl.bindVertexArray(null);
+    }
+
     // Give back the buffers and textures of a mesh.
     remove(thing) {
         const gl = this.gl;
@@ -132,7 +147,7 @@ export class Renderer {
         gl.uniform1i(places.n_modes, thing.n_modes);
         gl.uniform1i(places.n_stresses, thing.n_stresses || 0);
         gl.uniform1i(places.n_vertices, thing.n_vertices);
-        gl.uniform1i(places.field, thing.n_modes ? field : 0);
+        gl.uniform1i(places.field, thing.n_modes || (field === 3 && thing.valued) ? field : 0);
         gl.uniform1f(places.level_min, how.level_min || 0);
         gl.uniform1f(places.level_max, how.level_max || 1);
         gl.uniform4fv(places.section, how.section || NO_SECTION);

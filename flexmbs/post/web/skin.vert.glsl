@@ -5,6 +5,7 @@ precision highp int;
 precision highp sampler2D;
 
 layout(location = 0) in vec3 u0;
+layout(location = 1) in float value;
 
 uniform mat4 view_projection;
 uniform mat4 view;
@@ -15,7 +16,7 @@ uniform sampler2D coordinates;     // one texel per mode, q; then the amounts of
 uniform int n_modes;
 uniform int n_stresses;            // modes, and static stresses that they miss
 uniform int n_vertices;
-uniform int field;                 // 0 none, 1 von Mises, 2 size of the displacement
+uniform int field;                 // 0 none, 1 von Mises, 2 size of the displacement, 3 the value of the vertex
 uniform float scale;               // of the deformation; 1 is true to scale
 uniform float depth_bias;          // draws edges in front of their faces
 
@@ -48,7 +49,7 @@ void main() {
         direct += q * texel(mode_stress, k);
         shear += q * texel(mode_stress, k + 1);
     }
-    level = field == 1 ? von_mises(direct, shear) : length(displacement);
+    level = field == 1 ? von_mises(direct, shear) : field == 3 ? value : length(displacement);
     vec4 place = pose * vec4(u0 + scale * displacement, 1.0);
     eye = (view * place).xyz;
     ground = place.xyz;

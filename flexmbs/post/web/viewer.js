@@ -40,7 +40,7 @@ export class Viewer {
         this.follow_theme();
         this.build_controls();
         if (scene.modes_first) {
-            const first = scene.system_modes && scene.system_modes.length ? { system: 0 }
+            const first = scene.system_modes && scene.system_modes.some((mode) => !mode.load) ? { system: 0 }
                 : { body: scene.bodies.findIndex((body) => body.n_modes), mode: 0 };
             if (first.body !== -1) this.play_mode(first);
         }
@@ -162,6 +162,8 @@ export class Viewer {
             this.changed();
         });
         const release = (event) => {
+            if (held && pointers.size === 1) held(event.offsetX, event.offsetY, true);
+            held = null;
             if (event.type === "pointerup" && moved < 4 && pointers.size === 1) this.click(event.offsetX, event.offsetY, event.altKey);
             pointers.delete(event.pointerId);
         };
@@ -202,7 +204,10 @@ export class Viewer {
     }
 
     mode_text() {
-        if ("system" in this.mode) return `mode ${this.mode.system + 1} of the system`;
+        if ("system" in this.mode) {
+            const { load, text } = this.scene.system_modes[this.mode.system];
+            return load ? text : `mode ${this.mode.system + 1} of the system`;
+        }
         return `mode ${this.mode.mode + 1} of ${this.scene.bodies[this.mode.body].name}`;
     }
 
@@ -324,6 +329,7 @@ export class Viewer {
             }
             return [0, this.level_value || 1];
         }
+        if (show.field === 3) return [show.value.low, show.value.high];
         const largest = show.field === 1 ? scene.stress_max : scene.displacement_max;
         return show.ranges[show.field] || [0, largest || 1];
     }
@@ -332,6 +338,7 @@ export class Viewer {
         const { field } = this.show;
         const title = ["", "von Mises stress", "displacement"][field];
         const { palette } = this.scene;
+        if (field === 3) return draw_legend(palette, this.show.value.title, this.show.value.unit, this.show.levels);
         if (!field || this.mode) return draw_legend(palette, field ? `${title}, share of the mode's largest` : "", "", [0, 1]);
         const unit = this.show.units[field];
         draw_legend(palette, title, unit, this.show.levels.map((end) => end / size_of(field, unit)));
