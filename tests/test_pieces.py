@@ -13,6 +13,7 @@ from flexmbs import disk
 from flexmbs.disk import operations
 from flexmbs.fe.pieces import factor, route
 from flexmbs.fe.pieces.estimate import certainly_fits, resident_bytes
+from flexmbs.fe.pieces.mapped import is_mapped
 from flexmbs.fe.pieces.route import FOLDER, bytes_of
 from flexmbs.resources import resource
 from tests.modal.test_pieces import BEAM, BLOCK
@@ -120,7 +121,7 @@ def test_pieces_of_another_matrix_count_for_nothing(tmp_path, small, monkeypatch
 
 def test_a_full_disk_ends_clearly_and_goes_on(tmp_path, small, monkeypatch):
     class Full(operations.Operations):
-        left = 10
+        left = 25
 
         def write(self, handle, data):
             self.left -= 1
@@ -178,6 +179,21 @@ def test_small_bodies_are_not_asked_about(monkeypatch):
     assert fm.reduce(BLOCK).nf == 5
     assert certainly_fits(10_000, 10**9) and not certainly_fits(10**6, 10**10)
     assert 10**7 < resident_bytes() < 10**11
+
+
+def test_matrices_go_to_files(tmp_path, monkeypatch):
+    """With the same numbers, and without names that could stay behind."""
+    real, kept = route.map_matrix, []
+
+    def watched(A, folder):
+        before = A.copy()
+        real(A, folder)
+        assert is_mapped(A.data) and is_mapped(A.indices) and abs(A - before).max() == 0.0
+        kept.append(A)
+
+    monkeypatch.setattr(route, "map_matrix", watched)
+    fm.reduce(BEAM, limits=in_pieces(tmp_path))
+    assert len(kept) >= 5 and not list(tmp_path.iterdir())
 
 
 def test_what_is_wrong_with_limits(tmp_path):

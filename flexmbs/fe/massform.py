@@ -65,6 +65,11 @@ class MassForm:
     Ms_kl: tuple[tuple[Any, ...], ...] | None = None
     attached: Attached = field(default_factory=lambda: Attached.none(0))
 
+    @property
+    def operators(self) -> list[Any]:
+        """The sparse matrices that it is made of."""
+        return [self.Ms] if self.Ms_kl is None else [item for row in self.Ms_kl for item in row]
+
     def component(self, U: Floats, k: int) -> Floats:
         """What the form multiplies for direction k: the k-rows of a field, or all of them."""
         return U[k :: self.n_per_node] if self.Ms_kl is None else U

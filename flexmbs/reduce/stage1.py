@@ -98,7 +98,9 @@ def _run(
 
 
 def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None], route: Route) -> ModalData:
+    route.keep(source.fe.K_fe, source.fe.M_fe, *source.fe.mass_form.operators)
     source = preloaded(recipe, source, route.factorise)
+    route.keep(source.fe.K_fe)
     if not {recipe.modes, recipe.fmax, recipe.tol} - {None} and recipe.method != "given":
         recipe = replace(recipe, modes=all_coordinates(source.fe, recipe.name))
     model = tie(
@@ -110,6 +112,7 @@ def _reduce(recipe: Recipe, source: Source, tell: Callable[[float, str], None], 
         source.fixed,
         source.links,
     )
+    route.keep(model.K, model.M)
     tell(0.2, "computing modes")
     if recipe.method == "given":
         reduction = _given(recipe, source, model)

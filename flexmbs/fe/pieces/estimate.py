@@ -18,8 +18,9 @@ Ints = NDArray[np.int64]
 
 #: bytes of an entry of a sparse matrix
 ENTRY = 12
-#: stiffness, mass and what tying them takes, of the bytes of the stiffness
-MATRICES = 3.8
+#: of the bytes of the stiffness: all matrices in memory; those in files; then in memory while interfaces are
+#: tied, while pieces are eliminated, and while eigenvalues are counted
+MATRICES, MAPPED, TYING, ELIMINATING, COUNTING = 3.8, 2.8, 2.2, 0.4, 1.5
 #: fields of displacements that are alive: with every mode, beside them, and in the iteration for the modes
 PER_MODE, BESIDE, PER_FOUND = 8, 100, 12
 #: modes where a recipe says a frequency and no number
@@ -52,18 +53,19 @@ def estimate(graph: sparse.csr_matrix, n_per_node: int, modes: int | None, stati
     unknowns = np.arange(n)
     shape = analyse_graph(graph, unknowns // n_per_node, unknowns, n)
     plan, count = make_plan(shape), SOME_MODES if modes is None else modes
-    entries = (graph.nnz + graph.shape[0]) * n_per_node**2
     rows = 8 * (len(shape.rows) + len(plan.shape.rows))
-    base = int(resident_bytes() + MATRICES * ENTRY * entries)
+    stiffness = ENTRY * (graph.nnz + graph.shape[0]) * n_per_node**2
     kept = 8 * n * (PER_MODE * (count + static) + BESIDE)
     found = 8 * n * (PER_FOUND * count + 8 * COLUMNS)
-    return Estimate(
-        n,
-        base + 8 * shape.n_entries + 8 * len(shape.rows) + kept,
-        base + rows + max(plan.front_bytes, kept, found),
-        plan.disk_bytes,
-        seconds_of(plan),
+    in_memory = MATRICES * stiffness + 8 * (shape.n_entries + len(shape.rows)) + kept
+    in_pieces = max(
+        TYING * stiffness,
+        rows + plan.front_bytes + ELIMINATING * stiffness,
+        rows + found,
+        rows + kept + plan.front_bytes + COUNTING * stiffness,
     )
+    base, disk = resident_bytes(), plan.disk_bytes + MAPPED * stiffness
+    return Estimate(n, int(base + in_memory), int(base + in_pieces), int(disk), seconds_of(plan))
 
 
 def seconds_of(plan: Plan) -> float:

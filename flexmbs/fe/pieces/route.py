@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from flexmbs import disk
+from flexmbs._simd import LANES
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError, Interrupted
 from flexmbs.fe.pieces.estimate import (
     Estimate,
@@ -25,6 +26,7 @@ from flexmbs.fe.pieces.estimate import (
     in_words,
 )
 from flexmbs.fe.pieces.factor import PiecesFactor, key_of
+from flexmbs.fe.pieces.mapped import map_matrix
 from flexmbs.fe.pieces.plan import make_plan
 from flexmbs.fe.pieces.store import Store
 from flexmbs.fe.solve import solvers
@@ -115,8 +117,7 @@ class Route:
 
         modes, static : numbers of shapes, which take memory as well. Writes: in_pieces, found.
         """
-        limits, freedoms = self.limits, n_nodes * n_per_node
-        memory = available_bytes() if limits.memory is None else limits.memory
+        limits, freedoms, memory = self.limits, n_nodes * n_per_node, self._memory()
         if limits.pieces != "always" and limits.memory is None:
             if limits.pieces == "direct" or self.solver != "auto" or certainly_fits(freedoms, memory):
                 return
@@ -136,6 +137,9 @@ class Route:
         if limits.say is not None:
             limits.say(f"{words}, about {minutes:.0f} min; the limit is {in_words(memory)}: {taken}")
 
+    def _memory(self) -> int:
+        return available_bytes() if self.limits.memory is None else self.limits.memory
+
     def _refuse(self, words: str, found: Estimate, memory: int) -> None:
         pieces = self.in_pieces or self.limits.pieces != "direct" and self.solver == "auto"
         least = min(found.pieces, found.direct) if pieces else found.direct
@@ -145,11 +149,15 @@ class Route:
         what = f"{words}; the limit is {in_words(memory)}"
         raise InputError(Diagnostic("pieces.memory", HERE, what, remedy))
 
-    def _require_disk(self, size: int, names: str) -> Path:
-        """The folder of factors, when what is free there, and what earlier runs have left, is enough."""
+    def _folder(self) -> Path:
         folder = self.limits.scratch or Path.cwd()
         if not folder.is_dir():
             raise InputError(Diagnostic("pieces.scratch", str(folder), "is no folder", "create it"))
+        return folder
+
+    def _require_disk(self, size: int, names: str) -> Path:
+        """The folder of factors, when what is free there, and what earlier runs have left, is enough."""
+        folder = self._folder()
         left = sum(path.stat().st_size for path in folder.glob(f"{names}/*"))
         free = shutil.disk_usage(folder).free + left
         if free < size:
@@ -173,11 +181,19 @@ class Route:
             factor = PiecesFactor(A, nodes, folder=folder, plan=plan, progress=self.progress)
         except SingularMatrix as problem:
             raise solvers.singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None
+        if self.found is not None and self.found.pieces + plan.disk_bytes <= self._memory():
+            factor.wide = LANES  # the system keeps the files in memory: no need to save passes
         if kind == "spd" and factor.negative_pivots:
             raise solvers.singular(f"{factor.negative_pivots} eigenvalues are negative")
         if factor.found and self.limits.say is not None:
             self.limits.say(f"{factor.found} of {len(plan.pieces)} pieces were there from an earlier run")
         return factor
+
+    def keep(self, *matrices: Any) -> None:
+        """Matrices that stay until the end go where the factor goes. Writes: their entries, in place."""
+        if self.in_pieces:
+            for A in matrices:
+                map_matrix(A, self._folder())
 
     def _open(self, folder: Path) -> None:
         """Take a folder for this run alone."""

@@ -19,6 +19,12 @@ Floats = NDArray[np.float64]
 DIGEST = 32  # bytes behind the numbers of a file
 
 
+def stopped(path: Path, what: str) -> InputError:
+    """A file could not be written; what lies there can be used again."""
+    remedy = "make room and give the same command again: it goes on with what is there"
+    return InputError(Diagnostic("pieces.full", str(path), what, remedy))
+
+
 class Store:
     """Files of one factor; `key` is that of its matrix and part of every checksum."""
 
@@ -38,10 +44,7 @@ class Store:
                     file.write(values)
                 file.write(self._digest(name, *arrays))
         except InputError as error:
-            remedy = "make room and give the same command again: it goes on with what is there"
-            raise InputError(
-                Diagnostic("pieces.full", str(path), error.diagnostics[0].what, remedy)
-            ) from error
+            raise stopped(path, error.diagnostics[0].what) from error
 
     def _digest(self, name: str, *arrays: Any) -> bytes:
         found = hashlib.blake2b(self.key + name.encode(), digest_size=DIGEST)

@@ -1,0 +1,90 @@
+"""Complete reductions in pieces beside the direct route: `python -m tests.benchmarks.pieces [FREEDOMS ...]`.
+
+Connecting rods of tet10 with two interfaces, 12 + 20 modes, stiffening, stress modes and certificate; each
+in a process of its own with one thread, in turn. Memory is what the process has for itself: pages of files
+that are mapped can be given back at any time, and count for nothing. The factor is on disk with vectors so
+many at a time as on a machine that has no room for it. A million freedoms: 20 minutes, 8 GB of disk.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.conrod import conrod
+from tests.benchmarks.runner import DATA, Clock, measurement, run_alone
+
+FREEDOMS = (100_000, 200_000)
+DIRECT_UP_TO = 500_000
+OPTIONS: dict[str, Any] = {"interfaces": ["big", "small"], "modes": 20}
+
+
+class Memory(threading.Thread):
+    """The most memory that belongs to this process alone, of a hundred looks a second."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.most, self.ended = 0, threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.01):
+            text = Path("/proc/self/status").read_text("ascii")
+            line = next(row for row in text.splitlines() if row.startswith("RssAnon"))
+            self.most = max(self.most, 1024 * int(line.split()[1]))
+
+
+@measurement
+def reduction_by_route(dof: str, pieces: str) -> dict[str, Any]:
+    """One reduction, with what was foretold of it."""
+    import flexmbs as fm
+    from flexmbs.fe.pieces import factor, route
+    from tests.benchmarks.stage1 import rod_mesh, steel
+
+    route.LANES = factor.COLUMNS
+    known: list[Any] = []
+    real = route.estimate
+    route.estimate = lambda *a: known.append(real(*a)) or known[-1]
+    mesh = rod_mesh(conrod(int(dof)))
+    with tempfile.TemporaryDirectory(dir=DATA) as folder:
+        limits = fm.Limits(pieces, 10**12, Path(folder))
+        fm.reduce(rod_mesh(conrod(3000)), material=steel(), limits=limits, **OPTIONS)
+        memory = Memory()
+        memory.start()
+        with Clock() as clock:
+            modal = fm.reduce(mesh, material=steel(), limits=limits, **OPTIONS)
+        memory.ended.set()
+    np.save(DATA / f"pieces_{pieces}_{dof}.npy", modal.frequency_hz)
+    found = known[-1]
+    answer = {"seconds": clock.seconds, "peak": memory.most, "dof": 3 * len(mesh.points)}
+    return answer | {
+        "foretold": getattr(found, "direct" if pieces == "direct" else "pieces"),
+        "disk": found.disk,
+    }
+
+
+def line(dof: int) -> str:
+    """A row of the table of the page."""
+    run_alone("mesh_of_rod", dof)
+    ours = run_alone("reduction_by_route", dof, "always", timeout=7200)
+    if "failed" in ours:
+        return f"| {dof} | failed: {ours['failed']} |"
+    words = f"| {ours['dof']} | {ours['seconds']:.0f} s | {ours['peak'] / 1e9:.2f} GB "
+    words += f"| {ours['foretold'] / 1e9:.2f} GB | {ours['disk'] / 1e9:.1f} GB "
+    if dof > DIRECT_UP_TO:
+        return f"{words}| | | |"
+    other = run_alone("reduction_by_route", dof, "direct", timeout=7200)
+    one, two = (np.load(DATA / f"pieces_{name}_{dof}.npy") for name in ("always", "direct"))
+    words += f"| {other['seconds']:.0f} s | {other['peak'] / 1e9:.2f} GB "
+    return f"{words}| {np.abs(one / two - 1.0).max():.0e} |"
+
+
+if __name__ == "__main__":
+    print("| freedoms | in pieces | memory | foretold | disk | direct | memory | frequencies differ by |")
+    print("| --- " * 8 + "|")
+    for number in map(int, sys.argv[1:] or FREEDOMS):
+        print(line(number), flush=True)
