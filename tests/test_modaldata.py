@@ -162,6 +162,24 @@ CHANGES = {
     "not a group": lambda f: (f.__delitem__("material"), f.create_dataset("material", data=1)),
     "out of range": lambda f: replace(f, "mesh/points", np.full((4, 3), 1e200)),
     "set root has": lambda f: replace(f, "mesh/sets/nodes/root", np.array([0.5, 1.0])),
+    "not an array of numbers of the right kind": lambda f: replace(
+        f, "inertia/S_O", np.array([b"a", b"b", b"c"])
+    ),
+    "is not an array with": lambda f: replace(f, "inertia/m_ff", np.zeros(3)),
+    "does not hold the cell types it names": lambda f: f["mesh/cells"].attrs.create(
+        "order", hdf5.text_array(["tet4", "hex8"])
+    ),
+    "lacks the attribute order": lambda f: f["mesh/cells"].attrs.__delitem__("order"),
+    "lumped_difference is not a group": lambda f: (
+        f["quality"].pop("lumped_difference", None),
+        f["quality"].create_dataset("lumped_difference", data=1.0),
+    ),
+    "preload_stress does not fit": lambda f: f["modes"].create_dataset(
+        "preload_stress", data=np.zeros((4, 6))
+    ),
+    "Phi has": lambda f: replace(f, "modes/Phi", np.zeros((2, 4, 3))),
+    "its frame is left-handed": lambda f: replace(f, "interfaces/tip/rotation", np.diag([1.0, 1.0, -1.0])),
+    "negative frequencies": lambda f: replace(f, "modes/frequency_hz", np.array([-1.0, 2, 3])),
     "format_version 99": lambda f: f.attrs.modify("format_version", 99),
 }
 

@@ -36,3 +36,13 @@ def abaqus(*cards: str, edge: float = EDGE, material: str = STEEL) -> str:
     lines += [f"{i + 1}, {', '.join(map(str, cube(i)))}" for i in range(2)]
     lines += [material, "*SOLID SECTION, ELSET=BAR, MATERIAL=STEEL", *cards]
     return "\n".join(line for line in lines if line) + "\n"
+
+
+#: the bar as an instance I of a part, with the nodes of its end as END; the assembly is still open
+PART_OF_TWO = (
+    "*HEADING\nx\n*PART, NAME=P\n"
+    + abaqus("*NSET, NSET=END", ", ".join(str(n) for (x, _, _), n in NUMBER.items() if x == 2))
+    .replace("*HEADING\nbar\n", "")
+    .replace(STEEL + "\n", "")
+    + f"*END PART\n{STEEL}\n*ASSEMBLY, NAME=A\n*INSTANCE, NAME=I, PART=P\n*END INSTANCE\n"
+)

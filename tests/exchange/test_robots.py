@@ -260,6 +260,8 @@ WRONG = [
     (LINKS.replace("/>", '><inertial><mass value="nan"/></inertial></link>', 1), "mass of link a is not fin"),
     (LINKS.replace("/>", '><inertial><mass value="-2"/></inertial></link>', 1), "link a has the mass -2"),
     (LINKS.replace("/>", "><inertial></link>", 1), "is no XML: mismatched tag"),
+    (LINKS + CHILD.format("j", "a", "z"), "joint j connects a and z"),
+    (LINKS + CHILD.format("j", "a", "b").replace("revolute", "screw"), 'joint j of type "screw"'),
 ]
 
 
@@ -271,6 +273,63 @@ def test_robots_that_are_none_are_refused(tmp_path, text, said):
     with pytest.raises(FlexmbsError, match=said):
         import_robot(tmp_path / "a.urdf", tmp_path / "out.toml")
     assert not (tmp_path / "out.toml").exists()
+
+
+SHAPES = """<robot name="s"><link name="a">
+<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="9" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry><sphere radius="0.2"/></geometry></visual>
+<visual><geometry><box size="1 2 3"/></geometry></visual>
+<visual><geometry><cylinder radius="0.1" length="2"/></geometry></visual>
+<visual><geometry><mesh filename="part.stl"/></geometry></visual>
+<visual><geometry><mesh filename="part.stl" scale="2 1 1"/></geometry></visual>
+<visual><geometry><mesh filename="none.dae"/></geometry></visual>
+</link></robot>"""
+
+
+@pytest.mark.needs("yourdfpy")
+def test_shapes_to_draw_of_urdf(tmp_path):
+    """What cannot be drawn is said; so is an inertia that cannot be, unless its link stands still."""
+    (tmp_path / "a.urdf").write_text(SHAPES)
+    (tmp_path / "part.stl").write_text("solid x\nendsolid x\n")
+    done = import_robot(tmp_path / "a.urdf", tmp_path / "a.toml", base="fixed")
+    notes = "\n".join(done["notes"])
+    assert "inertia of a, which does not move" in notes and notes.count("picture of a: ") == 2
+    assert "part.stl" in notes and "none.dae" in notes and "NOT RIGHT" not in notes
+    text = (tmp_path / "a.toml").read_text()
+    assert all(word in text for word in ('"sphere"', "radius = 0.2", '"box"', '"cylinder"', '"part.stl"'))
+
+
+MODEL = """<mujoco><option density="1.2"><flag spring="disable" damper="disable"/></option>
+<worldbody>
+<body name="held" mocap="true"><geom size="0.1"/></body>
+<body name="a" gravcomp="1"><geom size="0.1"/>
+  <joint name="turn" axis="0 0 1" ref="10" armature="0.5" damping="2" stiffness="3"/>
+  <body name="b" pos="1 0 0"><geom size="0.1"/><joint name="ball" type="ball" frictionloss="1"/></body>
+</body>
+</worldbody>
+<tendon><fixed name="t"><joint joint="turn" coef="1"/></fixed></tendon>
+<equality>
+<connect name="off" body1="a" body2="b" anchor="1 0 0" active="false"/>
+<tendon name="rope" tendon1="t"/>
+<joint name="stay" joint1="turn" polycoef="0.5 0 0 0 0"/>
+</equality></mujoco>"""
+
+
+@pytest.mark.needs("mujoco")
+def test_what_a_case_does_not_take_of_mjcf_is_listed(tmp_path):
+    (tmp_path / "m.xml").write_text(MODEL)
+    notes = "\n".join(import_robot(tmp_path / "m.xml", tmp_path / "m.toml")["notes"])
+    for what in (
+        "body held is moved from outside", "joint turn counts from 0.174533 in MuJoCo, from zero here",
+        "armature of joint turn, 0.5", "damping, friction, spring of joint ball",
+        "equality off: not active at the start", "equality rope: only connect, weld and joint are taken",
+        "1 tendons", "forces of the medium", "weight that is taken off 1 bodies",
+    ):  # fmt: skip
+        assert what in notes, notes
+    case = Case.load(tmp_path / "m.toml").source.data
+    assert "damper" not in case["joints"]["turn"] and "spring" not in case["joints"]["turn"]  # switched off
+    (law,) = case["couplings"].values()
+    assert "0.5" in str(law) and "turn.position" in str(law)
 
 
 @pytest.mark.needs("yourdfpy")
