@@ -38,6 +38,7 @@ class Attached:
     places: dict[int, Floats] = field(default_factory=dict)
     index: dict[int, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def attached_to(mesh: Mesh, whole: Mesh, deck: Deck, n_per_node: int, hold: bool = False) -> Attached:
@@ -65,7 +66,32 @@ def attached_to(mesh: Mesh, whole: Mesh, deck: Deck, n_per_node: int, hold: bool
     offered = {f"rbe:{item.node}": item for item in deck.links if not isinstance(item, Equation)}
     notes = [*link_notes(offered), *support_notes(deck)]
     springs = spring_matrix(deck, solver)
-    return Attached(masses, springs, links if deck.links else None, offered, places, index, notes)
+    return Attached(
+        masses,
+        springs,
+        links if deck.links else None,
+        offered,
+        places,
+        index,
+        notes,
+        without_turns(deck, solver),
+    )
+
+
+def without_turns(deck: Deck, solver: LinkSolver) -> list[str]:
+    """What is said of connections in the mean that name rotations where there are none, on solids."""
+    found: dict[str, int] = {}
+    for item in deck.links:
+        if isinstance(item, Mean) and item.spins is not None:
+            named = item.nodes[item.spins.any(axis=1)].tolist()
+            found[item.card] = sum(node in solver.index and not solver.rotates(node) for node in named)
+    words = [f"{card} ({number} nodes)" for card, number in found.items() if number]
+    if not words:
+        return []
+    more = f", and {len(words) - LISTED} more" if len(words) > LISTED else ""
+    return [
+        f"rotations of nodes of solids, which have none, do not count in {', '.join(words[:LISTED])}{more}"
+    ]
 
 
 def turning_nodes(deck: Deck) -> frozenset[int]:

@@ -226,7 +226,7 @@ def merge(
         value, given = said[key], options.get(key)
         if given is None:
             continue
-        if value is None and (item.C_mat is None or key == "density"):
+        if key == "density" and not value or value is None and item.C_mat is None:
             said[key] = float(given)
             notes.append(f'{text} of material "{item.name}" is that of the recipe, {given:g}')
         elif value is None or abs(value - given) > SAME * max(abs(value), abs(given)):

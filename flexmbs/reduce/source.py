@@ -125,6 +125,8 @@ def read_source(
     if mesh.deck is not None:
         attached = attached_to(mesh, whole, mesh.deck, 6 if turns else 3, recipe.supports == "fix")
         masses, notes = [*masses, *attached.masses], [*notes, *attached.notes]
+        for what in attached.warnings:
+            found.warn("deck.rotations", mesh.source, what, "name 123 alone")
     if recipe.point_masses:
         interfaces, _ = _interfaces(recipe, mesh, turns, Diagnostics(), attached)
         masses = [*masses, *_point_masses(recipe, mesh, interfaces, 6 if turns else 3)]

@@ -167,6 +167,83 @@ def test_a_spring_between_parts(tmp_path):
     assert modal.quality["rigid_modes"] == 6
 
 
+def test_masses_by_direction_are_a_mass(tmp_path):
+    """CMASS1 and CMASS2 in the three directions and about the axes of a node: what CONM2 says in one card."""
+    rigid = f"RBE2,60,100,123456,{','.join(map(str, END))}"
+    cards = ["CMASS1,50,7,100,1", "CMASS1,51,8,100,2", "CMASS2,52,2.-3,,,100,3", "PMASS,7,2.-3,8,2.-3"]
+    turns = [f"CMASS2,{53 + k},{J},100,{4 + k}" for k, J in enumerate((2.0, 3.0, 4.0))]
+    modal = body(tmp_path, nastran(HUB, rigid, *cards, *turns))
+    check_inertia(modal, [bar(), (2.0, np.array([30.0, 5.0, 5.0]) * 1e-3, np.diag([2.0, 3.0, 4.0]) * 1e-3)])
+    one = refused(tmp_path, nastran(HUB, rigid, cards[0], cards[3]))[0]
+    assert one.code == "deck.not_understood" and "CMASS1 that is no rigid body" in one.what
+    two = refused(tmp_path, nastran(HUB, rigid, f"CMASS2,50,2.-3,100,1,{FIRST[0]},1"))[0]
+    assert "CMASS2 between two nodes" in two.what
+    assert "PMASS does not exist" in refused(tmp_path, nastran(HUB, rigid, "CMASS1,50,9,100,1"))[0].what
+
+
+def bushed(tmp_path, *links):
+    """Frequencies of two bars whose ends, at 100 and 101, are joined by something."""
+    ends = [
+        f"RBE2,60,100,123456,{','.join(map(str, END))}",
+        f"RBE2,61,101,123456,{','.join(map(str, OTHER))}",
+    ]
+    return body(tmp_path, two_bars(HUB, "GRID,101,,40.,5.,5.", *ends, *links), modes=6).frequency_hz
+
+
+def test_a_bush_stands_where_it_says(tmp_path):
+    """On the line between its nodes, by S; anywhere, by OCID: as between nodes there, rigidly tied."""
+    spring = "PBUSH,70,K,1.-3,2.-3,3.-3,.1,.2,.3"
+    cord = "CORD2R,5,0,0.,0.,1.,0.,0.,2.,+\n+,0.,1.,1."  # x of 5 is y
+    on_line = bushed(tmp_path, "CBUSH,70,70,100,101,,,,0,+\n+,.25", spring)
+    by_point = bushed(tmp_path, "CBUSH,70,70,100,101,,,,0,+\n+,,0,32.5,5.,5.", spring)
+    np.testing.assert_allclose(on_line, by_point, rtol=1e-9)
+    off = bushed(tmp_path, "CBUSH,70,70,100,101,,,,0,+\n+,,5,9.,-35.,1.", spring, cord)
+    extra = [f"GRID,{n},,35.,9.,2." for n in (200, 201)]
+    tied = ["RBE2,62,100,123456,200", "RBE2,63,101,123456,201", "CBUSH,70,70,200,201,,,,0"]
+    np.testing.assert_allclose(off, bushed(tmp_path, *extra, *tied, spring), rtol=1e-6)
+    assert np.abs(off / on_line - 1.0).max() > 1e-3
+
+
+def test_a_bush_along_its_line_needs_no_axes(tmp_path):
+    others = ["CBUSH,72,72,100,101,,,,0,+\n+,0.", "PBUSH,72,K,,1.-3,1.-3,,.2,.3"]
+    along = bushed(tmp_path, *others, "CBUSH,70,70,100,101", "PBUSH,70,K,1.-3,,,.1")
+    springs = ["CELAS2,70,1.-3,100,1,101,1", "CELAS2,71,.1,100,4,101,4"]
+    np.testing.assert_allclose(along, bushed(tmp_path, *others, *springs), rtol=1e-6)
+    ends = [
+        f"RBE2,60,100,123456,{','.join(map(str, END))}",
+        f"RBE2,61,101,123456,{','.join(map(str, OTHER))}",
+    ]
+    text = two_bars(HUB, "GRID,101,,40.,5.,5.", *ends, "CBUSH,70,70,100,101", "PBUSH,70,K,1.-3,2.-3")
+    assert "CBUSH without axes" in refused(tmp_path, text)[0].what
+
+
+def test_rotations_of_solid_nodes_in_a_mean_are_warned_of(tmp_path):
+    def warned(directions):
+        mean = f"RBE3,60,,100,123456,1.,{directions},{END[0]},{END[1]},+\n+,{END[2]},{END[3]}"
+        modal = body(tmp_path, nastran(HUB, CONM2, mean))
+        return modal, [
+            item for item in modal.quality["warnings"] if "rotations of nodes of solids" in str(item)
+        ]
+
+    (with_turns, said), (without, none) = warned("123456"), warned("123")
+    assert len(said) == 1 and "RBE3 60 (4 nodes)" in str(said) and not none
+    np.testing.assert_allclose(with_turns.integrals.inertia, without.integrals.inertia, rtol=1e-12)
+
+
+def test_a_density_of_nothing_is_one_that_is_missing(tmp_path):
+    steel = {"density": "7850 kg/m^3", "unit_system": "mm"}
+    modal = body(tmp_path, nastran(material="MAT1,1,2.1+5,,.3,0."), **steel)
+    check_inertia(modal, [bar()])
+    other = refused(tmp_path, nastran(material="MAT1,1,2.1+5,,.3,2.7-9"), **steel)
+    assert other[0].code == "deck.contradiction"
+
+
+def test_decks_may_end_in_fem_as_those_of_optistruct(tmp_path):
+    check_inertia(body(tmp_path, nastran(), "bar.fem"), [bar()])
+    found = refused(tmp_path, "** MBDyn modal element data, made by flexmbs\n", "body.fem")[0]
+    assert found.code == "mesh.format" and "flexmbs import" in found.remedy
+
+
 def test_what_holds_the_body_stops(tmp_path):
     assert refused(tmp_path, nastran(f"CELAS2,70,1.,{END[0]},1"))[0].code == "deck.grounded"
     assert refused(tmp_path, nastran(HUB, "CONM2,50,100,,2.-3"))[0].code == "deck.links"

@@ -48,7 +48,7 @@ FORMATS = {
     "abaqus": (".inp",),
     "vtk": (".vtk",),
     "vtu": (".vtu",),
-    "nastran": (".bdf", ".nas", ".dat"),
+    "nastran": (".bdf", ".nas", ".dat", ".fem"),
     "ansys archive": (".cdb",),
     "unv": (".unv", ".uff"),
     "aster": (".mail",),
@@ -144,6 +144,9 @@ def format_of(path: Path, data: bytes) -> str:
     if head.startswith((b"<?xml", b"<VTKFile")):
         return "vtu"
     ending = path.suffix.lower()
+    if head.startswith(b"** MBDyn"):
+        what = "is a reduced body of MBDyn, not a mesh"
+        raise InputError(Diagnostic("mesh.format", str(path), what, f"flexmbs import {path.name}"))
     if ending == ".msh" and head.startswith(b"("):
         return "ansys"
     for kind, endings in FORMATS.items():

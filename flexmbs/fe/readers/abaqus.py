@@ -90,7 +90,11 @@ class _Model:
         name = "_" + card.keyword.lower().replace(" ", "_")
         if card.keyword in SECTIONS and card.options.get("ELSET"):
             self._section(card)
-        elif card.keyword == ACROSS and self.scope.structure and self.scope.structure[-1].keyword in SHELLS:
+        elif (
+            card.keyword in (ACROSS, ACROSS.removesuffix(" STIFFNESS"))
+            and self.scope.structure
+            and self.scope.structure[-1].keyword in SHELLS
+        ):
             self.scope.structure[-1].options["".join(ACROSS.split())] = card.text.decode("utf-8", "replace")
         elif card.keyword == "NONSTRUCTURAL MASS":
             self.scope.extras.append(card)

@@ -53,7 +53,7 @@ FLATS = {
 }
 LINES = ("CBAR", "CBEAM", "CROD", "CTUBE", "CONROD")
 FLATS |= {name: (2, "line2", 2, "line2") for name in LINES}
-OTHERS = re.compile(r"(CBEAM3|CBEND|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS\d|"
+OTHERS = re.compile(r"(CBEAM3|CBEND|CBUSH[12]D|CELAS[34]|CDAMP\d|CMASS[34]|"
                     r"CSHEAR|CGAP|CVISC|CWELD|CFAST|CTRIAX6?|CQUADX?4?|CTETRAX|CHEX8|CHEX20)$")  # fmt: skip
 SECTIONS = re.compile(r"(PBCOMP|PSHEAR|PBEND)$")
 SET = re.compile(r"\s*SET\s+(\d{1,9})\s*=\s*(.*)", re.IGNORECASE)

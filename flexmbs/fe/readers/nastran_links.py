@@ -14,8 +14,8 @@ from flexmbs.fe.readers.nastran_cards import Entry
 from flexmbs.fe.readers.source import Damaged, Floats
 
 CARDS = {
-    "CONM1", "CONM2", "CELAS1", "CELAS2", "PELAS", "CBUSH", "PBUSH", "RBE1", "RBE2", "RBE3", "RBAR", "RROD",
-    "MPC", "MPCADD", "SPC", "SPC1", "SPCADD", "MPCAX",
+    "CONM1", "CONM2", "CMASS1", "CMASS2", "PMASS", "CELAS1", "CELAS2", "PELAS", "CBUSH", "PBUSH",
+    "RBE1", "RBE2", "RBE3", "RBAR", "RROD", "MPC", "MPCADD", "MPCAX", "SPC", "SPC1", "SPCADD",
 }  # fmt: skip
 ALL = (0, 1, 2, 3, 4, 5)
 MOST_NODES = 1_000_000  # that one THRU may name
@@ -31,10 +31,11 @@ class LinkReader:
     entries: list[Entry] = field(default_factory=list)
     permanent: dict[str, list[int]] = field(default_factory=dict)  # directions -> nodes, of GRID entries
     properties: dict[tuple[str, int], Entry] = field(default_factory=dict)
+    lumps: dict[int, tuple[str, Floats]] = field(default_factory=dict)  # node -> CMASS1, 2, masses (6,)
 
     def add(self, entry: Entry) -> None:
         if entry.name.startswith("P"):
-            for start in (0, 4) if entry.name == "PELAS" else (0,):
+            for start in {"PELAS": (0, 4), "PMASS": (0, 2, 4, 6)}.get(entry.name, (0,)):
                 if entry.text(start):
                     self.properties[entry.name, entry.whole(start)] = replaced(entry, start)
         else:
@@ -57,6 +58,8 @@ class LinkReader:
                     held.setdefault(entry.whole(0), {}).setdefault(dofs, []).extend(nodes)
             elif not entry.name.endswith("ADD"):
                 READERS[entry.name](self, entry)
+        for node, (name, values) in self.lumps.items():
+            self._mass_matrix(node, self.axes(node), np.diag(values), name)
         for text, nodes in self.permanent.items():
             dofs = components(text, Entry("GRID", ["PS"], 0))
             local = any(node in self.systems.out for node in nodes)
@@ -111,7 +114,11 @@ class LinkReader:
         node, system = self.node(entry, 1), entry.whole(2, 0)
         M = np.zeros((6, 6))
         M[np.tril_indices(6)] = [entry.real(k) for k in range(3, 24)]
-        M = M + np.tril(M, -1).T
+        R = self.systems.axes_at(system, node) if system else np.eye(3)
+        self._mass_matrix(node, R, M + np.tril(M, -1).T, f"CONM1 {entry.whole(0)}")
+
+    def _mass_matrix(self, node: int, R: Floats, M: Floats, card: str) -> None:
+        """Mass matrix (6, 6) at a node in axes R (columns), when it is that of a rigid body."""
         mass = M[0, 0]
         offset = -np.array([M[2, 4], M[0, 5], M[1, 3]]) / mass if mass else np.zeros(3)
         rigid = np.zeros((6, 6))
@@ -120,13 +127,28 @@ class LinkReader:
         rigid[:3, :3], rigid[:3, 3:], rigid[3:, :3] = mass * np.eye(3), -mass * lever, mass * lever
         rigid[3:, 3:] = M[3:, 3:]
         if np.abs(rigid - M).max() > 1e-6 * np.abs(M).max():
-            count(self.deck.not_understood, "CONM1 that is no rigid body")
+            count(self.deck.not_understood, f"{card.split()[0]} that is no rigid body")
             return
-        R = self.systems.axes_at(system, node) if system else np.eye(3)
         factor = self.wtmass()
-        self.deck.masses.append(
-            DeckMass(node, mass * factor, R @ J @ R.T * factor, R @ offset, f"CONM1 {entry.whole(0)}")
-        )
+        self.deck.masses.append(DeckMass(node, mass * factor, R @ J @ R.T * factor, R @ offset, card))
+
+    def _cmass(self, entry: Entry) -> None:
+        """A mass in one direction of a node; those of all directions together must be a body's."""
+        card, value = f"{entry.name} {entry.whole(0)}", 0.0
+        if entry.name == "CMASS1":
+            prop = self.properties.get(("PMASS", entry.whole(1, entry.whole(0))))
+            if prop is None:
+                raise Damaged(f"{card}: its PMASS does not exist", entry.line)
+            value = prop.real(1)
+        else:
+            value = entry.real(1)
+        ends = [at for at in (2, 4) if entry.text(at) and entry.whole(at)]
+        if len(ends) != 1 or not 1 <= entry.whole(ends[0] + 1, 0) <= 6:
+            what = "at a scalar point" if len(ends) == 1 else "between two nodes"
+            count(self.deck.not_understood, f"{entry.name} {what}")
+            return
+        _, masses = self.lumps.setdefault(self.node(entry, ends[0]), (entry.name, np.zeros(6)))
+        masses[entry.whole(ends[0] + 1) - 1] += value
 
     def _celas(self, entry: Entry) -> None:
         card = f"{entry.name} {entry.whole(0)}"
@@ -155,23 +177,23 @@ class LinkReader:
         prop = self.properties.get(("PBUSH", entry.whole(1, entry.whole(0))))
         if prop is None:
             raise Damaged(f"{card}: its PBUSH does not exist", entry.line)
-        if entry.text(9) not in ("", "-1"):
-            count(self.deck.not_understood, "CBUSH with OCID")
-            return
         a = self.node(entry, 2)
         b = self.node(entry, 3) if entry.text(3) else None
         x_a = self.systems.position(a)
         x_b = x_a if b is None else self.systems.position(b)
         share = entry.real(8) if entry.text(8) else 0.5
         place = x_a + share * (x_b - x_a)
-        axes = self._bush_axes(entry, a, x_a, x_b)
-        if axes is None:
-            count(self.deck.not_understood, "CBUSH without axes")
-            return
+        if entry.text(9) not in ("", "-1"):
+            point = np.array([[entry.real(k) for k in (10, 11, 12)]])
+            place = self.systems.basic(entry.whole(9), point, entry.line)[0]
         rows = [k for k in range(0, filled(prop), 8) if prop.text(k + 1).upper() == "K"]
         values = [prop.real(rows[0] + 2 + k) for k in range(6)] if rows else [0.0] * 6
         if not rows:
             count(self.deck.not_understood, "PBUSH without K")
+        axes = self._bush_axes(entry, a, x_a, x_b, only_along=not any(np.delete(values, [0, 3])))
+        if axes is None:
+            count(self.deck.not_understood, "CBUSH without axes")
+            return
         for k, stiffness in enumerate(values):
             if not stiffness:
                 continue
@@ -184,13 +206,16 @@ class LinkReader:
                     terms.append((node, sign * vector))
             self.deck.springs.append(DeckSpring(stiffness, tuple(terms), card, k >= 3))
 
-    def _bush_axes(self, entry: Entry, a: int, x_a: Floats, x_b: Floats) -> Floats | None:
+    def _bush_axes(self, entry: Entry, a: int, x_a: Floats, x_b: Floats, only_along: bool) -> Floats | None:
+        """Axes (columns); only_along: springs act along x and about it, where any y will do."""
         if entry.text(7):
             return self.systems.axes_at(entry.whole(7), a) if entry.whole(7) else np.eye(3)
         x = x_b - x_a
-        if not np.linalg.norm(x) > 0 or not entry.text(4):
+        if not np.linalg.norm(x) > 0 or not (entry.text(4) or only_along):
             return None
-        if "." in entry.text(4) or entry.text(5):
+        if not entry.text(4):
+            v = np.eye(3)[np.abs(x).argmin()]
+        elif "." in entry.text(4) or entry.text(5):
             v = self.axes(a) @ np.array([entry.real(k) for k in (4, 5, 6)])
         else:
             v = self.systems.position(self.node(entry, 4)) - x_a
@@ -347,6 +372,8 @@ class LinkReader:
 READERS: dict[str, Callable[[LinkReader, Entry], None]] = {
     "CONM1": LinkReader._conm1,
     "CONM2": LinkReader._conm2,
+    "CMASS1": LinkReader._cmass,
+    "CMASS2": LinkReader._cmass,
     "CELAS1": LinkReader._celas,
     "CELAS2": LinkReader._celas,
     "CBUSH": LinkReader._cbush,

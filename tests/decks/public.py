@@ -1,0 +1,97 @@
+"""Counts what becomes of decks that nobody here wrote.
+
+python -m tests.decks.public FOLDER [--per 24] [--seed 1] [--list]
+
+Every folder of FOLDER is a repository. Of each, up to `--per` decks are drawn with the seed, each is reduced
+in a process of its own, and what the message asks for (units, density, material) is given once.
+"""
+
+import argparse
+import multiprocessing
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import flexmbs as fm
+from flexmbs.errors import FlexmbsError
+
+ENDINGS = {".bdf", ".dat", ".nas", ".inp", ".fem", ".cdb", ".unv", ".ftl", ".mail"}
+SECONDS = 60.0
+LEAN = {"modes": 6, "stress": "none", "geometric_stiffness": False}
+#: what a deck holds: the first that is found in its text, solids beside anything else are solids
+KINDS = {
+    "solids": r"^ *(CTETRA|CHEXA|CPENTA|CPYRAM|TET(4|10)|HEX(8|20)|PENT?(6|15))|TYPE *= *(C3D|F3D|DC3D)",
+    "shells": r"^ *(CQUAD|CTRIA|TRI[36]|QUAD[48])|TYPE *= *(S[34689]|STRI|M3D|CPS|CPE|CAX)",
+    "beams and rods": r"^ *(CBAR|CBEAM|CROD|CONROD|CTUBE|BEAM2)|TYPE *= *(B3|B2|T3D|T2D|PIPE)",
+}
+#: options that answer a message
+ANSWERS = (
+    (r"give --density|has no density", {"density": "7850 kg/m^3"}),
+    (r"deck\.no_material", {"material": "steel"}),
+    (r"deck\.units|unit-system", {"unit_system": "mm"}),
+)
+
+
+def kind_of(text):
+    found = [name for name, cards in KINDS.items() if re.search(cards, text, re.I | re.M)]
+    return found[0] if found else "other"
+
+
+def outcome(path):
+    """ "whole", "given", or the code and message of the error."""
+    options = dict(LEAN)
+    for attempt in range(len(ANSWERS) + 1):
+        try:
+            fm.reduce(path, **options)
+            return "given" if attempt else "whole"
+        except FlexmbsError as error:
+            first = error.diagnostics[0]
+            said = "; ".join(f"{item.code} {item.what}; {item.remedy}" for item in error.diagnostics)
+            more = [answer for pattern, answer in ANSWERS if re.search(pattern, said)]
+            more = [answer for answer in more if not set(answer) & set(options)]
+            if not more:
+                return f"{first.code}: {first.what}"
+            options |= more[0]
+    raise AssertionError("every answer is given once")
+
+
+def drawn(folder, per, seed):
+    for repository in sorted(path for path in folder.iterdir() if path.is_dir()):
+        decks = sorted(path for path in repository.rglob("*") if path.suffix.lower() in ENDINGS)
+        yield from sorted(random.Random(seed).sample(decks, min(per, len(decks))))
+
+
+def main(folder, per, seed, listed):
+    counts, stopped = Counter(), Counter()
+    with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
+        for path in drawn(folder, per, seed):
+            kind = kind_of(path.read_text("latin-1"))
+            try:
+                found = pool.apply_async(outcome, (path,)).get(SECONDS)
+            except multiprocessing.TimeoutError:
+                found = f"longer than {SECONDS:g} s"
+            except Exception as error:  # what must not be
+                found = f"FAILED {type(error).__name__}: {error}"
+            end = found if found in ("whole", "given") else "stopped"
+            counts[kind, end] += 1
+            if end == "stopped":
+                stopped[kind, found.split(":")[0]] += 1
+            if listed:
+                print(f"{kind}\t{path.relative_to(folder)}\t{found}", flush=True)
+    print("| decks with | reduced | after giving what was asked | stopped |\n| --- | --- | --- | --- |")
+    for kind in (*KINDS, "other"):
+        row = [str(counts[kind, end]) for end in ("whole", "given", "stopped")]
+        print(f"| {kind} | {' | '.join(row)} |")
+    for (kind, code), number in sorted(stopped.items()):
+        print(f"{kind}: {number} stopped with {code}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--per", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    main(args.folder, args.per, args.seed, args.list)
