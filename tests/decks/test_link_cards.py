@@ -54,7 +54,7 @@ def test_nastran_names_the_card_and_what_is_wrong(tmp_path, entries, said):
     [
         ([f"CONM1,50,{A},,1.,,2.,,,+", "+,3."], "CONM1 that is no rigid body"),
         ([f"CELAS2,70,1.,{A},"], "CELAS2 at a scalar point"),
-        ([f"CBUSH,70,70,{A},{B}", "PBUSH,70,K,1."], "CBUSH without axes"),
+        ([f"CBUSH,70,70,{A},{B}", "PBUSH,70,K,1.,2."], "CBUSH without axes"),
         ([f"CBUSH,70,70,{A},{B},1.,0.,0.", "PBUSH,70,K,1."], None),
         ([f"CBUSH,70,70,{A},{C},0.,1.,0.", "PBUSH,70,K,1."], "CBUSH without axes"),
         ([f"CBUSH,70,70,{A},{B},,,,0", "PBUSH,70,B,1."], "PBUSH without K"),
