@@ -26,6 +26,8 @@ Progress = Callable[[float, str], None]
 
 #: as many names of a kind as the summary of a case lists
 MOST_NAMES = 8
+#: bodies that stay in memory for cases made from one
+MOST_KEPT = 16
 
 
 @dataclass(repr=False)
@@ -42,6 +44,7 @@ class Case(Told):
     allow_python: bool = False
     _model: Model | None = field(default=None, repr=False)
     _modal: dict[Path, ModalData] = field(default_factory=dict, repr=False)
+    _keeps: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         known_fields(self, "parameters")
@@ -79,9 +82,24 @@ class Case(Told):
         self._modal = modal
         return self
 
+    def keep_bodies(self) -> Case:
+        """Modal data that cases made from this one read stay with it, whatever becomes of the files."""
+        self._keeps = True
+        return self
+
     def with_values(self, **overrides: Any) -> Case:
         """The same case with other parameters or keys."""
-        return _checked(self._copy(), overrides, self.allow_python)._with_modal(self._modal)
+        made = _checked(self._copy(), overrides, self.allow_python)._with_modal(self._modal)
+        made._keeps = self._keeps
+        return made
+
+    def with_design(self, values: Mapping[str, Any]) -> Case:
+        """The same case with values of a design of its [sweep], which names files as the case does."""
+        source = self._copy()
+        override(source, values, list(CaseFile.model_fields), self.folder)
+        made = _checked(source, {}, self.allow_python)._with_modal(self._modal)
+        made._keeps = self._keeps
+        return made
 
     def with_tables(self, change: Callable[[dict[str, Any]], None]) -> Case:
         """The same case with its tables changed in place by a function."""
@@ -139,6 +157,10 @@ class Case(Told):
                 allow_python=self.allow_python,
             )  # fmt: skip
             self._model = build_model(report)
+            if self._keeps:
+                self._modal |= report.modal
+                for old in list(self._modal)[:-MOST_KEPT]:
+                    del self._modal[old]
         return self._model
 
     def system(self, progress: Progress | None = None) -> Mechanism:

@@ -146,6 +146,7 @@ class BodyKeys(TypedDict, total=False):
     visual: Mapping[str, Any]
     kinetic_energy: Number
     potential_energy: Number
+    recipe: Mapping[str, Any]
     modes: int | Sequence[int] | Mapping[str, Any]
     damping: Mapping[str, Any]
     inertia_terms: Literal["full", "first-order", "constant"]

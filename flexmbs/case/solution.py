@@ -168,16 +168,18 @@ def _count(name: str, count: int, data: dict[str, Any]) -> None:
 def _swap(name: str, path: Path, data: dict[str, Any]) -> None:
     table = data["bodies"][name]
     del table["reduce"]
+    table.pop("recipe", None)
     table["modal"] = str(path)
 
 
 def _reduced_again(case: Case, name: str, recipe: str, folder: Path) -> Path | None:
     """Modal data from the recipe of a body with twice the modes or frequency; None where shapes are given."""
-    from flexmbs.reduce import load_recipe
+    from flexmbs.case.build.reduction import recipe_with
     from flexmbs.reduce.stage1 import run
 
     file = case.source.file(("bodies", name, "reduce"), recipe)
-    given = load_recipe(file, {})
+    changes = getattr(case.spec.bodies[name], "recipe", {})
+    given = recipe_with(file, changes, case.parameters, case.source.root)
     more: dict[str, Any] = {}
     if given.modes is not None:
         more = {"modes": _more(given.modes)}
@@ -186,7 +188,7 @@ def _reduced_again(case: Case, name: str, recipe: str, folder: Path) -> Path | N
     else:
         return None
     target = folder / f"{len(list(folder.iterdir()))}.modal.h5"
-    run(load_recipe(file, more), None, None).save(target)
+    run(recipe_with(file, changes | more, case.parameters, case.source.root), None, None).save(target)
     return target
 
 

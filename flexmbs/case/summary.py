@@ -51,7 +51,12 @@ def _mechanism(case: Case) -> tuple[list[str], dict[str, Any]]:
         name
         for name, body in case.spec.bodies.items()
         if (recipe := getattr(body, "reduce", None)) is not None
-        and not is_reduced(case.source.file(("bodies", name, "reduce"), recipe), case.source.root)
+        and not is_reduced(
+            case.source.file(("bodies", name, "reduce"), recipe),
+            getattr(body, "recipe", {}),
+            case.parameters,
+            case.source.root,
+        )  # fmt: skip
     ]
     if waiting:
         text = f"not counted: bodies.{', bodies.'.join(waiting)} must be reduced first; flexmbs check does"

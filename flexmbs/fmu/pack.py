@@ -118,6 +118,7 @@ def _modal(case: Case, data: dict[str, Any], folder: Path) -> None:
         table.pop("visual", None)
         if isinstance(body, FlexibleBody):
             table.pop("reduce", None)
+            table.pop("recipe", None)
             table["modal"] = f"{name}.modal.h5"
             body.modal.save(folder / table["modal"])
 

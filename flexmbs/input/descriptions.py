@@ -121,6 +121,7 @@ acceleration: acceleration over time, an expression or a number
 LoadTable.acceleration: acceleration of the whole body [m/s^2]
 modal: modal data of the body, a file of `flexmbs reduce`
 reduce: recipe of the body, reduced when the case is run
+recipe: keys of that recipe that are other here, as { modes = 8 }; "=L" is a parameter of the case
 modes: choice among the modes of the modal data
 RecipeFile.modes: number of fixed-interface or free modes; static modes come on top
 pose: place and orientation of the body frame in ground, in the drawing of the mechanism

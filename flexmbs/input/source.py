@@ -185,8 +185,13 @@ def parse_settings(items: list[str]) -> dict[str, Any]:
     return overrides
 
 
-def override(source: Source, overrides: Mapping[str, Any], tables: list[str]) -> None:
-    """Put values in place of those of the file: parameters by name, anything by its dotted key."""
+def override(
+    source: Source, overrides: Mapping[str, Any], tables: list[str], folder: Path = Path(".")
+) -> None:
+    """Put values in place of those of the file: parameters by name, anything by its dotted key.
+
+    folder : of files that they name
+    """
     problems = Diagnostics()
     for key, value in overrides.items():
         parameters = source.data.get("parameters", {})
@@ -205,7 +210,7 @@ def override(source: Source, overrides: Mapping[str, Any], tables: list[str]) ->
         path = tuple(int(w) if w.isdigit() else w for w in words)
         for known in [item for item in source.owners if item[: len(path)] == path]:
             del source.owners[known]
-        source.owners[path] = TomlFile(f"--set {key}", "", {}, folder=Path("."))
+        source.owners[path] = TomlFile(f"--set {key}", "", {}, folder=folder)
     problems.raise_errors()
 
 

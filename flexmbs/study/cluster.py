@@ -11,6 +11,7 @@ from typing import Any
 
 from flexmbs import __version__, disk
 from flexmbs.errors import Diagnostic, InputError, UsageError, missing_component
+from flexmbs.study.bodies import Task, reduce_body
 from flexmbs.study.pool import TRIES, ended
 from flexmbs.study.store import Row, Store
 from flexmbs.study.work import Worker
@@ -48,10 +49,17 @@ def seen(folder: str) -> tuple[str, str]:
 
 
 def run_on_cluster(
-    store: Store, todo: Sequence[int], address: str, *, is_open: bool = False, **security: Any
+    store: Store,
+    todo: Sequence[int],
+    address: str,
+    bodies: Sequence[Task] = (),
+    *,
+    is_open: bool = False,
+    **security: Any,
 ) -> Iterator[Row]:
     """Rows of designs as they come to their end, on the workers of a scheduler.
 
+    bodies : what is reduced there before, by the content of the recipes.
     is_open : the scheduler may be reached without encryption; whoever reaches it can run code on its workers.
     """
     try:
@@ -72,6 +80,11 @@ def run_on_cluster(
     with client:
         client.wait_for_workers(1, timeout=60)
         _check_workers(client, store)
+        reduced = [
+            client.submit(reduce_body, folder, k, name, key=f"flexmbs-body-{file}", pure=False)
+            for k, name, file in bodies
+        ]
+        client.gather(reduced, errors="skip")  # designs say what is wrong with theirs
         futures = {
             client.submit(design, folder, k, key=f"flexmbs-{store.ids[k]}", pure=False): k for k in todo
         }

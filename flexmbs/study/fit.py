@@ -16,8 +16,8 @@ from flexmbs.errors import Diagnostic, InputError, SolverError
 from flexmbs.results import Result
 from flexmbs.results.channels import channel
 from flexmbs.simulate.motion.measured import read_rows
+from flexmbs.study.given import load, without_expected
 from flexmbs.study.search import Progress, Runs
-from flexmbs.study.work import load, without_expected
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95

@@ -13,8 +13,9 @@ from scipy import optimize
 from flexmbs.case import Case
 from flexmbs.case.schema.search import Optimise
 from flexmbs.errors import Diagnostic, InputError
+from flexmbs.study.given import load, without_expected
 from flexmbs.study.search import Progress, Runs
-from flexmbs.study.work import load, metrics_of, without_expected
+from flexmbs.study.work import metrics_of
 
 Floats = NDArray[np.float64]
 #: what limits may be passed by, in parts of their size

@@ -15,11 +15,13 @@ from flexmbs import __version__, disk
 from flexmbs.case import Case
 from flexmbs.case.runner import case_hash, execute
 from flexmbs.errors import Diagnostic, InputError, SolverError
+from flexmbs.study.bodies import reduce_here, to_reduce
 from flexmbs.study.designs import designs
+from flexmbs.study.given import load, without_expected
 from flexmbs.study.pool import run_all
 from flexmbs.study.store import Row, Store, identity
 from flexmbs.study.study import Study
-from flexmbs.study.work import load, metrics_of, without_expected
+from flexmbs.study.work import metrics_of
 
 Progress = Callable[[float, str], None]
 
@@ -53,7 +55,7 @@ def plan(
         what, remedy = "has no [metrics], so nothing would be known of a run", 'give one: peak = "=max(...)"'
         raise InputError(Diagnostic("study.metrics", str(path), what, remedy))
     found = [_plain(item) for item in designs(case)]
-    case.with_values(**found[0])  # what is wrong with the keys is said before any worker starts
+    case.with_design(found[0])  # what is wrong with the keys is said before any worker starts
     base = f"{__version__} {case_hash(case)} {_files(case, found)}"
     sweep = case.spec.sweep
     data = {
@@ -118,8 +120,9 @@ def sweep(
     table = made.case.spec.sweep
     assert table is not None
     with disk.lock(store.folder / "study.json"):
+        _bodies(store, made.case, todo, workers or os.cpu_count() or 1, cluster, progress)
         failed, done = 0, len(firsts) - len(todo)
-        for row in _rows(store, todo, workers or os.cpu_count() or 1, cluster, is_open):
+        for row in _rows(store, made.case, todo, workers or os.cpu_count() or 1, cluster, is_open):
             done += 1
             failed += row["status"] != "complete"
             if progress is not None:
@@ -136,13 +139,29 @@ def sweep(
     return Study(store)
 
 
-def _rows(store: Store, todo: list[int], workers: int, cluster: str, is_open: bool) -> Iterator[Row]:
+def _bodies(
+    store: Store, case: Case, todo: list[int], workers: int, cluster: str, progress: Progress | None
+) -> None:
+    """Reduce what designs need and nobody has, each distinct recipe once; a cluster does so by itself."""
+    tasks = to_reduce(store, case, todo) if not cluster else []
+
+    def tell(count: int) -> None:
+        if progress is not None:
+            progress(0.0, f"{count} of {len(tasks)} bodies reduced")
+
+    if tasks:
+        reduce_here(store, tasks, workers, tell)
+
+
+def _rows(
+    store: Store, case: Case, todo: list[int], workers: int, cluster: str, is_open: bool
+) -> Iterator[Row]:
     """Rows of the designs, from wherever they are computed."""
     if not cluster:
         return run_all(store, todo, workers)
     from flexmbs.study.cluster import run_on_cluster
 
-    return run_on_cluster(store, todo, cluster, is_open=is_open)
+    return run_on_cluster(store, todo, cluster, to_reduce(store, case, todo, elsewhere=True), is_open=is_open)
 
 
 def _again(store: Store, only: str) -> None:

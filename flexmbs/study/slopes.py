@@ -12,8 +12,9 @@ from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.errors import unknown_name
 from flexmbs.integrate import Steps
+from flexmbs.study.given import without_expected
 from flexmbs.study.search import differences, value_of
-from flexmbs.study.work import metrics_of, without_expected
+from flexmbs.study.work import metrics_of
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from flexmbs import disk
 from flexmbs.case import Case
+from flexmbs.case.build import cache
 from flexmbs.case.runner import execute
 from flexmbs.errors import FlexmbsError
 from flexmbs.results import Result
+from flexmbs.study.given import BODIES, load
 from flexmbs.study.store import Row, Store
 
 
@@ -20,7 +22,8 @@ class Worker:
     def __init__(self, folder: Path) -> None:
         self.store = Store.open(folder)
         told = self.store.data
-        self.case = load(told["case"], told["root"], told["allow_python"], told["overrides"])
+        case = load(told["case"], told["root"], told["allow_python"], told["overrides"])
+        self.case = case.keep_bodies()
 
     def __call__(self, k: int) -> Row:
         """The row of design k: the one that is there, or a new one."""
@@ -31,7 +34,8 @@ class Worker:
         started = time.perf_counter()
         disk.unlink(self.store.result(k))  # what a power cut or an earlier failure left
         target, time_out = self.store.result(k) if keep != "none" else None, self.store.data["time_out"]
-        row = measured(self.case, values, target, time_out)
+        with cache.shared(self.store.folder / BODIES):
+            row = measured(self.case, values, target, time_out)
         row["metrics"] = {name: row["metrics"][name] for name in self.store.data["collect"] if row["metrics"]}
         if keep == "failed" and row["status"] == "complete":
             disk.unlink(self.store.result(k))
@@ -52,7 +56,7 @@ def measured(case: Case, values: dict[str, Any], target: Path | None, time_out: 
             raise OutOfTime(f"took longer than time_out = {time_out:g} s, at {text}")
 
     try:
-        varied = case.with_values(**values)
+        varied = case.with_design(values)
         done = execute(varied, target, keep=target is not None, overwrite=True, at_once=True, progress=look)
     except OutOfTime as error:
         return {"status": "timed out", "message": str(error), "metrics": {}}
@@ -66,14 +70,3 @@ def metrics_of(result: Result) -> dict[str, float]:
     """Values of [metrics] in a result."""
     paths = [path for path in result.paths if path.startswith("metrics/")]
     return {path.removeprefix("metrics/"): float(result[path]) for path in paths}
-
-
-def load(path: str | Path, root: Any, allow_python: bool, overrides: dict[str, Any]) -> Case:
-    """The case of a study: [expected] values are those of one design only."""
-    case = Case.load(path, root=root, allow_python=allow_python, **overrides)
-    return without_expected(case)
-
-
-def without_expected(case: Case) -> Case:
-    """A case that is not compared, whatever its values are."""
-    return case.with_tables(lambda data: data.pop("expected", None)) if case.spec.expected else case

@@ -11,6 +11,7 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.case import Case
+from flexmbs.case.build import cache
 from flexmbs.case.runner import execute
 from flexmbs.cli.main import command
 from flexmbs.errors import InputError
@@ -197,6 +198,104 @@ def test_designs_that_kill_or_hold_up_their_worker_do_not_end_the_study(study, t
     assert rows[1]["message"] == f"ended its process {TRIES} times, with code 9"
     assert "time_out = 6 s" in rows[2]["message"] and "TypeError" in rows[3]["message"]
     assert {k: store.row(k) for k in rows} == rows
+
+
+BAR = """
+method = "craig-bampton"
+modes = 1
+material = "steel"
+interfaces = { left = { set = "x_min" }, right = { set = "x_max" } }
+
+[parameters]
+length = "0.5 m"
+
+[mesh]
+shape = "beam"
+length = "=length"
+divisions = 4
+section = { rectangle = ["20 mm", "10 mm"] }
+"""
+ARM = """
+include = ["arm.toml"]
+
+[bodies.bar]
+type = "flexible"
+reduce = "bar.reduce.toml"
+recipe = { parameters = { length = "=L" } }
+[joints.hub]
+type = "revolute"
+from = "ground"
+to = "bar.left"
+axis = "y"
+[analysis]
+t_end = 0.0
+[metrics]
+lever = "=system.com.x[0]"
+"""
+
+
+@pytest.fixture
+def bars(tmp_path, monkeypatch):
+    """A bar by a recipe whose keys a study changes; bodies are kept apart from those of other tests."""
+    (tmp_path / "bar.reduce.toml").write_text(BAR)
+    (tmp_path / "other.reduce.toml").write_text(BAR.replace("0.5 m", "0.7 m"))
+    (tmp_path / "arm.toml").write_text("[parameters]\nL = 0.4\nspeed = 1.0\n")
+
+    def make(sweep):
+        (tmp_path / "bars.toml").write_text(f"{ARM}\n[sweep]\n{sweep}\n")
+        return tmp_path / "bars.toml"
+
+    monkeypatch.setattr(cache, "own_folder", lambda: tmp_path / "own")
+    return make
+
+
+def test_each_distinct_recipe_is_reduced_once_and_named_by_its_content(bars, tmp_path):
+    """Lengths of the case, modes of the recipe; a speed that no recipe knows makes no further body."""
+    path = bars(
+        'grid = { L = [0.3, 0.6], "bodies.bar.recipe.modes" = [1, 2], speed = [1, 2, 3] }\nkeep = "none"'
+    )
+    found = fm.sweep(path, tmp_path / "s", workers=1)
+    assert found.counts == {"complete": 12}
+    np.testing.assert_allclose(found.columns["lever"], found.columns["L"] / 2, rtol=1e-9)
+    kept = sorted((tmp_path / "s" / "bodies").glob("*.modal.h5"))
+    assert len(kept) == 4
+    times = [item.stat().st_mtime_ns for item in kept]
+    again = fm.sweep(path, tmp_path / "s", workers=1, resume=True)
+    assert again.counts == found.counts and [item.stat().st_mtime_ns for item in kept] == times
+
+
+def test_whole_recipes_vary(bars, tmp_path):
+    files = '["bar.reduce.toml", "other.reduce.toml"]'
+    path = bars(f'grid = {{ "bodies.bar.recipe" = [{{}}], "bodies.bar.reduce" = {files} }}')
+    found = fm.sweep(path, tmp_path / "s", workers=1)
+    np.testing.assert_allclose(found.columns["lever"], [0.25, 0.35], rtol=1e-9)
+    assert len(list((tmp_path / "s" / "bodies").glob("*.modal.h5"))) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.needs("distributed")
+def test_a_cluster_reduces_each_distinct_recipe_once(bars, tmp_path):
+    from distributed import LocalCluster
+
+    path = bars('grid = { L = [0.3, 0.6], speed = [1, 2, 3, 4] }\nkeep = "none"')
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, protocol="tcp://", host="127.0.0.1"
+    ) as cluster:
+        found = fm.sweep(path, tmp_path / "s", cluster=cluster.scheduler_address)
+    np.testing.assert_allclose(found.columns["lever"], found.columns["L"] / 2, rtol=1e-9)
+    assert len(list((tmp_path / "s" / "bodies").glob("*.modal.h5"))) == 2
+
+
+def test_a_case_changes_keys_of_its_recipe(bars, tmp_path):
+    case = Case.load(bars("grid = { L = [1] }"))
+    assert case.model().bodies["bar"].modal.nf == 7
+    more = case.with_values(**{"bodies.bar.recipe.modes": 3, "bodies.bar.recipe.mesh.divisions": 6, "L": 0.8})
+    body = more.model().bodies["bar"].modal
+    assert body.nf == 9 and body.integrals.S_O[0] / body.integrals.mass == pytest.approx(0.4)
+    with pytest.raises(InputError, match=r"bodies.bar.recipe: .*modees.*did you mean"):
+        case.with_values(**{"bodies.bar.recipe.modees": 3}).model()
+    with pytest.raises(InputError, match='"recipe" changes keys of the file that "reduce" names'):
+        case.with_tables(lambda data: data["bodies"]["bar"].update(modal="a.h5", reduce=None))
 
 
 def stillborn(connection, folder):

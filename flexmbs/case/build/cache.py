@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,30 @@ MOST_BYTES = 2**31
 OURS = re.compile(r"[0-9a-f]{64}\.modal\.h5")
 
 
+#: where a process of a study keeps them instead, in sight of all others
+SHARED = "FLEXMBS_BODIES"
+
+
 def folder() -> Path:
+    """That of the study that is at work; else of the user."""
+    shared = os.environ.get(SHARED)
+    return Path(shared) if shared else own_folder()
+
+
+@contextlib.contextmanager
+def shared(folder: Path) -> Iterator[None]:
+    """Bodies are looked for in a folder first, and kept there."""
+    before = os.environ.get(SHARED)
+    os.environ[SHARED] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ.pop(SHARED)
+        if before is not None:
+            os.environ[SHARED] = before
+
+
+def own_folder() -> Path:
     """`FLEXMBS_CACHE`, else the user's cache folder."""
     chosen = os.environ.get("FLEXMBS_CACHE")
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -42,6 +66,11 @@ def place(recipe: Recipe) -> Path:
 def load(recipe: Recipe) -> ModalData | None:
     """The body as it was kept; None when it was not, or is damaged."""
     path = place(recipe)
+    found = _load(path)
+    return found if found is not None or path.parent == own_folder() else _load(own_folder() / path.name)
+
+
+def _load(path: Path) -> ModalData | None:
     if disk.what_is(path) != "a file":
         return None
     try:
@@ -60,7 +89,8 @@ def keep(recipe: Recipe, modal: ModalData) -> Path | None:
         if disk.what_is(path) == "a file":  # it could not be read, and in this folder all is ours
             disk.unlink(path)
         modal.save(path, overwrite=True)
-        _prune(path)
+        if path.parent == own_folder():
+            _prune(path)
     except (OSError, InputError):
         return None
     return path

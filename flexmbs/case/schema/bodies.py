@@ -202,11 +202,15 @@ Damping = Annotated[NoDamping | ModalDamping | RayleighDamping | MatrixDamping, 
 
 
 class FlexibleBodyTable(BodyTable):
-    """Flexible body: `modal`, a file of `flexmbs reduce`, or `reduce`, a recipe that is built when needed."""
+    """Flexible body: `modal`, a file of `flexmbs reduce`, or `reduce`, a recipe that is built when needed.
+
+    `recipe`: keys of the recipe that are other here.
+    """
 
     type: Literal["flexible"]
     modal: str | None = None
     reduce: str | None = None
+    recipe: dict[str, Any] = Field(default={})
     modes: (
         Annotated[Modes, BeforeValidator(_as_modes, json_schema_input_type=Modes | int | list[int])] | None
     ) = None
@@ -220,6 +224,8 @@ class FlexibleBodyTable(BodyTable):
     def _check(self) -> FlexibleBodyTable:
         if (self.modal is None) == (self.reduce is None):
             raise fail('a flexible body needs either "modal" (a file) or "reduce" (a recipe)')
+        if self.recipe and self.reduce is None:
+            raise fail('"recipe" changes keys of the file that "reduce" names')
         return self
 
 
