@@ -89,6 +89,26 @@ def test_residuals_notice_a_wrong_mode():
     assert np.allclose(proofs.eigen_residuals(held, wrong), 1e-4, rtol=1e-2)
 
 
+@pytest.mark.parametrize("size", [1e-1, 1e-2, 1e-4])
+def test_frequencies_lie_within_their_bounds(size):
+    """Of Ritz pairs in a space that holds the modes but for a part of this size."""
+    statics, _, _, modes = reduced()
+    held = statics.holding(statics.model.boundary)
+    K, M = statics.model.K.toarray(), statics.model.M.toarray()
+    N = scipy.linalg.null_space(statics.model.boundary.toarray())
+    exact = scipy.linalg.eigh(N.T @ K @ N, N.T @ M @ N, eigvals_only=True)
+    V = modes.V + size * held.inverse_mass(
+        N @ np.random.default_rng(3).normal(size=(N.shape[1], len(modes.omega2)))
+    ) * modes.omega2 / np.sqrt(N.shape[1] * np.trace(M) / len(M))
+    T = held.inverse_mass(V)
+    mu, W = scipy.linalg.eigh(V.T @ M @ T, V.T @ M @ V)
+    near = Modes(1.0 / mu[::-1], V @ W[:, ::-1])
+    bounds = proofs.frequency_bounds(held, near, held.inverse_mass(near.V))
+    error = np.abs(np.sqrt(near.omega2 / exact[: len(mu)]) - 1.0)
+    assert (error <= bounds + 1e-12).all()
+    assert bounds.max() < 10.0 * size and (size > 1e-3 or bounds[:-2].max() < 1e-6)
+
+
 def test_rigid_residual_notices_a_spring_to_ground():
     mesh = box((0.3, 0.2, 0.1), (2, 1, 1), element="hex8")
     K = assemble(mesh, STEEL).K_fe

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 ERRORS = {
     "rigid_residual": 1e-8,
     "eigen_residual": 1e-5,
+    "frequency_bound": 1e-5,
     "eigen_backward_error": 1e-6,
     "sylvester_missing": 0.5,
     "orthogonality": 1e-7,
@@ -37,12 +38,11 @@ WARNINGS = {
 }
 #: an error of the response from which on other modes are worth a note, and how much better they have to be
 WORTH, BETTER = 0.01, 0.01
-#: eigenvalues within this of each other are not told apart by their count
-CLOSE = 1e-4
 REMEDIES = {
     "rigid_residual": "the stiffness resists rigid motion; if it was imported, check the order of its nodes",
     "eigen_backward_error": "report this, with the mesh",
     "eigen_residual": "report this, with the mesh",
+    "frequency_bound": "report this, with the mesh",
     "sylvester_missing": "an eigenvalue was missed; choose another number of modes, and report this",
     "orthogonality": "report this, with the mesh",
     "mass_error": "the mesh has gaps or overlaps, or very curved elements",
@@ -195,9 +195,13 @@ def basis_tests(reduction: Any) -> dict[str, Any]:
     C = model.boundary if reduction.method == "craig-bampton" else sp.csr_matrix((0, model.n))
     held = statics.holding(C)
     if len(modes.omega2):
-        residual = proofs.eigen_residuals(held, modes)
+        images = held.inverse_mass(modes.V)
+        residual = proofs.eigen_residuals(held, modes, images)
         result["eigen_residuals"] = residual
         result["eigen_residual"] = float(residual.max())
+        bounds = proofs.frequency_bounds(held, modes, images)
+        result["frequency_bounds"] = bounds
+        result["frequency_bound"] = float(bounds.max())
         result["eigen_backward_error"] = float(proofs.backward_errors(held, modes).max())
     static = proofs.static_error(statics, reduction.basis)
     if static is not None:
@@ -232,13 +236,13 @@ def count_tests(reduction: Any, held: Any) -> dict[str, Any]:
 
 
 def below_last(omega2: Floats) -> float:
-    """A shift just below the last eigenvalue and those that are equal to it but for CLOSE.
+    """A shift just below the last eigenvalue and those that are equal to it but for `proofs.CLOSE`.
 
     Closer to an eigenvalue the count is of no use: the shifted matrix is singular to rounding.
     """
     before = np.concatenate([[0.0], omega2])[:-1]
-    first = int(np.flatnonzero(omega2 - before > CLOSE * omega2)[-1])
-    return float(omega2[first] - min(0.1 * (omega2[first] - before[first]), CLOSE * omega2[first]))
+    first = int(np.flatnonzero(omega2 - before > proofs.CLOSE * omega2)[-1])
+    return float(omega2[first] - min(0.1 * (omega2[first] - before[first]), proofs.CLOSE * omega2[first]))
 
 
 def enough(quality: Mapping[str, Any]) -> bool:

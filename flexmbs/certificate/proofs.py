@@ -17,6 +17,9 @@ from flexmbs.modal.ties import TiedModel, rigid_field
 
 Floats = NDArray[np.float64]
 
+#: eigenvalues within this of each other are not told apart
+CLOSE = 1e-4
+
 
 def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
     """Largest force of K under the six rigid motions, of the largest that its entries could give."""
@@ -29,10 +32,36 @@ def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
     return float(np.max(force / np.where(possible > 0, possible, 1.0)))
 
 
-def eigen_residuals(held: Constrained, modes: Modes) -> Floats:
-    """|v - omega2 K^-1 M v| in M per pair: it bounds the relative error of omega2."""
-    r = modes.V - held.inverse_mass(modes.V) * modes.omega2
-    return np.asarray(np.sqrt(np.abs(np.einsum("ij,ij->j", r, held.model.M @ r))))
+def eigen_residuals(held: Constrained, modes: Modes, images: Floats | None = None) -> Floats:
+    """|v - omega2 K^-1 M v| in M per pair: it bounds the relative error of omega2; `images` are K^-1 M v."""
+    images = held.inverse_mass(modes.V) if images is None else images
+    return _size(modes.V - images * modes.omega2, held.model.M)
+
+
+def _size(R: Floats, M: Any) -> Floats:
+    """Lengths in M of columns."""
+    return np.asarray(np.sqrt(np.abs(np.einsum("ij,ij->j", R, M @ R))))
+
+
+def frequency_bounds(held: Constrained, modes: Modes, images: Floats) -> Floats:
+    """How far each frequency can be off, relatively, when none was missed; `images` are K^-1 M v.
+
+    Of the operator K^-1 M with eigenvalues mu = 1/omega^2, which is symmetric in M: a Rayleigh quotient with
+    residual r is within |r| of an eigenvalue, and within |r|^2 / gap, the gap to the next one that belongs to
+    no mode of its own group of close ones. Of the last group the next one is not known.
+    """
+    M, V = held.model.M, modes.V
+    MV = M @ V
+    mu = np.einsum("ij,ij->j", MV, images) / np.einsum("ij,ij->j", MV, V)
+    r = _size(images - V * mu, M) / np.sqrt(np.einsum("ij,ij->j", MV, V))
+    bound, n = np.empty(len(mu)), len(mu)
+    starts = np.concatenate([[0], np.flatnonzero(mu[:-1] - mu[1:] > CLOSE * mu[:-1]) + 1, [n]])
+    for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        size = np.linalg.norm(r[a:b])
+        above = mu[a - 1] - r[a - 1] - mu[a] if a else np.inf
+        gap = min(above, mu[b - 1] - mu[b] - r[b]) if b < n else 0.0
+        bound[a:b] = min(size, size**2 / gap) if gap > 0.0 else size
+    return np.asarray(0.5 * (bound / mu + np.abs(mu * modes.omega2 - 1.0)))
 
 
 def backward_errors(held: Constrained, modes: Modes) -> Floats:

@@ -16,6 +16,7 @@ LABELS = {
     "inertia_error": "second moments against surface",
     "rigid_residual": "stiffness under rigid motion",
     "eigen_residual": "worst residual of an eigenpair",
+    "frequency_bound": "frequencies of the modes, bound of error",
     "eigen_backward_error": "backward error of an eigenpair",
     "sylvester_missing": "eigenvalues missed (Sylvester)",
     "orthogonality": "orthogonality of the modes",

@@ -24,6 +24,7 @@ Shape = tuple[int | None, ...]
 LARGEST = 1e100  # numbers beyond this are damage, and their products would not be finite
 SCALARS = (
     "mass_error", "centre_error", "inertia_error", "rigid_residual", "eigen_residual", "eigen_backward_error",
+    "frequency_bound",
     "sylvester_count", "sylvester_missing", "orthogonality", "mean_axis_residual", "static_error",
     "reduction_error", "reduction_error_at_hz", "reduction_band_hz", "reduction_error_uncertainty",
     "reduction_good_hz", "free_interface_error", "interest_hz",
