@@ -12,7 +12,6 @@ All of it rests on private names of numba: `_trial` says whether they mean the s
 
 from __future__ import annotations
 
-import _thread
 import ctypes
 import gc
 import hashlib
@@ -20,6 +19,7 @@ import importlib
 import logging
 import os
 import pickle
+import signal
 import sys
 import threading
 import traceback
@@ -402,7 +402,8 @@ def _RESOLVE(place: int) -> int:
             module = sys.modules.get(slot.module) or importlib.import_module(slot.module)
             _PLACES[slot].value = getattr(module, slot.name).address(slot.types)
     except KeyboardInterrupt:  # again, when Python is back
-        threading.Timer(0.05, _thread.interrupt_main).start()
+        again = threading.main_thread().ident, signal.SIGINT
+        threading.Timer(0.05, signal.pthread_kill, again).start()
     except BaseException:
         traceback.print_exc()
         os.abort()
