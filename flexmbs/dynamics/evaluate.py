@@ -7,7 +7,7 @@ Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier 
 """
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.loops.fronts import ACCELERATION, POSITION, load_rows, plain_rows
+from flexmbs.dynamics.loops.fronts import ACCELERATION, POSITION, load_rows
 from flexmbs.dynamics.loops.passes import backward, forward
 from flexmbs.dynamics.loops.rows import coordinates, rows
 from flexmbs.dynamics.reactions.contact_shares import FREE
@@ -19,7 +19,7 @@ from flexmbs.dynamics.tree.kinematics import positions, velocities
 from flexmbs.dynamics.tree.residuals import masses, residuals
 from flexmbs.model.laws.applied import applied_forces
 from flexmbs.model.laws.stiff import stiff_rows
-from flexmbs.model.laws.values import drives, friction_loads, state_rates
+from flexmbs.model.laws.values import drives, friction_loads
 from flexmbs.model.relations import relations
 
 NOT_FINITE, NO_FRICTION = 3, 4
@@ -176,16 +176,3 @@ def observe(sys, ws, laws, lw, at):
     if status == 0:
         joint_forces(sys, ws, laws, lw, at)
     return status
-
-
-@kernel(lean=True, apart=True)
-def jacobian(sys, ws, laws, lw, at):
-    """Rows of the constraints in the tree coordinates, in `loop.G` by paths (F27); g, g_dot. Writes: G."""
-    kinematics(sys, ws, laws, lw, at)
-    plain_rows(sys, ws)
-
-
-@kernel(lean=True, apart=True)
-def own_rates(laws, lw, aux, aux_dot):
-    """Rates of own states and of integrated drives. Needs forces. Writes: aux_dot."""
-    state_rates(laws, lw, aux, aux_dot)

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.loops import passes
+from flexmbs.dynamics.loops.fronts import plain_rows
 from flexmbs.dynamics.tree import recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression
+from flexmbs.model.laws.values import state_rates
 
 if TYPE_CHECKING:
     from flexmbs.model.state import State
@@ -48,7 +50,8 @@ class Evaluator:
     def jacobian(self, state: State) -> Array:
         """Rows of the constraints in the tree coordinates, G (n_rows, n_vel) (F27)."""
         self.acc[:] = 0.0
-        evaluate.jacobian(*self._args(state, self.acc))
+        evaluate.kinematics(*self._args(state, self.acc))
+        plain_rows(self.tables, self.ws)
         return self._dense_rows()
 
     @property
@@ -57,7 +60,7 @@ class Evaluator:
         return self.tables.path.start, self.tables.path.speed
 
     def values(self) -> Array:
-        """Values of G where it may hold anything (F27). Needs evaluate.jacobian."""
+        """Values of G where it may hold anything (F27). Needs `jacobian`."""
         return np.asarray(self.ws.loop.G.copy())
 
     def _dense_rows(self) -> Array:
@@ -118,7 +121,7 @@ class Evaluator:
     def rates_of_states(self, state: State) -> Array:
         """Rates (n_aux,) of own states and of drives that are integrated. Needs forces."""
         rates = np.zeros(len(state.aux))
-        evaluate.own_rates(self.laws, self.law_work, state.aux, rates)
+        state_rates(self.laws, self.law_work, state.aux, rates)
         return rates
 
     def observe(self, state: State) -> Array:

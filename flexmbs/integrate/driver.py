@@ -147,7 +147,7 @@ class Integrator:
             int(chosen.tableau is not None), problem.n_pos, problem.n_vel, problem.n_aux, problem.n_held,
             problem.n_control, problem.n_work, problem.n_switch, float(settings.rtol),
             float(settings.atol), float(step), float(t_start), float(t_end), float(rho_inf),
-            int(settings.until), problem.n_follow, float(sharp), problem.n_sided,
+            int(settings.until), problem.n_follow * problem.turns, float(sharp), problem.n_sided,
             float(problem.longest),
         )  # fmt: skip
         self.memory = mem.memory(problem, t_start, y0)

@@ -15,6 +15,10 @@ OF_WORK = 3.0
 NO_CONVERGENCE = 99  # status: the iteration (F43) does not settle with this step
 #: stiffness of modes in the projection of speeds, beside that of the step
 FROZEN = 1e4
+#: least contraction that is counted on, the power by which a step that counts on it trusts it less, and how
+#: much less may be left then; still less with larger relative tolerances, as constraints close tighter, and
+#: with smaller ones, as nothing bounds what is left of speeds
+LEAST, DOUBT, SURE, USUAL = 1e-6, 0.8, 10.0, 1e-6
 #: a displacement of this part of its bound or size is rounding; passes repeat themselves to ten times that
 ROUNDING, REPEATS = (1e-13, 2e-15), 10.0
 
@@ -129,7 +133,8 @@ def implicit_step(call, run, t, h, y1, a1):
 
     Iterates until the changes of bh a and of own states are below 1/300 of the tolerance; with error control
     also that of gh a below a tenth of it, or iteration errors would add up in the speeds. Changes that do not
-    fall are settled where they are rounding; a run that repeats another goes on until then. Returns a status.
+    fall are settled where they are rounding; a run that repeats another goes on until then. Fixed steps
+    where nothing switches know by earlier ones what the first pass leaves (F43). Returns a status.
     """
     data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
     am, af, gamma, beta, bh, gh = coefficients(opt.rho_inf, h)
@@ -137,6 +142,9 @@ def implicit_step(call, run, t, h, y1, a1):
     copy(mem.f[opt.n_pos + opt.n_vel :], scr.aux_dot)
     mem.step_passes[0], mem.blurred[0] = 0, 0.0
     last, rounding = np.inf, -1.0
+    known = mem.contraction[0] * max(1.0, h / mem.h_last[0]) ** 2
+    if opt.n_switch > 0 or opt.sharp > 1.0 or opt.step == 0.0:
+        known = 1.0
     for iteration in range(MAX_PASSES):
         status = place(call, run, h, a1, y1)
         if status == 0:
@@ -153,8 +161,10 @@ def implicit_step(call, run, t, h, y1, a1):
         own = 300.0 * opt.sharp * own_change(run, h, y1)
         if not own <= change:
             change = own
-        ratio = change / last if last > 0.0 else 0.0
-        left = change * ratio / (1.0 - ratio) if iteration > 0 and ratio < 0.5 else change
+        ratio = known if iteration == 0 else change / last if last > 0.0 else 0.0
+        left = change * ratio / (1.0 - ratio) if ratio < 0.5 else change
+        if iteration == 0:
+            left = min(change, left * SURE * max(opt.rtol / USUAL, USUAL / opt.rtol))
         settled = left <= (opt.sharp if iteration == MAX_PASSES - 1 else 1.0)
         if not settled and iteration > 0 and ratio >= 0.5 and change < 1e300:
             if rounding < 0.0:
@@ -162,6 +172,7 @@ def implicit_step(call, run, t, h, y1, a1):
             settled = change <= rounding
         copy(scr.a_new, a1)
         if settled:
+            mem.contraction[0] = min(1.0, max(ratio, LEAST)) if iteration > 0 else min(1.0, known) ** DOUBT
             return place(call, run, h, a1, y1)
         if not change < 1e300 or (iteration > 2 and ratio > 0.9 and change > opt.sharp):
             return NO_CONVERGENCE

@@ -56,7 +56,7 @@ class Options(NamedTuple):
     t_end: float
     rho_inf: float
     until: int  # number of the switching function that ends the run, or -1
-    n_follow: int  # quadratures at the end of aux that follow angles
+    n_follow: int  # quadratures at the end of aux that follow angles; 0 where none is one
     sharp: float  # so much smaller the changes that the iteration of an implicit step leaves
     n_sided: int  # so many switching functions, the last ones, are positive on both sides of their zeros
     longest: float  # step under error control
@@ -96,6 +96,7 @@ class Memory(NamedTuple):
     tried_err: Floats  # error of the work in the last trial of a step, and its size
     tried_h: Floats
     blurred: Floats  # rounding in the accelerations of the implicit step, in terms of its change, where met
+    contraction: Floats  # by which the iteration of an implicit step shrank its changes; 1 not known
     origin: Floats  # of the grid of fixed steps, and its spacing
     spacing: Floats
     # numbers of `count`

@@ -74,9 +74,10 @@ class Problem:
     strictly behind, a start on one of them too; 2 where positions say when, so that a motion may rest there.
     `aux` ends with `n_quad` quadratures, on which nothing depends (work, dissipation), and `n_follow` values
     that follow angles which positions have within a turn: `project` sets them to the nearest of the pose, and
-    a step in which it moves one by more than TURN is rejected. With `works` the quadratures take part in
-    error control: where drives do work, no error of the motion tells that of their work. `held` are values
-    that stay as they are during a step and are brought up to date by `project` (contacts).
+    a step in which it moves one by more than TURN is rejected; without `turns` none is an angle. With
+    `works` the quadratures take part in error control: where drives do work, no error of the motion tells
+    that of their work. `held` are values that stay as they are during a step and are brought up to date by
+    `project` (contacts).
     `closed`: there are constraints. `twin` (n_vel,) is the place in pos of the coordinate of a speed, -1 for
     rotations (whose scale is 1).
     `bound` (n_vel,) is the largest local error of the displacements in a step where constraints fix them:
@@ -105,6 +106,7 @@ class Problem:
     n_quad: int = 0
     works: bool = False
     n_follow: int = 0
+    turns: bool = True
     n_switch: int = 0
     closed: bool = False
     group: NDArray[np.int64] | None = None

@@ -149,8 +149,7 @@ def restart(call, run, h):
     for j in range(opt.n_vel):
         mem.a[j] = mem.f[opt.n_pos + j]
         mem.acc[j] = mem.a[j]
-    mem.history[0] = 0
-    mem.err_old[0] = 0.0
+    mem.history[0], mem.err_old[0], mem.contraction[0] = 0, 0.0, 1.0
     if status == 0 and np.isnan(nought(mem.f)):
         status = NOT_EVALUATED
     return status
@@ -248,8 +247,9 @@ def inside(call, run, t_out):
             mem.dense[0] = 1
         explicit_at(run, max(t_out - t, 0.0) / h, scr.y_out)
     else:
-        part = max(t_out - t, 1e-12 * h)
+        part, contraction = max(t_out - t, 1e-12 * h), mem.contraction[0]
         status = implicit_step(call, run, t, part, scr.y_out, scr.a1)
+        mem.contraction[0] = contraction
         call.nearness(data, scr.closure)
         if status == 0 and is_close(opt, scr.closure[0]):
             status = NO_CONVERGENCE

@@ -161,6 +161,7 @@ def test_laws_of_rates_begin_where_the_joint_does_F19a(kind, cut, formulation):
 def test_own_states_of_a_law_of_rates_stay_a_rotation_F19a():
     """Rates of quaternion and angular velocity; a quaternion that is too long comes back to one."""
     from flexmbs.dynamics import evaluate
+    from flexmbs.model.laws.values import state_rates
 
     _, w0, b, start, velocity, acceleration = three_laws()
     for law, n in ((velocity, 4), (acceleration, 7)):
@@ -174,7 +175,7 @@ def test_own_states_of_a_law_of_rates_stay_a_rotation_F19a():
             evaluate.kinematics(*args)
             evaluate.forces(*args)
             out = np.zeros(n)
-            evaluate.own_rates(evaluator.laws, evaluator.law_work, state.aux, out)
+            state_rates(evaluator.laws, evaluator.law_work, state.aux, out)
             length_rate = out[:4] @ state.aux[:4]
             assert length_rate == pytest.approx(0.0, abs=1e-14) if factor == 1.0 else length_rate < -0.1
             h = 1e-6

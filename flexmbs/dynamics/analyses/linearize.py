@@ -17,6 +17,7 @@ from flexmbs.dynamics.speeds import speed_names
 from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.errors import Diagnostic
 from flexmbs.ffrf.integrals import BODY_LOADS
+from flexmbs.model.laws.values import state_rates
 
 if TYPE_CHECKING:
     from flexmbs.model.state import State
@@ -101,7 +102,7 @@ class Rates:
         state, acc = self.state_at(x), np.zeros(self.system.n_vel)
         ev.check(evaluate.accelerations(*ev._args(state, acc)), state)
         aux_dot = np.zeros(len(state.aux))
-        evaluate.own_rates(ev.laws, ev.law_work, state.aux, aux_dot)
+        state_rates(ev.laws, ev.law_work, state.aux, aux_dot)
         position_rates = state.vel[ind] + self.turning @ x[:n]
         return np.concatenate([position_rates, acc[ind], aux_dot[: self.n_aux]])
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluator import Evaluator
+from flexmbs.dynamics.loops.fronts import plain_rows
 from flexmbs.model.fronts import passed
 from flexmbs.model.system import System
 
@@ -110,7 +111,8 @@ def _move(system: System, evaluator: Evaluator, pos: Array) -> None:
     ws.relation.turn[:] = 0.0
     speeds, acc = np.zeros(system.n_vel), np.zeros(system.n_vel)
     at = 0.0, pos, speeds, aux, acc
-    evaluate.jacobian(tables, ws, evaluator.laws, evaluator.law_work, at)
+    evaluate.kinematics(tables, ws, evaluator.laws, evaluator.law_work, at)
+    plain_rows(tables, ws)
 
 
 def _turns(system: System) -> Flags:

@@ -12,6 +12,7 @@ from flexmbs.dynamics.loops.independent_rows import independent_rows
 from flexmbs.integrate.problem import Problem
 from flexmbs.model.fewer_rows import laws_with_rows, with_rows
 from flexmbs.model.laws.tables import OF_TIME, RELATION, Laws, LawWork
+from flexmbs.model.rows import counts_turns
 from flexmbs.model.system import System
 from flexmbs.model.tables import Tables, Workspace
 from flexmbs.model.workspace import make_workspace
@@ -101,6 +102,7 @@ def problem(system: System, kept: Any = None, *, lifts: bool = True) -> Problem:
         n_quad=N_QUAD,
         works=bool(data.size[4]),
         n_follow=n_follow,
+        turns=bool(np.any(counts_turns(system.tables.relation.kind))),
         closed=system.n_rows > 0,
         n_switch=len(data.laws.switch_expr) + len(data.free) + len(data.contact.row),
         n_sided=len(data.contact.row),
