@@ -64,6 +64,8 @@ def drawn(folder, per, seed):
 
 def main(folder, per, seed, listed):
     counts, stopped = Counter(), Counter()
+    box = {"shape": "box", "size": [1, 1, 1], "divisions": [2, 2, 2], "element": "hex8"}
+    fm.reduce({"mesh": box, "material": "steel", **LEAN})  # imports, which the others inherit
     with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         for path in drawn(folder, per, seed):
             kind = kind_of(path.read_text("latin-1"))
