@@ -217,13 +217,11 @@ def singular_stiffness(model: TiedModel) -> InputError:
     count, label = connected_components(model.K, directed=False)
     if count > 1:
         sizes = np.bincount(label)
-        first = [
-            int(model.G.indices[model.G.indptr[np.flatnonzero(label == k)[0]]]) for k in range(min(count, 3))
-        ]
-        nodes = ", ".join(str(node + 1) for node in first)
-        what = (
-            f"the body falls into {count} parts (of {', '.join(map(str, sizes[:3]))} freedoms, "
-            f"beginning at nodes {nodes})"
+        first = [int(model.node_of[np.flatnonzero(label == k)[0]]) for k in range(min(count, 3))]
+        places = [model.points[node] for node in first if node < len(model.points)]
+        at = ", ".join("({:.4g}, {:.4g}, {:.4g})".format(*place) for place in places)
+        what = f"the body falls into {count} parts (of {', '.join(map(str, sizes[:3]))} freedoms" + (
+            f", beginning at [m] {at})" if at else ")"
         )
         remedy = "merge coincident nodes (--merge-tol), or tie the parts"
     else:

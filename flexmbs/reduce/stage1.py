@@ -79,6 +79,16 @@ def run(
         return _run(recipe, mesh, tell, route)
 
 
+def _held_in_deck(problem: FlexmbsError, recipe: Recipe, source: Source) -> list[Diagnostic]:
+    """What a deck holds and the body does not, where something moves freely."""
+    deck = source.mesh.deck
+    free = any(item.code == "fe.mechanism" for item in problem.diagnostics)
+    if not free or recipe.supports == "fix" or deck is None or not deck.supports:
+        return []
+    what = "the deck holds parts of the body, which moves freely here"
+    return [Diagnostic("deck.held", source.mesh.source or "deck", what, "--supports fix", severity="warn")]
+
+
 def _run(
     recipe: Recipe, mesh: Mesh | FeModel | None, tell: Callable[[float, str], None], route: Route
 ) -> ModalData:
@@ -91,7 +101,9 @@ def _run(
     try:
         modal = _reduce(recipe, source, tell, route)
     except FlexmbsError as problem:  # what the mesh check had to say may be the cause
-        raise type(problem)(*problem.diagnostics, *source.warnings) from problem
+        raise type(problem)(
+            *problem.diagnostics, *_held_in_deck(problem, recipe, source), *source.warnings
+        ) from problem
     logger.info("%s: %d modes in %.2f s", recipe.name, modal.nf, time.perf_counter() - started)
     tell(1.0, "done")
     return modal

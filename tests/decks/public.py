@@ -30,6 +30,7 @@ ANSWERS = (
     (r"give --density|has no density", {"density": "7850 kg/m^3"}),
     (r"deck\.no_material", {"material": "steel"}),
     (r"deck\.units|unit-system", {"unit_system": "mm"}),
+    (r"--supports fix", {"supports": "fix"}),
 )
 
 

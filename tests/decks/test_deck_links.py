@@ -244,6 +244,21 @@ def test_decks_may_end_in_fem_as_those_of_optistruct(tmp_path):
     assert found.code == "mesh.format" and "flexmbs import" in found.remedy
 
 
+def test_a_truss_that_its_deck_holds_says_so(tmp_path):
+    """Two rods in a line are a mechanism; the deck holds them at the ends, and sideways in the middle, which
+    moves alone: k = 2 E A / L, m = 2/3 rho A L."""
+    grids = [f"GRID,{k + 1},,{100.0 * k},0.,0." for k in range(3)]
+    rods = [f"CROD,{k + 1},1,{k + 1},{k + 2}" for k in range(2)]
+    held = ["SPC1,1,123,1,3", "SPC1,1,23,2", "PROD,1,1,20.", "MAT1,1,2.1+5,,.3,7.85-9"]
+    text = "\n".join(["SOL 103", "CEND", "SPC = 1", "BEGIN BULK", *grids, *rods, *held, "ENDDATA", ""])
+    found = refused(tmp_path, text, modes=1)
+    assert found[0].code == "fe.mechanism" and "beginning at [m] (0, 0, 0), (" in found[0].what
+    assert any(item.code == "deck.held" and item.remedy == "--supports fix" for item in found)
+    modal = body(tmp_path, text, modes=1, supports="fix")
+    omega2 = (2 * 2.1e11 / 0.1) / (2 / 3 * 7850 * 0.1)
+    np.testing.assert_allclose(modal.frequency_hz[0], np.sqrt(omega2) / (2 * np.pi), rtol=1e-6)
+
+
 def test_what_holds_the_body_stops(tmp_path):
     assert refused(tmp_path, nastran(f"CELAS2,70,1.,{END[0]},1"))[0].code == "deck.grounded"
     assert refused(tmp_path, nastran(HUB, "CONM2,50,100,,2.-3"))[0].code == "deck.links"
