@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from flexmbs import __version__, disk
-from flexmbs.errors import Diagnostic, InputError, UsageError, missing_component
+from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, missing_component
 from flexmbs.study.bodies import Task, reduce_body
 from flexmbs.study.pool import TRIES, ended
 from flexmbs.study.store import Row, Store
@@ -92,6 +93,8 @@ def run_on_cluster(
             k = futures.pop(future)
             try:
                 row = future.result()
+            except CancelledError:  # no fault of the design
+                raise _lost(store, address) from None
             except KilledWorker:
                 text = f"ended its worker {TRIES} times"
                 row = store.row(k) or store.write_row(k, ended("crashed", text))
@@ -99,6 +102,12 @@ def run_on_cluster(
                 row = store.write_row(k, ended("failed", f"{type(error).__name__}: {error}"))
             future.release()
             yield row
+
+
+def _lost(store: Store, address: str) -> SolverError:
+    """The scheduler is gone, and what it knew; rows are where they were computed."""
+    what = f"the scheduler at {address} is gone; what was computed is in {store.folder}"
+    return SolverError(Diagnostic("study.scheduler", "--cluster", what, "start one, and go on with --resume"))
 
 
 def _is_here(address: str) -> bool:

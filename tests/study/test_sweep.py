@@ -3,8 +3,12 @@
 import json
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -402,6 +406,67 @@ def test_a_cluster_gives_the_same_rows_and_loses_none_with_a_worker(study, tmp_p
             fm.sweep(path, tmp_path / "nobody", cluster="tcp://127.0.0.1:1")
     with pytest.raises(fm.FlexmbsError, match="is not encrypted"):
         fm.sweep(path, tmp_path / "open", cluster="tcp://10.1.2.3:8786")
+
+
+@pytest.mark.slow
+def test_a_client_that_is_killed_leaves_a_study_that_goes_on(study, tmp_path):
+    """Its processes end with it, its lock is free, and its rows stay."""
+    path = study(f'grid = {{ speed = {list(range(1, 201))} }}\nkeep = "none"')
+    fm.sweep(path, tmp_path / "whole", workers=2)
+    command = [sys.executable, "-m", "flexmbs.cli.main", "sweep", str(path), "-o", str(tmp_path / "cut")]
+    rows = tmp_path / "cut" / "rows"
+    with subprocess.Popen([*command, "--workers", "2", "--quiet"]) as client:
+        while client.poll() is None and len(list(rows.glob("*.json"))) < 20:
+            time.sleep(0.02)
+        client.kill()
+    before = {item.name: item.stat().st_mtime_ns for item in rows.glob("*.json")}
+    assert 20 <= len(before) < 200
+    fm.sweep(path, tmp_path / "cut", workers=2, resume=True)
+    assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
+    assert all((rows / name).stat().st_mtime_ns == when for name, when in before.items())
+
+
+@pytest.mark.slow
+@pytest.mark.needs("distributed")
+def test_a_scheduler_that_dies_takes_no_design_with_it(study, tmp_path):
+    """All designs that it had not handed out were marked as failed, and --resume left them so."""
+    from dask import config
+
+    path = study(f'grid = {{ speed = {list(range(1, 41))} }}\nkeep = "none"')
+    fm.sweep(path, tmp_path / "here", workers=2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard", "--host", address]
+    worker = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        address,
+        "--no-dashboard",
+        "--nthreads",
+        "1",
+    ]
+    run = partial(subprocess.Popen, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with (
+        config.set({"distributed.comm.timeouts.connect": "3s"}),
+        run(command) as scheduler,
+        run(worker) as one,
+    ):
+        try:
+
+            def progress(share, text):
+                if share > 0.3:
+                    scheduler.kill()
+
+            with pytest.raises(fm.SolverError, match="the scheduler at .* is gone.*--resume"):
+                fm.sweep(path, tmp_path / "there", cluster=address, progress=progress)
+        finally:
+            scheduler.kill()
+            one.kill()
+    assert {row["status"] for row in Store.open(tmp_path / "there").rows()} == {"complete"}
+    fm.sweep(path, tmp_path / "there", workers=2, resume=True)
+    assert numbers(tmp_path / "there") == numbers(tmp_path / "here")
 
 
 def test_equal_designs_are_run_once_and_found_by_each_of_their_numbers(study, tmp_path):
