@@ -364,3 +364,23 @@ def test_a_case_is_typed_seen_and_kept_in_the_browser(copied):
         press(page, "save")
         page.wait("document.getElementById('errors').textContent.includes('somebody else')")
         assert page.console == [] and path.read_text() == before
+
+
+@pytest.mark.slow
+@pytest.mark.needs("chromium")
+def test_a_narrow_page_shows_text_and_picture_and_obeys_the_keyboard(copied):
+    from tests.post.chromium import Page
+
+    with ViewServer(door_of(copied("double-wishbone"))) as server, Page(size=(390, 780)) as page:
+        page.call("Page.navigate", url=server.url)
+        page.wait("document.querySelector('.label.joint:not([hidden])')")
+        assert page.run("document.documentElement.scrollWidth") <= 390
+        for name in ("work", "stage"):
+            box = page.run(f"(({{ width, height }}) => [width, height])({name}.getBoundingClientRect())")
+            assert box[0] >= 380 and box[1] >= 200, name
+        page.run("drag.click(); flexmbs.viewer.select(0); flexmbs.viewer.renderer.canvas.focus()")
+        turn = "flexmbs.viewer.scene.bodies[0].quaternion[3]"
+        before = page.run(turn)
+        page.press_key("ArrowRight")
+        page.wait(f"{turn} > {before} + 1e-3")
+        assert page.console == []

@@ -1,6 +1,6 @@
 // A case: its text beside the picture of its assembled start; what is clicked leads to its line, and back.
 import { element, labelled, switch_row } from "./controls.js";
-import { add, dot, subtract, times } from "./matrix.js";
+import { add, cross, dot, subtract, times, unit } from "./matrix.js";
 import { scene_of } from "./data.js";
 import { action, ask, Editor } from "./editor.js";
 import { number_text } from "./plot.js";
@@ -125,6 +125,25 @@ export function work_on_case(viewer) {
             go();
         };
     }
+
+    // The same by the keyboard: arrows move the far end of the selected body in the plane of the picture.
+    viewer.renderer.canvas.addEventListener("keydown", (event) => {
+        const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] || [0, 0];
+        const number = viewer.show.selected;
+        if (!viewer.grab || !(dx || dy) || number < 0 || number >= viewer.scene.bodies.length) return;
+        event.preventDefault();
+        event.stopPropagation();
+        const { mesh: { points }, name: of } = viewer.scene.bodies[number];
+        let far = 0;
+        for (let k = 0; k < points.length; k += 3) if (Math.hypot(...points.slice(k, k + 3)) > Math.hypot(...points.slice(far, far + 3))) far = k;
+        const back = viewer.camera.direction();
+        const right = unit(cross(viewer.camera.up, back));
+        const step = 0.03 * viewer.scene.bounds.radius;
+        const way = add(times(step * dx, right), times(step * dy, cross(back, right)));
+        const place = Array.from(points.slice(far, far + 3));
+        const target = add(viewer.skin_point(number, far / 3), way);
+        ask("drag", { body: of, place, target, along: back }).then((found) => { stand(found, true); if (found.errors) answer(found); });
+    });
 
     // Bodies where the program has put them.
     function stand(found, moved = false) {

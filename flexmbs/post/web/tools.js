@@ -206,6 +206,7 @@ export class Probes {
 
 // The picture as it is seen, with title, time and colours, as a file.
 export function picture(viewer) {
+    viewer.coarse = false;
     viewer.draw();
     const { canvas } = viewer.renderer;
     const sheet = element("canvas", { width: canvas.width, height: canvas.height });

@@ -12,6 +12,7 @@ import { met_by } from "./probe.js";
 import { build_arrows, build_pictures, build_range, build_section, Probes, size_of, UNITS } from "./tools.js";
 
 const PRESETS = ["iso", "front", "back", "left", "right", "top"];
+const SLOW = 40;       // milliseconds from picture to picture from which on moving ones are coarser
 const KEYS = { ArrowLeft: [-15, 0], ArrowRight: [15, 0], ArrowUp: [0, 15], ArrowDown: [0, -15], "+": [0, 0, 0.87], "-": [0, 0, 1.15] };
 
 export class Viewer {
@@ -30,6 +31,8 @@ export class Viewer {
         this.on_change = [];
         this.ghosts = [];     // other runs: {name, scene, stage}
         this.grab = null;     // (x, y) -> what takes the movement of a pointer that begins there
+        this.coarse = false;  // fewer points, while it moves
+        this.drawn = 0;
         this.marks = [];      // crosses that somebody else puts into the picture
         const stressed = scene.bodies.some((body) => body.mesh.stress);
         const { start } = scene;
@@ -283,14 +286,25 @@ export class Viewer {
             }
             this.dirty = true;
         }
-        if (this.dirty) this.draw();
+        // without a graphics card what moves is drawn with half as many points each way, and anew when it rests
+        if (this.film) this.coarse = false;
+        const since = now - this.drawn;       // of pictures that follow each other, what one takes
+        if (this.renderer.software && this.dirty && since > SLOW && since < 300 && !this.film) this.coarse = true;
+        else if (this.coarse && !this.dirty && since > 150) {
+            this.coarse = false;
+            this.dirty = true;
+        }
+        if (this.dirty) {
+            this.draw();
+            this.drawn = now;
+        }
         requestAnimationFrame((later) => this.frame(later));
     }
 
     draw() {
         this.dirty = false;
         const { canvas } = this.renderer;
-        const ratio = window.devicePixelRatio || 1;
+        const ratio = (window.devicePixelRatio || 1) * (this.coarse ? 0.5 : 1);
         const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
         if (!width || !height) return;
         if (canvas.width !== width || canvas.height !== height) {
