@@ -207,7 +207,7 @@ def dmig(path: Path, data: bytes, initial: str = "") -> MatrixFile:
         line = line.partition("$")[0]
         if not line.strip():
             continue
-        head, fields = split_fields(line)
+        head, fields = split_fields(line, number)
         if head and head[0] not in "+*":
             entry = Entry(head.upper(), fields, number)
             entries.append(entry)

@@ -259,6 +259,15 @@ def test_a_truss_that_its_deck_holds_says_so(tmp_path):
     np.testing.assert_allclose(modal.frequency_hz[0], np.sqrt(omega2) / (2 * np.pi), rtol=1e-6)
 
 
+def test_lines_with_too_many_fields_stop(tmp_path):
+    """What stands behind the eighth field was left out without a word: nodes of a rigid element."""
+    nodes = ",".join(map(str, END + FIRST))
+    found = refused(tmp_path, nastran(HUB, f"RBE2,60,100,123456,{nodes}"))[0]
+    assert "RBE2 has more than 8 fields in a line, from" in found.what and "line of its own" in found.remedy
+    marked = f"RBE2,60,100,123456,{','.join(map(str, END))},,+A\n+A,{','.join(map(str, FIRST))}"
+    body(tmp_path, nastran(HUB, marked))
+
+
 def test_what_holds_the_body_stops(tmp_path):
     assert refused(tmp_path, nastran(f"CELAS2,70,1.,{END[0]},1"))[0].code == "deck.grounded"
     assert refused(tmp_path, nastran(HUB, "CONM2,50,100,,2.-3"))[0].code == "deck.links"

@@ -320,7 +320,7 @@ def test_rotations_count_in_the_mean_of_beams(tmp_path):
     rigid = frequencies(tmp_path, bars(*line, "RBE2,60,6,123456,50"), "r.bdf")
     alone = frequencies(tmp_path, bars(*line, "RBE3,60,,50,123456,1.,123456,6"), "a.bdf")
     np.testing.assert_allclose(alone, rigid, rtol=1e-9)
-    mean = bars(*line, "RBE3,60,,50,123456,1.,1234,5,6,7")
+    mean = bars(*line, "RBE3,60,,50,123456,1.,1234,5,6,+\n+,7")
     three = frequencies(tmp_path, mean, "m.bdf")
     assert 1e-4 < np.abs(three / rigid - 1.0).max() < 0.5
     assert "carry no rotation" in refused(tmp_path, mean.replace("1.,1234", "1.,123"), "q.bdf")

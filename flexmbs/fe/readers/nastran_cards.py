@@ -20,6 +20,7 @@ from flexmbs.fe.readers.source import (
     read_bytes,
 )
 
+DIGITS = tuple("0123456789.-")
 SHORT_EXPONENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)$")
 BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
 ENDDATA = re.compile(r"ENDDATA", re.IGNORECASE)
@@ -92,7 +93,7 @@ class Deck:
                 self.comments.append(comment)
             if not line or line.isspace():
                 continue
-            name, fields = split_fields(line)
+            name, fields = split_fields(line, number)
             if name and name[0] not in "+*":
                 if current is not None:
                     yield current
@@ -153,15 +154,21 @@ class _Lines:
         self.numbers.append(number[start:end])
 
 
-def split_fields(line: str) -> tuple[str, list[str]]:
-    """First field, without the mark of large field, and the data fields (8 or 4) of a line."""
+def split_fields(line: str, number: int) -> tuple[str, list[str]]:
+    """First field, without the mark of large field, and the data fields (8 or 4) of a line.
+
+    In a line of commas the one behind them names the continuation; numbers there, or more, are an error.
+    """
     if "\t" in line:
         line = line.expandtabs(8)
     if 0 <= line.find(",") < 10:  # behind a name; further on a comma belongs to a text
         words = [word.strip() for word in line.split(",")]
         large = "*" in words[0]
         width = 4 if large else 8
-        fields = words[1 : width + 1]
+        fields, more = words[1 : width + 1], words[width + 1 :]
+        if any(more[1:]) or (more and more[0][:1] in DIGITS):
+            what = f"{words[0]} has more than {width} fields in a line, from {next(filter(None, more))} on"
+            raise Damaged(what, number, "continue the entry in a line of its own: +, ...")
         fields += [""] * (width - len(fields))
         return name_of(words[0]), fields
     head = line[:8].strip()
