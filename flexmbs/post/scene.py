@@ -33,7 +33,7 @@ class SceneBody:
     """One body: mesh in body axes and its motion; `skin` and `q` (time, mode) where it is flexible.
 
     static : (time, shape), amounts of the static stresses that the modes miss (F53)
-    values : further numbers at the points of the mesh, by name;  nodes : their numbers in a mesh of cells
+    nodes : numbers of the points in a mesh of cells
     """
 
     name: str
@@ -46,7 +46,6 @@ class SceneBody:
     skin: Skin | None = None
     modal: ModalData | None = None
     static: Floats | None = None
-    values: Mapping[str, Floats] = field(default_factory=dict)
     nodes: Any = None
 
     def samples(self, pick: Any) -> SceneBody:

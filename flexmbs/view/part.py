@@ -17,7 +17,7 @@ from flexmbs.fe.skin import triangles_of_faces
 from flexmbs.modal.areas import centroid, set_pieces
 from flexmbs.modal.interfaces import TIES
 from flexmbs.modaldata import ModalData
-from flexmbs.post.animation.page import animation_page
+from flexmbs.post.animation.page import Arrays, animation_page
 from flexmbs.post.scene import Scene, SceneBody
 from flexmbs.post.visuals import TriMesh
 from flexmbs.reduce.options import recipe_text
@@ -57,7 +57,6 @@ class PartDoor:
         self.mesh: Mesh = bare_mesh(self.recipe(self.text)) if cad is None else cad.mesh
         self.patches: list[Patch] = patches_of(self.mesh) if cad is None else cad.patches
         self.sets = {name: self.mesh.node_set_of(name) for name in self.mesh.set_names}
-        self.values = node_values(self.mesh)
         self.work: Work | None = None
 
     def recipe(self, text: str) -> Recipe:
@@ -104,6 +103,8 @@ class PartDoor:
                 return self.support(text, data)
             case "material":
                 return self.material(text, data)
+            case "values":
+                return self.values(str(data.get("key")))
             case "save":
                 return self.save(text)
             case "reduce":
@@ -181,15 +182,22 @@ class PartDoor:
         made = with_value(text, ("materials", solid) if solid else ("material",), name)
         return {"text": made, "said": f"{solid or 'the part'}: {name}", **self.check(made)}
 
-    def colours(self) -> list[dict[str, Any]]:
-        """What may be seen as colours: title, unit, ends."""
-        told = {"quality": ("scaled Jacobian", ""), "thickness": ("thickness", "mm")}
-        found = []
-        for key, values in self.values.items():
-            title, unit = told[key]
-            low, high = float(np.nanmin(values)), float(np.nanmax(values))
-            found.append({"key": key, "title": title, "unit": unit, "low": low, "high": high})
-        return found
+    def colours(self) -> list[dict[str, str]]:
+        """What may be seen as colours; the numbers come when they are asked for."""
+        known = [{"key": "quality", "title": "scaled Jacobian", "unit": ""}]
+        return known + [{"key": "thickness", "title": "thickness", "unit": "mm"}] * (
+            self.mesh.shell is not None
+        )
+
+    def values(self, key: str) -> dict[str, Any] | None:
+        """Numbers at the points of every patch, and their ends."""
+        of_nodes = node_values(self.mesh, key)
+        if of_nodes is None:
+            return None
+        arrays = Arrays()
+        found = [arrays.put(of_nodes[patch.nodes]) for patch in self.patches]
+        ends = {"low": float(np.nanmin(of_nodes)), "high": float(np.nanmax(of_nodes))}
+        return {"values": found, "arrays": arrays.text(), **ends}
 
     def save(self, text: str) -> dict[str, Any]:
         """Keep the text in its file, unless somebody else has changed that."""
@@ -228,32 +236,25 @@ class PartDoor:
             triangles = number[triangles_of_faces(patch.faces)]
             mesh = TriMesh(self.mesh.points[patch.nodes], triangles, rim_of(triangles))
             rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, 0))
-            values = {key: of_nodes[patch.nodes] for key, of_nodes in self.values.items()}
-            found = SceneBody(
-                f"face {k + 1}", patch.kind, mesh, *rest, STONE, values=values, nodes=patch.nodes
-            )
+            found = SceneBody(f"face {k + 1}", patch.kind, mesh, *rest, STONE, nodes=patch.nodes)
             bodies.append(found)
         return Scene(self.target.name.split(".")[0], np.zeros(1), bodies, at_rest=True)
 
 
-def node_values(mesh: Mesh) -> dict[str, Any]:
-    """What is told of cells, at their nodes: the worst quality, the least thickness [mm]."""
-    found = {}
-    for key in ("quality", "thickness"):
-        least = np.full(mesh.n_nodes, np.inf)
-        for kind, rows in mesh.cells.items():
-            values = _of_cells(mesh, kind, key)
-            if values is not None:
-                np.minimum.at(least, rows.ravel(), np.repeat(values, rows.shape[1]))
-        if np.isfinite(least).any():
-            found[key] = np.where(np.isfinite(least), least, np.nan)
-    return found
+def node_values(mesh: Mesh, key: str) -> Any:
+    """What is told of cells, at their nodes: the worst quality, the least thickness [mm], or None."""
+    least = np.full(mesh.n_nodes, np.inf)
+    for kind, rows in mesh.cells.items():
+        values = _of_cells(mesh, kind, key)
+        if values is not None:
+            np.minimum.at(least, rows.ravel(), np.repeat(values, rows.shape[1]))
+    return np.where(np.isfinite(least), least, np.nan) if np.isfinite(least).any() else None
 
 
 def _of_cells(mesh: Mesh, kind: str, key: str) -> Any:
     if key == "quality":
         return shapes(mesh, kind).scaled if ELEMENTS[kind].family in FAMILIES else None
-    if mesh.shell is None or kind not in mesh.shell.index:
+    if key != "thickness" or mesh.shell is None or kind not in mesh.shell.index:
         return None
     return 1e3 * np.array([item.thickness for item in mesh.shell.sections])[mesh.shell.index[kind]]
 

@@ -153,6 +153,15 @@ def test_faces_are_held_and_materials_taken(bracket):
         door.act("material", {"text": door.text, "material": "steal"})
 
 
+def test_colours_come_when_they_are_asked_for(bracket):
+    door = PartDoor(bracket)
+    assert [item["key"] for item in door.told()["colours"]] == ["quality"]
+    found = door.act("values", {"key": "quality"})
+    assert 0.0 < found["low"] < found["high"] <= 1.0
+    assert [item["length"] for item in found["values"]] == [len(patch.nodes) for patch in door.patches]
+    assert door.act("values", {"key": "thickness"}) is None
+
+
 def test_nodes_of_a_rectangle_become_an_interface(bracket):
     door = PartDoor(bracket)
     nodes = np.flatnonzero(np.linalg.norm(door.mesh.points[:, :2], axis=1) < 0.0121)
@@ -166,11 +175,11 @@ def test_nodes_of_a_rectangle_become_an_interface(bracket):
 def test_colours_are_the_worst_cell_at_every_node():
     """A box of cubes has quality 1; one cube that is sheared by 45 degrees has sin 45 at its corners."""
     box, _ = build_shape({"shape": "box", "size": [3, 1, 1], "divisions": [3, 1, 1], "element": "hex8"})
-    assert set(node_values(box)) == {"quality"}
-    np.testing.assert_allclose(node_values(box)["quality"], 1.0)
+    assert node_values(box, "thickness") is None
+    np.testing.assert_allclose(node_values(box, "quality"), 1.0)
     end = box.points[:, 0] == box.points[:, 0].max()
     object.__setattr__(box, "points", box.points + np.outer(end, [0.0, 1.0, 0.0]))
-    x, found = box.points[:, 0], node_values(box)["quality"]
+    x, found = box.points[:, 0], node_values(box, "quality")
     np.testing.assert_allclose(found[x > 0.4], np.sqrt(0.5))
     np.testing.assert_allclose(found[x < -0.6], 1.0)
 
@@ -312,6 +321,11 @@ def test_a_face_is_clicked_named_and_reduced_in_the_browser(bracket):
         page.run("document.getElementById('make').click()")
         page.wait("document.getElementById('source').value.includes('top = {')")
         page.wait("document.getElementById('said').textContent.startsWith('top: ')")
+        page.run(
+            "(() => { const c = document.getElementById('colours'); c.value = 'quality';"
+            " c.dispatchEvent(new Event('change')); })()"
+        )
+        page.wait("document.getElementById('legend-title').textContent === 'scaled Jacobian'")
         page.run(
             "(() => { const t = document.getElementById('source'); t.value += 'x = 1';"
             " t.dispatchEvent(new Event('input')); })()"

@@ -199,7 +199,6 @@ def _mesh(body: SceneBody | SceneJoint, arrays: Arrays) -> dict[str, Any]:
         mesh["nodes"] = arrays.put(skin.nodes, "uint32")
     elif (nodes := getattr(body, "nodes", None)) is not None:
         mesh["nodes"] = arrays.put(nodes, "uint32")
-    mesh["values"] = {name: arrays.put(values) for name, values in getattr(body, "values", {}).items()}
     return mesh
 
 

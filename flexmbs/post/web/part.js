@@ -1,5 +1,6 @@
 // A part: faces are clicked, and become interfaces of the recipe, whose text stands beside them.
 import { element, labelled } from "./controls.js";
+import { scene_of } from "./data.js";
 import { action, ask, Editor } from "./editor.js";
 import { COLOURS } from "./plot.js";
 
@@ -25,10 +26,12 @@ export function work_on(viewer) {
     const solid = element("select", { id: "solid", ariaLabel: "solid" }, ["", ...part.solids].map((value) => element("option", { textContent: value || "whole part", value })));
     const material = element("select", { id: "material", ariaLabel: "material" }, part.materials.map((value) => element("option", { textContent: value, value })));
     const colours = element("select", { id: "colours" }, [{ key: "", title: "interfaces" }, ...part.colours].map((item) => element("option", { textContent: item.title, value: item.key })));
-    colours.addEventListener("change", () => {
-        const value = part.colours.find((item) => item.key === colours.value) || null;
-        viewer.scene.bodies.forEach((body, k) => viewer.renderer.colour_by(viewer.stage.bodies[k], value && body.mesh.values[value.key]));
-        viewer.set({ field: value ? 3 : 0, value });
+    colours.addEventListener("change", async () => {
+        const item = part.colours.find(({ key }) => key === colours.value);
+        const found = item && await ask("values", { key: item.key });
+        const values = found && found.values ? await scene_of(found.values, found.arrays) : null;
+        viewer.stage.bodies.forEach((thing, k) => viewer.renderer.colour_by(thing, values && values[k]));
+        viewer.set({ field: values ? 3 : 0, value: values && { ...item, low: found.low, high: found.high } });
     });
     const rectangle = action("rectangle", "nodes in a rectangle", () => arm(!viewer.grab), "all nodes of the skin behind the rectangle that is drawn");
     rectangle.setAttribute("aria-pressed", false);
