@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import handle
+from flexmbs._jit import handle, prepare
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.loops import passes
 from flexmbs.dynamics.loops.fronts import plain_rows
@@ -35,6 +35,7 @@ class Evaluator:
         self.ws = handle(system.workspace())
         self.law_work = handle(system.law_work(system.laws.tables))
         self.acc = np.zeros(system.n_vel)
+        self._ready: dict[Any, Any] = {}
 
     def _args(self, state: State, acc: Array) -> tuple[Any, ...]:
         self.ws.relation.turn[:] = state.turns
@@ -43,14 +44,23 @@ class Evaluator:
             (state.t, state.pos, state.vel, state.aux, acc),
         )  # fmt: skip
 
+    def run(self, entry: Any, state: State, acc: Array) -> Any:
+        """A kernel at a state; numba looks at the types of the first call only."""
+        args = self._args(state, acc)
+        if not all(x.flags.c_contiguous for x in args[4][1:]):
+            return entry(*args)
+        if entry not in self._ready:
+            self._ready[entry] = prepare(entry, *args)
+        return self._ready[entry](*args)
+
     def kinematics(self, state: State, acc: Array | None = None) -> None:
         """Position and velocity stage; driven entries of the state are set to their law."""
-        evaluate.kinematics(*self._args(state, np.zeros(self.system.n_vel) if acc is None else acc))
+        self.run(evaluate.kinematics, state, np.zeros(self.system.n_vel) if acc is None else acc)
 
     def jacobian(self, state: State) -> Array:
         """Rows of the constraints in the tree coordinates, G (n_rows, n_vel) (F27)."""
         self.acc[:] = 0.0
-        evaluate.kinematics(*self._args(state, self.acc))
+        self.run(evaluate.kinematics, state, self.acc)
         plain_rows(self.tables, self.ws)
         return self._dense_rows()
 
@@ -105,9 +115,8 @@ class Evaluator:
 
     def tree_forces(self, state: State, acc: Array) -> Array:
         """What is missing on the speeds of the tree at accelerations `acc`: Jt^T (f - M a_hat) + tau."""
-        args = self._args(state, acc)
-        evaluate.kinematics(*args)
-        evaluate.forces(*args)
+        self.run(evaluate.kinematics, state, acc)
+        self.run(evaluate.forces, state, acc)
         out = np.zeros(self.system.n_vel)
         recursion.tree_forces(self.tables, self.ws, out)
         return out
@@ -126,7 +135,7 @@ class Evaluator:
 
     def observe(self, state: State) -> Array:
         """Accelerations (n_vel,) and all outputs of a state; raises `SolverError` when there are none."""
-        self.check(evaluate.observe(*self._args(state, self.acc)), state)
+        self.check(self.run(evaluate.observe, state, self.acc), state)
         return self.acc.copy()
 
     def without_value(self, state: State) -> list[str]:

@@ -38,8 +38,8 @@ SMALLEST = 1e-12  # of a position
 ROUNDING = 1e-13  # of stiffness and constraints together
 #: the least singular value of G below this part of its size elsewhere: near a change point (F28)
 NEAR = 0.01
-#: rounds of closing, and a gap of positions that is none [rad, m]
-ROUNDS, OPEN = 40, 1e-9
+#: rounds of closing, and a gap of positions that is none [rad, m]; part of a gap left that is too much
+ROUNDS, OPEN, SLOW = 40, 1e-9, 0.1
 #: so far may an angle of a cut joint be from where its rates lead to [rad]
 TURN = 1.0
 #: distance of the places beside it, rad or m, and the speed that has no direction
@@ -224,7 +224,7 @@ class Follower:
         self.evaluator.law_work.load_of[:] = 0.0  # what was evaluated before leaves no trace
         moved, balanced, jams = 0.0, not self.quasi_static, False
         for _ in range(SETTLING):
-            acc, solve = self._motion()
+            acc, solve, G = self._motion(balanced)
             if not balanced:
                 last, moved = moved, self._bend(acc, solve)
                 settled = SETTLED * max(float(np.abs(state.pos).max(initial=0.0)), SMALLEST)
@@ -232,6 +232,7 @@ class Follower:
                 balanced = ahead <= settled
                 if moved > settled:
                     continue
+            self._check(G)
             if self._forces(acc, solve):
                 self._check_turns(turned)
                 return acc
@@ -307,34 +308,50 @@ class Follower:
             block_diag(*give),
         )
 
-    def _motion(self) -> tuple[Array, Solver]:
-        """Positions, speeds and accelerations that keep the constraints; returns the latter, and a solver."""
+    def _motion(self, exact: bool) -> tuple[Array, Solver, Array]:
+        """Positions, speeds and accelerations that keep the constraints; returns the latter, a solver, G.
+
+        Unless `exact`, speeds and accelerations may be those of a place close by.
+        """
         state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
         state.vel[:] = 0.0
-        G, solve = self._close()
+        solve, G = self._close(exact)
         state.vel += solve(nothing, ev.ws.row.g_dot)[0]
         acc = np.zeros(self.system.n_vel)
         ev.kinematics(state, acc)
-        self._check(G)
         change = solve(nothing, ev.ws.row.g_ddot)[0]
         acc += np.where(self.system.tables.tree.driven < 0, change, 0.0)
         state.turns[:] = ev.ws.relation.angle[:, 0]
-        return acc, solve
+        return acc, solve, G
 
-    def _close(self) -> tuple[Array, Solver]:
-        """Positions that meet the constraints, nearest to those predicted; returns G and its solver."""
+    def _close(self, exact: bool) -> tuple[Solver, Array]:
+        """Positions that meet the constraints, nearest to those predicted; returns a solver and its G.
+
+        One matrix serves while it closes the gaps well; `exact`: the last one is that of the place.
+        """
         state, ev, nothing = self.state, self.evaluator, np.zeros(self.system.n_vel)
-        for _ in range(ROUNDS):
-            G = ev.jacobian(state)
-            solve, g = self._solver(G), ev.ws.row.g
-            change, _ = solve(nothing, g)
-            if np.abs(change).max(initial=0.0) < ROUNDED:
-                return G, solve
-            add_increment(ev.tables, state.pos.copy(), change, state.pos)
-        if np.abs(g).max() > OPEN:
-            self._fail("positions", g)
         G = ev.jacobian(state)
-        return G, self._solver(G)
+        solve, last, moved, g = self._solver(G), np.inf, 0.0, ev.ws.row.g
+        for _ in range(ROUNDS):
+            change, _ = solve(nothing, g)
+            size = float(np.abs(change).max(initial=0.0))
+            if size > SLOW * last:
+                G, moved = ev.jacobian(state), 0.0
+                solve = self._solver(G)
+                change, _ = solve(nothing, g)
+                size = float(np.abs(change).max(initial=0.0))
+            if size < ROUNDED:
+                break
+            add_increment(ev.tables, state.pos.copy(), change, state.pos)
+            moved, last = moved + size, size
+            ev.kinematics(state)
+        else:
+            if np.abs(g).max() > OPEN:
+                self._fail("positions", g)
+        if exact and moved > 0.0:
+            G = ev.jacobian(state)
+            solve = self._solver(G)
+        return solve, G
 
     def _check(self, G: Array) -> None:
         """Speeds must keep the constraints; count the freedoms that are left. Needs kinematics."""
@@ -365,7 +382,7 @@ class Follower:
         ev, state, ws = self.evaluator, self.state, self.evaluator.ws
         _, lam = solve(ev.sound_tree_forces(state, acc), np.zeros(self.system.n_rows))
         args = ev._args(state, acc)
-        evaluate.forces(*args)
+        ev.run(evaluate.forces, state, acc)
         if not len(lam) or evaluate.eliminate(*args[:4], 0.0, 0.0, evaluate.ACCELERATION) != 0:
             ws.row.redundant[:] = 0
         shared = bool(ws.row.redundant.any())
@@ -376,7 +393,7 @@ class Follower:
         if shared:
             self_stress(ev.tables, ws)
             evaluate.kinematics(*args)
-        evaluate.forces(*args)
+        ev.run(evaluate.forces, state, acc)
         ws.row.force[:] = lam
         reactions(ev.tables, ws)
         if shared:
