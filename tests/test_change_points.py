@@ -261,10 +261,12 @@ def test_kinematics_takes_the_branch_of_the_velocity_at_a_change_point(tmp_path)
         for name, rate in (("main", 2.0), ("big", -4.0), ("small", 2.0)):
             joint = result.joints[name]
             np.testing.assert_allclose(joint.velocity[:, 0], rate, atol=1e-9)
-            np.testing.assert_allclose(joint.acceleration[:, 0], 0.0, atol=1e-8)
+            # loops close to 1e-13 m, and 1e-3 s beside the point the rows are nearly dependent: the gap
+            # counts there by the square of rate over distance, (4 / 4e-3)^2
+            np.testing.assert_allclose(joint.acceleration[:, 0], 0.0, atol=1e-7)
         theta = 1.2 + 2.0 * np.asarray(result.time)
         np.testing.assert_allclose(result.joints["guide"].position[:, 0], np.cos(theta), atol=1e-10)
-        np.testing.assert_allclose(result.joints["guide"].acceleration[:, 0], -4 * np.cos(theta), atol=1e-8)
+        np.testing.assert_allclose(result.joints["guide"].acceleration[:, 0], -4 * np.cos(theta), atol=1e-7)
         ground = np.asarray(result.joints["main"].reaction_force) + np.asarray(
             result.joints["guide"].reaction_force
         )

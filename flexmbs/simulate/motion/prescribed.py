@@ -41,7 +41,7 @@ FEWEST = 20
 #: step, over the duration, from which the motion must lead on by twice as much
 SHORTEST = 1e-5
 #: closure over that of a free motion: nothing but the constraints says where the motion is
-CLOSER = 0.01
+CLOSER = 1e-3
 #: change of an own state, over its size or 1, by which its influence is found
 CHANGE = 1e-6
 #: steps of an explicit method to which own states may hold it
