@@ -260,8 +260,9 @@ def test_a_section_hides_what_lies_beyond(opened):
 
 def test_the_picture_as_seen_and_keys(opened):
     size = opened.run(
-        "(() => { const { canvas } = flexmbs.viewer.renderer; return [canvas.width, canvas.height]; })()"
-    )
+        "(() => { const { canvas } = flexmbs.viewer.renderer, r = window.devicePixelRatio || 1;"
+        " return [Math.round(canvas.clientWidth * r), Math.round(canvas.clientHeight * r)]; })()"
+    )  # in full, however coarse the moving picture is just now
     assert opened.run("(() => { const s = flexmbs.picture(); return [s.width, s.height]; })()") == size
     before = opened.run("flexmbs.viewer.camera.azimuth")
     opened.run("document.getElementById('view').focus()")

@@ -128,7 +128,7 @@ def project(data, t, y, bh, gh, out):
     out[0], out[1], out[2] = worst, worst_dot, count
     good = worst <= data.tolerance[1] and worst_dot < 1e300
     data.ws.body.stands[0] = KEPT if good and data.ws.body.stands[0] == ANY else ANY
-    copy(y, data.kept)
+    copy(y, data.kept[: y.size])
     data.kept[y.size] = t
     return 0 if good else 1
 
