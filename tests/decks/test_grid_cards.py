@@ -6,7 +6,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.readers import read_mesh
-from tests.decks.samples import nastran
+from tests.decks.samples import abaqus, nastran
 from tests.decks.test_ansys_structure import archive
 from tests.decks.test_deck_structure import MAT8
 from tests.decks.test_fedem import ALLOY, frame_of_beams, ftl
@@ -278,3 +278,52 @@ def test_properties_of_solids_that_are_not_understood(tmp_path):
     own = nastran("PARAM,POST,-1", material="MAT9,1,4.,1.,1.,,,,4.,+\n+,1.,,,,4.,,,,+\n+,2.,,,2.,,2.,1.")
     own = own.replace("PSOLID,1,1", "PSOLID,1,1,-1").replace("PSOLID,2,1", "PSOLID,2,1,0")
     assert mesh(tmp_path, own, "d.bdf").deck.not_understood == {"PSOLID with axes of the element": 1}
+
+
+# ------------------------------------------------------------------ keywords, entries, sections
+
+
+def test_keyword_lines_that_go_on_and_tables_in_files_of_their_own(tmp_path):
+    (tmp_path / "more.txt").write_text("99, 1., 2., 3.\n")
+    text = abaqus("*NODE, INPUT=more.txt,", "NSET=N")
+    found = mesh(tmp_path, text, "a.inp")
+    assert found.node_number[found.node_sets["N"]].tolist() == [99]
+    np.testing.assert_array_equal(found.points[found.node_indices([99])[0]], [1.0, 2.0, 3.0])
+
+
+LAMINA = "*MATERIAL, NAME=STEEL\n*ELASTIC, TYPE=ENGINEERING CONSTANTS\n"
+LAMINA += "1.4e5, 9.e3, 9.e3, .3, .3, .3, 5.e3, 5.e3\n5.e3"
+
+
+@pytest.mark.parametrize(
+    "card, says",
+    [
+        ("*ORIENTATION, NAME=O\n1., 0., 0.", "*ORIENTATION needs two points"),
+        ("*ORIENTATION, NAME=O\n1., 0., 0., 0., 1., 0.\n4, 30.", "*ORIENTATION turns about axis 1, 2 or 3"),
+    ],
+)
+def test_axes_of_a_material_that_do_not_fit(tmp_path, card, says):
+    text = abaqus(card, material=LAMINA).replace("MATERIAL=STEEL\n", "MATERIAL=STEEL, ORIENTATION=O\n")
+    assert says in refused(tmp_path, text, "a.inp")
+
+
+def test_a_continuation_without_an_entry(tmp_path):
+    text = nastran().replace("BEGIN BULK\n", "BEGIN BULK\n+,1,2,3\n")
+    assert "a continuation line without an entry before it" in refused(tmp_path, text, "a.bdf")
+    tabs = nastran("GRID\t99\t\t1.\t2.\t3.", "CELAS2,70,1.,99,1,1,1")
+    assert mesh(tmp_path, tabs, "b.bdf").deck.springs[0].stiffness == 1.0
+
+
+MSH = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n"
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        (MSH + "$Elements\n1\n1 4 -2 1 1 1 2 3 4\n$EndElements\n", "an element claims -2 tags"),
+        (MSH + "$Elements\n2\n1 4 2 1 1 1 2 3 4\n2 4 2\n$EndElements\n", "ends inside an element"),
+        (MSH.replace("2.2", "4.1") + "$PartitionedEntities\n1\n$EndPartitionedEntities\n", "is partitioned"),
+    ],
+)
+def test_damaged_msh_is_named(tmp_path, text, says):
+    assert says in refused(tmp_path, text, "a.msh")

@@ -372,3 +372,26 @@ def test_distributed_weights(tmp_path):
     two = card.replace(f"\n{C}, 3.", "")
     (link,) = deck(tmp_path, abaqus(REF, two), "m.inp").links
     assert link.dofs == (0, 1, 2)  # two nodes know nothing of a turn about their line
+
+
+def test_boundaries_of_a_name_are_joined(tmp_path):
+    """By name, by one direction or a range; the same nodes join directions, the same directions nodes."""
+    lines = f"END, ENCASTRE\n{A}, 1\n{B}, 1, 1, 0.\n{B}, 2, 3\n{C}, XSYMM\n{D}\n{D}, 11, 11"
+    found = deck(tmp_path, abaqus(NODES, f"*BOUNDARY\n{lines}"), "m.inp").supports
+    assert [(s.name, s.nodes.tolist(), [d + 1 for d in s.dofs]) for s in found if s.dofs] == [
+        ("bc_END", END, [1, 2, 3, 4, 5, 6]),
+        ("bc_held", [A, B], [1]),
+        ("bc_held_3", [B], [2, 3]),
+        ("bc_held_4", [C], [1, 5, 6]),
+    ]
+    again = deck(tmp_path, abaqus(NODES, "*BOUNDARY\nEND, 1\nEND, 3, 3"), "m.inp").supports
+    assert [(s.name, s.dofs) for s in again] == [("bc_END", (0, 2))]
+
+
+@pytest.mark.parametrize(
+    "card", [f"*EQUATION\n2\n999, 1, 1., {A}, 1, -1.", "*RIGID BODY, NSET=END, REF NODE=999"]
+)
+def test_nodes_that_nothing_defines(tmp_path, card):
+    with pytest.raises(fm.InputError, match="999"):
+        (tmp_path / "m.inp").write_text(abaqus(NODES, card))
+        fm.reduce(tmp_path / "m.inp", modes=1)
