@@ -38,6 +38,11 @@ PIXEL = """(() => {
 })()"""
 
 
+#: as with a graphics card: how coarse a moving picture is would depend on the load of the machine
+IN_FULL = "flexmbs.viewer.renderer.software = false; flexmbs.viewer.coarse = false; flexmbs.viewer.draw()"
+SIZE = "(() => { const { canvas } = flexmbs.viewer.renderer; return [canvas.width, canvas.height]; })()"
+
+
 @pytest.fixture(scope="module")
 def opened(result_path, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "a.html"
@@ -45,6 +50,7 @@ def opened(result_path, tmp_path_factory):
     with Page() as page:
         page.open(path)
         page.wait("window.flexmbs && window.flexmbs.ready")
+        page.run(IN_FULL)
         yield page
         assert page.console == []
         assert [url for url in page.requests if not url.startswith(("file:///", "data:"))] == []
@@ -259,15 +265,25 @@ def test_a_section_hides_what_lies_beyond(opened):
 
 
 def test_the_picture_as_seen_and_keys(opened):
-    size = opened.run(
-        "(() => { const { canvas } = flexmbs.viewer.renderer, r = window.devicePixelRatio || 1;"
-        " return [Math.round(canvas.clientWidth * r), Math.round(canvas.clientHeight * r)]; })()"
-    )  # in full, however coarse the moving picture is just now
+    size = opened.run(SIZE)
     assert opened.run("(() => { const s = flexmbs.picture(); return [s.width, s.height]; })()") == size
     before = opened.run("flexmbs.viewer.camera.azimuth")
     opened.run("document.getElementById('view').focus()")
     opened.press_key("ArrowLeft")
     assert opened.run("flexmbs.viewer.camera.azimuth") != before
+
+
+def test_what_moves_is_coarser_without_a_graphics_card_and_rests_in_full(opened):
+    """A picture that is kept is in full, whatever is seen just now."""
+    full = opened.run(SIZE)
+    opened.run("flexmbs.viewer.renderer.software = true; flexmbs.viewer.coarse = true")
+    coarse = opened.run(f"flexmbs.viewer.draw(); {SIZE}")
+    assert np.allclose(full, np.multiply(coarse, 2), atol=1)
+    assert opened.run("(() => { const s = flexmbs.picture(); return [s.width, s.height]; })()") == full
+    opened.run("flexmbs.viewer.coarse = true; flexmbs.viewer.draw()")
+    opened.wait("!flexmbs.viewer.coarse && !flexmbs.viewer.dirty")
+    assert opened.run(SIZE) == full
+    opened.run(IN_FULL)
 
 
 def test_mode_browser_swings_one_mode(opened):
