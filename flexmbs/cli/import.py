@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from flexmbs.cli.output import Output, add_overwrite
+from flexmbs.cli.output import Output, add_overwrite, add_root
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--inertia-order", choices=("xy-yz-xz", "xy-xz-yz"), help="of J in a SID file; default: as Oe says"
     )
     parser.add_argument("--base", choices=("fixed", "free"), help="of a URDF robot, default fixed")
+    add_root(parser)
     add_overwrite(parser)
 
 
@@ -31,7 +32,9 @@ def run(args: argparse.Namespace) -> Output:
     from flexmbs.exchange import import_body, import_robot
 
     if Path(args.file).suffix.lower() in (".urdf", ".xml", ".mjcf"):
-        done = import_robot(args.file, args.output, base=args.base or "fixed", overwrite=args.overwrite)
+        done = import_robot(
+            args.file, args.output, base=args.base or "fixed", root=args.root, overwrite=args.overwrite
+        )
         lines = [
             f"{done['file']}: {done['bodies']} bodies, {done['joints']} joints; not in it, or not as it was:"
         ]

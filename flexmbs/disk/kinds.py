@@ -24,7 +24,7 @@ BEGINNINGS: dict[str, tuple[bytes, ...]] = {
     ".svg": XML, ".pvd": XML, ".vtu": XML, ".html": (b"<!DOCTYPE html", b"<!doctype html"),
     ".h5": (b"\x89HDF",), ".nc": (b"\x89HDF", b"CDF"), ".vtkhdf": (b"\x89HDF",),
     ".parquet": (b"PAR1",), ".msh": (b"$MeshFormat",), ".mp4": (b"\0\0\0",), ".fmu": (b"PK",),
-    ".mat": (b"MATLAB 5.0",), ".mf4": (b"MDF",),
+    ".mat": (b"MATLAB 5.0",), ".mf4": (b"MDF",), ".stl": (b"flexmbs",),
 }  # fmt: skip
 LOOKED_AT = 4096
 

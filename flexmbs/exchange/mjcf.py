@@ -18,15 +18,19 @@ Floats = NDArray[np.float64]
 FREE, BALL, SLIDE, HINGE = range(4)
 TYPES = {FREE: "free", BALL: "spherical", SLIDE: "prismatic", HINGE: "revolute"}
 CONNECT, WELD, JOINT = range(3)
+SPHERE, CAPSULE, CYLINDER, BOX, MESH = 2, 3, 5, 6, 7
+DRAWN = (SPHERE, CAPSULE, CYLINDER, BOX, MESH)
+#: MuJoCo shows the groups of shapes up to this one unless it is told otherwise; those behind are for contacts
+SHOWN = 2
 
 
-def read(path: Path, base: str) -> Robot:
+def read(path: Path, base: str, root: Path) -> Robot:
     """The mechanism of a file; `base` is what the file says."""
     try:
         import mujoco
     except ImportError:
         raise missing_component("reading MJCF", "mujoco", "robots") from None
-    check_files(path)
+    check_files(path, root)
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
@@ -119,10 +123,12 @@ class _Reader:
         if zero:
             self.robot.left_out.append(f"joint {joint.name} counts from {zero:g} in MuJoCo, from zero here")
         if m.dof_armature[dof]:
-            self.robot.left_out.append(f"armature of joint {joint.name}, {m.dof_armature[dof]:g}")
+            self.rotor(joint, float(m.dof_armature[dof]))
         if joint.type not in ("prismatic", "revolute"):
             if m.dof_damping[dof] or m.dof_frictionloss[dof] or np.any(m.jnt_stiffness[k]):
                 self.robot.left_out.append(f"damping, friction, spring of joint {joint.name}")
+            if m.jnt_limited[k]:
+                self.robot.left_out.append(f"limit of joint {joint.name}")
             return joint
         joint.damping, joint.friction = float(np.ravel(m.dof_damping[dof])[0]), float(m.dof_frictionloss[dof])
         joint.stiffness = float(np.ravel(m.jnt_stiffness[k])[0])
@@ -131,6 +137,17 @@ class _Reader:
             lower, upper = (float(x) - zero for x in m.jnt_range[k])
             joint.limits = (lower, upper)
         return joint
+
+    def rotor(self, joint: Joint, inertia: float) -> None:
+        """Armature: inertia that the speed of a joint alone moves; a rotor on ground that turns with it."""
+        if joint.type not in ("prismatic", "revolute"):
+            self.robot.left_out.append(f"armature of joint {joint.name}, {inertia:g}")
+            return
+        name, body = self.joints(f"{joint.name} rotor"), self.links(f"{joint.name} rotor")
+        shown = [{"shape": "none"}]
+        self.robot.links.append(Link(body, inertia=inertia * np.eye(3), visual=shown))
+        self.robot.joints.append(Joint(name, "revolute", "ground", body))
+        self.robot.rotors[name] = joint.name
 
     def equality(self, k: int) -> None:
         """Loops and relations of joints."""
@@ -144,6 +161,12 @@ class _Reader:
             y = f"{self.name('joint', two, self.joints)}.position" if two >= 0 else "0"
             law = " - ".join([x, *(f"({float(a)!r})*({y})**{p}" for p, a in enumerate(data[:5]) if a)])
             self.robot.laws[name] = law.replace(f"*({y})**0", "")
+        elif kind in (CONNECT, WELD) and int(m.eq_objtype[k]) == int(self.mujoco.mjtObj.mjOBJ_SITE):
+            ends = [
+                self.end(int(m.site_bodyid[site]), name, m.site_pos[site], quat_to_matrix(m.site_quat[site]))
+                for site in (one, two)
+            ]
+            self.close(name, kind, *ends)
         elif kind in (CONNECT, WELD) and int(m.eq_objtype[k]) == int(self.mujoco.mjtObj.mjOBJ_BODY):
             # connect: anchors in both bodies; weld: anchor in the second, then its pose in the first
             if kind == CONNECT:
@@ -152,12 +175,46 @@ class _Reader:
                 R = quat_to_matrix(data[6:10])
                 places = (data[3:6] + R @ data[:3], data[:3])
             start = self.end(one, name, places[0], R)
-            end = self.end(two, name, places[1], np.eye(3))
-            self.robot.joints.append(
-                Joint(name, "spherical" if kind == CONNECT else "fixed", start, end, cut=True)
-            )
+            self.close(name, kind, start, self.end(two, name, places[1], np.eye(3)))
         else:
             self.robot.left_out.append(f"equality {name}: only connect, weld and joint are taken")
+
+    def close(self, name: str, kind: int, start: str, end: str) -> None:
+        """A loop between two frames."""
+        self.robot.joints.append(
+            Joint(name, "spherical" if kind == CONNECT else "fixed", start, end, cut=True)
+        )
+
+    def pictures(self) -> int:
+        """Shapes of moving bodies and their meshes. Returns how many are not drawn."""
+        m, names, left = self.m, Names(), 0
+        for g in range(m.ngeom):
+            link, kind, size = self.at.get(int(m.geom_bodyid[g])), int(m.geom_type[g]), m.geom_size[g]
+            pos, R = np.array(m.geom_pos[g], dtype=float), quat_to_matrix(m.geom_quat[g])
+            at = {"pos": pos, "rot": R}
+            if link is None or m.geom_bodyid[g] == 0 or m.geom_group[g] > SHOWN or kind not in DRAWN:
+                left += 1
+            elif kind == MESH:
+                link.visual.append({"file": self.surface(int(m.geom_dataid[g]), names)} | at)
+            elif kind == BOX:
+                link.visual.append({"shape": "box", "size": 2.0 * size} | at)
+            else:
+                if kind in (CAPSULE, CYLINDER):
+                    tube = {"shape": "cylinder", "radius": float(size[0]), "length": 2.0 * float(size[1])}
+                    link.visual.append(tube | at)
+                ends = {SPHERE: [0.0], CAPSULE: [-size[1], size[1]]}.get(kind, [])
+                ball = {"shape": "sphere", "radius": float(size[0])}
+                link.visual += [ball | {"pos": pos + x * R[:, 2]} for x in ends]
+        return left
+
+    def surface(self, k: int, names: Names) -> str:
+        """A mesh as MuJoCo has it: scaled, in its own axes of inertia."""
+        m, name = self.m, self.name("mesh", k, names)
+        v, f = int(m.mesh_vertadr[k]), int(m.mesh_faceadr[k])
+        points = np.array(m.mesh_vert[v : v + m.mesh_vertnum[k]], dtype=float)
+        faces = np.array(m.mesh_face[f : f + m.mesh_facenum[k]], dtype=np.int64)
+        self.robot.surfaces[name] = (points, faces)
+        return name
 
     def rest(self) -> None:
         """What a case does not take from the file."""
@@ -177,5 +234,7 @@ class _Reader:
         touching = int(np.count_nonzero(np.asarray(m.geom_contype) | np.asarray(m.geom_conaffinity)))
         if touching:
             self.robot.left_out.append(f"contacts of {touching} shapes")
-        if m.ngeom:
-            self.robot.left_out.append(f"pictures of {m.ngeom} shapes")
+        left = self.pictures()
+        if left:
+            what = "(planes, ellipsoids and the like, of the world, of hidden groups)"
+            self.robot.left_out.append(f"pictures of {left} shapes {what}")

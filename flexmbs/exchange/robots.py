@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.disk import atomic_file, check_target
+from flexmbs.disk import atomic_file, check_target, make_folder, root_of, told
 from flexmbs.errors import Diagnostic, InputError, UsageError
+from flexmbs.exchange.surfaces import stl
 
 Floats = NDArray[np.float64]
 
@@ -59,13 +60,19 @@ class Joint:
 
 @dataclass
 class Robot:
-    """What a description says; `laws`: name -> expression that is zero; `left_out`: what it says besides."""
+    """What a description says; `laws`: name -> expression that is zero; `left_out`: what it says besides.
+
+    `rotors`: joint of a rotor -> joint that it turns with, one to one. `surfaces`: points and triangles by
+    the names that pictures of links have as their `file`.
+    """
 
     title: str
     gravity: Floats = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     links: list[Link] = field(default_factory=list)
     joints: list[Joint] = field(default_factory=list)
     laws: dict[str, str] = field(default_factory=dict)
+    rotors: dict[str, str] = field(default_factory=dict)
+    surfaces: dict[str, tuple[Floats, NDArray[np.int64]]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
 
@@ -100,9 +107,10 @@ class Names:
         self.taken: set[str] = {"ground"}
         self.of: dict[str, str] = {}
 
-    def __call__(self, name: str) -> str:
+    def __call__(self, name: str, wish: str = "") -> str:
+        """The name of a thing; where it has none yet, its own or the wish, as far as it is free."""
         if name not in self.of:
-            word = re.sub(r"\W", "_", name, flags=re.ASCII) or "part"
+            word = re.sub(r"\W", "_", wish or name, flags=re.ASCII) or "part"
             word = f"n{word}" if word[0].isdigit() else word
             k, found = 1, word
             while found in self.taken:
@@ -135,6 +143,8 @@ def _lines(robot: Robot) -> Iterator[str]:
         yield from _joint(joint)
     for name, law in robot.laws.items():
         yield from ["", f"[couplings.{name}]", 'type = "expression"', f"zero = {quoted('=' + law)}"]
+    for rotor, name in robot.rotors.items():
+        yield from ["", f"[couplings.{rotor}]", 'type = "linear"', f"terms = {{ {name} = 1, {rotor} = -1 }}"]
     yield from ["", "[analysis]", 'type = "dynamics"', "t_end = 1.0", ""]
 
 
@@ -216,10 +226,33 @@ def check_numbers(robot: Robot, name: str) -> None:
             raise InputError(Diagnostic("exchange.content", name, told, "correct it in the file"))
 
 
+def write_surfaces(robot: Robot, folder: Path, overwrite: bool) -> None:
+    """STL files of all surfaces; pictures of links then name them as seen from the folder of the case."""
+    files = {name: folder / f"{name}.stl" for name in robot.surfaces}
+    if files and not folder.is_dir():
+        with told(folder):
+            make_folder(folder)
+    for file in files.values():
+        check_target(file, overwrite)
+    for name, file in files.items():
+        with atomic_file(file, overwrite) as sink:
+            sink.write(stl(*robot.surfaces[name]))
+    for part in (part for link in robot.links for part in link.visual if "file" in part):
+        part["file"] = f"{folder.name}/{part['file']}.stl"
+
+
 def import_robot(
-    source: str | Path, target: str | Path, *, base: str = "fixed", overwrite: bool = False
+    source: str | Path,
+    target: str | Path,
+    *,
+    base: str = "fixed",
+    root: str | Path | None = None,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Turn a URDF or MJCF file into a case file. Returns its name, counts, and what was left out.
+    """Turn a URDF or MJCF file into a case file, its meshes into STL files in the folder NAME.meshes.
+
+    Returns its name, counts, and what was left out. Files that it names lie in `root`: by default the nearest
+    folder upwards that is marked as one, else its own.
 
     base : of URDF: "fixed" to ground, or "free"
     """
@@ -237,8 +270,10 @@ def import_robot(
     if not source.is_file():
         raise InputError(Diagnostic("file.missing", str(source), "there is no such file"))
     check_target(target, overwrite)
-    robot = readers[source.suffix.lower()](source, base)
+    within = root_of(source.parent) if root is None else Path(root)
+    robot = readers[source.suffix.lower()](source, base, within)
     check_numbers(robot, source.name)
+    write_surfaces(robot, target.with_name(f"{target.stem}.meshes"), overwrite)
     with atomic_file(target, overwrite) as file:
         file.write(toml(robot).encode("utf-8"))
     notes = [*robot.left_out, *stops_said(robot.joints)]

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError, missing_component
 from flexmbs.exchange.robots import Joint, Link, Names, Robot, add_mass, impossible
+from flexmbs.exchange.surfaces import NoSurface, find
+from flexmbs.exchange.surfaces import read as read_surface
 from flexmbs.exchange.xml_files import tree_of
 
 Floats = NDArray[np.float64]
@@ -28,7 +30,7 @@ TYPES = {
 }  # fmt: skip
 
 
-def read(path: Path, base: str) -> Robot:
+def read(path: Path, base: str, root: Path) -> Robot:
     """The robot of a file."""
     try:
         from yourdfpy import URDF
@@ -43,15 +45,15 @@ def read(path: Path, base: str) -> Robot:
         raise InputError(Diagnostic("exchange.content", path.name, what, "expected a robot")) from None
     if not model.links:
         raise InputError(Diagnostic("exchange.content", path.name, "has no link", "expected a robot"))
-    return _Reader(model, path, base).robot
+    return _Reader(model, path, base, root).robot
 
 
 class _Reader:
     """A parsed tree -> names and tables, from the roots to the tips."""
 
-    def __init__(self, model: Any, path: Path, base: str) -> None:
-        self.path, self.model = path, model
-        self.links, self.joints = Names(), Names()
+    def __init__(self, model: Any, path: Path, base: str, root: Path) -> None:
+        self.path, self.model, self.root = path, model, root
+        self.links, self.joints, self.meshes = Names(), Names(), Names()
         self.robot = Robot(f"{model.name or path.stem}, from {path.name}")
         self.named = {link.name: link for link in model.links}
         outboard: dict[str, list[Any]] = {}
@@ -149,16 +151,24 @@ class _Reader:
             }
         if geometry.sphere is not None:
             return {"shape": "sphere", "radius": geometry.sphere.radius}
-        mesh = geometry.mesh
-        file = self.path.parent / mesh.filename if mesh is not None else self.path
-        plain = mesh is not None and (mesh.scale is None or np.all(np.asarray(mesh.scale) == 1.0))
-        if plain and file.suffix.lower() == ".stl" and file.is_file():
-            return {"file": mesh.filename}
-        if mesh is not None:
-            self.robot.left_out.append(
-                f"picture of {link}: {mesh.filename} (unscaled STL beside the robot is drawn)"
-            )
-        return {}
+        if geometry.mesh is None:
+            return {}
+        scale = geometry.mesh.scale
+        factors = np.ones(3) if scale is None else np.ones(3) * np.asarray(scale, dtype=float)
+        try:
+            return {"file": self.surface(str(geometry.mesh.filename), factors)}
+        except NoSurface as why:
+            self.robot.left_out.append(f"picture of {link}: {geometry.mesh.filename}: {why}")
+            return {}
+
+    def surface(self, file: str, factors: Floats) -> str:
+        """The name of a mesh at a scale, which is read once."""
+        key = f"{file} {factors.tolist()}"
+        if key not in self.meshes.of:
+            points, triangles = read_surface(find(self.path, self.root, file))
+            turned = triangles[:, ::-1] if np.prod(factors) < 0.0 else triangles  # outward again
+            self.robot.surfaces[self.meshes(key, Path(file).stem)] = (points * factors, turned)
+        return self.meshes.of[key]
 
     def joint(self, joint: Any, name: str, start: str, end: str) -> None:
         """A joint that moves."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from flexmbs.disk import MARKER, OutsideError, inside, root_of
+from flexmbs.disk import MARKER, OutsideError, inside
 from flexmbs.errors import Diagnostic, InputError
 
 MOST_BYTES = 32 * 2**20
@@ -28,9 +28,9 @@ def tree_of(path: Path) -> ElementTree.Element:
         raise _refused(path, f"cannot be read: {error.strerror}", "name a file that can") from None
 
 
-def check_files(path: Path) -> None:
-    """Every file that an MJCF description names, and those that they name, lie in the root of its folder."""
-    folder, root = path.parent, root_of(path.parent)
+def check_files(path: Path, root: Path) -> None:
+    """Every file that an MJCF description names, and those that they name, lie in the root."""
+    folder = path.parent
     trees, todo, seen = [], [path], {path.resolve()}
     while todo:
         current = todo.pop()
@@ -53,7 +53,7 @@ def _confined(path: Path, root: Path, folder: Path, name: str) -> Path:
     try:
         return inside(root, folder, name)
     except OutsideError:
-        remedy = f"move it there, or put an empty file {MARKER} into a folder that holds both"
+        remedy = f"move it there, or put an empty file {MARKER} into a folder that holds both, or give --root"
         raise _refused(path, f'names "{name[:80]}", outside of {root.name or root}', remedy) from None
 
 

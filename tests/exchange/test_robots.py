@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 from pathlib import Path
 
@@ -71,11 +72,11 @@ WALKER = """
       <freejoint name="root"/>
       <inertial pos="0.02 0.01 0.1" mass="4" diaginertia="0.2 0.15 0.1" quat="0.8 0.2 0.1 0.5"/>
       <body name="thigh" pos="0.1 0 -0.2" euler="0.2 0.1 -0.3">
-        <joint name="hip.x" axis="1 0 0" pos="0 0 0.05" damping="0.3"/>
+        <joint name="hip.x" axis="1 0 0" pos="0 0 0.05" damping="0.3" armature="0.02"/>
         <joint name="hip.y" axis="0 1 0.2" pos="0.01 0 0" stiffness="3" springref="0.4"/>
         <inertial pos="0 0.02 -0.2" mass="1.5" fullinertia="0.03 0.031 0.01 0.002 -0.001 0.003"/>
         <body name="shin" pos="0 0 -0.4">
-          <joint name="knee" type="slide" axis="0 0 1" range="-0.1 0.1" frictionloss="0.2"/>
+          <joint name="knee" type="slide" axis="0 0 1" range="-0.1 0.1" frictionloss="0.2" armature="0.3"/>
           <inertial pos="0 0 -0.1" mass="0.8" diaginertia="0.01 0.012 0.004"/>
           <body name="foot" pos="0 0 -0.3">
             <joint name="ankle" type="ball"/>
@@ -127,11 +128,28 @@ def assert_moves_as_in_mujoco(model, system, names, scale=0.05):
         d.qpos[a : a + n_pos], d.qvel[v : v + n_vel] = x, w
         if n_pos == 1:  # MuJoCo counts from there
             d.qpos[a] += model.qpos0[a]
-        state.pos[place.pos : place.pos + n_pos], state.vel[place.vel : place.vel + n_vel] = x, w
+        for part in (place, system.joints.get(f"{name}_rotor")):
+            if part is not None:
+                state.pos[part.pos : part.pos + n_pos], state.vel[part.vel : part.vel + n_vel] = x, w
     mujoco.mj_forward(model, d)
     motion = system.forward_dynamics(state)
     found = [np.ravel(motion.joints[n].acceleration) for n in names]
-    np.testing.assert_allclose(np.concatenate(found), d.qacc, rtol=0.0, atol=1e-9 * np.abs(d.qacc).max())
+    # rotors take part by multipliers: rounding is that of the accelerations without them
+    lost = np.finfo(float).eps * np.abs(bare_accelerations(model, d)).max()
+    atol = 1e-9 * np.abs(d.qacc).max() + lost
+    np.testing.assert_allclose(np.concatenate(found), d.qacc, rtol=0.0, atol=atol)
+
+
+def bare_accelerations(model, data):
+    """Without armatures."""
+    import mujoco
+
+    bare, other = copy.copy(model), mujoco.MjData(model)
+    bare.dof_armature[:] = 0.0
+    mujoco.mj_setConst(bare, other)  # inertias of bodies that only slide are constants
+    other.qpos, other.qvel = data.qpos, data.qvel
+    mujoco.mj_forward(bare, other)
+    return other.qacc
 
 
 #: models that Gymnasium ships: legs, arms, hands, carts; with springs and dampers in their joints
@@ -144,7 +162,8 @@ MODELS = (
 @pytest.mark.needs("mujoco", "gymnasium")
 @pytest.mark.parametrize("name", MODELS)
 def test_public_models_move_as_in_mujoco(name, tmp_path):
-    """Without what the import lists as left out: contacts, limits, armatures, friction, the medium."""
+    """With their armatures; without what the import lists as left out, contacts and the medium, and without
+    limits and friction, which are softer there."""
     import mujoco
 
     shutil.copy(shipped(f"{name}.xml"), tmp_path)
@@ -157,9 +176,9 @@ def test_public_models_move_as_in_mujoco(name, tmp_path):
     model, off = mujoco.MjModel.from_xml_path(str(tmp_path / f"{name}.xml")), mujoco.mjtDisableBit
     model.opt.disableflags |= off.mjDSBL_CONTACT | off.mjDSBL_LIMIT | off.mjDSBL_FRICTIONLOSS
     model.opt.density = model.opt.viscosity = 0.0
-    model.dof_armature[:] = 0.0
-    mujoco.mj_setConst(model, mujoco.MjData(model))  # inertias of bodies that only slide are constants
     names = [model.joint(k).name.replace("-", "_") for k in range(model.njnt)]
+    rotors = [name for name in names if f"{name}_rotor" in system.joints]
+    assert len(rotors) == np.count_nonzero(model.dof_armature)
     assert_moves_as_in_mujoco(model, system, names, 0.3)
 
 
@@ -280,23 +299,117 @@ SHAPES = """<robot name="s"><link name="a">
 <visual><geometry><sphere radius="0.2"/></geometry></visual>
 <visual><geometry><box size="1 2 3"/></geometry></visual>
 <visual><geometry><cylinder radius="0.1" length="2"/></geometry></visual>
-<visual><geometry><mesh filename="part.stl"/></geometry></visual>
-<visual><geometry><mesh filename="part.stl" scale="2 1 1"/></geometry></visual>
+<visual><origin xyz="1 0 0"/><geometry><mesh filename="part.stl" scale="2 1 -1"/></geometry></visual>
+<visual><geometry><mesh filename="package://bot/meshes/part.dae"/></geometry></visual>
+<visual><geometry><mesh filename="package://bot/meshes/part.dae"/></geometry></visual>
+<visual><geometry><mesh filename="torn.obj"/></geometry></visual>
 <visual><geometry><mesh filename="none.dae"/></geometry></visual>
+<visual><geometry><mesh filename="../../far.stl"/></geometry></visual>
+<visual><geometry><mesh filename="part.step"/></geometry></visual>
 </link></robot>"""
+#: a tetrahedron in centimetres, as another program writes it
+DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="centimeter" meter="0.01"/><up_axis>Z_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="f" count="12">0 0 0 100 0 0 0 200 0 0 0 300</float_array><technique_common>
+<accessor source="#f" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/>
+<p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
+</mesh></geometry></library_geometries><library_visual_scenes><visual_scene id="s"><node id="n">
+<instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
 
 
 @pytest.mark.needs("yourdfpy")
 def test_shapes_to_draw_of_urdf(tmp_path):
-    """What cannot be drawn is said; so is an inertia that cannot be, unless its link stands still."""
-    (tmp_path / "a.urdf").write_text(SHAPES)
-    (tmp_path / "part.stl").write_text("solid x\nendsolid x\n")
-    done = import_robot(tmp_path / "a.urdf", tmp_path / "a.toml", base="fixed")
+    """Meshes are drawn from files of their own; what cannot be drawn is said, as is an impossible inertia of
+    a link that moves."""
+    import trimesh
+
+    robot = tmp_path / "bot" / "urdf"
+    (tmp_path / "bot" / "meshes").mkdir(parents=True)
+    robot.mkdir()
+    for name in ("bot/.flexmbs-root", "far.stl", "bot/urdf/part.step"):
+        (tmp_path / name).touch()
+    (robot / "a.urdf").write_text(SHAPES)
+    (robot / "torn.obj").write_text("f 1 2 9")
+    (tmp_path / "bot" / "meshes" / "part.dae").write_text(DAE)
+    trimesh.creation.box([1, 2, 3]).apply_translation([0.5, 1, 1.5]).export(robot / "part.stl")
+    done = import_robot(robot / "a.urdf", tmp_path / "a.toml", base="fixed")
     notes = "\n".join(done["notes"])
-    assert "inertia of a, which does not move" in notes and notes.count("picture of a: ") == 2
-    assert "part.stl" in notes and "none.dae" in notes and "NOT RIGHT" not in notes
+    assert "inertia of a, which does not move" in notes and "NOT RIGHT" not in notes
+    assert notes.count("picture of a: ") == 4
+    for what in (
+        "torn.obj: ", "none.dae: there is no such file", "far.stl: outside of bot: put an empty file",
+        "part.step: one of .stl, .dae, .obj, .ply is drawn",
+    ):  # fmt: skip
+        assert what in notes, notes
     text = (tmp_path / "a.toml").read_text()
-    assert all(word in text for word in ('"sphere"', "radius = 0.2", '"box"', '"cylinder"', '"part.stl"'))
+    assert all(word in text for word in ('"sphere"', "radius = 0.2", '"box"', '"cylinder"'))
+    assert text.count('"a.meshes/part_2.stl"') == 2 and text.count(".stl") == 3
+    part, other = (trimesh.load(tmp_path / "a.meshes" / f"{name}.stl") for name in ("part", "part_2"))
+    assert part.bounds.tolist() == [[0, 0, -3], [2, 2, 0]] and part.volume == pytest.approx(12.0)
+    assert other.bounds.tolist() == [[0, 0, 0], [1, 2, 3]] and other.volume == pytest.approx(1.0)
+    assert Case.load(tmp_path / "a.toml").model().bodies["a"].visual, "the files are where it looks for them"
+    again = import_robot(robot / "a.urdf", tmp_path / "a.toml", root=tmp_path, overwrite=True)
+    assert "outside" not in "\n".join(again["notes"])
+    (tmp_path / "a.toml").unlink()
+    with pytest.raises(FlexmbsError, match="exists already"):
+        import_robot(robot / "a.urdf", tmp_path / "a.toml", base="fixed")
+
+
+PICTURES = """<mujoco><asset><mesh name="part" file="part.stl" scale="2 1 1"/></asset><worldbody>
+<geom type="plane" size="1 1 1"/>
+<body name="a"><joint axis="0 0 1"/>
+  <geom type="mesh" mesh="part" pos="0 0 5" euler="0 0 90"/>
+  <geom type="capsule" size="0.1" fromto="0 0 0 0 0 2"/><geom type="box" size="1 2 3"/>
+  <geom type="ellipsoid" size="1 2 3"/><geom size="0.3" group="3"/><geom size="0.4" pos="1 2 3"/>
+</body></worldbody></mujoco>"""
+
+
+@pytest.mark.needs("mujoco", "yourdfpy")
+def test_shapes_to_draw_of_mjcf(tmp_path):
+    """MuJoCo moves meshes into their axes of inertia; they are drawn where the file has them."""
+    import trimesh
+
+    (tmp_path / "m.xml").write_text(PICTURES)
+    trimesh.creation.box([1, 2, 3]).apply_translation([0.5, 1, 1.5]).export(tmp_path / "part.stl")
+    done = import_robot(tmp_path / "m.xml", tmp_path / "m.toml")
+    assert "pictures of 3 shapes" in "\n".join(done["notes"])
+    parts = Case.load(tmp_path / "m.toml").source.data["bodies"]["a"]["visual"]["parts"]
+    assert [part.get("shape") for part in parts] == [None, "cylinder", "sphere", "sphere", "box", "sphere"]
+    assert parts[1]["length"] == 2.0 and parts[4]["size"] == [2.0, 4.0, 6.0]
+    balls = sorted(parts[k]["pos"][2] for k in (2, 3, 5))
+    np.testing.assert_allclose(balls, [0, 2, 3], atol=1e-12)
+    mesh = trimesh.load(tmp_path / parts[0]["file"])
+    points = mesh.vertices @ np.array(parts[0]["rot"]["matrix"]).T + parts[0]["pos"]
+    np.testing.assert_allclose([points.min(0), points.max(0)], [[-2, 0, 5], [0, 2, 8]], atol=1e-6)
+    assert mesh.volume == pytest.approx(12.0)
+
+
+SITES = """<mujoco><worldbody>
+<body name="a"><joint name="a" axis="0 1 0"/><geom size="0.1" pos="0.5 0 0"/>
+<site name="p" pos="1 0 0"/></body>
+<body name="b" pos="1 0 0"><joint name="b" axis="0 1 0"/><geom size="0.1" pos="0.4 0 0"/>
+<site name="q" pos="0 0 0" euler="0 90 0"/></body>
+<body name="c" pos="0 0 1"><freejoint/><geom size="0.1" pos="0.1 0 0"/>
+<site name="r" pos="0 0 0" euler="0 90 0"/></body></worldbody>
+<equality><connect site1="p" site2="q"/><weld site1="r" site2="q"/></equality></mujoco>"""
+
+
+@pytest.mark.needs("mujoco")
+def test_loops_between_sites_of_mjcf(tmp_path):
+    (tmp_path / "s.xml").write_text(SITES)
+    import_robot(tmp_path / "s.xml", tmp_path / "s.toml")
+    case = Case.load(tmp_path / "s.toml")
+    pin, weld = (case.source.data["joints"][f"equality{k}"] for k in (0, 1))
+    assert (pin["type"], pin["from"], pin["to"]) == ("spherical", "a.equality0", "b.equality0")
+    assert (weld["type"], weld["from"], weld["to"]) == ("fixed", "c.equality1", "b.equality1")
+    system = case.system()
+    motion = system.forward_dynamics(system.initial_state())
+    np.testing.assert_allclose(motion.bodies["c"].position, [1.0, 0.0, 0.0], atol=1e-9)
 
 
 MODEL = """<mujoco><option density="1.2"><flag spring="disable" damper="disable"/></option>
@@ -304,7 +417,8 @@ MODEL = """<mujoco><option density="1.2"><flag spring="disable" damper="disable"
 <body name="held" mocap="true"><geom size="0.1"/></body>
 <body name="a" gravcomp="1"><geom size="0.1"/>
   <joint name="turn" axis="0 0 1" ref="10" armature="0.5" damping="2" stiffness="3"/>
-  <body name="b" pos="1 0 0"><geom size="0.1"/><joint name="ball" type="ball" frictionloss="1"/></body>
+  <body name="b" pos="1 0 0"><geom size="0.1"/>
+    <joint name="ball" type="ball" frictionloss="1" armature="0.2" range="0 1" limited="true"/></body>
 </body>
 </worldbody>
 <tendon><fixed name="t"><joint joint="turn" coef="1"/></fixed></tendon>
@@ -321,14 +435,14 @@ def test_what_a_case_does_not_take_of_mjcf_is_listed(tmp_path):
     notes = "\n".join(import_robot(tmp_path / "m.xml", tmp_path / "m.toml")["notes"])
     for what in (
         "body held is moved from outside", "joint turn counts from 0.174533 in MuJoCo, from zero here",
-        "armature of joint turn, 0.5", "damping, friction, spring of joint ball",
+        "armature of joint ball, 0.2", "limit of joint ball", "damping, friction, spring of joint ball",
         "equality off: not active at the start", "equality rope: only connect, weld and joint are taken",
         "1 tendons", "forces of the medium", "weight that is taken off 1 bodies",
     ):  # fmt: skip
         assert what in notes, notes
     case = Case.load(tmp_path / "m.toml").source.data
     assert "damper" not in case["joints"]["turn"] and "spring" not in case["joints"]["turn"]  # switched off
-    (law,) = case["couplings"].values()
+    law = next(law for law in case["couplings"].values() if law["type"] == "expression")
     assert "0.5" in str(law) and "turn.position" in str(law)
 
 
