@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.fe.readers.ansys import EDGES
 from tests.decks.test_deck_materials import refused
 
 
@@ -16,7 +17,7 @@ def archive(points, elements, *commands, types):
     lines += ["N,R5.3,LOC,       -1,", f"EBLOCK,19,SOLID,{len(elements):9d},{len(elements):9d}", "(19i9)"]
     for k, (kind, real, section, nodes) in enumerate(elements):
         row = [1, kind, real, section, 0, 0, 0, 0, len(nodes), 0, k + 1, *nodes]
-        lines.append("".join(f"{w:9d}" for w in row))
+        lines += ["".join(f"{w:9d}" for w in part) for part in (row[:19], row[19:]) if part]
     lines += [
         "       -1",
         "MPDATA,R5.0, 1,EX  ,       1, 1,  70000.0    ,",
@@ -87,6 +88,10 @@ def test_thickness_by_constants_offsets_and_layers(tmp_path):
                                      "      (7g16.9)", "       7       4 2.0  2.0  2.0  2.0")):  # fmt: skip
         old = made(tmp_path, archive(points, elements, *constants, types={1: 63}), "o.cdb")
         np.testing.assert_allclose(old.frequency_hz, plain.frequency_hz, rtol=1e-9)
+    listed = "RLBLOCK,1,1,12,7\n(2i8,6g16.9)\n(7g16.9)\n1 12 2.0 0. 0. 0. 0. 0.\n0. 0. 0. 0. 0. 0."
+    by_constants = archive(points, [(1, 1, 0, row) for row in cells], listed, types={1: 181})
+    found = made(tmp_path, by_constants, "h.cdb")  # without a section, as HyperMesh writes them
+    np.testing.assert_allclose(found.frequency_hz, plain.frequency_hz, rtol=1e-9)
     for word, height in (("TOP", -1e-3), ("BOT", 1e-3)):
         moved = [line.replace("MID", word) for line in SECTION]
         found = made(tmp_path, archive(points, [(1, 1, 1, row) for row in cells], *moved, types={1: 181}))
@@ -97,6 +102,29 @@ def test_thickness_by_constants_offsets_and_layers(tmp_path):
     sandwich = "PCOMP,1,,,,,,,SYM,+\n+,1,.5,0.,,2,.5,0.\nMAT1,2,7000.,,.33,1.-9"
     same = made(tmp_path, bulk(points, cells, "CQUAD4", sandwich), "s.bdf")
     np.testing.assert_allclose(found.frequency_hz, same.frequency_hz, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dropped", [range(8, 20), range(8, 12)])
+def test_dropped_mid_nodes_stay_between_their_ends(tmp_path, dropped):
+    """A brick without any is the plain one of eight nodes; one without those of a face fits to it."""
+    X = np.array([[x, y, z] for z in (0, 20) for x, y in ((0, 0), (30, 0), (30, 10), (0, 10))], dtype=float)
+    mids = [(a + b) / 2 for a, b in X[np.array(EDGES[20])]]
+    points = [tuple(p) for p in (*X, *mids)]
+    row = [0 if k in dropped else k + 1 for k in range(20)]
+    full = made(tmp_path, archive(points, [(1, 1, 1, row)], types={1: 186}), modes=6)
+    assert full.integrals.mass == pytest.approx(2.7e-6 * 6000, rel=1e-9)
+    if len(dropped) == 12:
+        linear = {"shape": "box", "size": [0.03, 0.01, 0.02], "divisions": [1, 1, 1], "element": "hex8-plain"}
+        item = {"young": 7e10, "poisson": 0.33, "density": 2700}
+        same = fm.reduce({"mesh": linear, "material": item, "modes": 6, "stress": "none"})
+        np.testing.assert_allclose(full.frequency_hz, same.frequency_hz, rtol=1e-6)
+    else:
+        below = [(x, y, z - 20.0) for x, y, z in points[:4]]
+        nodes = [*range(21, 25), 1, 2, 3, 4]
+        joined = archive([*points, *below], [(1, 1, 1, row), (2, 1, 1, nodes)], types={1: 186, 2: 185})
+        found = made(tmp_path, joined, "j.cdb", modes=3)
+        assert found.integrals.mass == pytest.approx(2.7e-6 * 12000, rel=1e-9)
+        assert found.quality["rigid_modes"] == 6
 
 
 LINE = [(100.0 * k, 0.0, 0.0) for k in range(11)]

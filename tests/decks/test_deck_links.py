@@ -259,13 +259,20 @@ def test_a_truss_that_its_deck_holds_says_so(tmp_path):
     np.testing.assert_allclose(modal.frequency_hz[0], np.sqrt(omega2) / (2 * np.pi), rtol=1e-6)
 
 
-def test_lines_with_too_many_fields_stop(tmp_path):
-    """What stands behind the eighth field was left out without a word: nodes of a rigid element."""
-    nodes = ",".join(map(str, END + FIRST))
-    found = refused(tmp_path, nastran(HUB, f"RBE2,60,100,123456,{nodes}"))[0]
-    assert "RBE2 has more than 8 fields in a line, from" in found.what and "line of its own" in found.remedy
-    marked = f"RBE2,60,100,123456,{','.join(map(str, END))},,+A\n+A,{','.join(map(str, FIRST))}"
-    body(tmp_path, nastran(HUB, marked))
+def test_lines_of_commas_go_on_behind_their_last_field(tmp_path):
+    """What stands there was left out without a word once: nodes of a rigid element."""
+    apart = f"RBE2,60,100,123456,{','.join(map(str, END))},{FIRST[0]},+\n+,{','.join(map(str, FIRST[1:]))}"
+    expected = body(tmp_path, nastran(HUB, apart), modes=2)
+    assert not [item for item in expected.quality["warnings"] if "eight fields" in item]
+    whole = f"RBE2,60,100,123456,{','.join(map(str, END + FIRST))}"
+    large = f"RBE2*,60,100,123456,{','.join(map(str, END + FIRST))}"
+    for text in (whole, large):
+        found = body(tmp_path, nastran(HUB, text), modes=2)
+        np.testing.assert_array_equal(found.frequency_hz, expected.frequency_hz)
+        assert [item for item in found.quality["warnings"] if "1 lines of commas hold more than" in item]
+    marked = f"RBE2,60,100,123456,{','.join(map(str, END))},,+A,1\n+A,{','.join(map(str, FIRST))}"
+    found = refused(tmp_path, nastran(HUB, marked))[0]
+    assert "fields behind the mark +A" in found.what and "line of its own" in found.remedy
 
 
 def test_what_holds_the_body_stops(tmp_path):

@@ -100,6 +100,9 @@ def test_a_laminate_in_both_dialects_and_its_closed_form(tmp_path):
     text = plate_inp(f"*SHELL SECTION, ELSET=E, COMPOSITE\n{PLIES}", material=LAMINA)
     np.testing.assert_allclose(frequencies(tmp_path, text, "l.inp"), modal.frequency_hz, rtol=1e-9)
     turned = frequencies(tmp_path, plate_bdf(LAYERS, MAT8, tail=",90."), "t.bdf")
+    rigid, huge = (MAT8.replace("5.+3,5.+3,5.+3", f"5.+3,{G},{G}") for G in ("", "1.+15"))
+    stiff = frequencies(tmp_path, plate_bdf(LAYERS, rigid), "g.bdf")
+    np.testing.assert_allclose(frequencies(tmp_path, plate_bdf(LAYERS, huge), "h.bdf"), stiff, rtol=1e-9)
     swapped = frequencies(tmp_path, plate_bdf(CROSSED, MAT8), "s.bdf")
     np.testing.assert_allclose(turned, swapped, rtol=1e-9)
     assert np.abs(turned / modal.frequency_hz - 1).max() > 0.05

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.fe.check import connectivity, repair
@@ -321,17 +323,13 @@ def joined_by_deck(mesh: Mesh, component: Ints) -> Ints:
 
 def bonded(groups: list[Ints]) -> list[Ints]:
     """Groups that share a number joined to one."""
-    joined: list[set[int]] = []
-    for group in groups:
-        members = set(group.tolist())
-        apart = []
-        for other in joined:
-            if members & other:
-                members |= other
-            else:
-                apart.append(other)
-        joined = [*apart, members]
-    return [np.array(sorted(members), dtype=np.int64) for members in joined]
+    numbers, place = np.unique(np.concatenate(groups), return_inverse=True)
+    group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
+    shape = (len(groups), len(numbers))
+    table = sp.coo_array((np.ones(len(place)), (group, place.ravel())), shape=shape)
+    _, label = connected_components(sp.block_array([[None, table], [table.T, None]]), directed=False)
+    order = np.argsort(label[len(groups) :], kind="stable")
+    return np.split(numbers[order], np.flatnonzero(np.diff(label[len(groups) :][order])) + 1)
 
 
 def _check_hanging(mesh: Mesh, where: str, found: Diagnostics) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from flexmbs.fe.deck import Deck, DeckMaterial, Support, count
+from flexmbs.fe.deck import Deck, DeckMaterial, Equation, Support, count
 from flexmbs.fe.readers.ansys_sections import CARRYING, COMMANDS, MASS, Sections
-from flexmbs.fe.readers.raw import Block, RawMesh
+from flexmbs.fe.readers.raw import Block, Numbering, RawMesh
 from flexmbs.fe.readers.source import Damaged, Ints, one_int, reals
 
 #: number of the element type -> largest number of nodes
@@ -22,6 +22,11 @@ SHAPES = {
     "wedge": ([0, 1, 2, 4, 5, 6], [8, 9, 11, 12, 13, 15, 16, 17, 18]),
     "pyramid": ([0, 1, 2, 3, 4], [8, 9, 10, 11, 16, 17, 18, 19]),
     "tet": ([0, 1, 2, 4], [8, 9, 11, 16, 17, 18]),
+}
+#: ends of the edges of bricks and tetrahedra whose mid-nodes come behind the corners
+EDGES = {
+    20: ((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)),
+    10: ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)),
 }
 NAMES = {
     "hex": ("hex8", "hex20"),
@@ -66,6 +71,8 @@ class _Archive:
         self.values: dict[int, dict[str, float]] = {}
         self.held: dict[tuple[int, ...], set[int]] = {}
         self.left_out: list[int] = []
+        self.middles: dict[tuple[int, int], int] = {}
+        self.unused = 1
         self.lines: list[str] = []
         self.at = 0
         self.index: dict[int, int] = {}
@@ -217,21 +224,46 @@ class _Archive:
             self.left_out.append(number)
 
     def _solid(self, number: int, material: int, nodes: list[int], label: int) -> None:
-        if SOLIDS[label] in (4, 10):
-            shape, corners, mids = "tet", nodes[:4], nodes[4:]
+        n, edges = SOLIDS[label], EDGES.get(SOLIDS[label], ())
+        mids: list[int] = []
+        if len(nodes) > n - len(edges) and edges:
+            nodes = nodes + [0] * (n - len(nodes))
+            mids = [nodes[n - len(edges) + k] or -k - 1 for k in range(len(edges))]
+        if n in (4, 10):
+            shape, corners = "tet", nodes[:4]
         else:
             shape = shape_of(nodes[:8])
-            places, edges = SHAPES[shape]
+            places, used = SHAPES[shape]
             corners = [nodes[k] for k in places]
-            mids = [nodes[k] for k in edges] if len(nodes) == 20 else []
-        if mids and 0 in mids:
-            count(self.raw.unsupported, f"TYPE {label} without some mid-nodes")
-            self.left_out.append(number)
-            return
+            mids = [mids[k - 8] for k in used] if mids else []
+        mids = [self._middle(*(nodes[k] for k in edges[-mid - 1])) if mid < 0 else mid for mid in mids]
         rows = self.rows.setdefault(NAMES[shape][1 if mids else 0], ([], [], []))
         rows[0].append(number)
         rows[1].append([*corners, *mids])
         rows[2].append(material)
+
+    def _middle(self, one: int, other: int) -> int:
+        """Node in place of a mid-node that was dropped from an edge: it stays in the middle of its ends."""
+        if not self.middles:
+            self.unused = int(self.raw.node_number.max(initial=0)) + 1
+        return self.middles.setdefault((min(one, other), max(one, other)), self.unused + len(self.middles))
+
+    def _join_middles(self) -> None:
+        """Nodes and equations of dropped mid-nodes. Writes: raw, deck."""
+        if not self.middles:
+            return
+        ends, numbering = np.array(list(self.middles)), Numbering(self.raw.node_number)
+        index, unknown = numbering.index(ends.ravel())
+        if len(unknown):
+            raise Damaged(f"an element refers to node {unknown[0]}, which does not exist")
+        points = self.raw.points[index].reshape(-1, 2, 3).mean(axis=1)
+        self.raw.points = np.concatenate([self.raw.points, points])
+        added = np.array(list(self.middles.values()), dtype=np.int64)
+        self.raw.node_number = np.append(self.raw.node_number, added)
+        for number, (one, other) in zip(added.tolist(), ends.tolist(), strict=True):
+            for unit in np.eye(6)[:3]:
+                terms = (number, unit), (one, -0.5 * unit), (other, -0.5 * unit)
+                self.deck.links.append(Equation(terms, "dropped mid-node"))
 
     def _component(self, words: list[str]) -> None:
         """A named set: numbers, where a negative one ends the range from the one before."""
@@ -276,6 +308,7 @@ class _Archive:
             self.values.setdefault(self._int(number), {})[CONSTANTS[key]] = numbers[0]
 
     def _finish(self) -> RawMesh:
+        self._join_middles()
         index = self.index
         for number, values in sorted(self.values.items()):
             index[number] = len(self.deck.materials)

@@ -18,7 +18,7 @@ from flexmbs.fe.sections import Section, tube
 SHELLS = {43: 4, 63: 4, 181: 4, 93: 8, 281: 8}
 BEAMS, LINKS, MASS = (4, 188), (8, 180), 21
 CARRYING = {*SHELLS, *BEAMS, *LINKS, MASS}
-#: types whose sizes are real constants
+#: types whose sizes are real constants; shells may have them where they have no section
 OLD = (4, 8, 43, 63, 93)
 COMMANDS = ("SECTYPE", "SECDATA", "SECBLOCK", "SECOFFSET", "R", "RMORE", "RLBLOCK", "KEYOP", "KEYOPT")
 #: options that change what is computed, by element type: number -> values that are read
@@ -64,7 +64,7 @@ class Sections:
     options: dict[tuple[int, int], int] = field(default_factory=dict)
     current: CrossSection | None = None
     last: int = 0
-    shells: list[tuple[int, list[int], int, int, int]] = field(default_factory=list)
+    shells: list[tuple[int, list[int], bool, int, int]] = field(default_factory=list)
     beams: list[tuple[int, list[int], int, int, int, int]] = field(default_factory=list)
     masses: list[tuple[int, int, bool, int]] = field(default_factory=list)
 
@@ -115,7 +115,8 @@ class Sections:
             return "", []
         if label in SHELLS:
             found = surface(nodes, label)
-            self.shells.append((element, found[1], label, material, real if label in OLD else section))
+            old = label in OLD or section not in self.sections and real in self.constants
+            self.shells.append((element, found[1], old, material, real if old else section))
             return found
         self.beams.append((element, nodes, label, material, real if label in OLD else section, real))
         return "line2", nodes[:2]
@@ -131,8 +132,8 @@ class Sections:
             return np.asarray(points[index[0]])
 
         rows, axes = [], []
-        for element, nodes, label, material, section in self.shells:
-            item, mid = self._shell(element, label, material, section)
+        for element, nodes, old, material, section in self.shells:
+            item, mid = self._shell(element, old, material, section)
             if item not in self.deck.shells:
                 self.deck.shells.append(item)
             rows.append((element, self.deck.shells.index(item)))
@@ -159,9 +160,9 @@ class Sections:
             self._mass(*mass)
         return found
 
-    def _shell(self, element: int, label: int, material: int, section: int) -> tuple[DeckShell, int]:
-        """Section of a shell and its material."""
-        if label in OLD:
+    def _shell(self, element: int, old: bool, material: int, section: int) -> tuple[DeckShell, int]:
+        """Section of a shell and its material; `old` ones have real constants."""
+        if old:
             values = [t for t in self._constants(element, section)[:4] if t]
             if not values or max(values) - min(values) > 1e-6 * max(values):
                 raise Damaged(f"element {element}: real constants {section} hold no uniform thickness")

@@ -112,6 +112,11 @@ class _Model:
         if not self.deck.complete:
             what = "there is no ENDDATA: the end of the file may be missing"
             raw.notes.append(Diagnostic("mesh.no_end", str(self.deck.path), what, severity="warn"))
+        if self.deck.long:
+            lines = self.deck.long
+            what = f"{len(lines)} lines of commas hold more than eight fields, first line {lines[0]}"
+            remedy = "they were read as if the rest stood in a line of its own: +, ..."
+            raw.notes.append(Diagnostic("mesh.long_lines", str(self.deck.path), what, remedy, "warn"))
         parts: dict[int, list[Any]] = {}
         for kind, (numbers, properties, _) in self.cells.items():
             if kind.startswith(("tet", "hex", "wedge", "pyramid")):

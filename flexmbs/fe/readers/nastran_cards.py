@@ -24,6 +24,7 @@ DIGITS = tuple("0123456789.-")
 SHORT_EXPONENT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([+-]\d+)$")
 BEGIN = re.compile(r"\s*BEGIN\b", re.IGNORECASE)
 ENDDATA = re.compile(r"ENDDATA", re.IGNORECASE)
+FIELDS = 8  # of a line behind its name; half as many in large field
 MAX_DEPTH = 8
 MAX_FILES = 1000
 
@@ -72,6 +73,7 @@ class Deck:
     """A file as case control lines and bulk data; `comments` are known after the entries.
 
     bulk : lines up to ENDDATA;  number : of these in their files;  complete : whether there is an ENDDATA
+    long : numbers of lines of commas that go on behind their last field, known after the entries
     """
 
     path: Path
@@ -80,6 +82,7 @@ class Deck:
     bulk: list[str] = field(default_factory=list)
     number: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     complete: bool = False
+    long: list[int] = field(default_factory=list)
 
     def entries(self) -> Iterator[Entry]:
         """Entries one by one: a list of them would take ten times the memory of the file."""
@@ -94,6 +97,8 @@ class Deck:
             if not line or line.isspace():
                 continue
             name, fields = split_fields(line, number)
+            if len(fields) > (FIELDS // 2 if "*" in line[:8] else FIELDS):
+                self.long.append(number)
             if name and name[0] not in "+*":
                 if current is not None:
                     yield current
@@ -157,20 +162,21 @@ class _Lines:
 def split_fields(line: str, number: int) -> tuple[str, list[str]]:
     """First field, without the mark of large field, and the data fields (8 or 4) of a line.
 
-    In a line of commas the one behind them names the continuation; numbers there, or more, are an error.
+    In a line of commas the one behind them names the continuation. Where it is none, what follows stands in
+    the fields of the next line, as openFEDEM reads it: the fields are then 8 or 4 more.
     """
     if "\t" in line:
         line = line.expandtabs(8)
     if 0 <= line.find(",") < 10:  # behind a name; further on a comma belongs to a text
         words = [word.strip() for word in line.split(",")]
-        large = "*" in words[0]
-        width = 4 if large else 8
+        width = FIELDS // 2 if "*" in words[0] else FIELDS
         fields, more = words[1 : width + 1], words[width + 1 :]
-        if any(more[1:]) or (more and more[0][:1] in DIGITS):
-            what = f"{words[0]} has more than {width} fields in a line, from {next(filter(None, more))} on"
+        if any(more[1:]) and more[0] and more[0][0] not in DIGITS:
+            what = f"{words[0]} has fields behind the mark {more[0]} of its continuation"
             raise Damaged(what, number, "continue the entry in a line of its own: +, ...")
-        fields += [""] * (width - len(fields))
-        return name_of(words[0]), fields
+        if any(more[1:]) or (more and more[0][:1] in DIGITS):
+            fields += more
+        return name_of(words[0]), fields + [""] * (-len(fields) % width)
     head = line[:8].strip()
     if "*" in head:
         return name_of(head), [line[k : k + 16].strip() for k in range(8, 72, 16)]

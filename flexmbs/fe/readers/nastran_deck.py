@@ -31,7 +31,7 @@ NO_EFFECT = re.compile(
     r"PBCOMP|PBEND|PSHEAR|PELAST|PBUSH[12]D|PBUSHT|PGAP|PMASS|PDAMP\w?|"
     r"PVISC|PFAST|PWELD|PLPLANE|MAT(3|9|10|11)|MATHE|MATHP|MATORT|CREEP|MATS1|TABLES1)$"
 )
-#: shear stiffness of what is rigid in shear, over its others
+#: shear stiffness across a plate of what is rigid in shear, over its others; larger ones are taken as this
 RIGID = 1e3
 MATERIALS = re.compile(r"MAT(1|2|3|8|9|11)$")
 
@@ -50,11 +50,15 @@ def mat11(entry: Entry) -> Floats:
 
 
 def plate(Q: Floats, G_xz: float | None, G_yz: float | None) -> Floats:
-    """Elasticity of a plate (xx yy xy) in layers: nothing couples to its normal; without G rigid in shear."""
+    """Elasticity of a plate (xx yy xy) in layers: nothing couples to its normal; without G rigid in shear.
+
+    A G beyond that (1e15 psi in a verification deck) is the same body, and drowns the rest in rounding.
+    """
     C = np.zeros((6, 6))
     C[np.ix_([0, 1, 3], [0, 1, 3])] = Q
     C[2, 2] = max(Q[0, 0], Q[1, 1])
-    C[5, 5], C[4, 4] = (G or RIGID * C[2, 2] for G in (G_xz, G_yz))
+    rigid = RIGID * float(C[2, 2])
+    C[5, 5], C[4, 4] = (min(G or rigid, rigid) for G in (G_xz, G_yz))
     return C
 
 
