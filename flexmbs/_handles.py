@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import math
 import pickle
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, get_type_hints
 
@@ -72,15 +74,15 @@ def _signature(value: Any) -> tuple[Any, ...]:
     owner: Any = type(value)
     found, shapes = [owner], _inner_shapes(owner)
     for name, item in zip(value._fields, value, strict=True):
-        if isinstance(item, Handle):
-            item = item.value
         if isinstance(item, np.ndarray):
-            inner = shapes.get(name, ())
             if not item.flags.c_contiguous:
                 raise TypeError(f"{name}: arrays of kernels are contiguous")
+            inner = shapes.get(name, ())
             if inner and item.shape[1:] != inner:
                 raise TypeError(f"{name}: an array of {item.shape}, not (n, {str(inner)[1:]}")
-            found.append((item.dtype, item.ndim))
+            found += (item.dtype, item.ndim)
+        elif isinstance(item, Handle):
+            found.append(item.kind)
         else:
             found.append(_signature(item) if isinstance(item, tuple) else isinstance(item, float))
     return tuple(found)
@@ -114,13 +116,28 @@ def _new_type(value: Any) -> HandleType:
     return _HANDLE_TYPES.setdefault(found.name, found)
 
 
+_word_at = ctypes.c_ssize_t.from_address
+
+
+def _offset_of_data() -> int:
+    """Where in an array object the address of its data stands: `__array_interface__` takes microseconds."""
+    for probe in (np.zeros(3), np.zeros((2, 5), dtype=np.int64)):
+        words = (ctypes.c_ssize_t * 8).from_address(id(probe))
+        if words[2] != probe.ctypes.data:
+            raise ImportError("arrays of this NumPy are laid out in another way")
+    return 2 * ctypes.sizeof(ctypes.c_ssize_t)
+
+
+DATA = _offset_of_data()
+
+
 def _pack(value: Any, words: list[int]) -> None:
     for item in value:
-        if isinstance(item, Handle):
-            item = item.value
         if isinstance(item, np.ndarray):
-            place = item.__array_interface__["data"][0]
-            words += [0, 0, item.size, item.itemsize, place, *item.shape, *item.strides]
+            place = _word_at(id(item) + DATA).value
+            words += (0, 0, item.size, item.itemsize, place, *item.shape, *item.strides)
+        elif isinstance(item, Handle):
+            words += item.memory.tolist()
         elif isinstance(item, tuple):
             _pack(item, words)
         elif isinstance(item, float):
@@ -137,11 +154,14 @@ class Handle:
     `Annotated[Floats, 3, 3]` has the shape (n, 3, 3), which kernels then know when they are compiled.
     """
 
+    value: Any
+
     def __init__(self, value: Any) -> None:
         words: list[int] = []
         _pack(value, words)
-        self.value = value
-        self.memory = np.array(words, dtype=np.int64)
+        # what is looked up often is found without a detour; nothing shadows what a handle has itself
+        self.__dict__.update(zip(value._fields, value, strict=True))
+        self.value, self.memory = value, np.array(words, dtype=np.int64)
         self.address = int(self.memory.ctypes.data)
         self.kind = _handle_type(value)
 
@@ -154,6 +174,103 @@ class Handle:
 def handle(value: Any) -> Any:
     """Handle of a named tuple; the tuple itself when kernels are not compiled."""
     return value if DISABLED else Handle(value)
+
+
+#: bytes of arrays that are copied together; what is larger may be memory that nobody ever touches
+MOST_TOGETHER = 2**20
+#: bytes between the beginnings of arrays that lie in one piece of memory
+LINE = 64
+
+
+class Copies:
+    """Handles of tuples equal to a named tuple of arrays, each with arrays of its own.
+
+    Many arrays cost microseconds each to make and to find; a copy of all of them in one piece of memory does
+    not. `make` gives the tuple afresh, which is what large ones are.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        first = make()
+        arrays: list[Any] = []
+        self._parts: dict[str, tuple[Any, int, int]] = {}
+        for name, item in zip(first._fields, first, strict=True):
+            start = len(arrays)
+            _arrays_of((item,), arrays)
+            self._parts[name] = item, start, len(arrays)
+        self._places = np.cumsum([0, *(-(-item.nbytes // LINE) * LINE for item in arrays)]).tolist()
+        self.together = not DISABLED and 0 < self._places[-1] <= MOST_TOGETHER
+        if not self.together:
+            return
+        self.owner, self._kinds = type(first), [(item.shape, item.dtype) for item in arrays]
+        self._memory = np.zeros(self._places[-1], dtype=np.uint8)
+        for k, item in enumerate(arrays):
+            self._view(self._memory, k)[...] = item
+        whole = Handle(self.owner(*(self.part(name, self._memory) for name in self._parts)))
+        here = int(self._memory.ctypes.data)
+        self.kind, self._words = whole.kind, whole.memory
+        self._addresses = np.flatnonzero((self._words >= here) & (self._words <= here + self._places[-1]))
+        self._offsets = self._words[self._addresses] - here
+
+    def _view(self, memory: Any, k: int) -> Any:
+        shape, dtype = self._kinds[k]
+        return np.ndarray(shape, dtype, memory, self._places[k])
+
+    def part(self, name: str, memory: Any) -> Any:
+        """A field, with its arrays in this memory."""
+        item, start, end = self._parts[name]
+        views = iter([self._view(memory, k) for k in range(start, end)])
+        return _with_arrays((item,), views)[0]
+
+    def new(self) -> Any:
+        """A handle of its own."""
+        if not self.together:
+            return handle(self._make())
+        memory, words = self._memory.copy(), self._words.copy()
+        words[self._addresses] = self._offsets + int(memory.ctypes.data)
+        return _Copy(self, memory, words)
+
+
+class _Copy(Handle):
+    """One of `Copies`; fields are made for Python when it asks for them."""
+
+    def __init__(self, copies: Copies, arrays: Any, words: Any) -> None:
+        self.memory, self.kind, self.address = words, copies.kind, int(words.ctypes.data)
+        self._copies, self._arrays, self._made = copies, arrays, dict[str, Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        names = self._copies.owner._fields
+        if name == "value":
+            found = self._copies.owner(*(self._field(field) for field in names))
+        elif name in names:
+            found = self._field(name)
+        else:
+            return super().__getattr__(name)
+        self.__dict__[name] = found
+        return found
+
+    def _field(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._copies.part(name, self._arrays)
+        return self._made[name]
+
+
+def _arrays_of(value: Any, found: list[Any]) -> None:
+    for item in value:
+        if isinstance(item, np.ndarray):
+            found.append(item)
+        elif isinstance(item, tuple):
+            _arrays_of(item, found)
+
+
+def _with_arrays(value: Any, arrays: Iterator[Any]) -> Any:
+    """A tuple with other arrays in the places of its own."""
+    items = [
+        next(arrays) if isinstance(item, np.ndarray)
+        else _with_arrays(item, arrays) if isinstance(item, tuple) else item
+        for item in value
+    ]  # fmt: skip
+    return tuple(items) if type(value) is tuple else type(value)(*items)
 
 
 @numba.extending.typeof_impl.register(Handle)

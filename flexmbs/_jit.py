@@ -33,12 +33,12 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic
 
-from flexmbs._handles import DISABLED, Handle, handle
+from flexmbs._handles import DISABLED, Copies, Handle, handle
 from flexmbs._trial import outcome
 
 __all__ = [
-    "DISABLED", "Handle", "blas_address", "cache_root", "call_fortran", "declare", "handle", "is_cached",
-    "kernel", "lapack_address", "prepare", "tuple_of", "sources_hash",
+    "DISABLED", "Copies", "Handle", "blas_address", "cache_root", "call_fortran", "declare", "handle",
+    "is_cached", "kernel", "lapack_address", "prepare", "ready", "tuple_of", "sources_hash",
 ]  # fmt: skip
 
 PACKAGE_DIR = Path(__file__).resolve().parent
@@ -257,9 +257,14 @@ call_fortran: Any = _call_fortran_python if DISABLED else _call_fortran_compiled
 
 def is_cached(function: Callable[..., Any]) -> bool:
     """Whether a kernel, and all below it, was compiled before; otherwise the next call takes a while."""
-    if DISABLED:
+    if DISABLED or function in _SEEN:
         return True
-    return any(_folder(function).rglob("*.nbc"))
+    if any(_folder(function).rglob("*.nbc")):
+        _SEEN.add(function)
+    return function in _SEEN
+
+
+_SEEN: set[Callable[..., Any]] = set()
 
 
 def declare(function: Callable[..., Any], *args: Any) -> Any:
@@ -269,9 +274,23 @@ def declare(function: Callable[..., Any], *args: Any) -> Any:
     """
     if DISABLED:
         return None
-    signature = numba.int64(*(numba.typeof(arg) for arg in args))
-    function.compile(signature)  # type: ignore[attr-defined]
-    return numba.types.FunctionType(signature)
+    types = tuple(map(_type_of, args))
+    if (function, types) not in _READY:
+        signature = numba.int64(*types)
+        function.compile(signature)  # type: ignore[attr-defined]
+        _READY[function, types] = numba.types.FunctionType(signature)
+    return _READY[function, types]
+
+
+#: kernels that were asked for before, by their types: numba takes a millisecond to find one again
+_READY: dict[tuple[Any, ...], Any] = {}
+
+
+def _type_of(arg: Any) -> Any:
+    """Type of an argument of a kernel."""
+    if isinstance(arg, numba.types.Type):
+        return arg
+    return arg.kind if isinstance(arg, Handle) else numba.typeof(arg)
 
 
 def tuple_of(owner: Any, types: Sequence[Any]) -> Any:
@@ -283,6 +302,19 @@ def prepare(entry: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     """The kernel `entry` compiled or loaded for arguments like `args` (values, or types from `declare`)."""
     if DISABLED:
         return entry
-    types = tuple(arg if isinstance(arg, numba.types.Type) else numba.typeof(arg) for arg in args)
-    compiled: Callable[..., Any] = entry.compile(types)  # type: ignore[attr-defined]
+    types = tuple(map(_type_of, args))
+    if ("entry", entry, types) not in _READY:
+        _READY["entry", entry, types] = entry.compile(types)  # type: ignore[attr-defined]
+    compiled: Callable[..., Any] = _READY["entry", entry, types]
+    return compiled
+
+
+def ready(entry: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    """As `prepare`, for an entry whose arguments have the same types in every call but for the handles."""
+    if DISABLED:
+        return entry
+    key = (entry, *(arg.kind for arg in args if isinstance(arg, Handle)))
+    if key not in _READY:
+        _READY[key] = prepare(entry, *args)
+    compiled: Callable[..., Any] = _READY[key]
     return compiled

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -408,3 +408,31 @@ def test_a_signal_waits_until_a_kernel_for_later_is_there(tmp_path):
         "except KeyboardInterrupt:\n    print('stopped')"
     )
     assert run_with(tmp_path, tmp_path / "cache", code) == "10.0\nstopped"
+
+
+def test_copies_are_handles_like_any_other_with_arrays_of_their_own():
+    """Of empty arrays, nested tuples and fields that are named like those of a handle."""
+
+    class Inner(NamedTuple):
+        value: Any
+        kind: Any
+
+    class Outer(NamedTuple):
+        memory: Any
+        inner: Inner
+        value: Any
+        number: int
+
+    def make():
+        return Outer(np.arange(3.0), Inner(np.zeros((0, 3)), np.arange(4)), np.full((2, 2), np.nan), 7)
+
+    copies = _jit.Copies(make)
+    a, b, plain = copies.new(), copies.new(), _jit.handle(make())
+    a.inner.kind[1] = 9
+    assert b.inner.kind.tolist() == [0, 1, 2, 3] and copies.new().inner.kind[1] == 1
+    if not _jit.DISABLED:
+        assert a.kind is plain.kind and a.memory.shape == plain.memory.shape
+        assert a.value.inner.kind is a.inner.kind and a.value.number == 7
+        assert np.isnan(a.value.value).all() and a.value.memory.tolist() == [0.0, 1.0, 2.0]
+        places = {int(x.ctypes.data) for x in (a.value.memory, a.inner.kind, a.value.value)}
+        assert places <= set(a.memory.tolist()) and not places & set(b.memory.tolist())

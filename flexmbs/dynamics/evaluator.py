@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import handle, prepare
+from flexmbs._jit import ready
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.loops import passes
 from flexmbs.dynamics.loops.fronts import plain_rows
@@ -32,8 +32,7 @@ class Evaluator:
     def __init__(self, system: System) -> None:
         self.system = system
         self.tables, self.laws = system.constants
-        self.ws = handle(system.workspace())
-        self.law_work = handle(system.law_work(system.laws.tables))
+        self.ws, self.law_work = (copies.new() for copies in system.arrays)
         self.acc = np.zeros(system.n_vel)
         self._ready: dict[Any, Any] = {}
 
@@ -50,7 +49,7 @@ class Evaluator:
         if not all(x.flags.c_contiguous for x in args[4][1:]):
             return entry(*args)
         if entry not in self._ready:
-            self._ready[entry] = prepare(entry, *args)
+            self._ready[entry] = ready(entry, *args)
         return self._ready[entry](*args)
 
     def kinematics(self, state: State, acc: Array | None = None) -> None:

@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 from flexmbs.errors import nearest
 from flexmbs.expressions.tree import Expression, ExpressionError, Node, Spline, fold
@@ -37,6 +38,16 @@ def parse(text: str, *, load_table: Callable[[str], Spline] | None = None) -> Ex
 
     `load_table` reads the file of a `table("file.csv", x)`; without it tables are refused.
     """
+    return _parse(text, load_table) if "table" in text else _known(text)
+
+
+@lru_cache(maxsize=4096)
+def _known(text: str) -> Expression:
+    """An expression without tables; cases that differ in a parameter have the same ones."""
+    return _parse(text, None)
+
+
+def _parse(text: str, load_table: Callable[[str], Spline] | None) -> Expression:
     body = text.strip()
     lead = len(text) - len(text.lstrip())
     if body.startswith("="):

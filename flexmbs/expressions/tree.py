@@ -156,7 +156,13 @@ def constant(value: float) -> Expression:
 def _substitute(node: Node, values: Mapping[str, float]) -> Node:
     if node.op == "name" and node.label in values:
         return Node("const", value=float(values[node.label]), column=node.column)
-    return replace(node, args=tuple(_substitute(arg, values) for arg in node.args)) if node.args else node
+    return _with_args(node, tuple(_substitute(arg, values) for arg in node.args)) if node.args else node
+
+
+def _with_args(node: Node, args: tuple[Node, ...]) -> Node:
+    """The node with other arguments; itself where they are its own."""
+    same = all(new is old for new, old in zip(args, node.args, strict=True))
+    return node if same else replace(node, args=args)
 
 
 def fold(node: Node, tables: Mapping[str, Spline]) -> Node:
@@ -164,7 +170,7 @@ def fold(node: Node, tables: Mapping[str, Spline]) -> Node:
     if not node.args:
         return node
     args = tuple(fold(arg, tables) for arg in node.args)
-    node = replace(node, args=args)
+    node = _with_args(node, args)
     if all(arg.op == "const" for arg in args):
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Annotated, Any, Union
 
 from pydantic import Field, TypeAdapter, ValidationInfo
@@ -84,16 +85,17 @@ class Named(typing.NamedTuple):
 
 def names_in(annotation: Any, value: Any, path: Path_ = ()) -> Iterator[Named]:
     """Every name in data as they were read from a file, by the annotations of their tables."""
-    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated:
-        for mark in args[1:]:
-            if isinstance(mark, Names) and isinstance(value, str):
+    marks, base, origin, args = _read(annotation)
+    for mark in marks:
+        if isinstance(mark, Names):
+            if isinstance(value, str):
                 yield Named(path, mark, value)
-            if isinstance(mark, Registered) and isinstance(value, dict):
-                kind = str(value.get("type"))
-                yield from names_in(mark.table(kind) if kind in mark.registry else mark.base, value, path)
-        yield from names_in(args[0], value, path)
-    elif origin in (Union, types.UnionType):
+        elif isinstance(value, dict):
+            kind = str(value.get("type"))
+            yield from names_in(mark.table(kind) if kind in mark.registry else mark.base, value, path)
+    if base is not annotation:
+        yield from names_in(base, value, path)
+    elif origin is Union:
         for arg in args:
             yield from names_in(arg, value, path)
     elif origin is list and isinstance(value, list):
@@ -103,9 +105,52 @@ def names_in(annotation: Any, value: Any, path: Path_ = ()) -> Iterator[Named]:
         for key, item in value.items():
             yield from (found._replace(key=True) for found in names_in(args[0], key, (*path, key)))
             yield from names_in(args[1], item, (*path, key))
-    elif isinstance(annotation, type) and issubclass(annotation, Table) and isinstance(value, dict):
-        for name, info in annotation.model_fields.items():
-            key = info.alias or name
+    elif origin is Table and isinstance(value, dict):
+        for key, inner in args:
             if key in value:
-                inner = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
                 yield from names_in(inner, value[key], (*path, key))
+
+
+#: annotations that were looked at: they are the same for every file
+_LOOKED_AT: dict[Any, tuple[Any, Any, Any, Any]] = {}
+
+
+def _read(annotation: Any) -> tuple[Any, Any, Any, Any]:
+    """Marks of names, what they stand at, and its kind: a table with its fields, a union, list or dictionary.
+
+    Fields that cannot hold a name are left out of tables.
+    """
+    try:
+        return _LOOKED_AT[annotation]
+    except (KeyError, TypeError):  # TypeError: it has no hash
+        pass
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    found: tuple[Any, Any, Any, Any] = (), annotation, None, ()
+    if origin is Annotated:
+        found = [mark for mark in args[1:] if isinstance(mark, Names | Registered)], args[0], None, ()
+    elif origin in (Union, types.UnionType):
+        found = (), annotation, Union, args
+    elif origin in (list, dict):
+        found = (), annotation, origin, args
+    elif isinstance(annotation, type) and issubclass(annotation, Table):
+        found = (), annotation, Table, [field for field in _fields(annotation) if _may_name(field[1], ())]
+    with suppress(TypeError):
+        _LOOKED_AT[annotation] = found
+    return found
+
+
+def _fields(table: type[Table]) -> Iterator[tuple[str, Any]]:
+    """Keys and annotations of a table."""
+    for name, info in table.model_fields.items():
+        whole = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+        yield info.alias or name, whole
+
+
+def _may_name(annotation: Any, above: tuple[Any, ...]) -> bool:
+    """Whether data of this annotation can hold a name; `above`: tables that are looked at already."""
+    if isinstance(annotation, Names | Registered):
+        return True
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        inner = [kind for _, kind in _fields(annotation)] if annotation not in above else []
+        return any(_may_name(kind, (*above, annotation)) for kind in inner)
+    return any(_may_name(kind, above) for kind in typing.get_args(annotation))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import handle
+from flexmbs._jit import Copies, handle
 from flexmbs.errors import Told, known_fields
 from flexmbs.expressions import Expression, constant
 from flexmbs.ffrf.integrals import ShapeIntegrals
@@ -93,6 +93,11 @@ class System(Told):
     def constants(self) -> tuple[Any, Any]:
         """Handles of `tables` and of the tables of `laws`, made once."""
         return handle(self.tables), handle(self.laws.tables)
+
+    @cached_property
+    def arrays(self) -> tuple[Any, Any]:
+        """Arrays of evaluations, of tables and of laws, as often as somebody wants `new` ones."""
+        return Copies(self.workspace), Copies(lambda: self.law_work(self.laws.tables))
 
     def law_work(self, laws: Laws) -> LawWork:
         """What the kernels of laws write, with the inputs at their defaults."""

@@ -70,7 +70,9 @@ class Frontal:
             wide[:, [place[int(r)] for r in piece.open]] = self._rest.pop(k)
             parts.append(wide)
         X = np.vstack(parts)
-        inside = np.isin(rows, closed)
+        inside = np.zeros(len(G), dtype=bool)
+        inside[closed] = True
+        inside = inside[rows]
         Q, R, order = qr(X[:, inside], pivoting=True)
         size = np.abs(np.diag(R))
         rank = int(np.sum(size > zero))

@@ -10,6 +10,8 @@ on others only where the loop is closed, as those of Bennett's linkage, do not p
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,8 +45,9 @@ def independent_rows(system: System) -> Flags:
     rng, length = np.random.default_rng(0), float(t.length[0])
     trials: list[list[Array]] = [[] for _ in groups]
     per_speed, extent = np.where(_turns(system), 1.0, length), 1.0
+    tables = _without_drives(system)
     for _ in range(TRIALS):
-        _move(system, evaluator, _anywhere(system, rng, length))
+        _move(system, evaluator, tables, _anywhere(system, rng, length))
         extent = max(extent, float(np.abs(evaluator.ws.marker.x).max()) / length)
         for g, found in zip(groups, trials, strict=True):
             found.append(_rows_of(system, evaluator, g, per_speed, length))
@@ -102,11 +105,15 @@ def _anywhere(system: System, rng: np.random.Generator, length: float) -> Array:
     return pos
 
 
-def _move(system: System, evaluator: Evaluator, pos: Array) -> None:
-    """Rows and their gradients at positions of the tree, driven ones too: no drive moves any."""
+def _without_drives(system: System) -> Any:
+    """Tables of a tree whose coordinates no drive moves."""
     free = np.full(system.n_vel, -1, dtype=np.int64)
     tree = system.tables.tree._replace(driven=free, driven_pos=free, attitude_pos=free[:0])
-    tables = handle(system.tables._replace(tree=tree))
+    return handle(system.tables._replace(tree=tree))
+
+
+def _move(system: System, evaluator: Evaluator, tables: Any, pos: Array) -> None:
+    """Rows and their gradients at positions of the tree, driven ones too."""
     ws, aux = evaluator.ws, np.zeros(system.n_aux)
     ws.relation.turn[:] = 0.0
     speeds, acc = np.zeros(system.n_vel), np.zeros(system.n_vel)

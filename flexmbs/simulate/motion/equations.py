@@ -53,9 +53,9 @@ def equations(system: System, evaluator: Any = None, kept: Any = None, *, lifts:
 
     `lifts`: contacts may open.
     """
-    laws, tables, law_tables = system.laws, system.tables, system.laws.tables
+    laws, tables, law_tables = system.laws, *system.constants
     if kept is not None:
-        tables, law_tables = with_rows(tables, kept), laws_with_rows(law_tables, kept)
+        tables, law_tables = with_rows(system.tables, kept), laws_with_rows(system.laws.tables, kept)
     ws = evaluator.ws if evaluator else make_workspace(tables, len(system.time_laws), len(system.travels))
     lw = system.law_work(law_tables) if evaluator is None else evaluator.law_work
     ws.relation.turn[:] = 0.0

@@ -217,30 +217,32 @@ class Sampler:
     def rows(self, t: Floats, y: Floats) -> Floats:
         """Samples of the states y (n, size) at the times t."""
         rows = np.full((len(t), self.width), np.nan)
-        self.closure = np.zeros((len(t), 2))
-        for k in range(len(t)):
-            self.data.ws.loop.near[0] = 1e300
-            status = self._sample(self.data, self.more, float(t[k]), y[k].copy(), rows[k])
-            if self.data.ws.loop.near[0] < NEAR * self.data.branch.least[0]:
-                status = self._between(float(t[k]), y[k], rows[k], status)
+        g, g_dot = np.zeros((2, len(t), len(self.left_out)))
+        near, least, row = self.data.ws.loop.near, NEAR * self.data.branch.least[0], self.data.ws.row
+        for k, (time, place) in enumerate(zip(t.tolist(), y, strict=True)):
+            near[0] = 1e300
+            status = self._sample(self.data, self.more, time, place.copy(), rows[k])
+            if near[0] < least:
+                status = self._between(time, place, rows[k], status)
             if status != 0:
+                self._check_closed(t[:k], g[:k])
                 what = "accelerations and reactions cannot be found at this output"
                 remedy = "check masses, forces and joints near this position"
-                raise SolverError(Diagnostic("solver.not_evaluated", f"t = {t[k]:.6g} s", what, remedy))
-            self.closure[k] = self._closed(float(t[k]))
+                raise SolverError(Diagnostic("solver.not_evaluated", f"t = {time:.6g} s", what, remedy))
+            g[k], g_dot[k] = row.g[self.left_out], row.g_dot[self.left_out]
+        self._check_closed(t, g)
+        self.closure = np.abs([g, g_dot]).max(axis=2, initial=0.0).T
         return rows
 
-    def _closed(self, t: float) -> tuple[float, float]:
-        """Closure of the rows that the motion leaves out, since they hold everywhere; an open one ends it."""
-        if not len(self.left_out):
-            return 0.0, 0.0
-        g, g_dot = (np.abs(x[self.left_out]) for x in (self.data.ws.row.g, self.data.ws.row.g_dot))
-        if not g.max() <= self.data.tolerance[1]:
-            name = self.row_names[int(self.left_out[int(np.argmax(g))])]
-            what = f"{name} does not close, though its loop implies it: {g.max():.2e} is left"
+    def _check_closed(self, t: Floats, g: Floats) -> None:
+        """Rows that the motion leaves out, since they hold everywhere; an open one (sample, row) ends it."""
+        bad = np.argwhere(~(np.abs(g) <= self.data.tolerance[1]))
+        if len(bad):
+            k, r = bad[0]
+            name = self.row_names[int(self.left_out[r])]
+            what = f"{name} does not close, though its loop implies it: {abs(g[k, r]):.2e} is left"
             remedy = "report this as a defect"
-            raise SolverError(Diagnostic("solver.open", f"t = {t:.6g} s", what, remedy))
-        return float(g.max()), float(g_dot.max())
+            raise SolverError(Diagnostic("solver.open", f"t = {t[k]:.6g} s", what, remedy))
 
     def _between(self, t: float, y: Floats, row: Floats, status: int) -> int:
         """Sample close to a change point, from samples on both sides of it (F28). Writes: row; a status."""
