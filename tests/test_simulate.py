@@ -239,6 +239,13 @@ def test_output_times_are_hit_exactly(tmp_path):
     assert run(data, tmp_path / "a.h5").result.time.tolist() == [0.0, 0.123, 0.3, 0.6, 0.7]
 
 
+def test_the_real_time_factor_is_that_of_the_whole_motion():
+    """The trial that chooses a method goes the first part of it."""
+    case = Case.load("cases/double-pendulum.toml", **{"analysis.t_end": 0.5})
+    done = execute(case.with_tables(lambda data: data.pop("expected")), keep=False)
+    assert done.summary.moved == 0.5 and done.summary.wall > 0.0
+
+
 def test_single_state_has_accelerations_and_reactions(tmp_path):
     result = run(pendulum({"t_end": 0.0}), tmp_path / "a.h5").result
     assert result.time.tolist() == [0.0]

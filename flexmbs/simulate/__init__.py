@@ -107,12 +107,13 @@ def simulate(
         )
     watch = Watch(system)
     with writer:
+        begun = state.t, time.perf_counter()  # the choice of a method goes the first part of the motion
         choice, motion = _motion(system, state, evaluator, history, settings, say)
         if writer.resumed is not None:
             _go_on(writer, motion, history, watch, say)
+            begun = motion.t, time.perf_counter()
         with _kept(writer, system, motion):
             cost = Cost(system, settings, say, motion.t)
-            begun = motion.t, time.perf_counter()
             record(motion, Recorder(system, writer, history, watch), settings, progress, cost)
             wall = time.perf_counter() - begun[1]
         if settings.steps is not None and not settings.steps.known:
