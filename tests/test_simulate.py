@@ -13,6 +13,7 @@ from flexmbs.case import Case
 from flexmbs.case.runner import execute
 from flexmbs.errors import FlexmbsError, InputError, SolverError, UsageError
 from flexmbs.reduce import reduce
+from flexmbs.resources import resource
 from flexmbs.results import Result, segments
 from flexmbs.results.compare import compare
 from flexmbs.simulate import RunSettings
@@ -241,7 +242,7 @@ def test_output_times_are_hit_exactly(tmp_path):
 
 def test_the_real_time_factor_is_that_of_the_whole_motion():
     """The trial that chooses a method goes the first part of it."""
-    case = Case.load("cases/double-pendulum.toml", **{"analysis.t_end": 0.5})
+    case = Case.load(resource("cases", "double-pendulum.toml"), **{"analysis.t_end": 0.5})
     done = execute(case.with_tables(lambda data: data.pop("expected")), keep=False)
     assert done.summary.moved == 0.5 and done.summary.wall > 0.0
 

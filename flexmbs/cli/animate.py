@@ -31,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode", type=int, default=1, help="mode of modal data or of a linearisation in mp4, gif, png"
     )
-    parser.add_argument("--view", default="iso", help="iso, front, back, left, right, top")
+    parser.add_argument(
+        "--view", metavar="iso|front|back|left|right|top", default="iso", help="of films and pictures"
+    )
     add_overwrite(parser)
 
 

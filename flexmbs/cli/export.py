@@ -17,7 +17,9 @@ from flexmbs.cli.output import Output, Progress, add_overwrite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("result", metavar="RESULT.h5", help="a result, finished or not; with --fmi a case")
+    parser.add_argument(
+        "result", metavar="RESULT.h5|CASE.toml", help="a result, finished or not; a body; with --fmi a case"
+    )
     parser.add_argument(
         "-o",
         "--output",

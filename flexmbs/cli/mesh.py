@@ -21,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="X.msh", required=True, help="the mesh")
     parser.add_argument("--size", metavar="H", help='largest element, "3 mm" or metres (default: part/20)')
     parser.add_argument(
-        "--element", default="tet", help="tet (default), hex; tri, quad for shells; or a cell type"
+        "--element",
+        metavar="tet|hex|tri|quad|TYPE",
+        default="tet",
+        help="tet (default), hex; tri, quad for shells; or a cell type",
     )
     parser.add_argument("--order", type=int, choices=(1, 2), help="1 or 2 (default)")
     parser.add_argument("--unit-system", choices=tuple(UNITS), default="m", help="unit of a .geo or .brep")

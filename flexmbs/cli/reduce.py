@@ -12,25 +12,29 @@ from flexmbs.cli.output import Output, Progress, add_overwrite, add_root
 OPTIONS: tuple[tuple[str, str, str], ...] = (
     (
         "--material",
-        "NAME|FILE",
+        "steel|aluminium|titanium|FILE",
         "steel (default), aluminium, titanium, or a TOML file with young, poisson, density",
     ),
     ("--young", "E", "Young's modulus [Pa]"),
     ("--poisson", "NU", "Poisson's ratio"),
     ("--density", "RHO", "density [kg/m^3]"),
-    ("--method", "METHOD", "craig-bampton (default), free-interface, given"),
+    ("--method", "craig-bampton|free-interface|given", "craig-bampton (default), free-interface, given"),
     ("--modes", "N", "number of fixed-interface or free modes; static modes come on top"),
     ("--fmax", "HZ", "all modes up to this frequency; with --tol or --modes the band of the error"),
     ("--tol", "X", "fewest modes whose measured error up to --fmax is below X"),
-    ("--frame", "FRAME", "mean-axis (default) or tangent:INTERFACE"),
-    ("--mass", "FORM|M", "consistent (default) or lumped; with --stiffness the mass matrix"),
-    ("--stress", "WHERE", "nodes (default), cells, none"),
-    ("--supports", "WHAT", "supports of a deck: drop (default, the body is free), interfaces, fix"),
+    ("--frame", "mean-axis|tangent:NAME", "mean-axis (default) or tangent:INTERFACE"),
+    ("--mass", "consistent|lumped|M", "consistent (default) or lumped; with --stiffness the mass matrix"),
+    ("--stress", "nodes|cells|none", "nodes (default), cells, none"),
+    (
+        "--supports",
+        "drop|interfaces|fix",
+        "supports of a deck: drop (default, the body is free), interfaces, fix",
+    ),
     ("--merge-tol", "LENGTH", "merge nodes closer than this"),
-    ("--solver", "NAME", "auto (default), superlu, cholmod, pardiso"),
+    ("--solver", "auto|superlu|cholmod|pardiso", "auto (default), superlu, cholmod, pardiso"),
     (
         "--unit-system",
-        "UNITS",
+        "m|mm|UNITS",
         "of mesh and matrices: m or m-kg-s (default), mm or mm-t-s, mm-kg-ms, mm-kg-s, mm-g-ms, m-t-s, "
         "cm-g-s, um-kg-s, in-lbf-s, ft-lbf-s; decks with materials tell theirs",
     ),
@@ -75,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pieces",
-        metavar="WHEN",
+        metavar="auto|always|direct",
         default="auto",
         help="factor on disk, in pieces: auto (default: where it does not fit into memory), always, direct",
     )

@@ -1,9 +1,12 @@
 """Completion, channels, new, colours, hints, and what editors are told of the keys."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 import tomllib
+from functools import cache
 
 import jsonschema
 import numpy as np
@@ -33,9 +36,7 @@ def complete(tmp_path, *words):
     for name in ("a.toml", "b.h5", "c.txt"):
         (tmp_path / name).touch()
     (tmp_path / "sub").mkdir(exist_ok=True)
-    script = subprocess.run(
-        ["flexmbs", "completion", "bash"], capture_output=True, text=True, check=True
-    ).stdout
+    script = script_of("bash")
     line = " ".join(f"'{word}'" for word in ("flexmbs", *words))
     ask = f'COMP_WORDS=({line}); COMP_CWORD={len(words)}; _flexmbs; printf "%s\\n" "${{COMPREPLY[@]}}"'
     done = subprocess.run(
@@ -53,6 +54,79 @@ def test_bash_completes_commands_options_choices_and_files(tmp_path):
     assert "b.h5" not in complete(tmp_path, "check", "") and "b.h5" in complete(tmp_path, "plot", "")
     assert complete(tmp_path, "check", "a.toml", "--color", "al") == ["always"]
     assert "zsh" in complete(tmp_path, "completion", "")
+    assert complete(tmp_path, "--color", "al") == ["always"]
+    assert complete(tmp_path, "--color", "always", "ver") == ["verify"] and complete(tmp_path, "--js") == [
+        "--json"
+    ]
+    assert set(complete(tmp_path, "reduce", "--method", "")) == {"craig-bampton", "free-interface", "given"}
+    assert set(complete(tmp_path, "reduce", "--material", "")) >= {"steel", "a.toml"}
+    assert set(complete(tmp_path, "export", "")) >= {"a.toml", "b.h5"}
+    # a colon parts words in bash: "case", ":", "robot"
+    assert complete(tmp_path, "new", "case", ":", "robot") == ["robot-arm"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("fish"), reason="apt-get install fish")
+def test_fish_completes(tmp_path):
+    (tmp_path / "script").write_text(script_of("fish"))
+
+    def complete(line):
+        ask = ["fish", "-c", f"source script; complete -C '{line}'"]
+        done = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return [row.split("\t")[0] for row in done.stdout.splitlines()]
+
+    assert complete("flexmbs ver") == ["verify"] and complete("flexmbs --color al") == ["always"]
+    assert complete("flexmbs --js") == ["--json"] and complete("flexmbs check --a") == [
+        "--allow-python",
+        "--at",
+    ]
+    assert complete("flexmbs new case:robot") == ["case:robot-arm"]
+    assert complete("flexmbs reduce --method g") == ["given"]
+
+
+ASK_ZSH = """
+import os, pty, select, sys, time
+pid, screen = pty.fork()
+if not pid:
+    os.execvp("zsh", ["zsh", "-f", "-i"])
+def send(text, wanted):
+    os.write(screen, text.encode())
+    seen, end = "", time.time() + 20
+    while wanted not in seen and time.time() < end:
+        if select.select([screen], [], [], 0.1)[0]:
+            seen += os.read(screen, 65536).decode(errors="replace")
+    assert wanted in seen, seen
+send("PS1=; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -d dump; echo rea''dy\\n", "ready")
+for k in range(1, len(sys.argv), 2):
+    send(sys.argv[k] + "\\t", sys.argv[k + 1])
+    send("\\x15echo nex''t\\n", "next")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("zsh"), reason="apt-get install zsh")
+def test_zsh_completes(tmp_path):
+    """Typed at a terminal of its own."""
+    (tmp_path / "_flexmbs").write_text(script_of("zsh"))
+    (tmp_path / "only.h5").touch()
+    pairs = {
+        "flexmbs ver": "verify ", "flexmbs --color al": "always ", "flexmbs --quiet che": "check ",
+        "flexmbs check --rota": "--rotation ", "flexmbs reduce --method g": "given ",
+        "flexmbs plot o": "only.h5", "flexmbs new case:robot": "case:robot-arm ",
+        "flexmbs reduce --material ti": "titanium ",
+    }  # fmt: skip
+    words = [word for pair in pairs.items() for word in pair]
+    ask = [sys.executable, "-c", ASK_ZSH, *words]
+    done = subprocess.run(
+        ask, cwd=tmp_path, env=os.environ | {"TERM": "dumb"}, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@cache
+def script_of(shell):
+    """What the command prints."""
+    return subprocess.run(["flexmbs", "completion", shell], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
