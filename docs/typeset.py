@@ -1,6 +1,7 @@
 """Typesets the formulas of the manual while it is built: indented text becomes MathML, as do names in prose.
 
-Browsers draw that by themselves, and sources stay readable: `N_i = C_i^T M*_i C_i`.
+Browsers draw that by themselves, and sources stay readable: `N_i = C_i^T M*_i C_i`. An indented line with
+the number of an equation is a formula; on some pages all indented text is, and what looks so in sentences.
 Subscripts follow `_`, superscripts `^`, `~` is a skew matrix, `_dot` a rate, `hat` and `bar` end a name, and
 matrices stand between bars.
 """
@@ -9,60 +10,56 @@ import re
 from html import escape
 
 PAGES = ("formulation.md", "worked_double_wishbone.md", "worked_three_links.md")
+#: pages with formulas in sentences alone
+SENTENCES = ("matrices.md", "worked_particles.md")
 
 _GREEK = dict(
     zip(
         (
-            "alpha beta gamma delta epsilon eps eta theta lambda mu nu rho sigma tau phi omega pi Phi Psi "
+            "alpha beta gamma delta epsilon eps eta theta lambda mu nu xi rho sigma tau phi omega pi Phi Psi "
             "Theta"
         ).split(),
-        "αβγδεεηθλμνρστφωπΦΨΘ",
+        "αβγδεεηθλμνξρστφωπΦΨΘ",
         strict=True,
     )
 )
 _SIGNS = {"int": "∫", "sum": "∑", "prod": "∏"}
 _FUNCTIONS = {"exp", "log", "tr", "cos", "sin", "Im", "det", "rank"}
 #: names of several letters; other words are text
-_NAMES = {
-    "Ms",
-    "Sh",
-    "bh",
-    "gh",
-    "kh",
-    "am",
-    "af",
-    "ap",
-    "Jt",
-    "Jl",
-    "Hk",
-    "Hq",
-    "Tr",
-    "nf",
-    "acc",
-    "dV",
-    "mat",
-    "geo",
-}
+_NAMES = set("Ms Sh bh gh kh am af ap Jt Jl Hk Hq Tr nf acc dV mat geo".split())
 _ACCENTS = {"barbar": "‗", "bar": "¯", "hat": "^"}
 #: what is no prose: code, targets of links, tags
 _KEPT = re.compile(r"(`[^`]+`|\]\([^)]*\)|<[^>]+>)")
 _CODE = re.compile(r"[\"'#:{]|\.\w|\(F\d")
 _LETTER = rf"(?:{'|'.join(_GREEK)}|[A-Za-z])(?:hat|barbar|bar)?|{'|'.join(_NAMES)}|[av]rel"
 _SCRIPT = r"~|_d?dot|_[A-Za-z0-9]+(?:,[A-Za-z0-9]+)*|\^-?(?:[A-Za-z0-9]+)"
+_BARRED = r"(?:Hbar|hbar|kbar|vbar|abar|Mhat|vhat|ahat|arel|vrel)"
+#: what is a formula wherever it stands, and what is one beside it: letters but for words, numbers
+_SURE = rf"(?:(?:{_LETTER})\d*(?:{_SCRIPT})+|(?:{'|'.join(_GREEK)})(?:hat|barbar|bar)?\d*|{_BARRED})"
+_PERHAPS = rf"(?:[AIa]\d+|[B-HJ-Zb-z]\d*|\d+(?:\.\d+)?|{'|'.join(_NAMES)})"
+_END = r"(?![\w/(=]|[-.]\w)"
+_ATOM = rf"-?(?:{_SURE}|{_PERHAPS}){_END}"
+_BETWEEN = r"(?: (?:[-+=/*<>]|\+=|-=|!=|<=|>=) | )"
+_LIST = rf"{_ATOM}(?:(?:{_BETWEEN}|[;,] ){_ATOM})*"
+_BRACKETS = rf"[(\[](?!F\d){_LIST}[)\]](?:\^-?\w+)?(?![\w(])"
+_PART = rf"(?:{_ATOM}|-?{_BRACKETS})"
 _IN_PROSE = re.compile(
-    rf"(?<![\w/.^~-])(?:(?:{_LETTER})\d*(?:{_SCRIPT})+|(?:{'|'.join(_GREEK)})(?:hat|barbar|bar)?\d*)(?![\w/(=]|[-.]\w)"
+    rf"(?<![\w/.^~(\[-]){_PART}(?:{_BETWEEN}{_PART})*|(?<![\w/.^~-]){_ATOM}(?:{_BETWEEN}{_ATOM})*"
 )
+_CERTAIN = re.compile(rf"(?<![A-Za-z]){_SURE}(?![A-Za-z])|[)\]]\^")
 _TOKEN = re.compile(r"\s+|\d+(?:\.\d+)?|[A-Za-z]+|\(\+\)|<-|->|\+=|-=|!=|<=|>=|.")
 _NUMBER = re.compile(r"\s+\((F\d+[a-z]?(?:-F\d+[a-z]?)?)\)\s*$")
 _BAR = re.compile(r"(?:(?<=\s)|^)\|(?=\s|$)")
 
 
 def on_page_markdown(markdown, page, **_):
-    """The hook of mkdocs: indented blocks of the pages with formulas."""
-    if page.file.src_uri not in PAGES:
-        return markdown
+    """The hook of mkdocs: indented blocks, and sentences of the pages with formulas."""
+    name = page.file.src_uri
     pieces = re.split(r"^(```.*?^```$)", markdown, flags=re.M | re.S)
-    pieces[::2] = [_inline(_blocks(text), page.file.src_uri == "formulation.md") for text in pieces[::2]]
+    for k in range(0, len(pieces), 2):
+        pieces[k] = _blocks(pieces[k], every=name in PAGES)
+        if name in PAGES + SENTENCES:
+            pieces[k] = _inline(pieces[k], name == "formulation.md")
     return "".join(pieces)
 
 
@@ -76,18 +73,28 @@ def _sentence(line, quoted):
     pieces = _KEPT.split(line)
     for k, piece in enumerate(pieces):
         if k % 2 == 0:
-            pieces[k] = _IN_PROSE.sub(lambda found: _within(found[0]), piece)
+            pieces[k] = _IN_PROSE.sub(_sure, piece)
         elif quoted and piece[0] == "`" and not _CODE.search(piece) and "<mtext>" not in mathml(piece[1:-1]):
             pieces[k] = _within(piece[1:-1])
     return "".join(pieces)
 
 
+def _sure(found):
+    """A run of letters and numbers, typeset where one of them is a formula for sure."""
+    return _within(found[0]) if _CERTAIN.search(found[0]) else found[0]
+
+
 def _within(text):
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{mathml(text)}</mrow></math>'
+    # a tag of its own ends a paragraph where it begins a line
+    return f'<span><math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{mathml(text)}</mrow></math></span>'
 
 
-def _blocks(text):
-    return re.sub(r"(?<=\n)\n((?:    .*\n)+(?=\n|$))", lambda found: "\n" + block(found[1]) + "\n", text)
+def _blocks(text, every):
+    def made(found):
+        formula = every or any(map(_NUMBER.search, found[1].split("\n")))
+        return "\n" + block(found[1]) + "\n" if formula else found[0]
+
+    return re.sub(r"(?<=\n)\n((?:    .*\n)+(?=\n|$))", made, text)
 
 
 def block(text):
@@ -111,11 +118,12 @@ def _bars(line):
 def _row(lines):
     numbers = [found[1] for line in lines if (found := _NUMBER.search(line))]
     lines = [_NUMBER.sub("", line) for line in lines]
-    body = matrices(lines) if len(lines) > 1 else mathml(lines[0])
+    # parts of a line that stand apart may go to the next one
+    bodies = [matrices(lines)] if len(lines) > 1 else map(mathml, re.split(r"\s{3,}(?!=)", lines[0]))
     number = f"({numbers[0]})" if numbers else ""
     anchor = f' id="{numbers[0]}"' if numbers else ""
-    math = f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mrow>{body}</mrow></math>'
-    return f"<tr{anchor}><td>{math}</td><td>{number}</td></tr>"
+    math = '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mrow>{}</mrow></math>'
+    return f"<tr{anchor}><td>{' '.join(map(math.format, bodies))}</td><td>{number}</td></tr>"
 
 
 def mathml(text):

@@ -92,7 +92,20 @@ def test_names_have_their_scripts_and_accents(text, parts):
             [],
             ["G_d.py"],
         ),
-        ("worked_three_links.md", "the joint `j23` turns by phi1, l1 w1^2", ["ϕ1", "w12"], ["`j23`"]),
+        ("worked_three_links.md", "the joint `j23` turns by phi1, l1 w1^2", ["ϕ1", "l1w12"], ["`j23`"]),
+        (
+            "worked_three_links.md",
+            "only m2 - (m2 p)^2 / N2 = 19.5 kg of (F12)",
+            ["m2−(m2p)2/N2=19.5"],
+            ["(F12)"],
+        ),
+        (
+            "matrices.md",
+            "[v; w; q_dot] is a theta - what I had, `H_min` (Hbar)",
+            ["[v;w;q˙]", "θ", "(H¯)"],
+            ["I had"],
+        ),
+        ("couplings/gear.md", "a theta here", [], ["a theta"]),
     ],
 )
 def test_formulas_in_sentences_are_typeset_and_code_is_not(page, line, formulas, kept):
@@ -101,6 +114,14 @@ def test_formulas_in_sentences_are_typeset_and_code_is_not(page, line, formulas,
     shown = ["".join(ElementTree.fromstring(m).itertext()) for m in re.findall(r"<math.*?</math>", html)]
     assert [text.replace("φ", "ϕ") for text in shown] == formulas
     assert all(word in html for word in kept)
+    assert html.count("<math") == html.count("<span><math"), "a paragraph would end before it"
+
+
+def test_numbered_formulas_of_all_pages_are_typeset():
+    text = "One:\n\n    a + b = 1,   c = 2    (F19)\n\n    joint: NAME\n\n"
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="couplings/gear.md"))
+    html = typeset.on_page_markdown(text, page)
+    assert html.count("<math") == 2 and '<tr id="F19">' in html and "\n    joint: NAME\n" in html
 
 
 @pytest.mark.slow
