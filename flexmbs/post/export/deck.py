@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from flexmbs import __version__
@@ -15,20 +16,10 @@ from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.modal.ties import rigid_field
 from flexmbs.modaldata import ModalData
 from flexmbs.post.export.loads import BodyLoads, body_loads
+from flexmbs.post.export.thick import ELEMENTS, Thick, require_plain, thicken
 from flexmbs.post.modals import body_modal, materials_of
-from flexmbs.post.record import Record
+from flexmbs.post.record import Floats, Record
 
-#: names of our elements in Abaqus, which orders their nodes as VTK does
-ELEMENTS = {
-    "tet4": "C3D4",
-    "tet10": "C3D10",
-    "hex8": "C3D8I",
-    "hex8-plain": "C3D8",
-    "hex20": "C3D20",
-    "wedge6": "C3D6",
-    "wedge6-plain": "C3D6",
-    "wedge15": "C3D15",
-}
 BALANCED = 1e-5  # of the loads: what is worse is said
 LARGE = 1e-2  # moments of the loads over the displacements, of the loads: what is more is said
 
@@ -94,41 +85,86 @@ def _check(data: ModalData, body: str) -> None:
     wrong = [kind for kind, rows in data.mesh.cells.items() if len(rows) and kind not in ELEMENTS]
     if wrong or not data.mesh.n_cells:
         what, remedy = f'the mesh of "{body}" holds {", ".join(wrong) or "no cells"}', "choices: "
-        if data.mesh.turns:  # CalculiX makes solids of them, which take moments and rigid sets in another way
-            remedy = "stresses of its beams and shells under the same loads: flexmbs stress; decks hold: "
+        if "beam2" in wrong:
+            remedy = "stresses of its beams under the same loads: flexmbs stress; decks hold: "
         raise InputError(Diagnostic("export.element", data.source, what, remedy + ", ".join(ELEMENTS)))
+    require_plain(data.mesh, f'"{body}"')
 
 
 def lines(record: Record, body: str, data: ModalData, loads: BodyLoads) -> Iterator[str]:
     """The deck, line by line."""
-    mesh = data.mesh
+    deck = thicken(data.mesh)
     yield f"** {body} at t = {loads.time:.9g} s of {record.path.name}, by flexmbs {__version__}"
     yield "** SI units, body axes; inertia, gravity and the wrenches at the frames balance each other"
     yield f"** on the deformed body to {loads.imbalance:.1e}; levers moved by deformation, {loads.levers:.1e}"
     yield "** of the loads, are made up for by inertia forces, so that the body at rest is in equilibrium"
+    if deck.fibres_of:
+        yield "** shells are solids of their thickness, with numbers above those of the file"
     yield "*NODE, NSET=NALL"
-    for number, (x, y, z) in zip(mesh.node_number.tolist(), mesh.points.tolist(), strict=True):
+    for number, (x, y, z) in zip(deck.number.tolist(), deck.points.tolist(), strict=True):
         yield f"{number}, {x:.12e}, {y:.12e}, {z:.12e}"
-    extra = int(mesh.node_number.max()) + 1
-    reference = {name: (extra + 2 * k, extra + 2 * k + 1) for k, name in enumerate(loads.rigid)}
+    reference = _references(deck, loads)
     for name, numbers in reference.items():
-        x, y, z = data.interfaces[name].position
+        x, y, z = data.interfaces[name].position if isinstance(name, str) else data.mesh.points[name]
         for number in numbers:
             yield f"{number}, {x:.12e}, {y:.12e}, {z:.12e}"
-    yield from _elements(data)
+    yield from _elements(data, deck)
     yield from _materials(data)
+    members = _followers(data, deck, reference)
     for name, (ref, rot) in reference.items():
-        yield f"*NSET, NSET=I_{name.upper()}"
-        yield from _rows(mesh.node_number[data.interfaces[name].nodes].tolist())
-        yield f"*RIGID BODY, NSET=I_{name.upper()}, REF NODE={ref}, ROT NODE={rot}"
+        label = f"I_{name.upper()}" if isinstance(name, str) else f"FOLD_{data.mesh.node_number[name]}"
+        yield f"*NSET, NSET={label}"
+        yield from _rows(deck.number[members[name]].tolist())
+        yield f"*RIGID BODY, NSET={label}, REF NODE={ref}, ROT NODE={rot}"
+    held = {index for part in members.values() for index in part}
+    yield from _equations(deck, held)
     yield "*BOUNDARY"
-    for node, direction in supports(data, loads):
-        yield f"{mesh.node_number[node]}, {direction + 1}, {direction + 1}"
+    free = np.ones(len(deck.points), dtype=bool)
+    free[[*held, *(int(deck.place[node]) for node in deck.shared)]] = False
+    for node, direction in supports(deck.points, free, data.source):
+        yield f"{deck.number[node]}, {direction + 1}, {direction + 1}"
     yield "*STEP"
     yield "*STATIC"
     yield "*CLOAD"
-    yield from _point_loads(data, loads, reference)
+    yield from _point_loads(deck, loads, reference)
     yield from ("*NODE FILE", "U, RF", "*EL FILE", "S", "*END STEP")
+
+
+def _references(deck: Thick, loads: BodyLoads) -> dict[str | int, tuple[int, int]]:
+    """Reference and rotation node of every rigid body: interfaces by name, nodes with several fibres."""
+    names: list[str | int] = [*loads.rigid, *deck.joints]
+    extra = int(deck.number.max(initial=0)) + 1
+    return {name: (extra + 2 * k, extra + 2 * k + 1) for k, name in enumerate(names)}
+
+
+def _followers(
+    data: ModalData, deck: Thick, reference: dict[str | int, tuple[int, int]]
+) -> dict[str | int, list[int]]:
+    """Points of every rigid body; a node with several fibres on an interface belongs to that. Writes:
+    reference."""
+    found: dict[str | int, list[int]] = {}
+    taken: set[int] = set()
+    for name in list(reference):
+        nodes = data.interfaces[name].nodes.tolist() if isinstance(name, str) else [name]
+        if isinstance(name, int) and name in taken:
+            del reference[name]
+            continue
+        taken.update(nodes)
+        found[name] = [index for node in nodes for index in deck.followers(node)]
+    return found
+
+
+def _equations(deck: Thick, held: set[int]) -> Iterator[str]:
+    """Nodes of solids on a surface of shells stay in it."""
+    for node in deck.shared:
+        own, fibre = int(deck.place[node]), deck.fibres_of[node][0]
+        if own in held:
+            continue
+        ends = (deck.fibres.low[fibre], deck.fibres.high[fibre])
+        for k in range(1, 4):
+            yield from ("*EQUATION", "3")
+            terms = [(own, 1.0), *zip(ends, [-share for share in deck.weights(fibre)], strict=True)]
+            yield ", ".join(f"{deck.number[index]}, {k}, {value:.12e}" for index, value in terms)
 
 
 def _rows(numbers: list[int], width: int = 12) -> Iterator[str]:
@@ -136,11 +172,11 @@ def _rows(numbers: list[int], width: int = 12) -> Iterator[str]:
         yield ", ".join(map(str, numbers[start : start + width])) + ","
 
 
-def _elements(data: ModalData) -> Iterator[str]:
-    for kind, cells in data.mesh.cells.items():
+def _elements(data: ModalData, deck: Thick) -> Iterator[str]:
+    for kind, cells in deck.cells.items():
         yield f"*ELEMENT, TYPE={ELEMENTS[kind]}, ELSET=E_{kind.upper()}"
         for number, nodes in zip(
-            data.mesh.cell_number[kind].tolist(), data.mesh.node_number[cells].tolist(), strict=True
+            data.mesh.cell_number[kind].tolist(), deck.number[cells].tolist(), strict=True
         ):
             words = [str(number), *map(str, nodes)]
             yield ", ".join(words[:15]) + ("," if len(words) > 15 else "")
@@ -169,17 +205,11 @@ def _materials(data: ModalData) -> Iterator[str]:
         yield f"*SOLID SECTION, ELSET=S{number + 1}, MATERIAL=M{number + 1}"
 
 
-def supports(data: ModalData, loads: BodyLoads) -> list[tuple[int, int]]:
-    """Six dofs (node, direction) that hold the rigid motions and nothing else, away from rigid interfaces."""
-    points = data.mesh.points
-    free = data.mesh.used_nodes()
-    for name in loads.rigid:
-        free[data.interfaces[name].nodes] = False
+def supports(points: Floats, free: NDArray[np.bool_], source: str) -> list[tuple[int, int]]:
+    """Six dofs (node, direction) that hold the rigid motions and nothing else, among `free` nodes."""
     nodes = np.flatnonzero(free)
     if len(nodes) < 3:
-        raise InputError(
-            Diagnostic("export.supports", data.source, "has no three nodes off its rigid interfaces")
-        )
+        raise InputError(Diagnostic("export.supports", source, "has no three nodes off its rigid interfaces"))
     centre = points[nodes].mean(axis=0)
     first = nodes[np.argmax(np.linalg.norm(points[nodes] - centre, axis=1))]
     second = nodes[np.argmax(np.linalg.norm(points[nodes] - points[first], axis=1))]
@@ -192,13 +222,22 @@ def supports(data: ModalData, loads: BodyLoads) -> list[tuple[int, int]]:
     return [(int(chosen[k // 3]), int(k % 3)) for k in sorted(order[:6])]
 
 
-def _point_loads(data: ModalData, loads: BodyLoads, reference: dict[str, tuple[int, int]]) -> Iterator[str]:
-    numbers = data.mesh.node_number
-    for node, direction in zip(*np.nonzero(loads.nodal), strict=True):
-        yield f"{numbers[node]}, {direction + 1}, {loads.nodal[node, direction]:.12e}"
-    for name, (ref, rot) in reference.items():
-        item = loads.rigid[name]
-        for number, values in ((ref, item.force), (rot, item.moment)):
+def _point_loads(
+    deck: Thick, loads: BodyLoads, reference: Mapping[str | int, tuple[int, int]]
+) -> Iterator[str]:
+    nodal = loads.nodal.copy()
+    for node in reference:  # of nodes with several fibres all goes to the rigid body
+        if isinstance(node, int):
+            nodal[node] = 0.0
+    forces = deck.carry(nodal)
+    for index, direction in zip(*np.nonzero(forces), strict=True):
+        yield f"{deck.number[index]}, {direction + 1}, {forces[index, direction]:.12e}"
+    for name, numbers in reference.items():
+        if isinstance(name, int):
+            parts = loads.nodal[name, :3], loads.nodal[name, 3:]
+        else:
+            parts = loads.rigid[name].force, loads.rigid[name].moment
+        for number, values in zip(numbers, parts, strict=True):
             for direction, value in enumerate(values):
                 if value != 0.0:
                     yield f"{number}, {direction + 1}, {value:.12e}"

@@ -28,7 +28,10 @@ from flexmbs.spatial import quat_to_matrix
 
 @dataclass(frozen=True)
 class BodyLoads:
-    """Nodal forces (node, 3) without the wrenches on rigid interfaces, which act on those as wholes."""
+    """Nodal forces (node, 3) without the wrenches on rigid interfaces, which act on those as wholes.
+
+    Where nodes have rotations, (node, 6), with moments.
+    """
 
     time: float
     nodal: Floats
@@ -67,9 +70,8 @@ def body_loads(record: Record, body: str, modals: Mapping[str, ModalData], k: in
             rigid[item.frame] = _sum(rigid.get(item.frame), item)
         else:
             nodal += spread(record, body, modal, item)
-    balance = _imbalance(
-        modal, nodal, rigid, modal.mesh.points + np.tensordot(state.q, modal.Phi, axes=1), state.q
-    )
+    moved = modal.mesh.points + np.tensordot(state.q, modal.Phi, axes=1)
+    balance = _imbalance(modal, nodal, rigid, moved, state.q)
     at_rest = _imbalance(modal, nodal, rigid, modal.mesh.points, 0.0 * state.q)
     nodal += relief(modal, model, -at_rest.total)
     return BodyLoads(float(record.time[k]), nodal, rigid, wrenches, balance.share, at_rest.share)
@@ -87,9 +89,11 @@ def _imbalance(
     modal: ModalData, nodal: Floats, rigid: Mapping[str, Wrench], points: Floats, q: Floats
 ) -> Balance:
     """Sum of the loads with the nodes at `points` and the interfaces displaced by q."""
-    arms = np.cross(points, nodal)
-    total = np.concatenate([nodal.sum(axis=0), arms.sum(axis=0)])
-    size = np.array([np.abs(nodal).sum(), np.abs(arms).sum()])
+    arms = np.cross(points, nodal[:, :3])
+    if nodal.shape[1] == 6:
+        arms = arms + nodal[:, 3:]
+    total = np.concatenate([nodal[:, :3].sum(axis=0), arms.sum(axis=0)])
+    size = np.array([np.abs(nodal[:, :3]).sum(), np.abs(arms).sum()])
     for name, item in rigid.items():
         place = item.place + modal.interfaces[name].Phi @ q
         total += np.concatenate([item.force, item.moment + np.cross(place, item.force)])
@@ -106,9 +110,9 @@ def relief(modal: ModalData, model: FeModel, total: Floats) -> Floats:
     The loads balance where the body is deformed, a linear deck knows the body at rest: the moments of the
     loads over the displacements, of second order, are left to these.
     """
-    rows = rigid_field(modal.mesh.points, 3)
+    rows = rigid_field(modal.mesh.points, model.n_per_node)
     inertia = np.asarray(model.M_fe @ rows)
-    return np.asarray(inertia @ np.linalg.solve(rows.T @ inertia, total)).reshape(-1, 3)
+    return np.asarray(inertia @ np.linalg.solve(rows.T @ inertia, total)).reshape(-1, model.n_per_node)
 
 
 def _sum(first: Wrench | None, second: Wrench) -> Wrench:
@@ -124,14 +128,34 @@ def fe_model(modal: ModalData) -> FeModel:
 
 
 def inertia_forces(record: Record, modal: ModalData, model: FeModel, state: BodyState) -> Floats:
-    """Nodal forces of inertia and gravity, `-Ms (acceleration of the nodes - g)` (F1, F15)."""
-    u = modal.mesh.points + np.tensordot(state.q, modal.Phi, axes=1)
-    u_dot = np.tensordot(state.q_dot, modal.Phi, axes=1)
-    u_ddot = np.tensordot(state.q_ddot, modal.Phi, axes=1)
+    """Nodal forces of inertia and gravity, `-Ms (acceleration of the nodes - g)` (F1, F15).
+
+    Fibres of shells turn with their nodes, and sections off their nodes have masses of their own (F7a).
+    """
     gravity = np.asarray(record.case.get("gravity") or (0.0, 0.0, 0.0), dtype=float)
-    acceleration = state.a - state.R.T @ gravity + np.cross(state.alpha, u) + u_ddot
-    acceleration = acceleration + np.cross(state.w, np.cross(state.w, u)) + 2.0 * np.cross(state.w, u_dot)
-    return -np.asarray(model.M_fe @ acceleration.ravel()).reshape(-1, 3)
+
+    def accelerations(u: Floats, u_dot: Floats, u_ddot: Floats) -> Floats:
+        found = state.a - state.R.T @ gravity + np.cross(state.alpha, u) + u_ddot
+        return found + np.cross(state.w, np.cross(state.w, u)) + 2.0 * np.cross(state.w, u_dot)
+
+    shapes = modal.Phi if modal.Psi is None else np.concatenate([modal.Phi, modal.Psi], axis=2)
+    moves = [np.tensordot(values, shapes, axes=1) for values in (state.q, state.q_dot, state.q_ddot)]
+    nodal = accelerations(modal.mesh.points + moves[0][:, :3], *(part[:, :3] for part in moves[1:]))
+    if modal.Psi is None:
+        return -np.asarray(model.M_fe @ nodal.ravel()).reshape(-1, 3)
+    form, columns = model.mass_form, np.stack([part.ravel() for part in moves], axis=1)
+    forces = np.zeros((modal.mesh.n_nodes, 6))
+    forces[:, :3] = -np.asarray(form.Ms @ nodal)
+    points, turns = form.moves(columns), form.turns(columns)
+    places = form.attached.position + points[..., 0]
+    masses = form.attached.mass[:, None] * accelerations(places, points[..., 1], points[..., 2])
+    w = state.w + turns[..., 1]
+    spin = np.einsum(
+        "jab,jb->ja", form.inertias, state.alpha + turns[..., 2] + np.cross(state.w, turns[..., 1])
+    )
+    spin = spin + np.cross(w, np.einsum("jab,jb->ja", form.inertias, w))
+    forces.ravel()[:] -= form.attached.rows.T @ masses.ravel() + form.attached.turn_rows.T @ spin.ravel()
+    return forces
 
 
 def second_order(record: Record, body: str, modal: ModalData, state: BodyState) -> Floats:
@@ -164,26 +188,28 @@ def wrenches_at(record: Record, body: str, modals: Mapping[str, ModalData], k: i
 
 
 def spread(record: Record, body: str, modal: ModalData, item: Wrench) -> Floats:
-    """Nodal forces (node, 3) of a wrench on an interface in the mean, or on a frame within the body."""
-    forces = np.zeros((modal.mesh.n_nodes, 3))
+    """Nodal loads (node, 3 or 6) of a wrench on an interface in the mean, or on a frame within the body."""
+    turns = modal.Psi is not None
+    loads = np.zeros((modal.mesh.n_nodes, 6 if turns else 3))
     interface = modal.interfaces.get(item.frame)
     if interface is not None:
-        rows = marker_rows_of_nodes(modal.mesh.points, as_interface(item.frame, interface), 3)
-        return np.asarray(rows.T @ np.concatenate([item.force, item.moment])).reshape(-1, 3)
+        own = as_interface(item.frame, interface)
+        rows = marker_rows_of_nodes(modal.mesh.points, own, loads.shape[1])
+        return np.asarray(rows.T @ np.concatenate([item.force, item.moment])).reshape(loads.shape)
     data = table(record.case, "bodies", body, "frames", item.frame)
     if data.get("at") is not None:
-        at = rows_at_point(modal.mesh, np.asarray(data["at"], dtype=float), modal.source, turns=False)
+        at = rows_at_point(modal.mesh, np.asarray(data["at"], dtype=float), modal.source, turns)
     elif data.get("node") is not None:
-        at = rows_at_node(modal.mesh, int(modal.mesh.node_indices(data["node"])[0]), turns=False)
+        at = rows_at_node(modal.mesh, int(modal.mesh.node_indices(data["node"])[0]), turns)
     elif data.get("nearest") is None:
         what = f'{item.name} acts on {body} at no interface and no frame with "at", "node" or "nearest"'
         raise InputError(Diagnostic("export.frame", record.path.name, what, "let it act on such a frame"))
     else:
         near = np.linalg.norm(modal.mesh.points - np.asarray(data["nearest"], dtype=float), axis=1)
-        at = rows_at_node(modal.mesh, int(np.argmin(near)), turns=False)
-    forces[at.nodes] += np.einsum("kna,k->na", at.displacement, item.force)
-    forces[at.nodes] += np.einsum("kna,k->na", at.rotation, item.moment)
-    return forces
+        at = rows_at_node(modal.mesh, int(np.argmin(near)), turns)
+    loads[at.nodes] += np.einsum("kna,k->na", at.displacement, item.force)
+    loads[at.nodes] += np.einsum("kna,k->na", at.rotation, item.moment)
+    return loads
 
 
 def as_interface(name: str, data: InterfaceData) -> Interface:
