@@ -88,7 +88,9 @@ def _answer(job: dict[str, Any]) -> dict[str, Any]:
         if done.returncode == -signal.SIGXCPU:
             ended = f"it took longer than {job['seconds']} s"
         return {"error": ended} if ended else dict(json.loads(done.stdout))
-    except (subprocess.TimeoutExpired, ValueError):
+    except subprocess.TimeoutExpired as error:
+        return {"error": f"it took longer than {error.timeout:.0f} s"}
+    except ValueError:
         return {"error": "it gave no answer"}
 
 
