@@ -54,10 +54,12 @@ def equations(system: System, evaluator: Any = None, kept: Any = None, *, lifts:
     `lifts`: contacts may open.
     """
     laws, tables, law_tables = system.laws, *system.constants
+    own: Laws = system.laws.tables
     if kept is not None:
-        tables, law_tables = with_rows(system.tables, kept), laws_with_rows(system.laws.tables, kept)
+        tables, own = with_rows(system.tables, kept), laws_with_rows(own, kept)
+        law_tables = own
     ws = evaluator.ws if evaluator else make_workspace(tables, len(system.time_laws), len(system.travels))
-    lw = system.law_work(law_tables) if evaluator is None else evaluator.law_work
+    lw = system.law_work(own) if evaluator is None else evaluator.law_work
     ws.relation.turn[:] = 0.0
     length = float(np.max(np.abs(tables.marker.u0), initial=0.0))
     until = [laws.free["until"]] if "until" in laws.free else []
