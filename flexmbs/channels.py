@@ -53,17 +53,30 @@ def with_short(names: Iterable[str]) -> list[str]:
     return listed + [short for short in map(shortened, listed) if short]
 
 
-def ending(names: Iterable[str], words: Sequence[str]) -> list[str]:
+class Endings:
+    """Names by all that they end with, where many are looked up."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.full: dict[str, list[str]] = {}
+        self.short: dict[str, list[str]] = {}
+        for name in names:
+            dotted = name.replace("/", ".")
+            self.full.setdefault(dotted, []).append(name)
+            while dotted := shortened(dotted):
+                self.short.setdefault(dotted, []).append(name)
+
+
+def ending(names: Iterable[str] | Endings, words: Sequence[str]) -> list[str]:
     """Names that the words mean: the one that they are in full, else all that end with them."""
-    wanted, listed = ".".join(words), [(name, name.replace("/", ".")) for name in names]
-    exact = [name for name, dotted in listed if dotted == wanted]
-    return exact or [name for name, dotted in listed if wanted and dotted.endswith("." + wanted)]
+    known, wanted = names if isinstance(names, Endings) else Endings(names), ".".join(words)
+    return known.full.get(wanted) or known.short.get(wanted, [])
 
 
 def find(
-    names: Sequence[str], words: Sequence[str], components: Callable[[str], Sequence[str]]
+    names: Iterable[str] | Endings, words: Sequence[str], components: Callable[[str], Sequence[str]]
 ) -> list[tuple[str, int | None]]:
     """What the words mean: names, each with the number of the component that the last word names, or None."""
+    names = names if isinstance(names, Endings) else Endings(names)
     found: list[tuple[str, int | None]] = [(name, None) for name in ending(names, words)]
     if found or len(words) < 2:
         return found

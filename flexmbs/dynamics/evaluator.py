@@ -58,10 +58,14 @@ class Evaluator:
 
     def jacobian(self, state: State) -> Array:
         """Rows of the constraints in the tree coordinates, G (n_rows, n_vel) (F27)."""
+        self.loops(state)
+        return self._dense_rows()
+
+    def loops(self, state: State) -> None:
+        """The position and velocity stage, and what G may hold anything in, by `pattern`. Fills: loop.G."""
         self.acc[:] = 0.0
         self.run(evaluate.kinematics, state, self.acc)
         plain_rows(self.tables, self.ws)
-        return self._dense_rows()
 
     @property
     def pattern(self) -> tuple[Ints, Ints]:

@@ -42,10 +42,15 @@ def _pick(result: Any, text: str, values: np.ndarray, indices: tuple[Any, ...]) 
         raise InputError(Diagnostic("channel.index", str(result.path), what)) from None
 
 
-def find(result: Any, name: str) -> tuple[str, int | None]:
-    """Path of the dataset that a channel names, and the component of its last axis."""
+def find(result: Any, name: str, known: channels.Endings | None = None) -> tuple[str, int | None]:
+    """Path of the dataset that a channel names, and the component of its last axis.
+
+    `known`: names that are looked at, where many channels are found.
+    """
     words = read_name(name).words
-    known = [path for path in result.paths if not path.startswith("checkpoint/") or path == "/".join(words)]
+    if known is None:
+        full = "/".join(words)
+        known = channels.Endings(p for p in result.paths if not p.startswith("checkpoint/") or p == full)
     found = channels.find(known, words, lambda path: result.attributes_of(path).get("components", []))
     if len(found) == 1:
         return found[0]

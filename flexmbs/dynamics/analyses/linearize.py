@@ -98,8 +98,12 @@ class Rates:
 
     def at(self, x: Array) -> Array:
         """x_dot, with the accelerations that forward dynamics finds."""
+        return self.of(self.state_at(x), x)
+
+    def of(self, state: State, x: Array) -> Array:
+        """The same at the state that x stands for."""
         n, ind, ev = self.n, self.minimal.split.ind, self.evaluator
-        state, acc = self.state_at(x), np.zeros(self.system.n_vel)
+        acc = np.zeros(self.system.n_vel)
         ev.check(evaluate.accelerations(*ev._args(state, acc)), state)
         aux_dot = np.zeros(len(state.aux))
         state_rates(ev.laws, ev.law_work, state.aux, aux_dot)

@@ -156,10 +156,9 @@ def _simple(place: JointPlace) -> bool:
     )
 
 
-def walk(system: System, name: str) -> list[Step] | None:
+def walk(system: System, name: str, by_body: dict[int, tuple[str, JointPlace]]) -> list[Step] | None:
     """Joints round the loop of a cut joint, the cut last; None where it holds others than simple ones."""
     cut, t = system.joints[name], system.tables
-    by_body = {place.body: (key, place) for key, place in system.joints.items() if place.body}
 
     def up(body: int) -> list[int]:
         path = []
@@ -190,18 +189,20 @@ def _slides(place: JointPlace) -> bool:
 
 def closed_forms(system: System, evaluator: Evaluator, dep: Ints) -> list[ClosedForm]:
     """Loops that close one after the other, each with three unknown joints. Needs the position stage."""
-    unknown, found = set(int(k) for k in dep), []
-    walks = [walk(system, g.name) for g in system.groups if g.kind == "joint"]
-    loops = [steps for steps in walks if steps is not None]
-    again = True
-    while again:
-        again = False
+    unknown, found = set(int(k) for k in dep), list[ClosedForm]()
+    by_body = {place.body: (key, place) for key, place in system.joints.items() if place.body}
+    walks = [walk(system, g.name, by_body) for g in system.groups if g.kind == "joint"]
+    loops, before = [steps for steps in walks if steps is not None], -1
+    while len(found) > before:
+        before, left = len(found), []
         for steps in loops:
             form = _closed_form(evaluator, steps, unknown)
-            if form is not None:
+            if form is None:
+                left.append(steps)
+            else:
                 found.append(form)
                 unknown -= set(form.speeds)
-                again = True
+        loops = left[::-1]  # in a row of loops one may determine the one before
     return found
 
 

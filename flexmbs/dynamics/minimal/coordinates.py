@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.initial import row_names
+from flexmbs.dynamics.loops.frontal import SMALL, Frontal
 from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.minimal.closed_form import closed_forms
+from flexmbs.dynamics.minimal.closing import Closing
 from flexmbs.dynamics.tolerances import RANK_OF_ROWS, ROUNDED
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions.switching import switching_functions
@@ -64,6 +67,8 @@ def choose(system: System, G: Array, sizes: Array, *, as_asked: bool = True) -> 
     norms = np.linalg.norm(G, axis=1)
     # a row of rounding is no row: made as long as the others it would count
     scaled = G / np.where(norms > ROUNDING * np.maximum(sizes, norms.max()), norms, np.inf)[:, None]
+    if len(G) > SMALL and len(G) > len(free) - len(G):
+        return by_motions(scaled, free, weight)
     # the rank is that of all columns, elastic ones too: only the choice among them is weighted
     size = np.abs(np.diag(qr(scaled[:, free], mode="r", pivoting=True)[0]))
     rank = int(np.sum(size > RANK_OF_ROWS * size[0])) if len(size) and size[0] > 0.0 else 0
@@ -72,6 +77,21 @@ def choose(system: System, G: Array, sizes: Array, *, as_asked: bool = True) -> 
     _, rows = qr(scaled[:, dep].T, mode="r", pivoting=True) if rank else (None, np.zeros(0, dtype=int))
     ind = np.setdiff1d(free, dep)
     return Split(ind, dep, np.sort(rows[:rank]).astype(np.int64))
+
+
+def by_motions(G: Array, free: Ints, weight: Array) -> Split:
+    """The same choice from the other side: independent are those in which the motions left show best.
+
+    A part of the determinant of G is large where that of the null space in the other columns is. So pivots
+    among the few motions that many loops leave stand for those among their rows.
+    """
+    from scipy.linalg import qr
+
+    found = Frontal(G[:, free], RANK_OF_ROWS * float(np.linalg.norm(G, axis=1).max(initial=0.0)))
+    motions = found.null() / weight[free][:, None]
+    _, order = qr(motions.T, mode="r", pivoting=True)
+    dep = np.sort(free[order[motions.shape[1] :]])
+    return Split(np.setdiff1d(free, dep), dep, np.sort(found.kept))
 
 
 def asked(system: System) -> list[int]:
@@ -95,16 +115,6 @@ def kinked(system: System) -> list[int]:
     return sorted({c.vel for c in over if c is not None and c.vel >= 0})
 
 
-def solve(A: Array, b: Array) -> Array:
-    """Solution of equations for dependent coordinates; `SolverError` where they are exactly singular."""
-    try:
-        return np.asarray(np.linalg.solve(A, b))
-    except np.linalg.LinAlgError:
-        what = "the dependent coordinates do not follow from the independent ones"
-        remedy = "the mechanism stands at a singular position; start beside it"
-        raise SolverError(Diagnostic("minimal.singular", "model", what, remedy)) from None
-
-
 class Minimal:
     """A system in minimal coordinates about a state: moves independent coordinates, closes the rest."""
 
@@ -118,7 +128,10 @@ class Minimal:
 
     def take(self, split: Split) -> None:
         """Go on with these coordinates. Needs the position stage."""
-        self.split, self.forms = split, closed_forms(self.system, self.evaluator, split.dep)
+        self.split = split
+        self.closing = Closing(self.evaluator, split.rows, split.dep, split.ind)
+        few = self.closing.is_small
+        self.forms = closed_forms(self.system, self.evaluator, split.dep) if few else None
 
     def _check_asked(self) -> None:
         """Refuse independent coordinates that others, or drives, determine (F29)."""
@@ -133,37 +146,51 @@ class Minimal:
 
     def loop_jacobian(self, state: State) -> Array:
         """J_loop (n_vel, n_min): all speeds from the independent ones, driven ones at rest (F29)."""
-        G, s = self.evaluator.jacobian(state), self.split
-        J = np.zeros((self.system.n_vel, len(s.ind)))
+        self.evaluator.loops(state)
+        s, J = self.split, np.zeros((self.system.n_vel, len(self.split.ind)))
         J[s.ind, np.arange(len(s.ind))] = 1.0
         if len(s.dep):
-            J[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], G[np.ix_(s.rows, s.ind)])
+            J[s.dep] = -self.closing.factors()(self.closing.independent())
         return J
 
     def close_positions(self, state: State) -> None:
-        """Dependent coordinates from g = 0: in closed form where a loop has one, the others by Newton (F29).
+        """Dependent coordinates from g = 0 (F29). The independent ones stay. Changes state.pos.
 
-        The independent ones stay. Changes state.pos.
+        In closed form where a loop has one, the others by Newton. Every closed form looks at the whole
+        mechanism again: many loops are closed by Newton at once, and in closed form where that fails.
         """
-        s, change = self.split, np.zeros(self.system.n_vel)
+        if not self.closing.is_small:
+            before = state.pos.copy()
+            with suppress(SolverError):
+                if self._newton(state):
+                    return
+            state.pos[:] = before
         self.evaluator.kinematics(state)
+        if self.forms is None:
+            self.forms = closed_forms(self.system, self.evaluator, self.split.dep)
         for form in self.forms:
             form.close(self.evaluator, state)
             self.evaluator.kinematics(state)
+        if not self._newton(state):
+            self._open(state)
+
+    def _newton(self, state: State) -> bool:
+        """Close all loops by Newton; whether they are closed. Changes state.pos."""
+        s, change = self.split, np.zeros(self.system.n_vel)
         if not len(s.dep):
-            return
+            return True
         for _ in range(ITERATIONS):
-            G = self.evaluator.jacobian(state)
-            change[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.row.g[s.rows])
+            self.evaluator.loops(state)
+            change[s.dep] = -self.closing.factors()(self.evaluator.ws.row.g[s.rows])
             size = np.abs(change).max()
             if size < ROUNDED:
-                return
+                return True
             self.iterations += 1
             add_increment(self.evaluator.tables, state.pos.copy(), change, state.pos)
             if size < 1e-9:  # quadratic: the next change is rounding
                 self.evaluator.kinematics(state)
-                return
-        self._open(state)
+                return True
+        return False
 
     def _open(self, state: State) -> None:
         g = np.abs(self.evaluator.ws.row.g)
@@ -180,18 +207,19 @@ class Minimal:
             self.evaluator.kinematics(state)
             return
         state.vel[s.dep] = 0.0
-        G = self.evaluator.jacobian(state)
-        state.vel[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.row.g_dot[s.rows])
+        self.evaluator.loops(state)
+        state.vel[s.dep] = -self.closing.factors()(self.evaluator.ws.row.g_dot[s.rows])
         self.evaluator.kinematics(state)
 
     def close_rates(self, state: State, independent: Array) -> Array:
         """Rates of all speeds from those of the independent ones, driven ones by their law (F29)."""
         s, acc = self.split, np.zeros(self.system.n_vel)
         acc[s.ind] = independent
-        G = self.evaluator.jacobian(state)
+        self.evaluator.loops(state)
+        solved = self.closing.factors() if len(s.dep) else None
         self.evaluator.kinematics(state, acc)
-        if len(s.dep):
-            acc[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], self.evaluator.ws.row.g_ddot[s.rows])
+        if solved is not None:
+            acc[s.dep] = -solved(self.evaluator.ws.row.g_ddot[s.rows])
         return acc
 
     def moved(self, state: State, change: Array, speeds: Array | None = None) -> State:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics import evaluate
-from flexmbs.dynamics.minimal.coordinates import Minimal, solve
+from flexmbs.dynamics.minimal.closing import solve
+from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.dynamics.reactions.friction import press
 from flexmbs.dynamics.reactions.null_states import begin_state, end_state, forget_states, load
 from flexmbs.dynamics.reactions.share import share_forces
@@ -40,8 +41,8 @@ def shifted(minimal: Minimal, state: State, a: Array, bh: float, gh: float) -> A
         observe(minimal, state)  # friction follows from reactions
     J, closing = minimal.loop_jacobian(state), np.zeros(len(a))
     if len(s.dep):
-        G = evaluator.jacobian(state)
-        closing[s.dep] = -solve(G[np.ix_(s.rows, s.dep)], evaluator.ws.row.g[s.rows]) / bh
+        evaluator.loops(state)
+        closing[s.dep] = -minimal.closing.factors()(evaluator.ws.row.g[s.rows]) / bh
     load, inertia = _with_inertia(minimal, state, a, bh, gh)
     return np.asarray(a + closing + _independent(J, inertia, load - inertia(closing)))
 
@@ -129,8 +130,8 @@ def _multipliers(minimal: Minimal, state: State, acc: Array) -> Array:
     s, lam = minimal.split, np.zeros(minimal.system.n_rows)
     if len(s.dep):
         missing = minimal.evaluator.tree_forces(state, acc.copy())
-        G = minimal.evaluator.jacobian(state)
-        lam[s.rows] = -solve(G[np.ix_(s.rows, s.dep)].T, missing[s.dep])
+        minimal.evaluator.loops(state)
+        lam[s.rows] = -minimal.closing.factors()(missing[s.dep], transposed=True)
     return lam
 
 
@@ -140,7 +141,9 @@ def _self_stress(minimal: Minimal, state: State) -> None:
     ws, t = minimal.evaluator.ws, minimal.evaluator.tables
     block = t.block.of_group[t.row.group]
     others = np.setdiff1d(rows, s.rows)
-    own = solve(G[np.ix_(s.rows, s.dep)].T, G[np.ix_(others, s.dep)].T) if len(s.dep) else np.zeros((0, 0))
+    own = np.zeros((0, 0))
+    if len(s.dep):
+        own = minimal.closing.factors()(np.ascontiguousarray(G[np.ix_(others, s.dep)].T), transposed=True)
     forget_states(t, ws)
     for k, r in enumerate(others):
         number = ws.null.n[block[r]]

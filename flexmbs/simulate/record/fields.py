@@ -58,6 +58,7 @@ class Fields:
     fields: list[Field] = field(default_factory=list)
     takes: list[Take] = field(default_factory=list)
     quaternions: list[str] = field(default_factory=list)
+    place: dict[str, int] = field(default_factory=dict)
 
     def add(
         self, path: str, take: Take | slice | Ints, axes: tuple[str, ...] = (), units: str = "1", **more: Any
@@ -68,12 +69,13 @@ class Fields:
             take = (lambda rows: rows[:, columns]) if axes else (lambda rows: rows[:, columns][:, 0])
         else:
             take = by_blocks(take)
+        self.place[path] = len(self.fields)
         self.fields.append(Field(path, axes, units, more.pop("equation", ""), more))
         self.takes.append(take)
 
     def take(self, path: str) -> Take:
         """How one field is taken."""
-        return next(take for item, take in zip(self.fields, self.takes, strict=True) if item.path == path)
+        return self.takes[self.place[path]]
 
     def known(self, path: str) -> dict[str, Any]:
         """Attributes of the forces of a part: whether equilibrium or stiffness decides them."""
@@ -231,11 +233,12 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
         ball, path = len(places) == 3, f"drives/{name}/"
         units = "N m" if ball else "N, N m"
         fields.add(path + "effort", columns, ("xyz",) if ball else (), units, **fields.known(path))
+    of_owner: dict[str, list[int]] = {}
+    for k, owner in enumerate(system.laws.owners):
+        of_owner.setdefault(owner, []).append(k)
     for name, force in system.model.forces.items():
-        rows = [k for k, owner in enumerate(system.laws.owners) if owner == f"forces.{name}"]
-        law_fields(
-            fields, f"forces/{name}/", at["law"] + N_OUT * np.array(rows, dtype=int), type(force).__name__
-        )
+        first = at["law"] + N_OUT * np.array(of_owner.get(f"forces.{name}", []), dtype=int)
+        law_fields(fields, f"forces/{name}/", first, type(force).__name__)
     for k, name in enumerate(system.model.states):
         fields.add(f"states/{name}", slice(at["aux"] + k, at["aux"] + k + 1))
     for name in system.model.inputs:

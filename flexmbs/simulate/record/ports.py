@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.channels import Endings
 from flexmbs.dynamics.analyses.linearize import Linear, Rates
 from flexmbs.dynamics.analyses.slopes import slopes
 from flexmbs.dynamics.mechanism import build
@@ -15,7 +16,8 @@ from flexmbs.errors import Diagnostic, InputError, nearest
 from flexmbs.model.forces.base import FORCES
 from flexmbs.results.channels import find
 from flexmbs.simulate.motion.equations import equations, state_vector
-from flexmbs.simulate.record.history import SOLVER, History
+from flexmbs.simulate.record.fields import BLOCK
+from flexmbs.simulate.record.history import History
 
 if TYPE_CHECKING:
     from flexmbs.model.state import State
@@ -39,11 +41,33 @@ class Channels:
     units: tuple[str, ...]
     places: tuple[tuple[str, int], ...]
 
-    def values(self, history: History, system: Any, state: State) -> Floats:
-        """Their values at a state, with the accelerations that the equations give there."""
-        y, info = state_vector(system, state), np.zeros((1, len(SOLVER)))
-        samples = history.samples(np.array([state.t]), y[None, :], info)
-        return np.array([samples[path][0].reshape(-1)[k] for path, k in self.places])
+    def values(self, history: History, rows: Floats) -> Floats:
+        """Their values at samples, (n, outputs)."""
+        history.touches.load(rows)
+        found = {path: history.value(path, rows).reshape(len(rows), -1) for path, _ in self.places}
+        return np.array([found[path][:, k] for path, k in self.places]).reshape(-1, len(rows)).T
+
+
+class Switched:
+    """A mechanism with the forces that stand for inputs beside its own: they act one at a time, or none."""
+
+    def __init__(self, system: Any, forces: list[Any]) -> None:
+        names = [f"input {k}" for k in range(len(forces))]
+        more = {name: replace(force, name=name) for name, force in zip(names, forces, strict=True)}
+        built = build(replace(system.model, forces=system.model.forces | more), system.free)
+        laws = built.laws.tables
+        self.count, self.nothing, self.first = len(forces), len(laws.value), laws.first.copy()
+        place = {f"forces.{name}": k for k, name in enumerate(names)}
+        self.input_of = np.array([place.get(owner, -1) for owner in built.laws.owners], dtype=np.int64)
+        # laws that do not act read their numbers behind all others, where zeros stand
+        self.tables = laws._replace(value=np.append(laws.value, np.zeros(3)), first=laws.first.copy())
+        self.system = replace(built, laws=replace(built.laws, tables=self.tables))
+        self.act(-1)
+
+    def act(self, k: int) -> None:
+        """Let force k act alone, or none of them (-1)."""
+        off = (self.input_of >= 0) & (self.input_of != k)
+        self.tables.first[:] = np.where(off, self.nothing, self.first)
 
 
 class Catalogue:
@@ -64,10 +88,11 @@ class Catalogue:
 def channels(history: History, wanted: tuple[str, ...]) -> Channels:
     """Outputs by their names, `mid.y`, `joints.main.position`, `rod.q[0]`; vectors in all components."""
     catalogue = Catalogue(history.layout)
+    known = Endings(catalogue.paths)
     names, units, places = [], [], []
     for text in wanted:
         name, _, index = text.partition("[")
-        path, component = find(catalogue, name)
+        path, component = find(catalogue, name, known)
         size = int(np.prod(catalogue.layout.shape(catalogue.fields[path])))
         chosen = range(size) if component is None else [component]
         if index:
@@ -106,9 +131,10 @@ def excitation(system: Any, name: str) -> tuple[Any, str, str]:
         if type(force) in [FORCES[kind] for kind in INPUTS]:
             return replace(force, name=f"{force.name} again"), f"forces.{force.name}", "1"
         raise _no_input(f"forces.{force.name} is no input", f"choose {', '.join(INPUTS)}")
-    own = [c for c in system.coordinates if c.joint in model.joints]
-    found = [c for c in own if [c.joint, c.name][: len(words)] == words]
+    of_it = [c for c in system.coordinates if c.joint == words[0] and words[0] in model.joints]
+    found = [c for c in of_it if [c.joint, c.name][: len(words)] == words]
     if len(found) != 1:
+        own = [c for c in system.coordinates if c.joint in model.joints]
         what = f'"{name}" names no joint coordinate, load or force' if not found else f'"{name}" has several'
         raise _no_input(what, nearest(name, [f"{c.joint}.{c.name}" for c in own] + list(model.forces)))
     c = found[0]
@@ -150,24 +176,39 @@ def with_ports(
     own = [c for c in system.coordinates if c.joint in system.model.joints]
     chosen = channels(history, outputs or tuple(f"joints.{c.joint}.position.{c.name}" for c in own))
     forces = [excitation(system, name) for name in inputs or [f"joints.{c.joint}.{c.name}" for c in own]]
-    size, rest = len(linear.A), np.zeros(len(linear.A))
 
     def seen(x: Floats) -> Floats:
-        return chosen.values(history, system, rates.state_at(x))
+        return chosen.values(history, sampled(history, system, rates.state_at(x)))[0]
 
     found = slopes(seen, rates.units)
     found.require(list(chosen.names), linear.states)
-    B, D = np.zeros((size, len(forces))), np.zeros((len(chosen.names), len(forces)))
-    x_dot, y = rates.at(rest), seen(rest)
-    for j, (force, _, _) in enumerate(forces):
-        more = {**system.model.forces, force.name: force}
-        excited = build(replace(system.model, forces=more), system.free)
-        moved = Rates(excited, state)
-        B[:, j] = moved.at(rest) - x_dot
-        D[:, j] = chosen.values(History(excited, equations(excited)), excited, moved.state_at(rest)) - y
+    B, D = excited(Switched(system, [force for force, _, _ in forces]), state, chosen)
     findings = linear.findings + found.findings(list(chosen.names), linear.states)
     names, units = [name for _, name, _ in forces], [unit for _, _, unit in forces]
     return replace(linear, B=B, C=found.values, D=D, inputs=names, findings=findings), chosen, units
+
+
+def sampled(history: History, system: Any, state: State) -> Floats:
+    """Sample (1, width) of a state, with the accelerations that the equations give there."""
+    return history.sampler.rows(np.array([state.t]), state_vector(system, state)[None, :])
+
+
+def excited(switched: Switched, state: State, chosen: Channels) -> tuple[Floats, Floats]:
+    """What a unit of each input changes of the rates, B, and of the outputs, D."""
+    system, n = switched.system, switched.count
+    rates, history = Rates(system, state), History(system, equations(system))
+    rest = np.zeros(len(rates.units))
+    at = rates.state_at(rest)
+    B, D = np.zeros((len(rest), n)), np.zeros((len(chosen.names), n))
+    x_dot, y = rates.of(at, rest), chosen.values(history, sampled(history, system, at))[0]
+    for first in range(0, n, BLOCK):
+        rows = []
+        for k in range(first, min(first + BLOCK, n)):
+            switched.act(k)
+            B[:, k] = rates.of(at, rest) - x_dot
+            rows.append(sampled(history, system, at))
+        D[:, first : first + len(rows)] = (chosen.values(history, np.concatenate(rows)) - y).T
+    return B, D
 
 
 def response(linear: Linear, frequency_hz: Floats) -> NDArray[np.complex128]:
