@@ -44,28 +44,56 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
-from flexmbs._jit import CHECKED
+from flexmbs._jit import CHECKED, cached_in
 from flexmbs.interrupts import held
 
-__all__ = ["Apart", "Compiler", "Files", "Later", "Linked", "Passes", "Stored", "adopt"]
+__all__ = ["Apart", "Compiler", "Files", "Later", "Linked", "Passes", "Stored", "Unopened", "adopt"]
 
 logger = logging.getLogger(__name__)
 
 
-def adopt(compiled: Any, apart: bool, later: Any = None) -> None:
-    """Make numba's dispatcher of a kernel one of ours."""
+def adopt(compiled: Any, folder: Path | None, apart: bool, later: Any = None) -> None:
+    """Make numba's dispatcher of a kernel one of ours; `folder`: where it is kept, if it is."""
     compiled.__class__ = Later if later is not None else Apart if apart else Linked
     compiled.returns = later
     compiled._compiler.__class__ = Compiler
     if _without_allocations(compiled.targetoptions):
         compiled._compiler.pipeline_class = Passes
-    if isinstance(compiled._cache, FunctionCache):
-        compiled._cache.__class__, compiled._cache._cache_file.__class__ = Stored, Files
+    if folder is not None:
+        compiled._cache = Unopened(compiled, folder)
 
 
 def _has_entry(cres: Any) -> bool:
     """Whether Python can call what was compiled."""
     return bool(cres.library.get_pointer_to_function(cres.fndesc.llvm_cpython_wrapper_name))
+
+
+class Unopened:
+    """The cache of a kernel that nobody has asked for yet: numba writes a file to try each one."""
+
+    def __init__(self, kernel: Any, folder: Path) -> None:
+        self.kernel, self.folder = kernel, folder
+
+    def opened(self) -> FunctionCache:
+        function = self.kernel.py_func
+        with cached_in(self.folder):
+            found: Any = FunctionCache(function)
+        found.__class__, found._cache_file.__class__ = Stored, Files
+        self.kernel._cache = found
+        return found  # type: ignore[no-any-return]
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return self.opened().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self.opened().save_overload(sig, data)
+
+    def flush(self) -> None:
+        self.opened().flush()
+
+    @property
+    def cache_path(self) -> str:
+        return str(self.opened().cache_path)
 
 
 class Stored(FunctionCache):  # type: ignore[misc]

@@ -98,8 +98,13 @@ def sources_hash(path: Path) -> str:
     versions = f"{numba.__version__} {np.__version__} {sys.version_info[:2]} {'checked' * CHECKED}"
     digest = hashlib.sha256(versions.encode())
     for item in sorted(seen):
-        digest.update(item.read_bytes())
+        digest.update(_digest(item))
     return digest.hexdigest()[:20]
+
+
+@cache
+def _digest(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()
 
 
 def kernel(
@@ -168,7 +173,7 @@ def _folder(function: Callable[..., Any]) -> Path:
 
 
 @contextmanager
-def _cached_in(folder: Path) -> Iterator[None]:
+def cached_in(folder: Path) -> Iterator[None]:
     """What numba is told to compile meanwhile is kept in this folder."""
     config: Any = numba.config
     before = config.CACHE_DIR
@@ -189,12 +194,15 @@ def _compile(
     if DISABLED:
         return function
     own = _own_dispatcher()
+    folder = _folder(function)
     if own is None:
         options.pop("_nrt", None)
-    with _cached_in(_folder(function)):
+        with cached_in(folder):
+            compiled = numba.njit(**options)(function)
+    else:
+        is_kept = options.pop("cache")
         compiled = numba.njit(**options)(function)
-    if own is not None:
-        own.adopt(compiled, apart, _type_named(later) if later else None)
+        own.adopt(compiled, folder if is_kept else None, apart, _type_named(later) if later else None)
     for signature in signatures:
         compiled.compile(signature)
     return compiled
