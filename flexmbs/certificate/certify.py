@@ -15,6 +15,7 @@ from flexmbs.certificate.geometry import surface_inertia
 from flexmbs.errors import Diagnostics, SolverError
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.materials import Material
+from flexmbs.fe.pieces.mapped import symmetric_sum
 from flexmbs.modaldata import ModalData
 
 Floats = NDArray[np.float64]
@@ -173,7 +174,7 @@ def model_tests(reduction: Any, modal: ModalData) -> dict[str, Any]:
     fe, body = reduction.source.fe, modal.integrals
     result: dict[str, Any] = {}
     if fe.K_fe.nnz:
-        bare = fe.K_fe if fe.K_pre is None else fe.K_fe - fe.K_pre
+        bare = fe.K_fe if fe.K_pre is None else symmetric_sum(fe.K_fe, -fe.K_pre)
         result["rigid_residual"] = proofs.rigid_residual(bare, modal.mesh.points, fe.n_per_node)
     if modal.frame == "given":
         return result

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.fe.pieces.mapped import ROWS
+from flexmbs.fe.solve.shifted import Shifted
 from flexmbs.fe.solve.solvers import largest_entry
 from flexmbs.modal.basis import Basis
 from flexmbs.modal.eigen import Modes
@@ -26,9 +28,11 @@ def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
     n_modal = K_fe.shape[0] - n_per_node * len(points)
     R = rigid_field(points, n_per_node, points.mean(axis=0), n_modal)
     force = np.abs(K_fe @ R).max(axis=0)
-    K_fe = sp.csc_array(K_fe)
-    sizes = sp.csr_array((np.abs(K_fe.data), K_fe.indices, K_fe.indptr), shape=K_fe.shape)  # symmetric
-    possible = (sizes @ np.abs(R)).max(axis=0)
+    K_fe, R = sp.csc_array(K_fe), np.abs(R)
+    rows = sp.csr_array((K_fe.data, K_fe.indices, K_fe.indptr), shape=K_fe.shape)  # symmetric
+    possible = np.zeros(R.shape[1])
+    for begin in range(0, len(R), ROWS):
+        possible = np.maximum(possible, (abs(rows[begin : begin + ROWS]) @ R).max(axis=0))
     return float(np.max(force / np.where(possible > 0, possible, 1.0)))
 
 
@@ -79,13 +83,13 @@ def count_below(held: Constrained, omega2: float) -> int:
     Gives up the factor of K.
     """
     statics, model, C = held.statics, held.model, held.C
-    A_full = sp.csr_matrix(model.K - omega2 * model.M)
+    A = Shifted(model.K, model.M, omega2)
     pins, m = statics.pins, C.shape[0]
-    border = np.concatenate([A_full[pins].toarray(), C.toarray()])
+    border = np.concatenate([A.rows(pins).toarray(), C.toarray()])
     corner = np.zeros((len(pins) + m, len(pins) + m))
     corner[:, : len(pins)] = border[:, pins]
     corner[: len(pins), :] = border[:, pins].T
-    pivots, product = statics.inertia(A_full, border.T)
+    pivots, product = statics.inertia(A, border.T)
     S = corner - product  # the inverse is zero at the pins
     size = np.sqrt(np.abs(np.diag(S)))
     size = np.where(size > 0, size, 1.0)

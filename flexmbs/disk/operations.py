@@ -27,6 +27,13 @@ class Operations:
     def write(self, handle: int, data: Any) -> int:
         return os.write(handle, data)
 
+    def reserve(self, handle: int, size: int) -> None:
+        """Make a file as long as that, with room on the disk for all of it."""
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(handle, 0, size)
+        else:
+            os.ftruncate(handle, size)
+
     def truncate(self, handle: int, size: int) -> None:
         os.ftruncate(handle, size)
 

@@ -18,6 +18,7 @@ from flexmbs.fe.graph import NodeGraph, expand_blocks, expand_diagonal, expand_s
 from flexmbs.fe.massform import Attached, MassForm
 from flexmbs.fe.materials import Material, material_of_cells, tensor
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.pieces import mapped
 from flexmbs.fe.quadrature import (
     Rule,
     inner_gradients,
@@ -134,7 +135,7 @@ def stiffness_pairs(
     mesh: Mesh, graph: NodeGraph, groups: list[ElementGroup], C: Floats, mat: dict[str, Ints]
 ) -> Floats:
     """Blocks (n_pairs, 9) of K_fe for the pairs of the graph (F9)."""
-    K_upper = np.zeros((graph.n_pairs, 9))
+    K_upper = mapped.room((graph.n_pairs, 9))
     elastic = elasticity(C)
     for group in groups:
         kind, rule = group.kind, stiffness_rule(group.kind, group.straight)
@@ -161,7 +162,7 @@ def tensor_terms(C: Floats) -> tuple[Ints, Floats]:
 
 def mass_pairs(mesh: Mesh, graph: NodeGraph, groups: list[ElementGroup], rho: dict[str, Floats]) -> Floats:
     """Entries (n_pairs,) of the consistent Ms for the pairs of the graph (F2a)."""
-    Ms_upper = np.zeros(graph.n_pairs)
+    Ms_upper = mapped.room(graph.n_pairs)
     for kind, which, rule, scratch in _mass_arguments(groups):
         solids = mesh.cells[kind], which, mesh.points
         bad = mass_loop(solids, rule, rho[kind], graph.loc[kind], scratch, Ms_upper)
@@ -242,7 +243,7 @@ def with_point_masses(model: FeModel, point_masses: Sequence[PointMass]) -> FeMo
     padded = np.zeros((model.mesh.n_nodes, n))
     padded[:, :3] = nodal[:, None]
     form = replace(model.mass_form, attached=model.mass_form.attached.join(attached))
-    M_fe = model.M_fe + diagonal(padded.ravel(), "csc") + attached.matrix()
+    M_fe = mapped.symmetric_sum(model.M_fe, diagonal(padded.ravel(), "csc"), attached.matrix())
     if form.Ms_kl is None:
         return replace(model, M_fe=M_fe, mass_form=replace(form, Ms=form.Ms + diagonal(nodal, "csr")))
     Ms_kl = tuple(

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs._jit import kernel
+from flexmbs.fe.pieces.mapped import room
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -163,7 +164,7 @@ def _empty(graph: NodeGraph, entries: int, n_rows: int, rows: int) -> tuple[Any,
     index = np.int32 if nnz < 2**31 else np.int64
     indptr = np.zeros(n_rows + 1, dtype=index)
     np.cumsum(np.repeat(count, rows), out=indptr[1:])
-    return indptr, np.empty(nnz, dtype=index), np.empty(nnz), lower.astype(np.int32)
+    return indptr, room(nnz, index), room(nnz), lower.astype(np.int32)
 
 
 def _finish(matrix: Any) -> Any:

@@ -14,6 +14,7 @@ from flexmbs.fe.beam_assembly import beam_geometric_stiffness, section_forces
 from flexmbs.fe.elements import ELEMENTS, LINEAR
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.pieces import mapped
 from flexmbs.fe.quadrature import stiffness_rule, stress_rule
 from flexmbs.fe.shells.assembly import add_shell_stress, shell_geometric_stiffness, shell_kinds
 from flexmbs.fe.stress_loops import geometric_loop, stress_loop
@@ -51,7 +52,7 @@ def stress_modes(
         raise InputError(Diagnostic("stress", "stress", f'"{at}"', "choices: nodes, cells, none"))
     by_set = {"": materials} if isinstance(materials, Material) else materials
     m = U.shape[1]
-    total = np.zeros((mesh.n_nodes if at == "nodes" else mesh.n_cells, 6, m))
+    total = mapped.room((mesh.n_nodes if at == "nodes" else mesh.n_cells, 6, m))
     if len(mesh.cells.get("beam2", ())):
         _beam_stress(mesh, by_set, U, at, total)
     if shell_kinds(mesh):
@@ -60,7 +61,9 @@ def stress_modes(
         _solid_stress(mesh, by_set, U, at, total)
     if at == "nodes":
         total /= mesh.cells_around()[:, None, None]
-    return np.ascontiguousarray(total.transpose(2, 0, 1))
+    by_mode = mapped.room((m, *total.shape[:2]))
+    by_mode[...] = total.transpose(2, 0, 1)
+    return np.asarray(by_mode)
 
 
 def _elasticity(mesh: Mesh, materials: Mapping[str, Material]) -> tuple[Floats, dict[str, Ints]]:
@@ -72,7 +75,9 @@ def _solid_stress(mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: 
     """Writes: total (rows, 6, m)."""
     C, mat = _elasticity(mesh, materials)
     elastic = elasticity(C)
-    fields = np.ascontiguousarray(U.reshape(mesh.n_nodes, len(U) // mesh.n_nodes, U.shape[1])[:, :3])
+    fields = mapped.kept(
+        np.ascontiguousarray(U.reshape(mesh.n_nodes, len(U) // mesh.n_nodes, U.shape[1])[:, :3])
+    )
     for group in element_groups(solid_part(mesh)):
         kind, rule = group.kind, stress_rule(group.kind)
         rows = mesh.cells[kind]

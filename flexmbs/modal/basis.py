@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.fe.pieces.mapped import kept
+
 Floats = NDArray[np.float64]
 
 #: columns count as dependent when their independent part is below this, of their size, squared
@@ -31,7 +33,8 @@ class Columns:
 
     @staticmethod
     def join(parts: Sequence[Columns]) -> Columns:
-        return Columns(np.concatenate([part.U for part in parts], axis=1), sum((p.names for p in parts), ()))
+        U = kept(np.concatenate([part.U for part in parts], axis=1))
+        return Columns(U, sum((p.names for p in parts), ()))
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def orthonormalise(columns: Columns, K: sp.spmatrix, M: sp.spmatrix, expected: i
     gram = U.T @ (M @ U)
     coefficients, omega2, dropped = rayleigh_ritz(gram, U.T @ (K @ U), columns.names, expected)
     kind = mode_names(coefficients, np.sqrt(np.maximum(np.diag(gram), 0.0)), columns.names)
-    return Basis(U @ coefficients, omega2, kind, tuple(dropped))
+    return Basis(kept(U @ coefficients), omega2, kind, tuple(dropped))
 
 
 def rayleigh_ritz(

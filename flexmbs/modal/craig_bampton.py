@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.fe.pieces.mapped import kept
 from flexmbs.modal.basis import Columns
 from flexmbs.modal.eigen import Modes, modes_of
 from flexmbs.modal.statics import Constrained, Statics
@@ -27,7 +28,7 @@ def constraint_modes(held: Constrained, names: list[str]) -> Columns:
     Psi = held.respond(d=np.eye(held.C.shape[0])) if held.C.shape[0] else np.zeros((held.model.n, 0))
     left = [f"rigid {k + 1}" for k in range(held.loose.shape[1])]
     labels = tuple(f"constraint {name}" for name in names) + tuple(left)
-    return Columns(np.concatenate([Psi, held.loose], axis=1), labels)
+    return Columns(kept(np.concatenate([Psi, held.loose], axis=1)), labels)
 
 
 def craig_bampton(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.fe.pieces.mapped import kept
 from flexmbs.fe.solve.solvers import largest_entry
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ def modes_of(
     modes what is left where large responses cancel: those are corrected by their residual.
     """
     model = held.model
-    block = getattr(held.statics.factor, "wide", BLOCK)
-    modes = lowest_modes(held.respond, model.M, n, fmax, progress, held.dimension, block)
+    factor = held.statics.factor
+    block = getattr(factor, "wide", BLOCK)
+    begun = factor.iteration(model.M, held.C, block) if hasattr(factor, "iteration") else None
+    modes = lowest_modes(held.respond, model.M, n, fmax, progress, held.dimension, block, begun)
     V, r = modes.V, held.unbalanced(modes.V, modes.omega2)
     off = np.linalg.norm(r, axis=0) > BALANCED * largest_entry(model.K) * np.linalg.norm(V, axis=0)
     if not off.any():
@@ -62,7 +65,7 @@ def modes_of(
     V = V.copy()
     V[:, off] -= held.respond(r[:, off])
     L = np.linalg.cholesky(V.T @ (model.M @ V))  # lower modes keep their shape, higher ones give way
-    return Modes(modes.omega2, np.asarray(np.linalg.solve(L, V.T).T))
+    return Modes(modes.omega2, kept(np.linalg.solve(L, V.T).T))
 
 
 def lowest_modes(
@@ -73,11 +76,13 @@ def lowest_modes(
     progress: Callable[[float, str], None] | None = None,
     dimension: int | None = None,
     block: int = BLOCK,
+    begun: Vectors | None = None,
 ) -> Modes:
     """The lowest n modes, or all up to fmax [Hz], of the operator K^-1 M; `respond` gives K^-1 F.
 
     dimension : of the space of responses; what rounding leaves beyond it is not a mode
     block : vectors that go through `respond` together, at least; many where each call reads files
+    begun : where the vectors of the basis go, with those of an earlier run; default: memory
     Full reorthogonalisation; grows until the Ritz residuals of all wanted modes are below the tolerance.
     """
     size = M.shape[0]
@@ -87,7 +92,8 @@ def lowest_modes(
         return Modes(np.zeros(0), np.zeros((size, 0)))
     block = max(block, BLOCK * min((n or 0) // 160, 8))  # wide blocks orthogonalise many vectors faster
     room = min(8 * (n or 16) + 8 * block, most_vectors(size) + 2 * block)
-    basis = _Krylov(respond, M, min(block, size), room, size if dimension is None else dimension)
+    vectors = InMemory(size, min(room, size + block)) if begun is None else begun
+    basis = _Krylov(respond, M, min(block, size), vectors, size if dimension is None else dimension)
     limit = np.inf if fmax is None else 1.0 / (2.0 * np.pi * fmax) ** 2
     check_at = 2 * (n or 0)  # never fewer, unless the space is exhausted
     while True:
@@ -116,13 +122,53 @@ def lowest_modes(
         if basis.count > most_vectors(size):
             what = f"{leading} modes are found and more are asked for; the limit is reached"
             raise SolverError(Diagnostic("modal.many_modes", "modes", what, "lower --fmax or --modes"))
-    V = basis.vectors(W[:, :wanted])
+    V = kept(basis.normed(W[:, :wanted]))
     return Modes(1.0 / mu[:wanted], V)
 
 
 def most_vectors(size: int) -> int:
     """Largest number of basis vectors for a body of this many freedoms."""
     return min(MAX_VECTORS, max(MIN_VECTORS, MAX_BYTES // (8 * size)))
+
+
+class Vectors(Protocol):
+    """Where the vectors of a basis lie; `fe/pieces/iteration.py` has files."""
+
+    steps: list[tuple[Floats, Floats, Floats]]  # of an earlier run: next block, projection, residual factor
+
+    def keep(self, block: Floats, A: Floats, R: Floats) -> Floats: ...
+
+    def append(self, block: Floats) -> None: ...
+
+    def product(self, MV: Floats) -> Floats: ...
+
+    def combine(self, C: Floats, first: int = 0) -> Floats: ...
+
+
+class InMemory:
+    """The vectors of a basis (n, count) in one array, which grows."""
+
+    def __init__(self, n: int, room: int) -> None:
+        self.steps: list[tuple[Floats, Floats, Floats]] = []
+        self._Q, self.count = np.empty((n, room), order="F"), 0
+
+    def keep(self, block: Floats, A: Floats, R: Floats) -> Floats:
+        return block
+
+    def append(self, block: Floats) -> None:
+        new = self.count + block.shape[1]
+        if new > self._Q.shape[1]:
+            wider = np.empty((len(self._Q), 2 * new), order="F")
+            wider[:, : self.count] = self._Q[:, : self.count]
+            self._Q = wider
+        self._Q[:, self.count : new] = block
+        self.count = new
+
+    def product(self, MV: Floats) -> Floats:
+        return np.asarray(self._Q[:, : self.count].T @ MV)
+
+    def combine(self, C: Floats, first: int = 0) -> Floats:
+        return np.asarray(self._Q[:, first : first + len(C)] @ C)
 
 
 class _Krylov:
@@ -132,20 +178,33 @@ class _Krylov:
     """
 
     def __init__(
-        self, respond: Callable[[Floats], Floats], M: sp.spmatrix, block: int, room: int, dimension: int
+        self,
+        respond: Callable[[Floats], Floats],
+        M: sp.spmatrix,
+        block: int,
+        vectors: Vectors,
+        dimension: int,
     ) -> None:
-        self.respond, self.M, self.dimension = respond, M, dimension
-        start = respond(np.random.default_rng(7).normal(size=(M.shape[0], block)))
+        self.respond, self.M, self.dimension, self.vectors = respond, M, dimension, vectors
         self.count = self.older = 0  # vectors; those older than the last two blocks
-        self._Q = np.empty((M.shape[0], min(room, M.shape[0] + block)), order="F")
         self.A = np.zeros((0, 0))
         self.residual_factor = np.zeros((0, 0))
         self.M_before = np.empty((M.shape[0], 0))
-        self.block, self.M_block, _ = self._orthonormal(start)
+        if vectors.steps:
+            self._go_on()
+            return
+        start = respond(np.random.default_rng(7).normal(size=(M.shape[0], block)))
+        block_of, self.M_block, _ = self._orthonormal(start)
+        self.block = vectors.keep(block_of, self.A, self.residual_factor)
 
-    @property
-    def Q(self) -> Floats:
-        return self._Q[:, : self.count]
+    def _go_on(self) -> None:
+        """Behind the last step of an earlier run."""
+        for before, _, _ in self.vectors.steps[:-1]:
+            self.older, self.count = self.count, self.count + before.shape[1]
+            self.vectors.append(before)
+            self.M_before = before
+        self.block, self.A, self.residual_factor = self.vectors.steps[-1]
+        self.M_before, self.M_block = self.M @ self.M_before, self.M @ self.block
 
     def _orthonormal(
         self, V: Floats, removed: float = 0.0, noise: float = 0.0
@@ -160,7 +219,7 @@ class _Krylov:
         largest = 0.0
         MV = self.M @ V
         for sweep in range(2):
-            V = V - self.Q @ (self.Q.T @ MV)
+            V = V - self.vectors.combine(self.vectors.product(MV))
             MV = self.M @ V
             gram = V.T @ MV
             value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
@@ -174,21 +233,13 @@ class _Krylov:
                 break
         return V, MV, total
 
-    def _append(self) -> None:
-        new = self.count + self.block.shape[1]
-        if new > self._Q.shape[1]:
-            wider = np.empty((len(self._Q), 2 * new), order="F")
-            wider[:, : self.count] = self.Q
-            self._Q = wider
-        self._Q[:, self.count : new] = self.block
-        self.count = new
-
     def grow(self) -> bool:
         """Add one block; False when the space is exhausted."""
         if not self.block.shape[1]:
             return False
         before = self.count
-        self._append()
+        self.vectors.append(self.block)
+        self.count += self.block.shape[1]
         image = self.respond(self.M_block)
         # without rounding the operator is symmetric, and leads from a block to its neighbours only
         near = slice(self.older, self.count)
@@ -202,9 +253,10 @@ class _Krylov:
         self.A = A
         removed = float(np.max(np.linalg.norm(H, axis=0)))
         noise = 10.0 * float(np.abs(own - own.T).max())
-        image -= self._Q[:, near] @ H
+        image -= self.vectors.combine(H, self.older)
         self.older, self.M_before = before, self.M_block
-        self.block, self.M_block, self.residual_factor = self._orthonormal(image, removed, noise)
+        block, self.M_block, self.residual_factor = self._orthonormal(image, removed, noise)
+        self.block = self.vectors.keep(block, self.A, self.residual_factor)
         return self.block.shape[1] > 0
 
     def ritz(self) -> tuple[Floats, Floats, Floats]:
@@ -215,6 +267,6 @@ class _Krylov:
         residual = np.linalg.norm(self.residual_factor @ last, axis=0) if len(last) else np.zeros(len(mu))
         return mu, W, residual
 
-    def vectors(self, W: Floats) -> Floats:
-        V = self.Q @ W
+    def normed(self, W: Floats) -> Floats:
+        V = self.vectors.combine(W)
         return V / np.sqrt(np.einsum("ij,ij->j", V, self.M @ V))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from flexmbs.fe.pieces.mapped import kept
 from flexmbs.modal.basis import Columns
 from flexmbs.modal.eigen import Modes, modes_of
 from flexmbs.modal.statics import Statics
@@ -30,4 +31,4 @@ def free_interface(
     labels += tuple(f"attachment {name}" for name in model.boundary_names)
     word = "free" if model.rigid.shape[1] else "supported"
     dynamic = Columns(modes.V, tuple(f"{word} {k + 1}" for k in range(modes.V.shape[1])))
-    return Columns(np.concatenate([free.loose, attachment], axis=1), labels), dynamic, modes
+    return Columns(kept(np.concatenate([free.loose, attachment], axis=1)), labels), dynamic, modes

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.fe.pieces.mapped import kept
 from flexmbs.modal.basis import Basis, Columns, independent, orthonormalise
 from flexmbs.modal.frame import apply_frame
 from flexmbs.modal.statics import Statics
@@ -87,7 +88,7 @@ class FullResponse:
         """Grow the space, M-orthonormal, until the receptance stays."""
         K, M, free = self.model.K, self.model.M, statics.holding()
         U = [self.basis.U]
-        MU = [M @ self.basis.U]
+        MU = [kept(M @ self.basis.U)]
         C, K_r = self.rows @ self.basis.U, np.diag(self.basis.omega2)
         load, empty = np.ascontiguousarray(self.rows.T), 0
         for step in range(MAX_BLOCKS):
@@ -105,8 +106,8 @@ class FullResponse:
             cross = np.concatenate([known.T @ K_block for known in U])
             K_r = np.block([[K_r, cross], [cross.T, block.T @ K_block]])
             C = np.concatenate([C, self.rows @ block], axis=1)
-            U.append(block)
-            MU.append(M_block)
+            U.append(kept(block))
+            MU.append(kept(M_block))
             omega2, turn = np.linalg.eigh(0.5 * (K_r + K_r.T))
             self.full, self.turn = self._with_rigid(C @ turn, np.maximum(omega2, 0.0)), turn
             new = self.full.at(self.frequencies)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from flexmbs.errors import Diagnostic, InputError, SolverError
-from flexmbs.fe.pieces.elimination import OtherPattern
+from flexmbs.fe.pieces.mapped import is_stored, kept, room
 from flexmbs.fe.solve.cholesky import SingularMatrix
+from flexmbs.fe.solve.shifted import OtherPattern, Shifted
 from flexmbs.fe.solve.solvers import factorise
 from flexmbs.modal.ties import TiedModel
 
@@ -21,6 +22,8 @@ Ints = NDArray[np.int64]
 
 #: freedoms up to which a body is small; part of the mass that is none
 SMALL, MASSLESS = 300, 1e-12
+#: columns that are in work together where memory is short: a pass over a factor on disk takes as many
+PART = 24
 
 
 class Factor(Protocol):
@@ -50,24 +53,23 @@ class Statics:
             raise singular_stiffness(model) from None
         self._check_definite()
 
-    def inertia(self, A: sp.csr_matrix, B: Floats) -> tuple[int, Floats]:
-        """Negative eigenvalues of another symmetric matrix without the pins, and B^T A^-1 B.
+    def inertia(self, A: Shifted, B: Floats) -> tuple[int, Floats]:
+        """Negative eigenvalues of K - omega2 M without the pins, and B^T A^-1 B.
 
         Its factor takes the place of that of K where it fits: no response can be computed afterwards.
         """
-        K, old = self.model.K, self.factor or self._spare
+        old = self.factor or self._spare
         self.factor, self._held, self._spare = None, {}, None
-        same = K.nnz == A.nnz and np.array_equal(K.indices, A.indices)
-        if hasattr(old, "inertia") and (same or hasattr(old, "knows_pattern")):
+        if hasattr(old, "inertia"):
             self._spare = old
             try:
-                negative, product = old.inertia(A.T, B)
+                negative, product = old.inertia(A, B)
                 return int(negative), np.asarray(product)
             except (SingularMatrix, OtherPattern):
                 pass  # an unlucky shift for this order of pivots, or masses that no stiffness joins
         del old
         made = factorise if self._spare is None else self._factorise
-        factor = made(A.T, "symmetric", node_of=self.node_of)
+        factor = made(A.whole(), "symmetric", node_of=self.node_of)
         return int(factor.negative_pivots), B.T @ factor.solve(B)
 
     def _check_definite(self) -> None:
@@ -105,7 +107,7 @@ class Constrained:
         self.model = statics.model
         self.C = C
         KC = statics.pinned(C.T.toarray()) if C.shape[0] else np.zeros((self.model.n, 0))
-        self._moves = np.concatenate([KC, self.model.rigid], axis=1)
+        self._moves = kept(np.concatenate([KC, self.model.rigid], axis=1))
         CR = C @ self.model.rigid
         m, r = CR.shape
         A = np.zeros((m + r, m + r))
@@ -133,6 +135,11 @@ class Constrained:
 
     def respond(self, F: Floats | None = None, d: Floats | None = None) -> Floats:
         """Displacements (n_t, m) under loads F with C u = d (default: zero)."""
+        if F is not None and d is None:
+            return in_parts(self._respond, F)
+        return self._respond(F, d)
+
+    def _respond(self, F: Floats | None = None, d: Floats | None = None) -> Floats:
         m_c = self.C.shape[0]
         if F is None:
             assert d is not None
@@ -153,13 +160,23 @@ class Constrained:
 
     def inverse_mass(self, V: Floats) -> Floats:
         """K^-1 M V on the held body: the operator whose largest eigenvalues are 1/omega^2."""
-        return self.respond(self.model.M @ V)
+        return in_parts(lambda part: self._respond(self.model.M @ part), V)
 
     def unbalanced(self, V: Floats, omega2: Floats) -> Floats:
         """K v - omega2 M v of every column, less the forces of the held coordinates."""
         r = self.model.K @ V - (self.model.M @ V) * omega2
         C = self.C
         return r - C.T @ np.linalg.solve((C @ C.T).toarray(), C @ r) if C.shape[0] else np.asarray(r)
+
+
+def in_parts(of: Callable[[Floats], Floats], F: Floats) -> Floats:
+    """`of` all columns; where large arrays are stored, of a few at a time, and the result is kept."""
+    if not is_stored() or F.shape[1] <= PART:
+        return of(F)
+    result = room(F.shape)
+    for begin in range(0, F.shape[1], PART):
+        result[:, begin : begin + PART] = of(F[:, begin : begin + PART])
+    return np.asarray(result)
 
 
 def _rank_of_mass(M: Floats, N: Floats) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs.fe.pieces.mapped import kept, room
 from flexmbs.modal.basis import Basis
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import TiedModel
@@ -108,7 +109,7 @@ def unit_responses(statics: Statics, loads: Floats, support: sp.csr_matrix | Non
         rest = relieved - C.T @ np.linalg.lstsq(C.T, relieved, rcond=None)[0]
     size = np.linalg.norm(loads, axis=0)
     carried = np.linalg.norm(rest, axis=0) > 1e-10 * np.where(size > 0, size, 1.0)
-    U = np.zeros_like(loads)
+    U = room(loads.shape)
     if carried.any():
         U[:, carried] = held.respond(relieved[:, carried])
     return U
@@ -128,4 +129,4 @@ def missed_shapes(K: sp.spmatrix, basis: Basis, F: Floats, U: Floats) -> tuple[F
     gram = rest.T @ (K @ rest)
     value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
     vector = vector[:, value > MISSED][:, ::-1]
-    return rest @ vector, vector.T * size, q
+    return kept(rest @ vector), vector.T * size, q

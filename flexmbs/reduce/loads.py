@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.pieces.mapped import symmetric_sum
 from flexmbs.fe.prestress import prestress_matrix
 from flexmbs.fe.solve.solvers import factorise
 from flexmbs.fe.stress import stress_modes
@@ -71,7 +71,7 @@ def preloaded(recipe: Recipe, source: Source, factorise: Callable[..., Any] = fa
             change = {kind: values + more[kind] for kind, values in change.items()}
     K_pre = prestress_matrix(source.mesh, source.materials, U, change)
     _check_held(recipe, fe, np.asarray(model.G @ held.loose), K_pre, nodal)
-    fe = replace(fe, K_fe=sp.csc_array(fe.K_fe + K_pre), K_pre=K_pre)
+    fe = replace(fe, K_fe=symmetric_sum(fe.K_fe, K_pre), K_pre=K_pre)
     if recipe.stress == "none":
         return replace(source, fe=fe)
     sigma = stress_modes(source.mesh, source.materials, U[:, None], at=recipe.stress)[0]

@@ -14,6 +14,7 @@ from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe import stress
 from flexmbs.fe.assembly import assemble
 from flexmbs.fe.materials import Material
+from flexmbs.fe.pieces.mapped import kept
 from flexmbs.fe.solve.solvers import factorise
 from flexmbs.fe.stress import geometric_stiffness
 from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
@@ -186,7 +187,7 @@ def unit_loads(
             return None
     model = statics.model
     loads = np.asarray(model.G.T @ body_loads(source.fe.mass_form, source.mesh.points, source.fe.n_dof))
-    F = np.concatenate([loads, wrench_loads(model)], axis=1)
+    F = kept(np.concatenate([loads, wrench_loads(model)], axis=1))
     names = [*BODY_LOADS]
     for name in model.interfaces:
         names += interface_loads(name)
@@ -199,7 +200,7 @@ def stiffening(
     """K_geo of the unit loads and their names (F17, F17b)."""
     if loads is None:
         return None, ()
-    U = np.asarray(loads.model.G @ loads.U)
+    U = kept(np.asarray(loads.model.G @ loads.U))
     K_geo = geometric_stiffness(reduction.source.mesh, recipe.materials, U, reduction.Phi)
     K_geo[: len(BODY_LOADS)] += turning_stiffness(reduction.source.fe.mass_form, reduction.Phi)
     return 0.5 * (K_geo + np.swapaxes(K_geo, 1, 2)), loads.names
@@ -238,8 +239,8 @@ def material_damping(source: Source, Phi: Floats, omega: Floats) -> Floats:
             else item
             for name, item in items.items()
         }
-        part = assemble(source.mesh, doubled).K_fe - assemble(source.mesh, items).K_fe
-        D += loss * np.asarray(Phi.T @ (part @ Phi))
+        forces = assemble(source.mesh, doubled).K_fe @ Phi - assemble(source.mesh, items).K_fe @ Phi
+        D += loss * np.asarray(Phi.T @ forces)
     moving = omega > 0.0
     scale = np.where(moving, 1.0 / np.sqrt(np.where(moving, omega, 1.0)), 0.0)
     return 0.5 * (D + D.T) * np.outer(scale, scale)
@@ -258,7 +259,7 @@ def stress_modes(
     if loads is None or recipe.method == "given":
         return stress.stress_modes(source.mesh, recipe.materials, Phi, at=recipe.stress), recipe.stress, None
     W, share, q = missed_shapes(loads.model.K, reduction.basis, loads.F, loads.U)
-    fields = np.hstack([Phi, np.asarray(loads.model.G @ W)])
+    fields = kept(np.hstack([Phi, np.asarray(loads.model.G @ W)]))
     found = stress.stress_modes(source.mesh, recipe.materials, fields, at=recipe.stress)
     nf, n = Phi.shape[1], source.mesh.n_nodes
     field = fields[: 6 * n, nf:].T.reshape(-1, n, 6) if source.turns else None

@@ -21,6 +21,7 @@ from flexmbs.fe.check.mesh import MeshCheck, check_mesh
 from flexmbs.fe.graph import graph_of_cells
 from flexmbs.fe.materials import Material, material
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.pieces.mapped import symmetric_sum
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.sets import with_picked_sets
 from flexmbs.fe.shapes.parametric import build_shape
@@ -135,7 +136,7 @@ def read_source(
     fe = assemble(mesh, materials, mass=recipe.mass, point_masses=masses, progress=progress)
     tie_error = patch_error(fe, attached.links) if recipe.ties else None
     if attached.springs is not None:
-        fe = replace(fe, K_fe=sp.csc_array(fe.K_fe + attached.springs))
+        fe = replace(fe, K_fe=symmetric_sum(fe.K_fe, attached.springs))
     nodal = np.zeros(mesh.n_nodes)
     for item in masses:
         if item.node is not None:

@@ -20,6 +20,7 @@ from flexmbs.certificate import certify
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.fe.assembly import FeModel
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.pieces.mapped import kept
 from flexmbs.fe.pieces.route import Limits, Route
 from flexmbs.modal.basis import Basis, Columns, effective_mass, orthonormalise, signs, turned
 from flexmbs.modal.craig_bampton import craig_bampton
@@ -160,18 +161,19 @@ def _computed(
     else:
         moved, expected = apply_frame(chosen.columns, frame, model)
         basis = orthonormalise(moved, model.K, model.M, expected)
-    Phi = np.asarray(model.G @ basis.U)
+    Phi = kept(np.asarray(model.G @ basis.U))
     W, omega2 = turned(_translations(source.fe, Phi), source.mesh.points, basis.omega2)
-    Phi = Phi @ W
+    Phi = kept(Phi @ W)
     sign = signs(_translations(source.fe, Phi))
-    basis = Basis(basis.U @ W * sign, omega2, basis.kind, basis.dropped)
+    Phi *= sign
+    basis = Basis(kept(basis.U @ (W * sign)), omega2, basis.kind, basis.dropped)
     return Reduction(
         source,
         model,
         recipe.method,
         frame,
         basis,
-        Phi * sign,
+        Phi,
         statics,
         chosen.columns,
         chosen.modes,
@@ -213,7 +215,7 @@ def _by_node(fe: FeModel, Phi: Floats) -> Floats:
 
 def _translations(fe: FeModel, Phi: Floats) -> Floats:
     """(mode, node, xyz) of fields (n_dof, nf)."""
-    return np.ascontiguousarray(_by_node(fe, Phi)[:, :, :3])
+    return kept(np.ascontiguousarray(_by_node(fe, Phi)[:, :, :3]))
 
 
 def _rotations(fe: FeModel, Phi: Floats) -> Floats | None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from flexmbs.fe.pieces.elimination import OtherPattern
 from flexmbs.fe.pieces.factor import PiecesFactor
 from flexmbs.fe.pieces.plan import make_plan, parents, split
 from flexmbs.fe.solve.cholesky import SingularMatrix, SparseFactor
+from flexmbs.fe.solve.shifted import OtherPattern, Shifted
 from flexmbs.fe.solve.symbolic import analyse
 from tests.fe.test_cholesky import grid_matrix
 
@@ -80,14 +80,15 @@ def test_inertia_of_another_matrix(tmp_path, narrow):
     B = np.random.default_rng(5).normal(size=(A.shape[0], 11))
     pieces = PiecesFactor(A, node_of, folder=tmp_path, freedoms=40)
     before = sorted(path.name for path in tmp_path.iterdir())
-    negative, product = pieces.inertia(shifted, B)
+    one = sparse.identity(A.shape[0], format="csr")
+    negative, product = pieces.inertia(Shifted(A.tocsr(), one, 20.0), B)
     assert negative == np.sum(np.linalg.eigvalsh(A.toarray()) < 20.0)
     expected = B.T @ np.linalg.solve(shifted.toarray(), B)
     assert np.abs(product - expected).max() < 1e-9 * np.abs(expected).max()
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     far = sparse.coo_matrix(([1.0, 1.0], ([0, A.shape[0] - 1], [A.shape[0] - 1, 0])), shape=A.shape)
     with pytest.raises(OtherPattern):
-        pieces.inertia(A + far, B)
+        pieces.inertia(Shifted((A + far).tocsr(), one, 0.0), B)
 
 
 def test_narrow_panels_hold_the_same_factor():

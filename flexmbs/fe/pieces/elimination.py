@@ -17,14 +17,11 @@ from scipy import sparse
 from flexmbs._jit import kernel
 from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan
 from flexmbs.fe.solve.cholesky import SingularMatrix, factorise_into
+from flexmbs.fe.solve.shifted import OtherPattern
 from flexmbs.fe.solve.symbolic import Symbolic, ranges
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-class OtherPattern(ValueError):
-    """A matrix has entries where that of the plan has none."""
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ Ints = NDArray[np.int64]
 
 #: bytes of an entry of a sparse matrix
 ENTRY = 12
-#: of the bytes of the stiffness: all matrices in memory; those in files; then in memory while interfaces are
-#: tied, while pieces are eliminated, and while eigenvalues are counted
-MATRICES, MAPPED, TYING, ELIMINATING, COUNTING = 3.8, 2.8, 2.2, 0.4, 1.5
-#: fields of displacements that are alive: with every mode, beside them, and in the iteration for the modes
-PER_MODE, BESIDE, PER_FOUND = 8, 100, 12
+#: of the bytes of the stiffness: all matrices in memory; those in files; in memory while pieces are eliminated
+MATRICES, MAPPED, ELIMINATING = 3.8, 3.5, 0.5
+#: fields of displacements that are alive on the direct route: with every mode, beside them
+PER_MODE, BESIDE = 8, 100
+#: the same in pieces: those in work, of every mode and beside them, and those in files
+PER_SHAPE, IN_WORK, PER_SHAPE_STORED, STORED = 6, 20, 14, 250
 #: modes where a recipe says a frequency and no number
 SOME_MODES = 40
 #: passes over a factor; seconds for a gigabyte of it; for a freedom of all that is no factor
@@ -56,15 +57,11 @@ def estimate(graph: sparse.csr_matrix, n_per_node: int, modes: int | None, stati
     rows = 8 * (len(shape.rows) + len(plan.shape.rows))
     stiffness = ENTRY * (graph.nnz + graph.shape[0]) * n_per_node**2
     kept = 8 * n * (PER_MODE * (count + static) + BESIDE)
-    found = 8 * n * (PER_FOUND * count + 8 * COLUMNS)
     in_memory = MATRICES * stiffness + 8 * (shape.n_entries + len(shape.rows)) + kept
-    in_pieces = max(
-        TYING * stiffness,
-        rows + plan.front_bytes + ELIMINATING * stiffness,
-        rows + found,
-        rows + kept + plan.front_bytes + COUNTING * stiffness,
-    )
-    base, disk = resident_bytes(), plan.disk_bytes + MAPPED * stiffness
+    in_work = 8 * n * (PER_SHAPE * max(count + static, COLUMNS) + IN_WORK)
+    in_pieces = rows + plan.front_bytes + max(in_work, ELIMINATING * stiffness)
+    stored = 8 * n * (PER_SHAPE_STORED * (count + static) + STORED)
+    base, disk = resident_bytes(), plan.disk_bytes + MAPPED * stiffness + stored
     return Estimate(n, int(base + in_memory), int(base + in_pieces), int(disk), seconds_of(plan))
 
 

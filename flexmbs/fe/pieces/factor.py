@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from flexmbs.fe.pieces.elimination import Eliminated, eliminate, panels_of
+from flexmbs.fe.pieces.iteration import Iteration
 from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, make_plan
-from flexmbs.fe.pieces.store import Store
+from flexmbs.fe.pieces.store import Store, read_ahead
+from flexmbs.fe.solve.shifted import Shifted
 from flexmbs.fe.solve.substitution import Part, Substitution, substitute
 from flexmbs.fe.solve.symbolic import analyse
 
@@ -25,7 +27,7 @@ Progress = Callable[[float, str], None]
 READ = 2**23
 #: right-hand sides of a pass over the files
 COLUMNS = 24
-VERSION = b"1"
+VERSION = b"2"
 
 
 class PiecesFactor:
@@ -36,7 +38,6 @@ class PiecesFactor:
     """
 
     wide = COLUMNS
-    knows_pattern = True
 
     def __init__(
         self,
@@ -48,13 +49,14 @@ class PiecesFactor:
         freedoms: int | None = None,
         pivot_tolerance: float = 1e-14,
         progress: Progress | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         A = sparse.csc_matrix(A)
         node_of = np.arange(A.shape[0]) if node_of is None else np.asarray(node_of)
         self.plan = plan or make_plan(analyse(A, node_of), freedoms)
         self.store = Store(folder, key_of(A, self.plan))
         self.sign = np.ones(self.plan.shape.n)
-        self.pivot_tolerance = pivot_tolerance
+        self.pivot_tolerance, self.say = pivot_tolerance, say
         self.found = 0  # pieces that were there
         done, work, so_far = self._found(), self.plan.work, 0.0
         tiny = self._smallest_pivot(A)
@@ -65,7 +67,7 @@ class PiecesFactor:
             if done[k]:
                 self._drop_rests(piece, "rest")
                 continue
-            made = self._eliminate(k, A, tiny, "rest")
+            made = self._eliminate(k, A[:, self.plan.shape.order[piece.columns]], tiny, "rest")
             self.sign[piece.columns] = made.sign
             if len(piece.boundary):
                 self.store.save(f"{k}.rest", made.rest)
@@ -88,12 +90,12 @@ class PiecesFactor:
                 self.found += 1
         return done
 
-    def _smallest_pivot(self, A: sparse.csc_matrix) -> float:
+    def _smallest_pivot(self, A: Any) -> float:
         return self.pivot_tolerance * float(np.abs(A.diagonal()).max(initial=0.0))
 
-    def _eliminate(self, k: int, A: sparse.csc_matrix, tiny: float, kind: str) -> Eliminated:
+    def _eliminate(self, k: int, own: sparse.csc_matrix, tiny: float, kind: str) -> Eliminated:
+        """`own`: the columns of the piece. Writes: own.indices."""
         piece, shape = self.plan.pieces[k], self.plan.shape
-        own = A[:, shape.order[piece.columns]]
         own.indices = shape.place[own.indices]
         children = (self._rest(child, kind) for child in piece.children)
         return eliminate(self.plan, piece, own, tiny, children)
@@ -121,16 +123,16 @@ class PiecesFactor:
         sign = self.sign if self.negative_pivots else None
         return substitute(self.plan.shape, self._parts, sign, B.reshape(len(B), -1), COLUMNS).reshape(B.shape)
 
-    def inertia(self, A: Any, B: Floats) -> tuple[int, Floats]:
+    def inertia(self, A: Shifted, B: Floats) -> tuple[int, Floats]:
         """Negative eigenvalues of another matrix, and B^T A^-1 B; stores no panel.
 
         It has entries where the first has some, or else `OtherPattern` is raised.
         """
-        A = sparse.csc_matrix(A)
         sign, tiny = np.ones(self.plan.shape.n), self._smallest_pivot(A)
         half = Substitution(self.plan.shape, B)
         for k, piece in enumerate(self.plan.pieces):
-            made = self._eliminate(k, A, tiny, "count")
+            own = sparse.csc_matrix(A.rows(self.plan.shape.order[piece.columns]).T)
+            made = self._eliminate(k, own, tiny, "count")
             sign[piece.columns] = made.sign
             if len(piece.boundary):
                 self.store.save(f"{k}.count", made.rest, sync=False)
@@ -143,13 +145,22 @@ class PiecesFactor:
 
     def _parts(self, upward: bool) -> Iterator[Part]:
         """Panels in order, or from the last to the first, as many at a time as READ entries hold."""
-        panel, buffer = self.plan.shape.panel, np.empty(0)
+        panel = self.plan.shape.panel
         for k in range(len(self.plan.pieces))[:: -1 if upward else 1]:
-            for begin, end, first in self._runs(self.plan.pieces[k], upward):
+            piece, name = self.plan.pieces[k], f"{k}.panels"
+            L = self.store.view(name, self.plan.entries(piece))
+            for begin, end, first in self._runs(piece, upward):
                 n = int(panel[end] - panel[begin])
-                buffer = buffer if len(buffer) >= n else np.empty(n)
-                self.store.read(f"{k}.panels", first, buffer[:n])
-                yield begin, end, buffer[:n]
+                read_ahead(L, first, n)
+                yield begin, end, L[first : first + n]
+
+    def iteration(self, M: Any, C: Any, block: int) -> Iteration:
+        """Vectors of the modes of M with C u held, in the folder of the factor, and those of a killed run."""
+        known = digest_of([M.indptr, M.indices, M.data, C.indptr, C.indices, C.data])
+        found = Iteration(self.store, f"modes-{known.hex()[:16]}-{block}", M.shape[0])
+        if found.found and self.say is not None:
+            self.say(f"{found.found} passes of the modes were there from an earlier run")
+        return found
 
     def _runs(self, piece: Piece, upward: bool) -> list[tuple[int, int, int]]:
         """Supernodes [begin, end) of a piece that stand side by side, and where its entries have them."""
@@ -166,9 +177,14 @@ class PiecesFactor:
 
 def key_of(A: sparse.csc_matrix, plan: Plan) -> bytes:
     """What a file must have been made for: the matrix, the order of its unknowns, the panels."""
-    found = hashlib.blake2b(VERSION + str(WIDTH).encode(), digest_size=16)
     arrays: list[Any] = [A.indptr, A.indices, A.data, plan.shape.order, plan.shape.first]
-    for values in arrays + [piece.supernodes for piece in plan.pieces]:
+    return digest_of(arrays + [piece.supernodes for piece in plan.pieces])
+
+
+def digest_of(arrays: list[Any]) -> bytes:
+    """What tells these arrays from others."""
+    found = hashlib.sha256(VERSION + str(WIDTH).encode())
+    for values in arrays:
         whole: Any = np.ascontiguousarray(values)
         found.update(memoryview(whole).cast("B"))
     return found.digest()

@@ -26,7 +26,7 @@ from flexmbs.fe.pieces.estimate import (
     in_words,
 )
 from flexmbs.fe.pieces.factor import PiecesFactor, key_of
-from flexmbs.fe.pieces.mapped import map_matrix
+from flexmbs.fe.pieces.mapped import map_matrix, storing_in
 from flexmbs.fe.pieces.plan import make_plan
 from flexmbs.fe.pieces.store import Store
 from flexmbs.fe.solve import solvers
@@ -131,7 +131,7 @@ class Route:
         if (found.pieces if self.in_pieces else found.direct) > memory:
             self._refuse(words, found, memory)
         if self.in_pieces:
-            self._require_disk(found.disk, f"{FOLDER}*")
+            self._locks.enter_context(storing_in(self._require_disk(found.disk, f"{FOLDER}*")))
         taken = "in pieces" if self.in_pieces else "in memory"
         minutes = max(found.seconds / 60.0, 1.0)
         if limits.say is not None:
@@ -178,7 +178,9 @@ class Route:
         folder = self._require_disk(plan.disk_bytes, name) / name
         self._open(folder)
         try:
-            factor = PiecesFactor(A, nodes, folder=folder, plan=plan, progress=self.progress)
+            factor = PiecesFactor(
+                A, nodes, folder=folder, plan=plan, progress=self.progress, say=self.limits.say
+            )
         except SingularMatrix as problem:
             raise solvers.singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None
         if self.found is not None and self.found.pieces + plan.disk_bytes <= self._memory():
@@ -191,9 +193,8 @@ class Route:
 
     def keep(self, *matrices: Any) -> None:
         """Matrices that stay until the end go where the factor goes. Writes: their entries, in place."""
-        if self.in_pieces:
-            for A in matrices:
-                map_matrix(A, self._folder())
+        for A in matrices:
+            map_matrix(A)
 
     def _open(self, folder: Path) -> None:
         """Take a folder for this run alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import mmap
 import os
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ class Store:
         return self.folder / name
 
     def save(self, name: str, *arrays: Floats, sync: bool = True) -> None:
-        """Arrays one behind another: written under another name, synced, renamed."""
+        """Flat arrays one behind another: written under another name, synced, renamed."""
         path = self.path(name)
         disk.unlink(path)
         try:
@@ -47,7 +48,7 @@ class Store:
             raise stopped(path, error.diagnostics[0].what) from error
 
     def _digest(self, name: str, *arrays: Any) -> bytes:
-        found = hashlib.blake2b(self.key + name.encode(), digest_size=DIGEST)
+        found = hashlib.sha256(self.key + name.encode())
         for values in arrays:
             found.update(memoryview(values).cast("B"))
         return found.digest()
@@ -55,24 +56,27 @@ class Store:
     def load(self, name: str) -> Floats | None:
         """The numbers of a file; None where it is not there, or not what was written for this matrix."""
         try:
-            raw = np.fromfile(self.path(name), dtype=np.uint8)
+            values, digest = self._mapped(name)
         except OSError:
             return None
-        values = raw[: max(len(raw) - DIGEST, 0) // 8 * 8].view(np.float64)
-        return values if raw[values.nbytes :].tobytes() == self._digest(name, values) else None
+        return values if digest == self._digest(name, values) else None
 
-    def read(self, name: str, begin: int, into: Any) -> None:
-        """Numbers of a file from `begin` on. Writes: into."""
-        left, at = memoryview(into).cast("B"), 8 * begin
+    def view(self, name: str, count: int) -> Floats:
+        """So many numbers of a file that this run has written or checked, as the system maps them."""
         try:
-            with open(self.path(name), "rb", buffering=0) as file:
-                while left:
-                    count = os.preadv(file.fileno(), [left], at)
-                    if not count:
-                        raise self.changed(name)
-                    left, at = left[count:], at + count
+            return self._mapped(name)[0][:count]
         except OSError:
             raise self.changed(name) from None
+
+    def _mapped(self, name: str) -> tuple[Floats, bytes]:
+        """Numbers and checksum of a file; who changes the numbers changes a copy."""
+        with open(self.path(name), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size <= DIGEST:
+                raise OSError(f"{name} is empty")
+            raw = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY)
+        count = (size - DIGEST) // 8
+        return np.frombuffer(raw, np.float64, count), raw[8 * count :]
 
     def changed(self, name: str) -> InputError:
         """A file that was written by this very run is no longer there, or not as it was."""
@@ -88,3 +92,18 @@ class Store:
             for path in self.folder.iterdir():
                 disk.unlink(path)
             disk.remove_folder(self.folder)
+
+
+def mapping_of(values: Any) -> mmap.mmap | None:
+    """The mapped file that an array is a part of."""
+    while values is not None and not isinstance(values, mmap.mmap):
+        values = values.obj if isinstance(values, memoryview) else getattr(values, "base", None)
+    return values
+
+
+def read_ahead(values: Floats, begin: int, count: int) -> None:
+    """Numbers of a mapped file that are wanted next: the system begins to read."""
+    base = mapping_of(values)
+    if base is not None and hasattr(mmap, "MADV_WILLNEED"):
+        at = 8 * begin // mmap.PAGESIZE * mmap.PAGESIZE
+        base.madvise(mmap.MADV_WILLNEED, at, 8 * (begin + count) - at)

@@ -16,6 +16,7 @@ from flexmbs.fe.graph import NodeGraph, expand_blocks, node_graph
 from flexmbs.fe.massform import Attached
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
+from flexmbs.fe.pieces import mapped
 from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_stiffness
 from flexmbs.fe.shells.strains import (
     SOFTEN,
@@ -147,7 +148,7 @@ def _integral(A: Floats, B: Floats) -> Floats:
 
 def shell_stiffness(mesh: Mesh, graph: NodeGraph, materials: Mapping[str, Material]) -> sp.csc_array:
     """K_fe of the shells (6 n_nodes, 6 n_nodes)."""
-    upper = np.zeros((graph.n_pairs, 36))
+    upper = mapped.room((graph.n_pairs, 36))
     for chunk in shell_chunks(mesh, materials):
         weighted = (chunk.S * chunk.points.area[..., None, None]) @ chunk.rows
         K = _integral(chunk.rows, weighted)
@@ -408,7 +409,7 @@ def shell_prestress(
     change: of temperature [K], of every cell.
     """
     graph = node_graph(mesh.n_nodes, {kind: mesh.cells[kind] for kind in shell_kinds(mesh)})
-    upper = np.zeros((graph.n_pairs, 36))
+    upper = mapped.room((graph.n_pairs, 36))
     for chunk in shell_chunks(mesh, materials):
         part = _strains(chunk, U[:, None])[..., 0]
         f = np.einsum("epij,epj->epi", chunk.S[..., :8, :8], part[:, :, :8])

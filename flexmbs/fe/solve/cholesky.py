@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from flexmbs._jit import blas_address, call_fortran, kernel, lapack_address
+from flexmbs.fe.solve.shifted import Shifted
 from flexmbs.fe.solve.substitution import Part, substitute
 from flexmbs.fe.solve.symbolic import Ints, Symbolic, analyse
 
@@ -246,9 +247,9 @@ class SparseFactor:
         if bad >= 0:
             raise SingularMatrix(int(self.symbolic.order[bad]))
 
-    def inertia(self, A: sparse.csc_matrix, B: Floats) -> tuple[int, Floats]:
+    def inertia(self, A: Shifted, B: Floats) -> tuple[int, Floats]:
         """Negative eigenvalues of another matrix with the same pattern, and B^T A^-1 B; this one is lost."""
-        new = SparseFactor(A, symbolic=self.symbolic, memory=self.L)
+        new = SparseFactor(A.of_same_pattern(), symbolic=self.symbolic, memory=self.L)
         return new.negative_pivots, B.T @ new.solve(B)
 
     @property
