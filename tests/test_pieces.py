@@ -109,6 +109,40 @@ def test_a_reduction_that_was_stopped_goes_on(tmp_path, small, monkeypatch):
     np.testing.assert_allclose(ours.frequency_hz, fm.reduce(BLOCK).frequency_hz, rtol=1e-8)
 
 
+def test_modes_that_were_stopped_go_on_behind_their_last_pass(tmp_path, small, monkeypatch):
+    passes, real = [], factor.PiecesFactor.solve
+
+    def counted(self, B):
+        passes.append(B.shape[1])
+        if len(passes) == stop:
+            raise KeyboardInterrupt
+        return real(self, B)
+
+    monkeypatch.setattr(factor, "COLUMNS", 8)
+    monkeypatch.setattr(factor.PiecesFactor, "wide", 8)
+    monkeypatch.setattr(factor.PiecesFactor, "solve", counted)
+    monkeypatch.setattr(route, "LANES", 8)
+    stop = 10**9
+    whole = fm.reduce(BLOCK, limits=in_pieces(tmp_path))
+    needed = len(passes)
+    passes, stop = [], 6
+    with pytest.raises(KeyboardInterrupt):
+        fm.reduce(BLOCK, limits=in_pieces(tmp_path))
+    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    blocks = sorted(folder.glob("modes-*"))
+    assert len(blocks) >= 3
+    raw = bytearray(blocks[-1].read_bytes())
+    raw[1000] ^= 1  # the last one is torn: the one before it counts
+    blocks[-1].write_bytes(raw)
+    passes, stop, said = [], 10**9, []
+    ours = fm.reduce(BLOCK, limits=in_pieces(tmp_path, say=said.append))
+    assert f"{len(blocks) - 1} passes of the modes were there from an earlier run" in said
+    assert len(passes) == needed - (len(blocks) - 1)
+    assert not list(tmp_path.iterdir())
+    np.testing.assert_allclose(ours.frequency_hz, whole.frequency_hz, rtol=1e-10)
+    np.testing.assert_allclose(ours.frequency_hz, fm.reduce(BLOCK).frequency_hz, rtol=1e-8)
+
+
 def test_pieces_of_another_matrix_count_for_nothing(tmp_path, small, monkeypatch):
     with monkeypatch.context() as patch:
         stop_after(patch, 5, KeyboardInterrupt())

@@ -87,6 +87,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scratch", metavar="DIR", help="folder for a factor on disk; default: that of the output"
     )
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        default="",
+        help="workers of a Dask scheduler for the pieces, tls://head:8786",
+    )
+    parser.add_argument(
+        "--open-cluster", action="store_true", help="the scheduler may be one without encryption"
+    )
     add_overwrite(parser)
     add_root(parser)
 
@@ -102,7 +111,7 @@ def limits_of(args: argparse.Namespace, target: Path, said: list[str]) -> Any:
 
     memory = bytes_of(args.memory) if args.memory else None
     scratch = Path(args.scratch) if args.scratch else target.absolute().parent
-    return Limits(args.pieces, memory, scratch, say)
+    return Limits(args.pieces, memory, scratch, say, args.cluster, args.open_cluster)
 
 
 def given_matrices(args: argparse.Namespace) -> list[str] | None:

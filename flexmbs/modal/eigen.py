@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,7 +54,7 @@ def modes_of(
     modes what is left where large responses cancel: those are corrected by their residual.
     """
     model = held.model
-    factor = held.statics.factor
+    factor: Any = held.statics.factor
     block = getattr(factor, "wide", BLOCK)
     begun = factor.iteration(model.M, held.C, block) if hasattr(factor, "iteration") else None
     modes = lowest_modes(held.respond, model.M, n, fmax, progress, held.dimension, block, begun)

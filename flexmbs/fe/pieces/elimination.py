@@ -53,28 +53,45 @@ def extend_add(block, begin, place, first, row_start, rows, panel, room):
             L[at + local[place[begin + i]]] += block[j, i]
 
 
-def eliminate(
-    plan: Plan, piece: Piece, A: Any, tiny: float, children: Iterable[tuple[Piece, Iterator[Floats]]]
-) -> Eliminated:
-    """Factor a piece. `A` (n, columns) are its columns of the matrix, rows in places of the factor, csc.
+@dataclass(frozen=True)
+class Front:
+    """What the elimination of a piece needs: panels in places 0, 1, ... of `known`, a matrix of these.
 
-    children : the pieces before it with what they left, a panel of the lower half at a time
+    known : the columns of the piece, then its boundary;  n_own, n_columns : supernodes and columns of its own
     """
+
+    known: Ints
+    shape: Symbolic
+    n_own: int
+    n_columns: int
+    matrix: sparse.csc_matrix
+
+
+def front_of(plan: Plan, piece: Piece, A: Any) -> Front:
+    """`A` (n, columns) are the columns of a piece, rows in places of the factor, csc."""
     known = np.concatenate([piece.columns, piece.boundary])
     shape, n_own = local_shape(plan.shape, piece, known)
+    return Front(known, shape, n_own, len(piece.columns), local_columns(A, known, piece.columns))
+
+
+def eliminate(front: Front, tiny: float, children: Iterable[tuple[Ints, Iterator[Floats]]]) -> Eliminated:
+    """Factor a piece.
+
+    children : boundaries of the pieces before it with what they left, a panel of the lower half at a time
+    """
+    shape = front.shape
     L, sign = np.zeros(shape.n_entries), np.ones(shape.n)
     local = np.empty(shape.n, dtype=np.int64)
-    for child, panels in children:
-        place = np.searchsorted(known, child.boundary)
+    for boundary, panels in children:
+        place = np.searchsorted(front.known, boundary)
         for k, block in enumerate(panels):
             room = shape.super_of, local, L
             extend_add(block, k * WIDTH, place, shape.first, shape.row_start, shape.rows, shape.panel, room)
-    own = local_columns(A, known, piece.columns)
-    bad = factorise_into(shape, own, tiny, L, sign, n_own)
+    bad = factorise_into(shape, front.matrix, tiny, L, sign, front.n_own)
     if bad >= 0:
-        raise SingularMatrix(int(plan.shape.order[known[bad]]))
-    end = shape.panel[n_own]
-    return Eliminated(L[:end], sign[: len(piece.columns)], L[end:])
+        raise SingularMatrix(int(front.known[bad]))
+    end = shape.panel[front.n_own]
+    return Eliminated(L[:end], sign[: front.n_columns], L[end:])
 
 
 def local_shape(shape: Symbolic, piece: Piece, known: Ints) -> tuple[Symbolic, int]:

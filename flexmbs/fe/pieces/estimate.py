@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 #: bytes of an entry of a sparse matrix
 ENTRY = 12
-#: of the bytes of the stiffness: all matrices in memory; those in files; in memory while pieces are eliminated
+#: of the bytes of the stiffness: all matrices in memory; those in files; what an elimination has in memory
 MATRICES, MAPPED, ELIMINATING = 3.8, 3.5, 0.5
 #: fields of displacements that are alive on the direct route: with every mode, beside them
 PER_MODE, BESIDE = 8, 100
@@ -41,6 +41,8 @@ class Estimate:
     pieces: int
     disk: int
     seconds: float
+    front: int = 0  # of the memory in pieces what workers have in place of this machine
+    factor: int = 0  # the same of the disk
 
 
 def certainly_fits(freedoms: int, memory: int) -> bool:
@@ -62,7 +64,15 @@ def estimate(graph: sparse.csr_matrix, n_per_node: int, modes: int | None, stati
     in_pieces = rows + plan.front_bytes + max(in_work, ELIMINATING * stiffness)
     stored = 8 * n * (PER_SHAPE_STORED * (count + static) + STORED)
     base, disk = resident_bytes(), plan.disk_bytes + MAPPED * stiffness + stored
-    return Estimate(n, int(base + in_memory), int(base + in_pieces), int(disk), seconds_of(plan))
+    return Estimate(
+        n,
+        int(base + in_memory),
+        int(base + in_pieces),
+        int(disk),
+        seconds_of(plan),
+        plan.front_bytes,
+        plan.disk_bytes,
+    )
 
 
 def seconds_of(plan: Plan) -> float:

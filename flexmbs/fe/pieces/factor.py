@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from flexmbs.fe.pieces.elimination import Eliminated, eliminate, panels_of
+from flexmbs.fe.pieces.elimination import Eliminated, eliminate, front_of, panels_of
 from flexmbs.fe.pieces.iteration import Iteration
 from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, make_plan
 from flexmbs.fe.pieces.store import Store, read_ahead
+from flexmbs.fe.solve.cholesky import SingularMatrix
 from flexmbs.fe.solve.shifted import Shifted
 from flexmbs.fe.solve.substitution import Part, Substitution, substitute
 from flexmbs.fe.solve.symbolic import analyse
@@ -98,15 +99,18 @@ class PiecesFactor:
         piece, shape = self.plan.pieces[k], self.plan.shape
         own.indices = shape.place[own.indices]
         children = (self._rest(child, kind) for child in piece.children)
-        return eliminate(self.plan, piece, own, tiny, children)
+        try:
+            return eliminate(front_of(self.plan, piece, own), tiny, children)
+        except SingularMatrix as problem:
+            raise SingularMatrix(int(shape.order[problem.unknown])) from None
 
-    def _rest(self, k: int, kind: str) -> tuple[Piece, Iterator[Floats]]:
-        """A piece and what it left on its boundary."""
+    def _rest(self, k: int, kind: str) -> tuple[Ints, Iterator[Floats]]:
+        """The boundary of a piece and what it left there."""
         piece = self.plan.pieces[k]
         rest = self.store.load(f"{k}.{kind}")
         if rest is None:
             raise self.store.changed(f"{k}.{kind}")
-        return piece, panels_of(rest, len(piece.boundary))
+        return piece.boundary, panels_of(rest, len(piece.boundary))
 
     def _drop_rests(self, piece: Piece, kind: str) -> None:
         for child in piece.children:

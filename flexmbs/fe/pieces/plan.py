@@ -7,6 +7,7 @@ whole: its own panels, and what that leaves of the matrix on its boundary, are a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +48,11 @@ class Plan:
 
     @property
     def front_bytes(self) -> int:
-        """Most memory that a piece takes while it is eliminated: panels, what is left, products of panels."""
-        return max((self._bytes_of(piece) for piece in self.pieces), default=0)
+        """Most memory that a piece takes while it is eliminated."""
+        return max((self.bytes_of(piece) for piece in self.pieces), default=0)
 
-    def _bytes_of(self, piece: Piece) -> int:
+    def bytes_of(self, piece: Piece) -> int:
+        """What the elimination of a piece takes: panels, what is left, products of panels."""
         rows = len(piece.columns) + len(piece.boundary)
         tallest = int(np.max(np.diff(self.shape.row_start)[piece.supernodes], initial=0))
         return 8 * (self.entries(piece) + triangle(len(piece.boundary)) + 2 * tallest * WIDTH + 4 * rows)
@@ -64,6 +66,35 @@ class Plan:
             most = max(most, live)
             live -= sum(8 * triangle(len(self.pieces[k].boundary)) for k in piece.children)
         return most
+
+    def gain(self, cost: Floats, n_workers: int) -> float:
+        """How many times as fast so many workers are as one, at pieces of this cost, by the tree alone.
+
+        Whoever is free takes the piece that is ready with the longest way to the top.
+        """
+        parent = {child: k for k, piece in enumerate(self.pieces) for child in piece.children}
+        way, left = cost.copy(), [len(piece.children) for piece in self.pieces]
+        for k in range(len(cost) - 1, -1, -1):
+            way[k] += way[parent[k]] if k in parent else 0.0
+        ready = [(-way[k], k) for k, count in enumerate(left) if not count]
+        heapify(ready)
+        busy: list[tuple[float, int]] = []
+        now = 0.0
+        while ready or busy:
+            while ready and len(busy) < n_workers:
+                k = heappop(ready)[1]
+                heappush(busy, (now + float(cost[k]), k))
+            now, k = heappop(busy)
+            if k in parent:
+                left[parent[k]] -= 1
+                if not left[parent[k]]:
+                    heappush(ready, (-way[parent[k]], parent[k]))
+        return float(cost.sum()) / now if now else 1.0
+
+    @property
+    def stored(self) -> Floats:
+        """Entries of the panels of every piece: what a pass reads."""
+        return np.array([self.entries(piece) for piece in self.pieces], dtype=float)
 
     @property
     def work(self) -> Floats:

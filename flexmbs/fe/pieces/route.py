@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,6 +18,7 @@ from scipy import sparse
 from flexmbs import disk
 from flexmbs._simd import LANES
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError, Interrupted
+from flexmbs.fe.pieces.cluster import Cluster
 from flexmbs.fe.pieces.estimate import (
     Estimate,
     available_bytes,
@@ -27,8 +28,9 @@ from flexmbs.fe.pieces.estimate import (
 )
 from flexmbs.fe.pieces.factor import PiecesFactor, key_of
 from flexmbs.fe.pieces.mapped import map_matrix, storing_in
-from flexmbs.fe.pieces.plan import make_plan
+from flexmbs.fe.pieces.plan import Plan, make_plan
 from flexmbs.fe.pieces.store import Store
+from flexmbs.fe.pieces.workers import WorkersFactor, gain_in_words, refuse_front
 from flexmbs.fe.solve import solvers
 from flexmbs.fe.solve.cholesky import SingularMatrix
 from flexmbs.fe.solve.symbolic import analyse
@@ -60,6 +62,8 @@ class Limits:
     memory: int | None = None
     scratch: Path | None = None
     say: Callable[[str], None] | None = None  # hears what was decided, before anything is taken
+    cluster: str = ""  # address of a Dask scheduler, whose workers have the fronts and the factor
+    open_cluster: bool = False  # it may be reached without encryption
 
 
 def bytes_of(text: str) -> int:
@@ -84,6 +88,8 @@ class Route:
         self.limits, self.solver, self.progress = limits or Limits(), solver, progress
         self.in_pieces = self.limits.pieces == "always"
         self.found: Estimate | None = None
+        self.cluster: Cluster | None = None
+        self._there: WorkersFactor | None = None
         self._stores: list[Store] = []
         self._locks = ExitStack()
         if self.limits.pieces not in CHOICES:
@@ -101,7 +107,14 @@ class Route:
     ) -> None:
         if error is None or (isinstance(error, FlexmbsError) and not _goes_on(error)):
             self.clear()
+        self._forget()
         self._locks.close()
+
+    def _forget(self) -> None:
+        """Workers give the disk of a factor back."""
+        if self._there is not None:
+            self._there.drop()
+        self._there = None
 
     def clear(self, but: str = "") -> None:
         """Remove the factors that have been made."""
@@ -124,6 +137,8 @@ class Route:
         found = self.found = estimate(graph(), n_per_node, modes, static)
         can = limits.pieces == "auto" and self.solver == "auto"
         self.in_pieces = limits.pieces == "always" or (can and found.direct > memory)
+        if self.in_pieces and limits.cluster:
+            found = self.found = self._on_workers(found)
         words = (
             f"{freedoms} freedoms: in memory {in_words(found.direct)}; "
             f"in pieces {in_words(found.pieces)}, and {in_words(found.disk)} on disk"
@@ -133,9 +148,16 @@ class Route:
         if self.in_pieces:
             self._locks.enter_context(storing_in(self._require_disk(found.disk, f"{FOLDER}*")))
         taken = "in pieces" if self.in_pieces else "in memory"
+        taken += f" on {len(self.cluster.workers())} workers" if self.cluster is not None else ""
         minutes = max(found.seconds / 60.0, 1.0)
         if limits.say is not None:
             limits.say(f"{words}, about {minutes:.0f} min; the limit is {in_words(memory)}: {taken}")
+
+    def _on_workers(self, found: Estimate) -> Estimate:
+        """What is left for this machine when workers have the factor."""
+        self.cluster = self._locks.enter_context(Cluster(self.limits.cluster, self.limits.open_cluster))
+        refuse_front(found.front, self.cluster.memory())
+        return replace(found, pieces=found.pieces - found.front, disk=found.disk - found.factor)
 
     def _memory(self) -> int:
         return available_bytes() if self.limits.memory is None else self.limits.memory
@@ -175,21 +197,42 @@ class Route:
         plan = make_plan(analyse(A, nodes))
         name = f"{FOLDER}{key_of(A, plan).hex()[:16]}"
         self.clear(but=name)  # one factor is in use at a time
-        folder = self._require_disk(plan.disk_bytes, name) / name
+        self._forget()
+        here = plan.disk_bytes if self.cluster is None else 0
+        folder = self._require_disk(here, name) / name
         self._open(folder)
+        factor: PiecesFactor | WorkersFactor
         try:
-            factor = PiecesFactor(
-                A, nodes, folder=folder, plan=plan, progress=self.progress, say=self.limits.say
-            )
+            if self.cluster is not None:
+                factor = self._there = self._eliminate_there(A, plan, folder, self.cluster)
+            else:
+                factor = PiecesFactor(
+                    A, nodes, folder=folder, plan=plan, progress=self.progress, say=self.limits.say
+                )
         except SingularMatrix as problem:
             raise solvers.singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None
-        if self.found is not None and self.found.pieces + plan.disk_bytes <= self._memory():
-            factor.wide = LANES  # the system keeps the files in memory: no need to save passes
         if kind == "spd" and factor.negative_pivots:
             raise solvers.singular(f"{factor.negative_pivots} eigenvalues are negative")
+        if isinstance(factor, WorkersFactor):
+            return factor
+        if self.found is not None and self.found.pieces + plan.disk_bytes <= self._memory():
+            factor.wide = LANES  # the system keeps the files in memory: no need to save passes
         if factor.found and self.limits.say is not None:
             self.limits.say(f"{factor.found} of {len(plan.pieces)} pieces were there from an earlier run")
         return factor
+
+    def _eliminate_there(self, A: Any, plan: Plan, folder: Path, cluster: Cluster) -> WorkersFactor:
+        if self.limits.say is not None:
+            self.limits.say(gain_in_words(plan, len(cluster.workers())))
+        return WorkersFactor(
+            lambda which: sparse.csc_matrix(A[:, which]),
+            A.diagonal(),
+            plan=plan,
+            cluster=cluster,
+            store=Store(folder, key_of(A, plan)),
+            progress=self.progress,
+            say=self.limits.say,
+        )
 
     def keep(self, *matrices: Any) -> None:
         """Matrices that stay until the end go where the factor goes. Writes: their entries, in place."""

@@ -1,0 +1,116 @@
+"""The connection to a Dask cluster whose workers eliminate pieces (`--cluster`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+
+from flexmbs import __version__
+from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, missing_component
+from flexmbs.fe.pieces import on_worker
+
+#: schemes of addresses without encryption; machines that are this one
+OPEN, HERE = ("tcp://", "ws://", "ucx://"), ("127.0.0.1", "localhost", "[::1]")
+#: seconds between looks for workers that are gone, and to wait for an answer
+LOOK, PATIENCE = 1.0, 30.0
+
+
+class Cluster:
+    """Tasks for the workers of a scheduler; as a context it ends the connection."""
+
+    def __init__(self, address: str, is_open: bool = False) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise missing_component("reduce --cluster", "distributed", "studies") from None
+        host = address.partition("://")[2].rpartition(":")[0]
+        if address.startswith(OPEN) and not is_open and host not in HERE:
+            what = f"{address} is not encrypted: whoever reaches it can run code on its workers"
+            remedy = "take tls://, or --open-cluster where the network is yours"
+            raise UsageError(Diagnostic("pieces.open_cluster", "--cluster", what, remedy))
+        try:
+            self.client = Client(address, timeout=PATIENCE, set_as_default=False)
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, TimeoutError, ValueError) as error:
+            what = f"no scheduler with workers answers at {address}: {error}"
+            remedy = "start one: dask scheduler, dask worker"
+            raise InputError(Diagnostic("pieces.cluster", "--cluster", what, remedy)) from None
+        self.address = address
+        for worker, version in self.everywhere(on_worker.version).items():
+            if version != __version__:
+                what = f"worker {worker} runs flexmbs {version}, here is {__version__}"
+                raise InputError(
+                    Diagnostic("pieces.cluster", "--cluster", what, "install the same on all of them")
+                )
+        self.client.register_plugin(announcement())
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.client.close()
+
+    def workers(self) -> list[str]:
+        """Addresses of the workers that are there; without any nothing can go on."""
+        found = list(self.client.nthreads())
+        if not found:
+            what = f"no worker of {self.address} is left"
+            remedy = "start some, and give the same command again: modes go on with what is there"
+            raise SolverError(Diagnostic("pieces.scheduler", "--cluster", what, remedy))
+        return found
+
+    def memory(self) -> list[int]:
+        """Of every worker [bytes]."""
+        return [int(size) for size in self.everywhere(on_worker.memory_of).values()]
+
+    def submit(self, task: Callable[..., Any], *args: Any, on: str | Sequence[str], memory: int = 0) -> Any:
+        """A task for one of these workers, which needs so much of its memory."""
+        from dask import config
+
+        need = {on_worker.MEMORY: float(memory)} if memory else None
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            workers = [on] if isinstance(on, str) else list(on)
+            return self.client.submit(
+                task, *args, workers=workers, resources=need, allow_other_workers=False, pure=False
+            )
+
+    def first_of(self, futures: list[Any]) -> list[Any]:
+        """Those that are done when the first one is, or after a second."""
+        from distributed import wait
+
+        try:
+            with self.client.as_current():
+                return list(wait(futures, timeout=LOOK, return_when="FIRST_COMPLETED").done)
+        except TimeoutError:
+            return []
+
+    def result(self, future: Any) -> Any:
+        try:
+            return future.result()
+        except CancelledError as error:
+            what = f"the scheduler at {self.address} is gone: {error}"
+            raise SolverError(Diagnostic("pieces.scheduler", "--cluster", what, "start one")) from None
+
+    def gather(self, futures: list[Any]) -> list[Any]:
+        return list(self.client.gather(futures))
+
+    def cancel(self, futures: Iterable[Any]) -> None:
+        self.client.cancel(list(futures), force=True)
+
+    def everywhere(self, call: Callable[..., Any], *args: Any) -> dict[str, Any]:
+        """What all workers answer."""
+        return dict(self.client.run(call, *args, on_error="ignore"))
+
+
+def announcement() -> Any:
+    """Tells the scheduler the memory of every worker, also of those that join later."""
+    from distributed import WorkerPlugin
+
+    class Announcement(WorkerPlugin):  # type: ignore[misc]
+        name = "flexmbs"
+
+        async def setup(self, worker: Any) -> None:
+            await worker.set_resources(**{on_worker.MEMORY: on_worker.memory_of(worker)})
+
+    return Announcement()
