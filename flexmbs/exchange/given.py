@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,10 +48,15 @@ def interface_nodes(modal: ModalData) -> Nodes:
     )
 
 
+def nodes_of_body(mesh: Mesh) -> NDArray[np.int64]:
+    """Indices of the nodes that belong to cells; of all, where there are no cells."""
+    used = mesh.used_nodes()
+    return np.flatnonzero(used) if used.any() else np.arange(mesh.n_nodes)
+
+
 def mesh_nodes(modal: ModalData) -> Nodes:
     """All nodes of the mesh that belong to the body; rotations of solids are half the curl."""
-    used = modal.mesh.used_nodes()
-    chosen = np.flatnonzero(used) if used.any() else np.arange(modal.mesh.n_nodes)
+    chosen = nodes_of_body(modal.mesh)
     number = modal.mesh.node_number[chosen]
     rows = [modal.marker_rows(node=int(k)) for k in number]
     return Nodes(
@@ -64,11 +69,23 @@ def mesh_nodes(modal: ModalData) -> Nodes:
 
 
 def body_of(
-    path: Path, integrals: ShapeIntegrals, nodes: Nodes, interfaces: Sequence[str], program: str
+    path: Path,
+    integrals: ShapeIntegrals,
+    nodes: Nodes,
+    interfaces: Sequence[str],
+    program: str,
+    *,
+    faces: Mapping[str, NDArray[np.int64]] | None = None,
+    stress: Floats | None = None,
 ) -> ModalData:
-    """Modal data out of integrals and nodes; those labelled in `interfaces` become interfaces."""
+    """Modal data out of integrals and nodes; those labelled in `interfaces` become interfaces.
+
+    faces : surface to draw, "tri3" and "quad4" -> nodes;  stress : (mode, node, xx yy zz xy yz zx)
+    """
     numbers = node_numbers(nodes.label)
-    mesh = Mesh(nodes.position, {}, node_number=numbers) if len(nodes) else Mesh(np.zeros((1, 3)), {})
+    mesh = Mesh(np.zeros((1, 3)), {})
+    if len(nodes):
+        mesh = Mesh(nodes.position, dict(faces or {}), node_number=numbers)
     empty = np.zeros((integrals.nf, 1, 3))
     found = {
         label: InterfaceData(
@@ -88,6 +105,8 @@ def body_of(
     missing = f"errors of the reduction and of the mesh are not known: read from a file of {program}"
     return replace(
         modal,
+        stress=stress,
+        stress_at="none" if stress is None else "nodes",
         quality={"rigid_modes": 6, "warnings": [missing]},
         provenance={"recipe": f"import {path.name}", "recipe_name": path.name, "versions": program},
         source_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),

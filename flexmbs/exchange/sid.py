@@ -323,7 +323,26 @@ def read(path: Path, *, inertia_order: str = AUTO) -> tuple[ModalData, list[str]
         )
     if found.blocks["Ct"].m1 is None:
         notes.append("Ct is of order 0: no geometric stiffness by accelerations")
-    return body_of(path, integrals, nodes, labels, "SID"), notes
+    return body_of(path, integrals, nodes, labels, "SID", stress=_stress(found)), notes
+
+
+def _stress(found: File) -> Floats | None:
+    """Stress modes (mode, node, 6) of nodes that have `sigma`: as phi, or as the slope of one column."""
+    stress = np.zeros((found.nf, len(found.nodes), 6))
+    for k, (name, blocks) in enumerate(found.nodes):
+        sigma = blocks.get("sigma")
+        if sigma is None:
+            continue
+        if sigma.m0.shape not in ((6, found.nf), (6, 1)):
+            raise bad(
+                found.path,
+                sigma.line,
+                f"sigma of node {name} is {sigma.m0.shape}",
+                f"expected (6, {found.nf})",
+            )
+        one = sigma.m0.shape == (6, 1) and sigma.m1 is not None
+        stress[:, k] = sigma.first(found.nf)[:, :, 0].T if one else sigma.m0.T
+    return stress if stress.any() else None
 
 
 def _nodes(found: File, labels: tuple[str, ...]) -> tuple[Nodes, Floats]:

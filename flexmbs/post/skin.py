@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexmbs.fe.elements import ELEMENTS
+from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.skin import skin_faces, triangles_of_faces
 from flexmbs.modaldata import ModalData
 from flexmbs.post.beam_skin import beam_surface, fibre_stress
@@ -49,7 +49,10 @@ def skin_of(modal: ModalData, limit: int = MAX_VERTICES) -> Skin:
     kinds = [kind for kind, cells in modal.mesh.cells.items() if len(cells)]
     parts = []
     if any(not ELEMENTS[kind].turns for kind in kinds):
-        parts.append(_solid(modal, limit))
+        parts.append(_solid(modal, modal.mesh.face_nodes(skin_faces(modal.mesh)), limit))
+    bare = [modal.mesh.cells[kind] for kind in kinds if kind in SHELLS and modal.mesh.shell is None]
+    if bare:  # a surface alone, of a body that was read
+        parts.append(_solid(modal, bare, limit))
     if "beam2" in kinds:
         parts.append(_turning(modal, beam_surface, fibre_stress))
     if modal.mesh.shell is not None:
@@ -127,8 +130,7 @@ def at_nodes(modal: ModalData, stress: Floats) -> Floats:
     return total / np.maximum(count, 1.0)[:, None]
 
 
-def _solid(modal: ModalData, limit: int) -> Skin:
-    faces = modal.mesh.face_nodes(skin_faces(modal.mesh))
+def _solid(modal: ModalData, faces: list[Ints], limit: int) -> Skin:
     triangles = triangles_of_faces(faces)
     edges = rim_edges(faces)
     nodes = np.unique(triangles)

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import h5py
 import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.errors import FlexmbsError, UsageError
+from flexmbs.errors import FlexmbsError, InputError, UsageError
 from flexmbs.exchange import export_body, import_body
 from flexmbs.exchange.mbdyn import Groups
 from flexmbs.exchange.sid import parse
 from flexmbs.fe.mesh import Mesh
 from flexmbs.ffrf.mass import mass_matrix, quadratic_velocity_forces
 from flexmbs.modaldata.data import InterfaceData, from_shapes
+from flexmbs.post.skin import skin_of
+from flexmbs.reduce import reduce
 from flexmbs.spatial import exp_so3, skew
 from tests.ffrf.reference import mass_matrix_by_nodal_sum, random_body, velocity_forces_by_nodal_sum
 
@@ -112,6 +115,65 @@ def test_nodes_of_mbsim_come_back(tmp_path):
         for a, b in zip(modal.marker_rows(node=number), found.marker_rows(node=number), strict=True):
             same(a, b, f"node {number}")
     assert list(found.mesh.node_number[-2:]) == [18, 19]  # the interfaces, behind 11 ... 17
+
+
+def test_stresses_and_surfaces_of_mbsim_come_back(tmp_path):
+    """Skin of the corners, stress modes at all nodes; what several cells share is inside."""
+    mesh = {"shape": "box", "size": [0.4, 0.1, 0.05], "divisions": [3, 2, 1], "element": "hex20"}
+    modal = reduce({"mesh": mesh, "interfaces": {"left": {"set": "x_min"}}}, material="steel", modes=2)
+    notes = export_body(modal, tmp_path / "b.mbsim.h5")["notes"]
+    assert any("without a static part" in note for note in notes)
+    found, _ = import_body(tmp_path / "b.mbsim.h5")
+    assert found.stress_at == "nodes" and modal.stress is not None and found.stress is not None
+    same(modal.stress, found.stress[:, :-1], "stress")
+    assert np.all(found.stress[:, -1] == 0.0), "an interface has none"
+    skin = skin_of(found)
+    assert {kind: len(rows) for kind, rows in found.mesh.cells.items()} == {"quad4": 22}
+    same(modal.mesh.points[np.unique(found.mesh.cells["quad4"])], skin.mesh.points, "places")
+    a, b, c = skin.mesh.points[skin.mesh.triangles.T]
+    assert np.einsum("ij,ij", a, np.cross(b, c)) / 6.0 == pytest.approx(0.4 * 0.1 * 0.05), "outward"
+    # as its own tools write: all faces of all cells, twice inside; here a hexagon besides
+    faces = np.array([0, 1, 2, -1, 2, 1, 0, -1, 3, 4, 5, -1, 6, 7, 8, 9, 10, 11])
+    with h5py.File(tmp_path / "b.mbsim.h5", "a") as file:
+        del file["openmbv indices"]
+        file["openmbv indices"] = faces
+    triangles = import_body(tmp_path / "b.mbsim.h5")[0].mesh.cells["tri3"]
+    assert triangles.tolist() == [[3, 4, 5], *([6, k, k + 1] for k in range(7, 11))]
+    with h5py.File(tmp_path / "b.mbsim.h5", "a") as file:
+        file["openmbv indices"][0] = 10_000
+    with pytest.raises(InputError, match="expected places of"):
+        import_body(tmp_path / "b.mbsim.h5")
+
+
+SIGMA = """          sigma
+               order                      = {order}
+               nrow                       = 6
+               ncol                       = {ncol}
+               nq                         = 4
+               nqn                        = 0
+               structure                  = 3
+{values}          end sigma
+"""
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_stresses_of_sid_come_along(tmp_path, order):
+    """Of files of others: ours have none. As a matrix like phi, or as the slope of one column."""
+    export_body(body(geo=False)[1], tmp_path / "b.SID_FEM")
+    assert import_body(tmp_path / "b.SID_FEM")[0].stress is None
+    text = (tmp_path / "b.SID_FEM").read_text()
+    place = ["m0( 6, 3)", "m1( 6, 3, 1)", "m0( 6, 3)"][order]
+    block = SIGMA.format(
+        order=min(order, 1), ncol=[4, 1, 7][order], values=f"               {place} = 2.5D+06\n"
+    )
+    end = text.rindex("               end node")
+    (tmp_path / "b.SID_FEM").write_text(text[:end] + block + text[end:])
+    if order == 2:
+        with pytest.raises(InputError, match=r"sigma of node 2 is \(6, 7\)"):
+            import_body(tmp_path / "b.SID_FEM")
+        return
+    stress = import_body(tmp_path / "b.SID_FEM")[0].stress
+    assert stress is not None and np.argwhere(stress).tolist() == [[2, 1, 5]] and stress.max() == 2.5e6
 
 
 def parts(cloud):
