@@ -17,7 +17,7 @@ from flexmbs.errors import Diagnostic, Diagnostics, InputError, nearest
 from flexmbs.fe.assembly import FeModel, assemble
 from flexmbs.fe.attach import PointMass
 from flexmbs.fe.beams import BeamData
-from flexmbs.fe.check.mesh import MeshCheck, check_mesh
+from flexmbs.fe.check.mesh import MeshCheck, check_cells, check_mesh, check_whole
 from flexmbs.fe.graph import graph_of_cells
 from flexmbs.fe.materials import Material, material
 from flexmbs.fe.mesh import Mesh
@@ -189,12 +189,14 @@ def _finish(
     return Source(fe, interfaces, fixed, nodal, materials, checked.quality, warnings=warnings)
 
 
-def bare_mesh(recipe: Recipe) -> Mesh:
-    """The checked mesh of a recipe in metres: what is there to choose interfaces on."""
+def bare_mesh(recipe: Recipe) -> tuple[Mesh, Callable[[], MeshCheck]]:
+    """The mesh of a recipe in metres: what is there to choose interfaces on; and its check, which takes most
+    of the time and leaves it as it is."""
     mesh, _ = _mesh_of(recipe)
     if mesh.deck is not None:
         mesh = body_of_deck(mesh, mesh.deck, recipe).mesh
-    return completed(check_mesh(mesh, merge_tol=recipe.merge_tol), mesh)
+    cells = check_cells(mesh, merge_tol=recipe.merge_tol)
+    return completed(cells, mesh), lambda: check_whole(cells)
 
 
 def completed(checked: MeshCheck, whole: Mesh) -> Mesh:

@@ -11,9 +11,10 @@ import numpy as np
 
 from flexmbs import disk
 from flexmbs.errors import Diagnostic, UsageError
-from flexmbs.fe.check.mesh import size_of
+from flexmbs.fe.check.mesh import MeshCheck, size_of
 from flexmbs.fe.mesh import Mesh
-from flexmbs.view.patches import FREE, Patch, kind_of, patches_of
+from flexmbs.view.patches import Patch, patches_of
+from flexmbs.view.places import FREE, kind_of
 
 
 @dataclass
@@ -23,6 +24,7 @@ class CadPart:
     source: Path
     folder: TemporaryDirectory[str] = field(init=False)
     mesh: Mesh = field(init=False)
+    check: MeshCheck = field(init=False)
     patches: list[Patch] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -34,7 +36,7 @@ class CadPart:
             raise UsageError(Diagnostic("view.geometry", str(self.source), what, remedy))
         self.folder = TemporaryDirectory(prefix="flexmbs-view-")
         made = mesh_cad(self.source, self.made)
-        self.mesh = made.check.mesh
+        self.mesh, self.check = made.check.mesh, made.check
         self.patches = faces_of(self.mesh, made.groups)
 
     @property
@@ -64,7 +66,7 @@ def faces_of(mesh: Mesh, groups: list[dict[str, Any]]) -> list[Patch]:
             continue
         faces = [rows for rows in mesh.face_nodes(mesh.face_sets[group["name"]]) if len(rows)]
         nodes = np.unique(np.concatenate([rows.ravel() for rows in faces]))
-        kind = kind_of(mesh.points[nodes], size)[0]
+        kind = kind_of(mesh.points[nodes], size).name
         if kind == FREE and "," not in str(group.get("kind", ",")):
             kind = str(group["kind"]).lower()
         found.append(Patch(faces, nodes, kind))

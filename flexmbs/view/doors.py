@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,14 @@ from flexmbs.view.server import Door
 
 
 class PageDoor:
-    """A page that is made when it is asked for, and asks for nothing."""
+    """Pages that are made when they are asked for, and ask for nothing."""
 
-    def __init__(self, make: Any) -> None:
-        self.make = make
+    def __init__(self, make: Callable[[], str], **more: Callable[[], str]) -> None:
+        self.pages = {"": make, **more}
         make()  # what is wrong with the file is said before anything is served
 
     def page(self, name: str) -> str | None:
-        return self.make() if name == "" else None
+        return self.pages[name]() if name in self.pages else None
 
     def act(self, word: str, data: dict[str, Any]) -> dict[str, Any] | None:
         return None
@@ -54,7 +55,12 @@ def door_of(path: Path) -> Door:
     if path.exists() and not hdf5.file_format(path):
         what, remedy = "is no part, recipe, case or result", "a mesh, X.toml, X.modal.h5 or a result"
         raise UsageError(Diagnostic("view.kind", str(path), what, remedy))
-    return PageDoor(lambda: _story(path))
+    if hdf5.file_format(path) == "flexmbs-modal":
+        from flexmbs.modaldata import ModalData
+        from flexmbs.view.bodies import BodyDoor
+
+        return BodyDoor(ModalData.load(path), path.name.split(".")[0])
+    return PageDoor(lambda: _story(path), report=lambda: _report(path))
 
 
 def _is_recipe(path: Path) -> bool:
@@ -68,13 +74,19 @@ def _is_recipe(path: Path) -> bool:
 
 
 def _story(path: Path) -> str:
+    """What `animate` shows, with the report beside it."""
     from flexmbs.post.animation.animate import load_story
-    from flexmbs.post.animation.page import animation_page
+    from flexmbs.post.animation.page import SERVED_SAMPLES, animation_page
 
-    if hdf5.file_format(path) == "flexmbs-modal":
-        from flexmbs.modaldata import ModalData
-        from flexmbs.view.bodies import modal_page
-
-        return modal_page(ModalData.load(path), path.name.split(".")[0])
     story = load_story(path)
-    return animation_page(story.scene, story.curves, story.shown, story.modes)
+    more = {"report": "report"}
+    return animation_page(
+        story.scene, story.curves, story.shown, story.modes, more=more, samples=SERVED_SAMPLES
+    )
+
+
+def _report(path: Path) -> str:
+    from flexmbs.post.record import Record
+    from flexmbs.post.report.report import report_page
+
+    return report_page(Record.load(path), animation=False)[0]

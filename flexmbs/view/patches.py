@@ -1,9 +1,8 @@
-"""The skin of a mesh as faces that a person sees: patches between sharp edges, with kinds and places."""
+"""The skin of a mesh as faces that a person sees: patches between sharp edges, with kinds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,9 @@ from scipy.sparse.csgraph import connected_components
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.check.mesh import size_of
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.sets import AXES, pick_nodes
 from flexmbs.fe.shells.assembly import shell_kinds
 from flexmbs.fe.skin import CORNERS_OF_FACE, skin_faces
-from flexmbs.modal.bores import fitted_cylinder
+from flexmbs.view.places import FREE, kind_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,9 +23,6 @@ SHARP = 40.0  # degrees between facets; where so many patches arise, twice that,
 LEAST_SHARP = 2.0
 MOST_PATCHES = 1500
 MOST_PIECES = 12  # of a free form
-FREE = "free form"
-FLAT, ROUND = 1e-6, 1e-5  # of the size of the mesh; of the radius
-DIGITS, NOTHING = 10, 1e-14  # of numbers in a recipe
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ def _divided(points: Floats, faces: list[Ints], sharp: float, size: float) -> li
         own = [rows[number == k] for rows, number in zip(faces, numbers, strict=True)]
         own = [rows for rows in own if len(rows)]
         nodes = np.unique(np.concatenate([rows.ravel() for rows in own]))
-        found.append(Patch(own, nodes, kind_of(points[nodes], size)[0]))
+        found.append(Patch(own, nodes, kind_of(points[nodes], size).name))
     return found
 
 
@@ -106,68 +101,3 @@ def _labels(points: Floats, faces: list[Ints], least: float) -> Ints:
     smooth = np.einsum("ei,ei->e", normal[a], normal[b]) >= least
     graph = coo_array((np.ones(smooth.sum(), bool), (a[smooth], b[smooth])), shape=(count, count))
     return connected_components(graph, directed=False)[1].astype(np.int64)
-
-
-def kind_of(points: Floats, size: float) -> tuple[str, dict[str, Any]]:
-    """What a patch is, in words, and the place of a recipe that holds its nodes; no place of other shapes."""
-    centre = points.mean(axis=0)
-    off = points - centre
-    normal = np.linalg.svd(off, full_matrices=False)[2][2] if len(points) > 2 else np.zeros(3)
-    if normal.any() and np.abs(off @ normal).max() <= FLAT * size:
-        return "plane", _box(points) | {"plane": _plane(centre, normal)}
-    found = fitted_cylinder(off) if len(points) >= 6 else None
-    if found is not None:
-        c, axis, r = found
-        arm = off - c
-        along = arm @ axis
-        across = np.linalg.norm(arm - along[:, None] * axis, axis=1)
-        if np.abs(across - r).max() <= ROUND * r and r < 10.0 * size:
-            start = centre + c + along.min() * axis
-            place = {"point": _round(start), "axis": _axis(axis), "radius": _round(r)}
-            return f"cylinder r {1e3 * r:.4g} mm", {"cylinder": place | {"length": _round(np.ptp(along))}}
-    sphere = np.linalg.lstsq(
-        np.column_stack([2.0 * off, np.ones(len(off))]), (off**2).sum(axis=1), rcond=None
-    )[0]
-    r = float(np.sqrt(max(sphere[3] + sphere[:3] @ sphere[:3], 0.0)))
-    if (
-        r > 0.0
-        and np.abs(np.linalg.norm(off - sphere[:3], axis=1) - r).max() <= ROUND * r
-        and r < 10.0 * size
-    ):
-        return f"sphere r {1e3 * r:.4g} mm", {
-            "sphere": {"center": _round(centre + sphere[:3]), "radius": _round(r)}
-        }
-    return FREE, {}
-
-
-def place_of(mesh: Mesh, nodes: Ints) -> tuple[str, dict[str, Any]]:
-    """Kind of a choice of nodes, and the place of a recipe that holds them and no others; node by node where
-    no shape does."""
-    kind, place = kind_of(mesh.points[nodes], size_of(mesh))
-    if place and np.array_equal(pick_nodes(mesh, place), nodes):
-        return kind, place
-    return kind, {"nearest": _round(mesh.points[nodes])}
-
-
-def _plane(centre: Floats, normal: Floats) -> dict[str, Any]:
-    k = int(np.argmax(np.abs(normal)))
-    if abs(normal[k]) > 1.0 - 1e-12:
-        return {"xyz"[k]: _round(centre[k])}
-    return {"point": _round(centre), "normal": _round(normal)}
-
-
-def _box(points: Floats) -> dict[str, Any]:
-    return {"box": [_round(points.min(axis=0)), _round(points.max(axis=0))]}
-
-
-def _axis(axis: Floats) -> Any:
-    for name, unit in AXES.items():
-        if np.allclose(axis, unit, atol=1e-9, rtol=0):
-            return name
-    return _round(axis)
-
-
-def _round(values: Any) -> Any:
-    """Numbers as a person would write them."""
-    given = np.asarray(values, dtype=float)
-    return np.vectorize(lambda x: float(f"{x:.{DIGITS}g}") if abs(x) > NOTHING else 0.0)(given).tolist()

@@ -84,7 +84,7 @@ class Run:
     def scene(self) -> dict[str, Any]:
         """What is there so far as a scene; `next`: the sample from which `fresh` goes on."""
         from flexmbs.post.animation.animate import result_story
-        from flexmbs.post.animation.page import scene_data
+        from flexmbs.post.animation.page import SERVED_SAMPLES, scene_data
         from flexmbs.post.record import Record
 
         if self.state == "complete":
@@ -96,7 +96,9 @@ class Run:
                 return {}
             story, count = begun
         more = {"symbols": self.symbols}
-        tree, arrays = scene_data(story.scene, story.curves, story.shown, story.modes, more=more)
+        tree, arrays = scene_data(
+            story.scene, story.curves, story.shown, story.modes, more=more, samples=SERVED_SAMPLES
+        )
         return {"scene": tree, "arrays": arrays.text(), "next": count, "end": self.t_end}
 
     def keep(self) -> None:

@@ -3,11 +3,15 @@
 part: a part of 100,000 nodes, from the start of the program's work to the first picture in the browser.
 frames: pictures a second of a flexible body with 20,000 triangles, drawn without a graphics card.
 skin: a part whose skin has a million triangles: how many are drawn, and how long to the first picture.
-scrub: 10,000 samples of a run: from a move of the slider to the picture. Times are of the wall clock.
+scrub: 10,000 samples of a run: from a move of the slider to the picture.
+
+Times are of the wall clock; beside them, for machines that do other work, CPU time of program and browser.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import tempfile
 import time
@@ -18,7 +22,7 @@ import numpy as np
 
 from flexmbs.fe.convert import write_fields
 from flexmbs.fe.shapes.parametric import build_shape
-from flexmbs.post.animation.page import Curve, animation_page
+from flexmbs.post.animation.page import SERVED_SAMPLES, Curve, animation_page
 from flexmbs.post.scene import Scene, SceneBody
 from flexmbs.post.skin import Skin
 from flexmbs.post.visuals import TriMesh, ellipsoid
@@ -42,6 +46,7 @@ FRAMES = """(async () => {
     }
     return times.sort((a, b) => a - b)[times.length >> 1] / 1000;
 })()"""
+AS_IT_MOVES = "viewer.coarse = viewer.renderer.software;"
 DRAWN = "window.flexmbs && window.flexmbs.ready && !flexmbs.viewer.dirty"
 
 
@@ -53,22 +58,37 @@ def box(divisions: list[int]) -> tuple[Path, int]:
     return path, mesh.n_nodes
 
 
+def cpu(page: Page) -> float:
+    """CPU seconds of all processes of the browser so far."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            words = stat.read_text().rpartition(")")[2].split()
+            parents[int(stat.parent.name)] = int(words[1]), int(words[11]) + int(words[12])
+    own, ticks = {page.process.pid}, 0
+    for number, (parent, spent) in sorted(parents.items()):
+        if number in own or parent in own:
+            own.add(number)
+            ticks += spent
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def part(divisions: list[int], name: str) -> None:
     path, n_nodes = box(divisions)
     with Page() as page:
         page.call("Page.navigate", url="about:blank")
-        begun = time.perf_counter()
+        begun, spent = time.perf_counter(), time.process_time() + cpu(page)
         door = PartDoor(path)
         opened = time.perf_counter() - begun
         with ViewServer(door) as server:
             page.call("Page.navigate", url=server.url)
             page.wait(DRAWN, 120)
-            whole = time.perf_counter() - begun
+            whole, spent = time.perf_counter() - begun, time.process_time() + cpu(page) - spent
             count = "flexmbs.viewer.scene.bodies.reduce((n, body) => n + body.mesh.triangles.length / 3, 0)"
             drawn = page.run(count)
             frame = page.run(FRAMES % (9, ""))
     print(f"{name}: {n_nodes} nodes, {drawn:.0f} triangles drawn; read {opened:.2f} s, first picture after")
-    print(f"  {whole:.2f} s; a picture takes {1e3 * frame:.0f} ms")
+    print(f"  {whole:.2f} s, {spent:.2f} of CPU time; a picture takes {1e3 * frame:.0f} ms")
 
 
 def flexible_scene(n_modes: int, n_samples: int) -> tuple[Scene, list[Curve]]:
@@ -86,13 +106,18 @@ def flexible_scene(n_modes: int, n_samples: int) -> tuple[Scene, list[Curve]]:
     return Scene("ball", time_, [body]), curves
 
 
-def drawn(scene: Scene, curves: list[Curve], text: str, count: int = 31) -> tuple[float, int]:
-    page_text = animation_page(scene, curves, [curve.name for curve in curves[:4]])
+def drawn(scene: Scene, curves: list[Curve], text: str, count: int = 31) -> tuple[float, float, int]:
+    """Seconds and CPU seconds of a picture, and the number of samples."""
+    shown = [curve.name for curve in curves[:4]]
+    page_text = animation_page(scene, curves, shown, samples=SERVED_SAMPLES)
     with ViewServer(PageDoor(lambda: page_text)) as server, Page() as page:
         page.call("Page.navigate", url=server.url)
         page.wait(DRAWN, 60)
         page.run("flexmbs.viewer.play(false)")
-        return page.run(FRAMES % (count, text)), int(page.run("flexmbs.viewer.scene.time.length"))
+        before = cpu(page)
+        seconds = page.run(FRAMES % (count, text))
+        spent = (cpu(page) - before) / count
+        return seconds, spent, int(page.run("flexmbs.viewer.scene.time.length"))
 
 
 def frames() -> None:
@@ -101,20 +126,22 @@ def frames() -> None:
         if not n_modes:
             body = scene.bodies[0]
             scene = Scene("ball", scene.time, [replace(body, skin=None, q=body.q[:, :0])])
-        seconds, _ = drawn(
-            scene, curves, "viewer.camera.orbit(3, 1); viewer.coarse = viewer.renderer.software;"
+        seconds, spent, _ = drawn(
+            scene, curves, "viewer.set_time(k / 40); viewer.camera.orbit(3, 1); " + AS_IT_MOVES
         )
         triangles = len(scene.bodies[0].mesh.triangles)
-        print(f"frames: {triangles} triangles, {n_modes} modes: {1.0 / seconds:.0f} pictures a second")
+        print(f"frames: {triangles} triangles, {n_modes} modes: {1.0 / seconds:.0f} pictures a second,")
+        print(f"  {1.0 / spent:.0f} a second of CPU time")
 
 
 def scrub() -> None:
     scene, curves = flexible_scene(10, 10_000)
-    move = "viewer.set_time((k * 7919 % 10000) / 10000);"
-    seconds, samples = drawn(scene, curves, move)
+    move = "viewer.set_time((k * 7919 % 10000) / 10000); " + AS_IT_MOVES
+    seconds, spent, samples = drawn(scene, curves, move)
     print(
-        f"scrub: {samples} of 10000 samples, {1e3 * seconds:.0f} ms from a move of the slider to the picture"
+        f"scrub: {samples} of 10000 samples, {1e3 * seconds:.0f} ms from a move of the slider to the picture,"
     )
+    print(f"  {1e3 * spent:.0f} of CPU time")
 
 
 BENCHMARKS = {

@@ -23,8 +23,10 @@ from flexmbs.reduce.reading import read_recipe
 from flexmbs.toml_file import parse_toml
 from flexmbs.view.bodies import unit_loads
 from flexmbs.view.doors import door_of
-from flexmbs.view.part import PartDoor, node_values
-from flexmbs.view.patches import patches_of, place_of
+from flexmbs.view.part import PartDoor
+from flexmbs.view.patches import patches_of
+from flexmbs.view.pictured import node_values
+from flexmbs.view.places import place_of
 from flexmbs.view.recipe_edit import with_entry
 from flexmbs.view.server import ViewServer
 from flexmbs.view.work import Work
@@ -89,7 +91,7 @@ def test_a_click_on_a_bore_makes_an_interface_on_its_axis(bracket):
     assert data[named]["tie"] == "rbe3" and data[named]["set"] == named  # the mesh has a name for it
     np.testing.assert_allclose(done["interfaces"][0]["place"], [0.0, 0.0, 0.006], atol=1e-9)
     assert done["interfaces"][0]["patches"] == [number] and "on the axis" in done["said"]
-    door.sets = {}
+    door.choices.sets = {}
     with pytest.raises(InputError, match="shares 96 node"):
         door.act("interface", {"text": done["text"], "patches": [number], "tie": "rbe2"})
     done = door.act("interface", {"text": door.text, "patches": [number], "tie": "rbe3"})
@@ -143,7 +145,7 @@ def test_faces_are_held_and_materials_taken(bracket):
     made = door.act("support", {"text": door.text, "patches": [number], "dofs": "z rx"})
     [(name, dofs)] = parse_toml(made["text"]).data["fix"].items()
     assert dofs == "z rx" and name in door.mesh.set_names and made["errors"] == []
-    door.sets = {}
+    door.choices.sets = {}
     made = door.act("support", {"text": door.text, "patches": [number]})
     data = parse_toml(made["text"]).data
     assert data["fix"] == {"support": "x y z"} and "cylinder" in data["sets"]["support"]
@@ -282,7 +284,7 @@ def test_only_our_own_page_is_answered():
     with ViewServer(Still()) as server:
         base, host = f"/{server.token}/", server.hosts[0]
         status, text, headers = answer(server, "GET", base)
-        assert (status, text, headers["X-Frame-Options"]) == (200, b"hello", "DENY")
+        assert (status, text, headers["X-Frame-Options"]) == (200, b"hello", "SAMEORIGIN")
         assert answer(server, "GET", "/")[0] == 404
         assert answer(server, "GET", f"/{server.token[:-1]}x/")[0] == 404
         assert answer(server, "GET", base, Host="evil.example")[0] == 403
@@ -316,7 +318,7 @@ def test_a_face_is_clicked_named_and_reduced_in_the_browser(bracket):
         page.wait("window.flexmbs && window.flexmbs.ready")
         page.run("flexmbs.viewer.camera.preset('top'), flexmbs.viewer.draw()")
         page.click(*page.run(PLACE_OF_POINT % "[0.04, 0.04, 0.012]"))
-        page.wait("document.getElementById('chosen').textContent.includes('1 chosen: plane')")
+        page.wait("document.getElementById('chosen').textContent.includes('1 face: plane')")
         page.run("document.getElementById('interface-name').value = 'top'")
         page.run("document.getElementById('make').click()")
         page.wait("document.getElementById('source').value.includes('top = {')")

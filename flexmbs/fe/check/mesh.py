@@ -36,11 +36,13 @@ class MeshCheck:
 
     quality : cell type -> cells, min_scaled_jacobian, mean_scaled_jacobian, max_aspect_ratio,
     mean_aspect_ratio, worst_cell (number of the file)
+    broken : its arrays do not fit together, so that nothing else could be looked at
     """
 
     mesh: Mesh
     diagnostics: list[Diagnostic] = field(default_factory=list)
     quality: dict[str, dict[str, Any]] = field(default_factory=dict)
+    broken: bool = False
 
     @property
     def errors(self) -> list[Diagnostic]:
@@ -62,23 +64,36 @@ def check_mesh(mesh: Mesh, *, merge_tol: float | None = None) -> MeshCheck:
 
     merge_tol : nodes closer than this become one [m]; None: none
     """
+    return check_whole(check_cells(mesh, merge_tol=merge_tol))
+
+
+def check_cells(mesh: Mesh, *, merge_tol: float | None = None) -> MeshCheck:
+    """The first part: cell by cell. The mesh is then the one to go on with."""
     found = Diagnostics()
     found.extend(mesh.notes)
     where = mesh.source or "mesh"
     _check_structure(mesh, where, found)
     if found.errors:
-        return MeshCheck(mesh, found.items)
+        return MeshCheck(mesh, found.items, broken=True)
     if merge_tol is not None:
         mesh = _merge(mesh, merge_tol, where, found)
     if mesh.n_cells:
         mesh = _leave_out_orphans(mesh, where, found)
-    quality: dict[str, dict[str, Any]] = {}
     mesh, quality = _check_shapes(mesh, where, found)
+    return MeshCheck(mesh, found.items, quality)
+
+
+def check_whole(cells: MeshCheck) -> MeshCheck:
+    """The second part: how the cells are joined, size, sets. Most of the time; the mesh stays as it is."""
+    if cells.broken:
+        return cells
+    mesh, found, where = cells.mesh, Diagnostics(), cells.mesh.source or "mesh"
+    found.extend(cells.diagnostics)
     if any(ELEMENTS[kind].faces for kind in mesh.cells):
         _check_connections(mesh, where, found)
         _check_size(mesh, where, found)
     _check_sets(mesh, where, found)
-    return MeshCheck(mesh, found.items, quality)
+    return MeshCheck(mesh, found.items, cells.quality)
 
 
 def size_of(mesh: Mesh) -> float:

@@ -38,13 +38,17 @@ MODULES = (
     "viewer",
     "live",
     "editor",
+    "outline",
+    "choose",
     "part",
+    "body",
     "runs",
     "case",
     "main",
 )
 SHADERS = {"skin": "skin.vert.glsl", "surface": "surface.frag.glsl", "plain": "plain.frag.glsl"}
-MAX_SAMPLES = 3000
+MAX_SAMPLES = 3000  # of a page that is mailed
+SERVED_SAMPLES = 20_000  # of one that a program beside it serves
 UNSEEN = 1e-3  # of the largest stress
 #: blue, green, yellow, red: monotone in lightness up to yellow, so that it also reads in print
 PALETTE = (
@@ -105,9 +109,10 @@ def animation_page(
     system_modes: Sequence[Any] = (),
     view: View | None = None,
     more: Mapping[str, Any] | None = None,
+    samples: int = MAX_SAMPLES,
 ) -> str:
     """The page as text; see `scene_data`."""
-    tree, arrays = scene_data(scene, curves, shown, system_modes, view, more)
+    tree, arrays = scene_data(scene, curves, shown, system_modes, view, more, samples)
     return assemble(scene.title, tree, arrays)
 
 
@@ -118,13 +123,15 @@ def scene_data(
     system_modes: Sequence[Any] = (),
     view: View | None = None,
     more: Mapping[str, Any] | None = None,
+    samples: int = MAX_SAMPLES,
 ) -> tuple[dict[str, Any], Arrays]:
     """What a page draws. `curves` are sampled at the times of the scene before it is thinned out.
 
     `view`: how it opens; at a time it stands still. `more`: what else the page finds in its scene.
+    `samples`: as many as are kept.
     """
     view = view or View()
-    thin = scene.thinned(MAX_SAMPLES)
+    thin = scene.thinned(samples)
     pick = np.searchsorted(scene.time, thin.time)
     arrays = Arrays()
     radius = thin.radius()

@@ -86,9 +86,30 @@ def report(
 
     `matrices`: what `case.explain(t, result)` gives, to be shown typeset.
     """
-    tell = progress or (lambda share, text: None)
     disk.check_target(output, overwrite)
     record = Record.load(result)
+    text, parts = report_page(record, modal, animation, matrices, progress)
+    size = write_page(output, text)
+    if progress is not None:
+        progress(1.0, "written")
+    return {
+        "file": str(output),
+        "bytes": size,
+        "bytes_without_animation": size - len(parts["animation"].encode()),
+        "sections": [name for name, body in parts.items() if body],
+        "facts": key_facts(record),
+    }
+
+
+def report_page(
+    record: Record,
+    modal: Mapping[str, str | Path] | None = None,
+    animation: bool = True,
+    matrices: Any = None,
+    progress: Progress | None = None,
+) -> tuple[str, dict[str, str]]:
+    """The page, and its sections by name."""
+    tell = progress or (lambda share, text: None)
     pick = np.unique(np.linspace(0, record.n_samples - 1, min(record.n_samples, PLOT_SAMPLES)).astype(int))
     figures = Figures(record, pick)
     tell(0.1, "scene")
@@ -112,15 +133,7 @@ def report(
         ("provenance", "Provenance", sections.provenance(record)),
     ]
     text = page(record, [part for part in parts if part[2]], figures)
-    size = write_page(output, text)
-    tell(1.0, "written")
-    return {
-        "file": str(output),
-        "bytes": size,
-        "bytes_without_animation": size - len(moving.encode()),
-        "sections": [name for name, _, body in parts if body],
-        "facts": key_facts(record),
-    }
+    return text, {name: body for name, _, body in parts}
 
 
 def _typeset(matrices: Any) -> str:

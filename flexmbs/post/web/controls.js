@@ -126,7 +126,9 @@ function channel_button(viewer, channel) {
 // Colour bar with five marks; its text says what is shown.
 export function draw_legend(palette, title, unit, [low, high]) {
     document.getElementById("legend").hidden = !title;
-    if (!title) return;
+    const key = [title, unit, low, high].join();
+    if (!title || key === draw_legend.key) return;
+    draw_legend.key = key;
     document.getElementById("legend-title").textContent = unit ? `${title} [${unit}]` : title;
     const bar = document.getElementById("legend-bar");
     const pen = bar.getContext("2d");

@@ -131,7 +131,7 @@ export class Labels {
         const key = show.named;
         const order = [...this.items].sort((a, b) => (b.key === key) - (a.key === key));
         for (const item of order) {
-            const visible = show.names && !this.viewer.mode && (!item.symbol || shown(item.symbol, show)) && this.put(item, poses, view_projection, show, width, height, taken);
+            const visible = show.names && (!this.viewer.mode || Boolean(this.viewer.scene.body)) && (!item.symbol || shown(item.symbol, show)) && this.put(item, poses, view_projection, show, width, height, taken);
             if (item.node.hidden === visible) item.node.hidden = !visible;
             item.node.classList.toggle("on", item.key === key);
         }

@@ -1,11 +1,12 @@
 // Starts the viewer and offers it to scripts as `window.flexmbs`.
+import { look_at_body } from "./body.js";
 import { work_on_case } from "./case.js";
 import { read_page_data } from "./data.js";
 import { follow } from "./live.js";
 import { work_on } from "./part.js";
 import { axes_of } from "./plot.js";
 import { principal } from "./probe.js";
-import { picture } from "./tools.js";
+import { build_report, picture } from "./tools.js";
 import { Viewer } from "./viewer.js";
 
 async function start() {
@@ -33,6 +34,8 @@ async function start() {
     follow(viewer);
     if (viewer.scene.part) work_on(viewer);
     if (viewer.scene.case) work_on_case(viewer);
+    if (viewer.scene.body) look_at_body(viewer);
+    if (viewer.scene.report) build_report(viewer.scene.report);
 }
 
 start().catch((error) => {

@@ -62,7 +62,37 @@ export function joint_matrix(joint, poses, scale) {
     return pose_matrix(R, place_on(joint, poses, scale));
 }
 
-// Point of a skin in ground (F1), as the vertex shader places it; for tests and for labels.
+// Points of a skin in body axes, u0 + scale S q (F1), and what is seen of them as colours: von Mises stress of the modal
+// stresses (F53, field 1) or size of the displacement (field 2).
+export function deform(mesh, q, amounts, scale, field, points, levels) {
+    const n = points.length;
+    const sum = new Float64Array(n);
+    q.forEach((x, a) => {
+        if (x === 0) return;
+        const { Phi } = mesh;
+        for (let i = 0, k = a * n; i < n; ++i, ++k) sum[i] += x * Phi[k];
+    });
+    for (let i = 0; i < n; ++i) points[i] = mesh.points[i] + scale * sum[i];
+    if (field === 2) for (let i = 0; i < levels.length; ++i) levels[i] = Math.hypot(sum[3 * i], sum[3 * i + 1], sum[3 * i + 2]);
+    if (field === 1 && mesh.stress) von_mises_of(mesh.stress, [...q, ...amounts], levels);
+}
+
+function von_mises_of(stress, amounts, levels) {
+    const n = 6 * levels.length;
+    const sum = new Float64Array(n);
+    amounts.forEach((x, a) => {
+        if (x === 0) return;
+        for (let i = 0, k = a * n; i < n; ++i, ++k) sum[i] += x * stress[k];
+    });
+    for (let i = 0, k = 0; i < levels.length; ++i, k += 6) {
+        const a = sum[k] - sum[k + 1];
+        const b = sum[k + 1] - sum[k + 2];
+        const shear = sum[k + 3] * sum[k + 3] + sum[k + 4] * sum[k + 4] + sum[k + 5] * sum[k + 5];
+        levels[i] = Math.sqrt(0.5 * (a * a + b * b + (a + b) * (a + b)) + 3 * shear);
+    }
+}
+
+// Point of a skin in ground (F1); for tests and for labels.
 export function skin_point(body, pose, vertex, scale) {
     const mesh = body.mesh;
     let u = [0, 1, 2].map((k) => mesh.points[3 * vertex + k]);
@@ -75,36 +105,17 @@ export function skin_point(body, pose, vertex, scale) {
 
 // Largest von Mises stress over the skin for given coordinates.
 export function largest_stress(body, q, amounts = []) {
-    const stress = body.mesh.stress;
+    const { stress, points } = body.mesh;
     if (!stress) return 0;
-    const n = 6 * (body.mesh.points.length / 3);
-    const all = [...q, ...amounts];
-    let largest = 0;
-    const s = new Float64Array(6);
-    for (let k = 0; k < n; k += 6) {
-        s.fill(0);
-        for (let a = 0; a < all.length; ++a) {
-            if (all[a] !== 0) for (let i = 0; i < 6; ++i) s[i] += all[a] * stress[a * n + k + i];
-        }
-        const shear = s[3] * s[3] + s[4] * s[4] + s[5] * s[5];
-        const direct = (s[0] - s[1]) ** 2 + (s[1] - s[2]) ** 2 + (s[2] - s[0]) ** 2;
-        largest = Math.max(largest, 0.5 * direct + 3 * shear);
-    }
-    return Math.sqrt(largest);
+    const levels = new Float32Array(points.length / 3);
+    von_mises_of(stress, [...q, ...amounts], levels);
+    return levels.reduce((largest, x) => Math.max(largest, x), 0);
 }
 
 // Largest displacement over the skin for given coordinates, unscaled.
 export function largest_displacement(body, q) {
-    const n = body.mesh.points.length;
-    let largest = 0;
-    for (let v = 0; v < n; v += 3) {
-        let [x, y, z] = [0, 0, 0];
-        for (let a = 0; a < body.n_modes; ++a) {
-            x += q[a] * body.mesh.Phi[a * n + v];
-            y += q[a] * body.mesh.Phi[a * n + v + 1];
-            z += q[a] * body.mesh.Phi[a * n + v + 2];
-        }
-        largest = Math.max(largest, x * x + y * y + z * z);
-    }
-    return Math.sqrt(largest);
+    const { points } = body.mesh;
+    const levels = new Float32Array(points.length / 3);
+    deform(body.mesh, q, [], 1, 2, new Float32Array(points.length), levels);
+    return levels.reduce((largest, x) => Math.max(largest, x), 0);
 }

@@ -1,8 +1,7 @@
-// WebGL2: programs, one vertex array per thing, mode shapes as float textures, picking by colour.
+// WebGL2: programs, vertex arrays of things at rest and deformed, picking by colour.
+import { deform } from "./motion.js";
 
-const UNIFORMS = ["view_projection", "view", "pose", "mode_shapes", "mode_stress", "coordinates", "n_modes", "n_stresses",
-                  "n_vertices", "field", "scale", "depth_bias", "colour", "level_min", "level_max", "section", "palette"];
-const TABLE_WIDTH = 2048;
+const UNIFORMS = ["view_projection", "view", "pose", "field", "depth_bias", "colour", "level_min", "level_max", "section", "palette"];
 const NO_SECTION = [0, 0, 0, 1];
 
 function compile(gl, kind, source) {
@@ -24,106 +23,104 @@ function link(gl, vertex_source, fragment_source) {
     return { program, places };
 }
 
-// Float texture with `parts` numbers per texel, filled row by row; any number of texels.
-function table(gl, values, parts) {
-    const format = parts === 3 ? [gl.RGB32F, gl.RGB] : [gl.R32F, gl.RED];
-    const n_texels = Math.max(1, Math.ceil(values.length / parts));
-    const width = Math.min(TABLE_WIDTH, n_texels);
-    const height = Math.ceil(n_texels / width);
-    if (height > gl.getParameter(gl.MAX_TEXTURE_SIZE)) throw new Error("the modes of a body do not fit this graphics card");
-    const padded = new Float32Array(width * height * parts);
-    padded.set(values);
-    const texture = gl.createTexture();
-    gl.bindTexture(gl.TEXTURE_2D, texture);
-    gl.pixelStorei(gl.UNPACK_ALIGNMENT, 4);
-    gl.texImage2D(gl.TEXTURE_2D, 0, format[0], width, height, 0, format[1], gl.FLOAT, padded);
-    for (const name of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, name, gl.NEAREST);
-    return { texture, width, height, parts, padded, format };
-}
-
 // Whether there is no graphics card: smooth edges then take half of the time.
-function drawn_in_software() {
-    const gl = document.createElement("canvas").getContext("webgl2");
+function drawn_in_software(gl) {
     const told = gl && gl.getExtension("WEBGL_debug_renderer_info");
     return Boolean(told) && /swiftshader|llvmpipe|software|basic render/i.test(gl.getParameter(told.UNMASKED_RENDERER_WEBGL));
 }
 
 export class Renderer {
     constructor(canvas, shaders, palette) {
-        this.software = drawn_in_software();
-        const gl = canvas.getContext("webgl2", { alpha: false, antialias: !this.software, preserveDrawingBuffer: true });
+        const context = (of, antialias) => of.getContext("webgl2", { alpha: false, antialias, preserveDrawingBuffer: true });
+        const plain = canvas.cloneNode();
+        const first = context(plain, false);
+        this.software = drawn_in_software(first);
+        const gl = this.software ? first : context(canvas, true);
         if (!gl) throw new Error("this browser offers no WebGL2");
+        if (this.software) canvas.replaceWith(plain);     // making another one takes time
+        else if (first) first.getExtension("WEBGL_lose_context")?.loseContext();
         this.gl = gl;
-        this.canvas = canvas;
+        this.canvas = this.software ? plain : canvas;
         this.surface = link(gl, shaders.skin, shaders.surface);
         this.plain = link(gl, shaders.skin, shaders.plain);
         this.palette = new Float32Array(palette.flat());
-        this.empty = { shapes: table(gl, [0, 0, 0], 3), q: table(gl, [0], 1) };
         gl.enable(gl.DEPTH_TEST);
         gl.enable(gl.BLEND);
         gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     }
 
-    // Buffers and textures of a mesh: {points, triangles, edges, Phi, stress}.
+    // Buffers of a mesh: {points, triangles, edges, Phi, stress}; one with modes has its deformed points beside those at rest.
     upload(mesh) {
         const gl = this.gl;
-        const vao = gl.createVertexArray();
-        gl.bindVertexArray(vao);
-        const places = gl.createBuffer();
-        gl.bindBuffer(gl.ARRAY_BUFFER, places);
-        gl.bufferData(gl.ARRAY_BUFFER, mesh.points, gl.STATIC_DRAW);
-        gl.enableVertexAttribArray(0);
-        gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
         const indices = (array) => {
             const buffer = gl.createBuffer();
+            gl.bindVertexArray(null);
             gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffer);
             gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, array, gl.STATIC_DRAW);
             return { buffer, count: array.length };
         };
-        const thing = { vao, triangles: indices(mesh.triangles), edges: indices(mesh.edges),
-                        n_vertices: mesh.points.length / 3, n_modes: mesh.Phi ? mesh.Phi.shape[0] : 0 };
-        thing.buffers = [places, thing.triangles.buffer, thing.edges.buffer];
-        gl.bindVertexArray(null);
-        if (thing.n_modes) {
-            thing.shapes = table(gl, mesh.Phi, 3);
-            thing.stress = mesh.stress ? table(gl, mesh.stress, 3) : null;
-            thing.n_stresses = mesh.stress ? mesh.stress.shape[0] : 0;
-            thing.q = table(gl, new Float32Array(Math.max(thing.n_modes, thing.n_stresses)), 1);
+        const rest = this.vertices(mesh.points);
+        const thing = { mesh, rest, now: rest, triangles: indices(mesh.triangles), edges: indices(mesh.edges), valued: false };
+        if (mesh.Phi) {
+            thing.now = this.vertices(mesh.points);
+            thing.points = new Float32Array(mesh.points.length);
+            thing.levels = new Float32Array(mesh.points.length / 3);
         }
         return thing;
+    }
+
+    // A vertex array with places, and room for one number per vertex.
+    vertices(points) {
+        const gl = this.gl;
+        const made = { vao: gl.createVertexArray(), places: gl.createBuffer(), values: null };
+        gl.bindVertexArray(made.vao);
+        gl.bindBuffer(gl.ARRAY_BUFFER, made.places);
+        gl.bufferData(gl.ARRAY_BUFFER, points, gl.STATIC_DRAW);
+        gl.enableVertexAttribArray(0);
+        gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
+        gl.bindVertexArray(null);
+        return made;
     }
 
     // One number per vertex to be seen as colour; null takes it away.
     colour_by(thing, values) {
         const gl = this.gl;
+        const { now } = thing;
         thing.valued = values !== null;
-        gl.bindVertexArray(thing.vao);
+        gl.bindVertexArray(now.vao);
         if (values) {
-            if (!thing.values) thing.buffers.push(thing.values = gl.createBuffer());
-            gl.bindBuffer(gl.ARRAY_BUFFER, thing.values);
-            gl.bufferData(gl.ARRAY_BUFFER, values, gl.STATIC_DRAW);
+            now.values = now.values || gl.createBuffer();
+            gl.bindBuffer(gl.ARRAY_BUFFER, now.values);
+            gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
             gl.enableVertexAttribArray(1);
             gl.vertexAttribPointer(1, 1, gl.FLOAT, false, 0, 0);
         } else gl.disableVertexAttribArray(1);
         gl.bindVertexArray(null);
     }
 
-    // Give back the buffers and textures of a mesh.
+    // Give back the buffers of a mesh.
     remove(thing) {
         const gl = this.gl;
-        gl.deleteVertexArray(thing.vao);
-        for (const buffer of thing.buffers) gl.deleteBuffer(buffer);
-        for (const item of [thing.shapes, thing.stress, thing.q]) if (item) gl.deleteTexture(item.texture);
+        for (const { vao, places, values } of new Set([thing.rest, thing.now])) {
+            gl.deleteVertexArray(vao);
+            gl.deleteBuffer(places);
+            if (values) gl.deleteBuffer(values);
+        }
+        for (const { buffer } of [thing.triangles, thing.edges]) gl.deleteBuffer(buffer);
     }
 
-    set_coordinates(thing, q) {
-        if (!thing.n_modes) return;
+    // Points, and what is seen of them as colours, for elastic coordinates and amounts of static stresses; computed where they
+    // are other ones than before.
+    deform(thing, { q, amounts }, scale, field) {
+        if (!thing.points) return;
+        const key = [...q, ...amounts, scale, field].join();
+        if (key === thing.key) return;
+        thing.key = key;
         const gl = this.gl;
-        const { texture, padded, width, height, format } = thing.q;
-        padded.fill(0);
-        padded.set(q);
-        gl.bindTexture(gl.TEXTURE_2D, texture);
-        gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, width, height, format[1], gl.FLOAT, padded);
+        deform(thing.mesh, q, amounts, scale, field, thing.points, thing.levels);
+        gl.bindBuffer(gl.ARRAY_BUFFER, thing.now.places);
+        gl.bufferData(gl.ARRAY_BUFFER, thing.points, gl.DYNAMIC_DRAW);
+        if (field === 1 || field === 2) this.colour_by(thing, thing.levels);
     }
 
     begin(view, view_projection, background) {
@@ -135,48 +132,35 @@ export class Renderer {
             gl.useProgram(program);
             gl.uniformMatrix4fv(places.view, false, view);
             gl.uniformMatrix4fv(places.view_projection, false, view_projection);
-            gl.uniform1i(places.mode_shapes, 0);
-            gl.uniform1i(places.mode_stress, 1);
-            gl.uniform1i(places.coordinates, 2);
             if (places.palette) gl.uniform3fv(places.palette, this.palette);
         }
     }
 
-    // `how`: pose, colour, and optionally scale, field, level_min, level_max, section, edges (draw lines),
-    // flat (one colour), on_top (in front of everything).
+    // `how`: pose, colour, and optionally rest (undeformed), field, level_min, level_max, section, edges (draw lines),
+    // flat (one colour), on_top (in front of everything), in_front (of what lies in the same place).
     draw(thing, how) {
         const gl = this.gl;
         const { program, places } = how.edges || how.flat ? this.plain : this.surface;
         gl.useProgram(program);
-        const field = how.field === 1 && !thing.stress ? 0 : how.field || 0;
         gl.uniformMatrix4fv(places.pose, false, how.pose);
         gl.uniform4fv(places.colour, how.colour);
-        gl.uniform1f(places.scale, how.scale ?? 1);
-        gl.uniform1i(places.n_modes, thing.n_modes);
-        gl.uniform1i(places.n_stresses, thing.n_stresses || 0);
-        gl.uniform1i(places.n_vertices, thing.n_vertices);
-        gl.uniform1i(places.field, thing.n_modes || (field === 3 && thing.valued) ? field : 0);
+        gl.uniform1i(places.field, thing.valued && !(how.field === 1 && !thing.mesh.stress) ? how.field || 0 : 0);
         gl.uniform1f(places.level_min, how.level_min || 0);
         gl.uniform1f(places.level_max, how.level_max || 1);
         gl.uniform4fv(places.section, how.section || NO_SECTION);
-        gl.uniform1f(places.depth_bias, how.edges ? 4e-5 : 0);
-        const textures = [thing.shapes || this.empty.shapes, thing.stress || this.empty.shapes, thing.q || this.empty.q];
-        textures.forEach((item, k) => {
-            gl.activeTexture(gl.TEXTURE0 + k);
-            gl.bindTexture(gl.TEXTURE_2D, item.texture);
-        });
-        gl.activeTexture(gl.TEXTURE0);
+        gl.uniform1f(places.depth_bias, (how.edges ? 4e-5 : 0) + (how.in_front ? 8e-5 : 0));
         if (how.on_top) gl.disable(gl.DEPTH_TEST);
         const { buffer, count } = how.edges ? thing.edges : thing.triangles;
-        gl.bindVertexArray(thing.vao);
+        gl.bindVertexArray((how.rest ? thing.rest : thing.now).vao);
         gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffer);
         gl.drawElements(how.edges ? gl.LINES : gl.TRIANGLES, count, gl.UNSIGNED_INT, 0);
         gl.enable(gl.DEPTH_TEST);
         gl.bindVertexArray(null);
     }
 
-    // Number of the thing under a pixel (x, y from the top left corner of the canvas, device pixels), -1 for none.
-    pick(x, y, draw_number) {
+    // Number of the thing under a pixel (x, y from the top left corner of the canvas, device pixels), or the nearest one within
+    // a reach; -1 for none.
+    pick(x, y, draw_number, reach = 0) {
         const gl = this.gl;
         const { width, height } = this.canvas;
         const target = gl.createFramebuffer();
@@ -191,13 +175,21 @@ export class Renderer {
         gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.RENDERBUFFER, depth);
         gl.disable(gl.BLEND);
         draw_number((k) => [((k + 1) & 255) / 255, (((k + 1) >> 8) & 255) / 255, 0, 1]);
-        const pixel = new Uint8Array(4);
-        gl.readPixels(Math.round(x), height - 1 - Math.round(y), 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+        const far = Math.round(reach);
+        const wide = 2 * far + 1;
+        const pixels = new Uint8Array(4 * wide * wide);
+        gl.readPixels(Math.round(x) - far, height - 1 - Math.round(y) - far, wide, wide, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
         gl.enable(gl.BLEND);
         gl.bindFramebuffer(gl.FRAMEBUFFER, null);
         gl.deleteFramebuffer(target);
         gl.deleteRenderbuffer(colour);
         gl.deleteRenderbuffer(depth);
-        return pixel[0] + 256 * pixel[1] - 1;
+        let [best, found] = [Infinity, -1];
+        for (let k = 0; k < wide * wide; ++k) {
+            const number = pixels[4 * k] + 256 * pixels[4 * k + 1] - 1;
+            const gap = Math.hypot((k % wide) - far, Math.floor(k / wide) - far);
+            if (number >= 0 && gap < best) [best, found] = [gap, number];
+        }
+        return found;
     }
 }

@@ -61,15 +61,15 @@ export class Stage {
             renderer.draw(axis, { pose: IDENTITY, colour: [...colour, 1], edges: true });
         });
         this.each(poses, show.scale, (thing, pose, number, body) => {
-            renderer.set_coordinates(thing, body ? [...poses[number].q, ...poses[number].amounts] : []);
+            if (body) renderer.deform(thing, poses[number], show.scale, show.field);
             const colour = body ? [...body.colour, 1] : JOINT_COLOUR;
             const [level_min, level_max] = show.levels;
-            const { scale, section } = show;
-            renderer.draw(thing, { pose, colour, scale, field: body ? show.field : 0, level_min, level_max, section });
-            if (number === show.selected) renderer.draw(thing, { pose, colour: SELECTED, scale, edges: true, section });
-            else if (show.edges && body) renderer.draw(thing, { pose, colour: [0, 0, 0, 0.18], scale, edges: true, section });
+            const { section } = show;
+            renderer.draw(thing, { pose, colour, field: body ? show.field : 0, level_min, level_max, section });
+            if (number === show.selected) renderer.draw(thing, { pose, colour: SELECTED, edges: true, section });
+            else if (show.edges && body) renderer.draw(thing, { pose, colour: [0, 0, 0, 0.18], edges: true, section });
             if (show.undeformed && body && body.n_modes) {
-                renderer.draw(thing, { pose, colour: show.ghost, scale: 0, edges: true, section });
+                renderer.draw(thing, { pose, colour: show.ghost, rest: true, edges: true, section });
             }
         }, show.joints);
     }
@@ -86,11 +86,16 @@ export class Stage {
         }
     }
 
+    // Faces and lines above the bodies at rest.
+    draw_layers(layers) {
+        for (const { thing, colour, faces, on_top } of layers) this.renderer.draw(thing, { pose: IDENTITY, colour, edges: !faces, in_front: true, on_top });
+    }
+
     // The bodies as edges alone: another run.
     draw_ghost(poses, show) {
         this.each(poses, show.scale, (thing, pose, number, body) => {
-            this.renderer.set_coordinates(thing, body ? poses[number].q : []);
-            this.renderer.draw(thing, { pose, colour: show.ghost, scale: show.scale, edges: true, section: show.section });
+            if (body) this.renderer.deform(thing, poses[number], show.scale, 0);
+            this.renderer.draw(thing, { pose, colour: show.ghost, edges: true, section: show.section });
         }, false);
     }
 
@@ -136,6 +141,17 @@ export class Stage {
             visit(this.joints[k], joint_matrix(joint, poses, scale), this.bodies.length + k, undefined));
     }
 
+    // Number of the line nearest to a pixel that no body hides, within a reach; -1 for none.
+    pick_line(camera, poses, show, x, y, things, reach) {
+        const { renderer } = this;
+        const { view, view_projection } = camera.matrices(renderer.canvas.width / renderer.canvas.height);
+        return renderer.pick(x, y, (colour_of) => {
+            renderer.begin(view, view_projection, [0, 0, 0, 1]);
+            this.each(poses, show.scale, (thing, pose) => renderer.draw(thing, { pose, colour: [0, 0, 0, 1], flat: true, section: show.section }), false);
+            things.forEach((thing, k) => renderer.draw(thing, { pose: IDENTITY, colour: colour_of(k), edges: true, in_front: true, section: show.section }));
+        }, reach);
+    }
+
     // Number of the body or joint under a pixel, -1 for none.
     pick(camera, poses, show, x, y) {
         const { renderer } = this;
@@ -143,8 +159,8 @@ export class Stage {
         return renderer.pick(x, y, (colour_of) => {
             renderer.begin(view, view_projection, [0, 0, 0, 1]);
             this.each(poses, show.scale, (thing, pose, number, body) => {
-                renderer.set_coordinates(thing, body ? [...poses[number].q, ...poses[number].amounts] : []);
-                renderer.draw(thing, { pose, colour: colour_of(number), scale: show.scale, flat: true, section: show.section });
+                if (body) renderer.deform(thing, poses[number], show.scale, show.field);
+                renderer.draw(thing, { pose, colour: colour_of(number), flat: true, section: show.section });
             }, show.joints);
         });
     }

@@ -260,3 +260,17 @@ function record(viewer, button, name) {
     button.textContent = "stop the film";
     recorder.start();
 }
+
+// The report of the result beside the picture, when it is wanted.
+export function build_report(address) {
+    const work = document.getElementById("work");
+    const button = element("button", { type: "button", id: "report-toggle", textContent: "report" });
+    button.setAttribute("aria-expanded", false);
+    button.setAttribute("aria-controls", "work");
+    button.addEventListener("click", () => {
+        if (!work.childElementCount) work.append(element("iframe", { title: "report", src: address }));
+        work.hidden = !work.hidden;
+        button.setAttribute("aria-expanded", !work.hidden);
+    });
+    document.querySelector("header").append(button);
+}

@@ -34,6 +34,8 @@ export class Viewer {
         this.coarse = false;  // fewer points, while it moves
         this.drawn = 0;
         this.marks = [];      // crosses that somebody else puts into the picture
+        this.layers = [];     // {thing, colour, faces, on_top} above the bodies
+        this.clicked = null;  // (x, y) -> whether somebody else has taken the click
         const stressed = scene.bodies.some((body) => body.mesh.stress);
         const { start } = scene;
         this.show = { field: stressed ? 1 : 0, scale: start.scale, undeformed: start.undeformed, edges: true, joints: true, grid: true, axes: true,
@@ -207,6 +209,7 @@ export class Viewer {
     }
 
     mode_text() {
+        if (this.mode.held) return this.mode.text;
         if ("system" in this.mode) {
             const { load, text } = this.scene.system_modes[this.mode.system];
             return load ? text : `mode ${this.mode.system + 1} of the system`;
@@ -232,6 +235,7 @@ export class Viewer {
 
     // A click selects what is there; with the probe in hand, or the alt key, it takes the point.
     click(x, y, alt = false) {
+        if (this.clicked && !this.probes.active && !alt && this.clicked(x, y)) return;
         const found = this.pick(x, y);
         const met = (this.probes.active || alt) && found >= 0 && found < this.scene.bodies.length ? this.met_at(found, x, y) : null;
         if (met) this.probes.add(found, met.vertex);
@@ -260,6 +264,7 @@ export class Viewer {
     }
 
     swing(phase) {
+        if (this.mode.held) return [{ ...motion_at(this.scene, this.t, 0)[0], q: this.mode.held }];
         if ("system" in this.mode) return system_mode_at(this.scene, this.mode.system, phase, this.show.scale);
         return body_mode_at(this.scene, this.t, this.mode.body, this.mode.mode, phase);
     }
@@ -316,6 +321,7 @@ export class Viewer {
         const poses = this.poses();
         this.stage.draw(this.camera, poses, this.show);
         if (this.show.forces && !this.mode && this.scene.arrows.length) this.stage.draw_arrows(locate(this.scene.time, this.t), poses, this.show);
+        this.stage.draw_layers(this.layers);
         for (const probe of [...this.probes.now(poses), ...this.marks]) this.stage.draw_probe(probe);
         for (const { scene, stage } of this.mode ? [] : this.ghosts) stage.draw_ghost(motion_at(scene, this.t), this.show);
         if (this.scene.symbols) {
@@ -353,9 +359,10 @@ export class Viewer {
         const title = ["", "von Mises stress", "displacement"][field];
         const { palette } = this.scene;
         if (field === 3) return draw_legend(palette, this.show.value.title, this.show.value.unit, this.show.levels);
-        if (!field || this.mode) return draw_legend(palette, field ? `${title}, share of the mode's largest` : "", "", [0, 1]);
+        const { held, factor = 1 } = this.mode || {};
+        if (!field || (this.mode && !held)) return draw_legend(palette, field ? `${title}, share of the mode's largest` : "", "", [0, 1]);
         const unit = this.show.units[field];
-        draw_legend(palette, title, unit, this.show.levels.map((end) => end / size_of(field, unit)));
+        draw_legend(palette, title, unit, this.show.levels.map((end) => end / factor / size_of(field, unit)));
     }
 
     skin_point(b, vertex) {
