@@ -62,9 +62,14 @@ class Case(Told):
         return _checked(read_source(path, root), overrides, allow_python)
 
     @staticmethod
-    def from_text(text: str, path: str | Path, *, allow_python: bool = False) -> Case:
-        """A case whose file has this text, or will have: other files are found as seen from it."""
-        return _checked(read_source(path, text=text), {}, allow_python)
+    def from_text(
+        text: str, path: str | Path, *, allow_python: bool = False, others: Mapping[Path, str] | None = None
+    ) -> Case:
+        """A case whose file has this text, or will have: other files are found as seen from it.
+
+        `others`: texts of included files in place of what they hold, by resolved path.
+        """
+        return _checked(read_source(path, text=text, others=others), {}, allow_python)
 
     @staticmethod
     def from_dict(

@@ -80,10 +80,15 @@ def _is_plain_string(owner: TomlFile, path: Path_) -> bool:
     return rest[:1] in ("'", '"') and rest[:3] not in ("'''", '"""')
 
 
-def read_source(path: str | Path, root: str | Path | None = None, text: str | None = None) -> Source:
+def read_source(
+    path: str | Path,
+    root: str | Path | None = None,
+    text: str | None = None,
+    others: Mapping[Path, str] | None = None,
+) -> Source:
     """Read a case file with its includes; raises `InputError` with all that is wrong with them.
 
-    `text`: in place of that of the file.
+    `text`: in place of that of the file, `others`: of included ones, by their resolved paths.
     """
     path = Path(path)
     file = read_toml(path) if text is None else parse_toml(text, name=str(path))
@@ -93,7 +98,7 @@ def read_source(path: str | Path, root: str | Path | None = None, text: str | No
         raise InputError(Diagnostic("case.recipe", str(path), "is the recipe of a body, no case", remedy))
     source = Source(str(path), path.parent, {}, root=Path(root) if root else root_of(path.parent))
     problems = Diagnostics()
-    _take(source, file, problems, (path.resolve(),))
+    _take(source, file, problems, (path.resolve(),), others or {})
     problems.raise_errors()
     return source
 
@@ -105,7 +110,13 @@ def source_from(data: Mapping[str, Any], folder: str | Path = ".", name: str = "
     return Source(name, Path(folder), copy.deepcopy(dict(data)))
 
 
-def _take(source: Source, file: TomlFile, problems: Diagnostics, chain: tuple[Path, ...]) -> None:
+def _take(
+    source: Source,
+    file: TomlFile,
+    problems: Diagnostics,
+    chain: tuple[Path, ...],
+    others: Mapping[Path, str],
+) -> None:
     """Merge a file and, before it, nothing: what it includes is merged behind it."""
     source.files.append(file)
     for place in file.places:
@@ -120,11 +131,17 @@ def _take(source: Source, file: TomlFile, problems: Diagnostics, chain: tuple[Pa
             problems.error("case.include", where, f"more than {MAX_INCLUDES} files are included")
             return
         if isinstance(item, str):
-            _include(source, file, item, where, problems, chain)
+            _include(source, file, item, where, problems, chain, others)
 
 
 def _include(
-    source: Source, file: TomlFile, item: str, where: str, problems: Diagnostics, chain: tuple[Path, ...]
+    source: Source,
+    file: TomlFile,
+    item: str,
+    where: str,
+    problems: Diagnostics,
+    chain: tuple[Path, ...],
+    others: Mapping[Path, str],
 ) -> None:
     """An include lies inside the root; its own file names are relative to itself."""
     folder = file.folder or source.folder
@@ -137,7 +154,10 @@ def _include(
         problems.error("case.include", where, f'include: "{item}" includes itself')
         return
     try:
-        _take(source, read_toml(target, name=str(folder / item)), problems, (*chain, target))
+        name = str(folder / item)
+        found = parse_toml(others[target], name=name) if target in others else read_toml(target, name=name)
+        found.folder = target.parent
+        _take(source, found, problems, (*chain, target), others)
     except InputError as error:
         problems.extend(error.diagnostics)
 

@@ -13,29 +13,27 @@ from flexmbs.case import Case
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.post.animation.page import animation_page, scene_data
 from flexmbs.post.scene import Scene
-from flexmbs.toml_file import parse_toml
-from flexmbs.view.case_edit import with_value
 from flexmbs.view.complete import offers
 from flexmbs.view.drag import Drag
 from flexmbs.view.insert import choices, inserted, place_of_frame
-from flexmbs.view.kept import Kept
 from flexmbs.view.runs import Runs
+from flexmbs.view.sheets import Sheets, Texts, changed, told
+from flexmbs.view.told import PARTS, parameters_of, places_of, report_lines, tree_of
 
 if TYPE_CHECKING:
     from flexmbs.case.check import Assembled, Check
 
-#: tables of parts that have a line of their own
-PARTS = ("bodies", "joints", "couplings", "drives", "states", "inputs", "forces", "sensors")
 _PART = re.compile(rf"\b({'|'.join(PARTS)})\.([A-Za-z_]\w*)")
-_NUMBER = re.compile(r"^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)$")
+#: requests that come with the texts
+TEXTUAL = ("check", "insert", "parameter", "run", "pose", "save")
 _PLACE = re.compile(r"^(.*):(\d+):(\d+)$")
 
 
 class CaseDoor:
-    """A case file. `found` is the last check that went through, of `case`."""
+    """A case file with those that it includes. `found` is the last check that went through, of `case`."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.kept = path, Kept(path)
+        self.path, self.sheets = path, Sheets(path)
         self.case: Case | None = None
         self.found: Check | None = None
         self.lines: list[list[Any]] = []
@@ -45,79 +43,87 @@ class CaseDoor:
     def page(self, name: str) -> str | None:
         if name != "":
             return None
-        told = self.check(self.kept.text or "", draw=False)
+        texts = self.sheets.texts(self.sheets.text)
+        found = self.check(texts, draw=False)
         scene, symbols = self.picture()
-        told |= {"file": self.path.name, "text": self.kept.text, "choices": choices()}
-        return animation_page(scene, more={"case": told, "symbols": symbols})
+        found |= {"file": self.path.name, "choices": choices(), **told(texts, self.path.name)}
+        return animation_page(scene, more={"case": found, "symbols": symbols})
 
     def act(self, word: str, data: dict[str, Any]) -> dict[str, Any] | None:
-        text = data.get("text", "")
+        text, others = data.get("text", ""), data.get("others")
         if not isinstance(text, str):
             return None
+        texts = self.sheets.texts(text, others) if word in TEXTUAL else {}
         match word:
             case "check":
-                return self.check(text)
+                found = self.check(texts)
+                return found | {"others": told(texts, self.path.name, _given(others))["others"]}
             case "complete":
                 at = data.get("at")
                 return offers(text, at, self.known()) if type(at) is int and 0 <= at <= len(text) else None
             case "insert":
-                return self.insert(text, data)
+                return self.insert(texts, data)
             case "drag":
                 return self.drag(data)
             case "parameter":
-                return self.parameter(text, data)
+                return self.parameter(texts, data)
             case "run":
-                return self.run(text)
+                return self.run(texts)
             case "release":
                 self.hand = None
                 return {} if self.found is None else self.poses(self.found.at)
             case "pose":
-                return self.keep_pose(text)
+                return self.keep_pose(texts)
             case "save":
-                self.kept.save(text)
-                return {"said": f"{self.path.name} is kept; flexmbs run {self.path.name}"}
+                names = [name for name in self.sheets.save(texts) if name != self.path.name]
+                also = f" with {', '.join(names)}" if names else ""
+                return {"said": f"{self.path.name} is kept{also}; flexmbs run {self.path.name}"}
         return self.runs.act(word, data)
 
     def close(self) -> None:
         self.runs.close()
 
-    def run(self, text: str) -> dict[str, Any]:
-        """Begin a run of the text; its result is kept only where that is asked for."""
-        told = self.check(text, draw=False)
-        if told["errors"] or self.case is None:
-            return told
-        return self.runs.begin(self.case, text, self.picture()[1])
+    def run(self, texts: Texts) -> dict[str, Any]:
+        """Begin a run of the texts; its result is kept only where that is asked for."""
+        found = self.check(texts, draw=False)
+        if found["errors"] or self.case is None:
+            return found
+        return self.runs.begin(self.case, self.picture()[1])
 
-    def parameter(self, text: str, data: dict[str, Any]) -> dict[str, Any] | None:
-        """The text with another number for a parameter, its unit as it was."""
-        known = {item["name"]: item for item in parameters_of(text)}
+    def parameter(self, texts: Texts, data: dict[str, Any]) -> dict[str, Any] | None:
+        """The texts with another number for a parameter, its unit as it was."""
+        known = {item["name"]: item for item in parameters_of(*texts.values())}
         name, number = data.get("name"), data.get("number")
         if name not in known or not isinstance(number, int | float) or not np.isfinite(number):
             return None
         unit = known[name]["unit"]
         value: Any = f"{number:.6g} {unit}" if unit else float(f"{number:.6g}")
-        return {"text": with_value(text, ("parameters", str(name)), value)}
+        made = changed(texts, ("parameters", str(name)), value)
+        return told(made, self.path.name, texts)
 
-    def check(self, text: str, draw: bool = True) -> dict[str, Any]:
-        """What is wrong with the text, or what it is: the report of `check`, and the picture of its start."""
+    def check(self, texts: Texts, draw: bool = True) -> dict[str, Any]:
+        """What is wrong with the texts, or what they are: the report of `check`, the picture of the start."""
         from flexmbs.case.check import check
 
-        self.lines = self.places(text)
-        told: dict[str, Any] = {"places": self.lines}
+        self.lines = [place for name, text in texts.items() for place in places_of(text, name)]
+        found: dict[str, Any] = {"places": self.lines}
         try:
-            case = Case.from_text(text, self.path)
+            case = self.case_of(texts)
             self.found = check(case)
         except FlexmbsError as error:
-            return told | {"errors": [self.located(item) for item in error.diagnostics]}
+            return found | {"errors": [self.located(item) for item in error.diagnostics]}
         self.case, self.hand = case, None
-        told["parameters"] = parameters_of(text)
-        told |= {"errors": [], "warnings": [self.located(item) for item in self.found.warnings]}
-        told |= {"report": report_lines(self.found), **tree_of(self.found)}
+        found["parameters"] = parameters_of(*texts.values())
+        found |= {"errors": [], "warnings": [self.located(item) for item in self.found.warnings]}
+        found |= {"report": report_lines(self.found), **tree_of(self.found)}
         if draw:
             scene, symbols = self.picture()
             tree, arrays = scene_data(scene, more={"symbols": symbols})
-            told |= {"scene": tree, "arrays": arrays.text()}
-        return told
+            found |= {"scene": tree, "arrays": arrays.text()}
+        return found
+
+    def case_of(self, texts: Texts) -> Case:
+        return Case.from_text(texts[self.path.name], self.path, others=self.sheets.by_path(texts))
 
     def at(self) -> Assembled:
         """The mechanism that is shown."""
@@ -126,8 +132,8 @@ class CaseDoor:
             raise InputError(Diagnostic("view.start", self.path.name, what, "mend its errors first"))
         return self.found.at
 
-    def insert(self, text: str, data: dict[str, Any]) -> dict[str, Any]:
-        """The text with one more part between two frames."""
+    def insert(self, texts: Texts, data: dict[str, Any]) -> dict[str, Any]:
+        """The text with one more part between two frames; its name is that of no part of an included file."""
         at = self.at()
         evaluator = at.system.evaluator()
         evaluator.kinematics(at.state.copy())
@@ -138,7 +144,8 @@ class CaseDoor:
         def place(path: str) -> Any:
             return place_of_frame(at.system, evaluator, path)
 
-        made, name = inserted(text, kind, form, (first, second), name, place)
+        taken = {path[1] for path, *_ in self.lines if path[0] == kind}
+        made, name = inserted(texts[self.path.name], kind, form, (first, second), name, place, taken)
         return {"text": made, "path": [kind, name], "said": f"{kind}.{name}: {form}"}
 
     def drag(self, data: dict[str, Any]) -> dict[str, Any] | None:
@@ -165,36 +172,37 @@ class CaseDoor:
         evaluator.kinematics(state.copy())
         return {"poses": poses_of(at.system, evaluator, state)}
 
-    def keep_pose(self, text: str) -> dict[str, Any]:
-        """The text with the pose that was dragged to as initial values: as few as lead back to it."""
+    def keep_pose(self, texts: Texts) -> dict[str, Any]:
+        """The texts with the pose that was dragged to as initial values: as few as lead back to it."""
         at = self.at()
         if self.hand is None:
             raise InputError(Diagnostic("view.pose", "view", "nothing was dragged", "drag a body first"))
         new, old = self.hand.initial(), Drag(at.system, at.state).initial()
-        changed = {
+        other = {
             path for path, value in new.items() if not np.allclose(_flat(value), _flat(old[path]), atol=1e-9)
         }
-        if not changed:
+        if not other:
             raise InputError(Diagnostic("view.pose", "view", "nothing has moved", "drag a body further"))
-        for paths in (changed, set(new)):
-            made = text
+        for paths in (other, set(new)):
+            made = texts
             for path in [path for path in new if path in paths]:
-                made = with_value(made, path, new[path])
+                made = changed(made, path, new[path])
             if self.leads_to(made, self.hand):
                 names = ", ".join(".".join(path) for path in new if path in paths)
-                return {"text": made, "said": f"the pose is kept as {names}"}
+                said = {"said": f"the pose is kept as {names}"}
+                return told(made, self.path.name, texts) | said
         what = "no initial values lead back to this pose"
         raise InputError(
             Diagnostic("view.pose", "view", what, "values with hold = true may stand against it")
         )
 
-    def leads_to(self, text: str, hand: Drag) -> bool:
-        """Whether the case of the text is assembled in the pose of the hand."""
+    def leads_to(self, texts: Texts, hand: Drag) -> bool:
+        """Whether the case of the texts is assembled in the pose of the hand."""
         from flexmbs.case.check import assembled
         from flexmbs.view.still import poses_of
 
         try:
-            found = assembled(Case.from_text(text, self.path))
+            found = assembled(self.case_of(texts))
         except FlexmbsError:
             return False
         evaluator = found.system.evaluator()
@@ -221,29 +229,16 @@ class CaseDoor:
 
     def located(self, item: Diagnostic) -> dict[str, Any]:
         """A finding with its line, where it is one of this file, or names a part of it."""
-        item = replace(item, where=item.where.replace(str(self.path), self.path.name))
         place = _PLACE.match(item.where)
-        if place is not None:
-            own = place[1] == self.path.name
-            return {"text": str(item), "line": int(place[2]) if own else 0, "column": int(place[3])}
+        name = self.sheets.name_of(place[1]) if place is not None else None
+        if place is not None and name is not None:
+            item = replace(item, where=f"{name}:{place[2]}:{place[3]}")
+            return {"text": str(item), "file": name, "line": int(place[2]), "column": int(place[3])}
+        item = replace(item, where=item.where.replace(str(self.path), self.path.name))
         named = _PART.search(f"{item.where} {item.what}")
-        lines = {tuple(path): line for path, line in self.lines}
-        line = lines.get((named[1], named[2]), 0) if named else 0
-        return {"text": str(item), "line": line, "column": 1}
-
-    def places(self, text: str) -> list[list[Any]]:
-        """Lines where parts begin, and their frames: [["joints", "main"], 12], ..."""
-        try:
-            known = parse_toml(text).places
-        except FlexmbsError:
-            return []
-        return [
-            [list(path), place.key[0]]
-            for path, place in known.items()
-            if (len(path) == 2 and path[0] in PARTS)
-            or (len(path) == 4 and path[2] == "frames")
-            or (len(path) == 3 and path[:2] == ("ground", "frames"))
-        ]
+        lines = {tuple(path): (line, name) for path, line, name in self.lines}
+        line, name = lines.get((named[1], named[2]), (0, "")) if named else (0, "")
+        return {"text": str(item), "file": name, "line": line, "column": 1}
 
     def known(self) -> dict[str, list[str]]:
         """Names of the last mechanism that only its files tell: interfaces, coordinates."""
@@ -255,44 +250,12 @@ class CaseDoor:
             modal = getattr(body, "modal", None)
             frames += [f"{name}.{face}" for face in (modal.interfaces if modal is not None else ())]
         coordinates = [f"{c.joint}.{c.name}" for c in self.found.at.system.coordinates]
-        return {"frame": frames, "axes": frames, "coordinate": coordinates}
+        names = {"body": list(model.bodies), "joint": list(model.joints)}
+        return {"frame": frames, "axes": frames, "coordinate": coordinates, **names}
 
 
-def report_lines(found: Check) -> list[str]:
-    """The report of `check`, line by line, without what stands elsewhere: tree, cuts, warnings."""
-    from flexmbs.case.check import text
-
-    warnings = {str(item) for item in found.warnings}
-    lines = text(found).split("\n")
-    return [line for line in lines if line not in warnings and not line.startswith(("tree ", "cut "))]
-
-
-def tree_of(found: Check) -> dict[str, Any]:
-    """Branches of the spanning tree and cuts, with their joints."""
-    system = found.at.system
-    own = {id(joint) for joint in system.model.joints.values()}
-    branches = [
-        {
-            "parent": branch.parent, "body": branch.body,
-            "joint": branch.joint.name if id(branch.joint) in own else None,
-        }
-        for branch in system.topology.branches
-    ]  # fmt: skip
-    cuts = [{"joint": j.name, "why": system.topology.reasons.get(j.name, "")} for j in system.topology.cuts]
-    return {"tree": branches, "cuts": cuts}
-
-
-def parameters_of(text: str) -> list[dict[str, Any]]:
-    """Parameters that are a number, or one with a unit."""
-    table = parse_toml(text).data.get("parameters", {})
-    found = []
-    for name, value in table.items():
-        match = _NUMBER.match(value) if isinstance(value, str) else None
-        if match:
-            found.append({"name": name, "number": float(match[1]), "unit": match[2].strip()})
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            found.append({"name": name, "number": float(value), "unit": ""})
-    return found
+def _given(others: Any) -> dict[str, str]:
+    return others if isinstance(others, dict) else {}
 
 
 def _flat(value: Any) -> Any:

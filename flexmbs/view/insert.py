@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +33,16 @@ def choices() -> dict[str, list[str]]:
 
 
 def inserted(
-    text: str, kind: str, form: str, frames: tuple[str, str], name: str, places: Any
+    text: str,
+    kind: str,
+    form: str,
+    frames: tuple[str, str],
+    name: str,
+    places: Any,
+    others: Collection[str] = (),
 ) -> tuple[str, str]:
-    """The text with the part, and its name. `places`: frame -> place in ground."""
+    """The text with the part, and its name. `places`: frame -> place in ground; `others`: further names that
+    are taken."""
     known = choices()
     if kind not in known or form not in known[kind]:
         remedy = nearest(form, [item for items in known.values() for item in items])
@@ -46,7 +54,7 @@ def inserted(
     table = {"joints": _joint, "forces": _force, "bodies": _body}[kind](
         form, first, second, end - start, start
     )
-    taken = set().union(*(parse_toml(text).data.get(group, {}) for group in (kind, "ground")))
+    taken = set(others).union(*(parse_toml(text).data.get(group, {}) for group in (kind, "ground")))
     name = _free(name or {"joints": form, "forces": form, "bodies": "link"}[kind], taken)
     return with_table(text, (kind, name), table), name
 

@@ -34,11 +34,14 @@ class Kept:
         """Its text as pages and parsers have it: lines end in one character."""
         return None if self.raw is None else plain(self.raw)
 
-    def save(self, text: str) -> None:
-        """Keep the text in the file, unless somebody else has changed that."""
+    def refuse_changed(self) -> None:
         if self._there() != self.raw:
             what = "was changed or made by somebody else since it was read"
             raise InputError(Diagnostic("view.changed", self.path.name, what, "open it again"))
+
+    def save(self, text: str) -> None:
+        """Keep the text in the file, unless somebody else has changed that."""
+        self.refuse_changed()
         raw = text if self.raw is None else as_before(text, self.raw)
         with disk.atomic_file(self.path, overwrite=self.raw is not None) as file:
             file.write(raw.encode())

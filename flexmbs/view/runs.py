@@ -23,10 +23,10 @@ MOST_DIFFERENCES = 12
 class Run:
     """One run of a text. Its result stands beside where it will be kept, under a name of its own."""
 
-    def __init__(self, number: int, case: Case, text: str, symbols: list[Any]) -> None:
+    def __init__(self, number: int, case: Case, symbols: list[Any]) -> None:
         from flexmbs.case.runner import result_path, settings
 
-        self.number, self.name, self.case, self.text = number, f"run {number}", case, text
+        self.number, self.name, self.case = number, f"run {number}", case
         self.symbols = [item for item in symbols if item["kind"] not in ("redundant", "hidden")]
         self.target = result_path(case)
         self.path = self.target.with_name(f".{self.target.stem}.view-{os.getpid()}-{number}.h5")
@@ -154,12 +154,12 @@ class Runs:
                 return None
         return self.told()
 
-    def begin(self, case: Case, text: str, symbols: list[Any]) -> dict[str, Any]:
+    def begin(self, case: Case, symbols: list[Any]) -> dict[str, Any]:
         going = [run for run in self.all if run.state == "running"]
         if going:
             what = f"{going[0].name} is not at its end yet"
             raise InputError(Diagnostic("view.running", "view", what, "stop it first"))
-        self.all.append(Run(1 + max((run.number for run in self.all), default=0), case, text, symbols))
+        self.all.append(Run(1 + max((run.number for run in self.all), default=0), case, symbols))
         return {"run": self.all[-1].number, **self.told()}
 
     def told(self) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def start_record(case: Case, at: Assembled) -> Record:
     """The assembled start as a record: bodies, and the case as it is drawn."""
     evaluator = at.system.evaluator()
     evaluator.kinematics(at.state.copy())
-    path = case.folder / "start.h5"  # is never written: files are named as seen from its folder
+    path = case.folder / f"{case.name}.h5"  # is never written: files are named as seen from its folder
     values: dict[str, Any] = {"time": np.zeros(1), "provenance/drawing": drawing(case, path)}
     flexible = [name for name, body in at.system.model.bodies.items() if hasattr(body, "modal")]
     for name, pose in poses_of(at.system, evaluator, at.state).items():

@@ -9,9 +9,10 @@ import pytest
 from flexmbs.case import run
 from flexmbs.errors import InputError
 from flexmbs.results import Result
-from flexmbs.view.case import CaseDoor, parameters_of
+from flexmbs.view.case import CaseDoor
 from flexmbs.view.doors import door_of
 from flexmbs.view.server import ViewServer
+from flexmbs.view.told import parameters_of
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 METRIC = '[metrics]\nfastest = "=max(abs(joints.lower.velocity))"\n'
@@ -39,7 +40,7 @@ def ended(door, number, seconds=60):
 
 def test_a_run_is_that_of_the_command_and_kept_where_asked(path):
     door = CaseDoor(path)
-    text = door.kept.text.replace("t_end = 1.0", "t_end = 0.1")
+    text = door.sheets.text.replace("t_end = 1.0", "t_end = 0.1")
     number = door.act("run", {"text": text})["run"]
     told = ended(door, number)
     assert told["state"] == "complete" and told["errors"] == [] and told["share"] == 1.0
@@ -87,7 +88,7 @@ def test_numbers_of_parameters_keep_their_units(path):
 @pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_to_the_same_numbers(path):
     door = CaseDoor(path)
-    text = door.kept.text.replace("t_end = 1.0", "t_end = 4.0").replace("damping = 600.0", "")
+    text = door.sheets.text.replace("t_end = 1.0", "t_end = 4.0").replace("damping = 600.0", "")
     text += "[output]\ncheckpoint_every = 0.1\n"
     number = door.act("run", {"text": text})["run"]
     with pytest.raises(InputError, match="not at its end yet"):

@@ -38,6 +38,7 @@ MODULES = (
     "viewer",
     "live",
     "editor",
+    "sheets",
     "outline",
     "choose",
     "part",

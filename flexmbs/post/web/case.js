@@ -2,9 +2,10 @@
 import { element, labelled, switch_row } from "./controls.js";
 import { add, cross, dot, subtract, times, unit } from "./matrix.js";
 import { scene_of } from "./data.js";
-import { action, ask, Editor } from "./editor.js";
+import { action, ask } from "./editor.js";
 import { number_text } from "./plot.js";
 import { build_runs } from "./runs.js";
+import { Sheets } from "./sheets.js";
 
 export function work_on_case(viewer) {
     const told = viewer.scene.case;
@@ -15,12 +16,12 @@ export function work_on_case(viewer) {
     let number = 0;
     const same = (a, b) => a.length === b.length && a.every((word, k) => word === b[k]);
 
-    const editor = new Editor(told.text, { label: `text of ${told.file}`, complete: true, changed: (text) => check(text), moved: (line) => show_line(line) });
+    const sheets = new Sheets(told.file, told.text, told.others, { changed: () => check(), moved: (line, file) => show_line(line, file) });
     const report = element("pre", { id: "report" });
     const tree = element("div", { id: "tree" });
     const buttons = element("div", { className: "buttons" }, [
-        action("save", "save", async () => answer(await ask("save", { text: editor.text }))),
-        action("undo", "undo", () => editor.undo(), "Ctrl+Z"), action("redo", "redo", () => editor.redo(), "Ctrl+Shift+Z")]);
+        action("save", "save", async () => answer(await ask("save", sheets.data))),
+        action("undo", "undo", () => sheets.editor.undo(), "Ctrl+Z"), action("redo", "redo", () => sheets.editor.redo(), "Ctrl+Shift+Z")]);
     const name = element("input", { id: "part-name", placeholder: "name", size: 8, ariaLabel: "name of the new part" });
     const form = element("select", { id: "form", ariaLabel: "kind of the new part" }, Object.entries(told.choices).map(([kind, forms]) =>
         element("optgroup", { label: kind }, forms.map((text) => element("option", { textContent: kind === "bodies" ? `${text} body` : text, value: `${kind} ${text}` })))));
@@ -29,9 +30,9 @@ export function work_on_case(viewer) {
         labelled("part", form, [name]), labelled("from", ends[0]), labelled("to", ends[1]), action("put", "insert", () => put())]);
     const hand = action("drag", "drag", () => arm(!viewer.grab), "take a body and move it along its freedoms");
     const keep = action("keep-pose", "keep this pose", async () => {
-        const found = await ask("pose", { text: editor.text });
+        const found = await ask("pose", sheets.data);
         answer(found);
-        if (found.text !== undefined) editor.become(found.text);
+        if (found.text !== undefined) sheets.become(found);
     });
     const back = action("release", "back", async () => stand(await ask("release", {})), "to the assembled start");
     hand.setAttribute("aria-pressed", false);
@@ -39,10 +40,10 @@ export function work_on_case(viewer) {
     buttons.append(hand, keep, back);
     const sliders = element("div", { id: "sliders" });
     const parameters = element("details", { open: true }, [element("summary", { textContent: "Parameters" }), sliders]);
-    const runs = build_runs(viewer, { text: () => editor.text, answer, start: () => check(editor.text) });
+    const runs = build_runs(viewer, { texts: () => sheets.data, answer, start: () => check() });
     buttons.append(runs.button);
     work.hidden = false;
-    work.append(element("h2", { textContent: told.file }), buttons, editor.node, editor.errors, said,
+    work.append(element("h2", { textContent: told.file }), buttons, sheets.tabs, sheets.holder, sheets.errors, said,
         ...runs.nodes, parameters, insert, element("details", { open: true }, [element("summary", { textContent: "Tree and cuts" }), tree]),
         element("details", {}, [element("summary", { textContent: "What check says" }), report]));
     document.getElementById("symbols").append(element("h2", { textContent: "Symbols" }),
@@ -53,14 +54,14 @@ export function work_on_case(viewer) {
     function line_of(path) {
         for (let n = path.length; n; --n) {
             const found = places.find(([known]) => same(known, path.slice(0, n)));
-            if (found) return found[1];
+            if (found) return found.slice(1);
         }
-        return 0;
+        return [0, told.file];
     }
 
     viewer.pointed = (path) => {
-        const line = line_of(path);
-        if (line) editor.go(line);
+        const [line, file] = line_of(path);
+        if (line) sheets.go(line, 1, file);
         else said.textContent = `${path.join(".")} does not stand in ${told.file}`;
         show_path(path);
         point_at(path);
@@ -77,14 +78,14 @@ export function work_on_case(viewer) {
 
     async function put() {
         const [kind, ...rest] = form.value.split(" ");
-        const found = await ask("insert", { text: editor.text, kind, form: rest.join(" "), from: ends[0].value.trim(), to: ends[1].value.trim(), name: name.value.trim() });
+        const found = await ask("insert", { ...sheets.data, kind, form: rest.join(" "), from: ends[0].value.trim(), to: ends[1].value.trim(), name: name.value.trim() });
         answer(found);
         if (found.text === undefined) return;
-        editor.become(found.text);
+        sheets.become(found);
         for (const input of [name, ...ends]) input.value = "";
         turn = 0;
         const line = found.text.split("\n").findIndex((text) => text === `[${found.path.join(".")}]`);
-        if (line >= 0) editor.go(line + 1);
+        if (line >= 0) sheets.go(line + 1);
     }
 
     function arm(yes) {
@@ -168,13 +169,14 @@ export function work_on_case(viewer) {
         viewer.set({ selected: found, named: path.join(".") });
     }
 
-    function show_line(line) {
-        const before = places.filter(([, at]) => at <= line).sort((a, b) => a[1] - b[1]);
+    function show_line(line, file) {
+        const before = places.filter(([, at, of]) => at <= line && of === file).sort((a, b) => a[1] - b[1]);
         if (before.length) show_path(before[before.length - 1][0]);
     }
 
     function answer(found) {
-        editor.mark(found.errors || [], found.warnings || []);
+        sheets.learn(found.others);
+        sheets.mark(found.errors || [], found.warnings || []);
         if (found.said) said.textContent = found.said;
     }
 
@@ -221,13 +223,13 @@ export function work_on_case(viewer) {
         while (waiting) {
             const [{ name: of, show }, value] = waiting;
             waiting = null;
-            const found = await ask("parameter", { text: editor.text, name: of, number: value });
+            const found = await ask("parameter", { ...sheets.data, name: of, number: value });
             if (found.text === undefined) {
                 answer(found);
                 break;
             }
             const { activeElement } = document;
-            editor.become(found.text);
+            sheets.become(found);
             activeElement.focus();
             show(Number(value.toPrecision(6)));
         }
@@ -243,10 +245,10 @@ export function work_on_case(viewer) {
             ...all.some((other) => other.parent === branch.body) ? [branches(all, branch.body)] : []])));
     }
 
-    async function check(text) {
+    async function check() {
         const mine = ++number;
         work.classList.add("busy");
-        const found = await ask("check", { text });
+        const found = await ask("check", sheets.data);
         if (mine !== number) return;
         work.classList.remove("busy");
         show(found);

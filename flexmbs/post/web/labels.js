@@ -1,6 +1,6 @@
 // Symbols of a mechanism beside its bodies and joints, and their names in the picture, which lead to their lines.
 import { add, cross, norm, rotate, subtract, times, unit } from "./matrix.js";
-import { place_on } from "./motion.js";
+import { motion_at, place_on } from "./motion.js";
 import { element } from "./controls.js";
 
 const MOST = 250;      // names in the picture
@@ -93,6 +93,20 @@ export function symbol_lines(scene, poses, show) {
     return found;
 }
 
+// Places of symbols at the first instant belong to what the camera has in view.
+function widen_by_symbols(scene) {
+    const poses = motion_at(scene, scene.time[0]);
+    const { low, high, outermost } = scene.bounds;
+    for (const end of (scene.symbols || []).flatMap(({ ends }) => ends)) {
+        const place = place_on(end, poses, 1);
+        outermost.push(place);
+        place.forEach((x, k) => {
+            low[k] = Math.min(low[k], x);
+            high[k] = Math.max(high[k], x);
+        });
+    }
+}
+
 // Names beside what they name; one that would cover another is left out until there is room.
 export class Labels {
     constructor(viewer) {
@@ -106,6 +120,7 @@ export class Labels {
         const { scene } = this.viewer;
         const number = (name) => scene.bodies.findIndex((body) => body.name === name);
         for (const symbol of scene.symbols || []) symbol.ends = symbol.ends.map((end) => ({ ...end, body: number(end.body) }));
+        widen_by_symbols(scene);
         const parts = (scene.symbols || []).map((symbol) => ({ kind: symbol.kind, name: symbol.name, path: symbol.path, symbol,
             place: (poses, scale) => {
                 const at = symbol.ends.map((end) => place_on(end, poses, scale));

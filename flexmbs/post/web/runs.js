@@ -8,8 +8,8 @@ import { Stage } from "./stage.js";
 
 const AGAIN = 250;      // milliseconds between two looks at a run
 
-// `text()` is the case, `answer(found)` tells findings, `start()` shows the assembled start again.
-export function build_runs(viewer, { text, answer, start }) {
+// `texts()` are those of the case, `answer(found)` tells findings, `start()` shows the assembled start again.
+export function build_runs(viewer, { texts, answer, start }) {
     let shown = null;        // number of the run that is seen
     let next = 0;
     const table = element("div", { id: "runs" });
@@ -19,7 +19,7 @@ export function build_runs(viewer, { text, answer, start }) {
     const button = action("run", "run", () => begin(), "what flexmbs run does; the result is kept where you ask for it");
 
     async function begin() {
-        const found = await ask("run", { text: text() });
+        const found = await ask("run", texts());
         answer(found);
         if (found.run === undefined) return;
         tell(found.runs);
