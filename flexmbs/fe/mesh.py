@@ -94,6 +94,13 @@ class Mesh:
         """Whether it has cells whose nodes have rotations."""
         return any(ELEMENTS[kind].turns and len(rows) for kind, rows in self.cells.items())
 
+    @property
+    def drawn_only(self) -> list[str]:
+        """Cell types of a surface that is only drawn: shells without sections."""
+        return [
+            kind for kind in self.cells if kind in SHELLS and self.shell is None and len(self.cells[kind])
+        ]
+
     def turning_nodes(self) -> NDArray[np.bool_]:
         """Mask of the nodes that have rotations."""
         mask = np.zeros(self.n_nodes, dtype=bool)

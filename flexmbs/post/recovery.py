@@ -165,7 +165,7 @@ def points_of(data: ModalData, notes: list[str]) -> tuple[str, Floats, Floats | 
     """
     mesh = data.mesh
     assert data.stress is not None
-    if mesh.beam is not None or mesh.shell is not None:
+    if mesh.turns and not mesh.drawn_only:
         skin = skin_of(data, limit=mesh.n_nodes)
         if skin.stress is not None:
             return "fibres", skin.stress, skin.static, skin.mesh.points, mesh.node_number[skin.nodes]

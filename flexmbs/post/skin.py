@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexmbs.fe.elements import ELEMENTS, SHELLS
+from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.skin import skin_faces, triangles_of_faces
 from flexmbs.modaldata import ModalData
 from flexmbs.post.beam_skin import beam_surface, fibre_stress
@@ -50,9 +50,8 @@ def skin_of(modal: ModalData, limit: int = MAX_VERTICES) -> Skin:
     parts = []
     if any(not ELEMENTS[kind].turns for kind in kinds):
         parts.append(_solid(modal, modal.mesh.face_nodes(skin_faces(modal.mesh)), limit))
-    bare = [modal.mesh.cells[kind] for kind in kinds if kind in SHELLS and modal.mesh.shell is None]
-    if bare:  # a surface alone, of a body that was read
-        parts.append(_solid(modal, bare, limit))
+    if modal.mesh.drawn_only:  # of a body that was read
+        parts.append(_solid(modal, [modal.mesh.cells[kind] for kind in modal.mesh.drawn_only], limit))
     if "beam2" in kinds:
         parts.append(_turning(modal, beam_surface, fibre_stress))
     if modal.mesh.shell is not None:
