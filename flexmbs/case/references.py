@@ -118,6 +118,8 @@ class _Checker:
                     path = (*words, name)
                     self.fail(path, f'there is no parameter "{name}"', nearest(name, known), key=True)
         metrics = list(table_of(self.source.data, "metrics"))
+        hot = sweep.get("hot_spots")
+        spots = [f"{body}.hot_spot" for body in hot] if isinstance(hot, list) else []
         collect, rank = sweep.get("collect", []), sweep.get("rank")
         named: list[tuple[Path_, Any]] = []
         if isinstance(rank, str):
@@ -132,5 +134,6 @@ class _Checker:
                 ((table, "limits", name), name) for name in (limits if isinstance(limits, dict) else {})
             ]
         for place, name in named:
-            if isinstance(name, str) and name not in metrics:
-                self.fail(place, f'there is no metric "{name}"', nearest(name, metrics))
+            known = metrics + (spots if place[0] == "sweep" and place[1] != "collect" else [])
+            if isinstance(name, str) and name not in known:
+                self.fail(place, f'there is no metric "{name}"', nearest(name, known))

@@ -94,11 +94,13 @@ def execute(
     say: Callable[[str], None] | None = None,
     steps: Steps | None = None,
     at_once: bool = False,
+    named: bool = False,
 ) -> CaseRun:
     """Build, run and compare a case; see `simulate` for the callbacks and errors.
 
     `keep`: write the result; else it stays in memory, with the numbers alone. `steps`: those of
-    another run, to be repeated; empty ones are filled. `at_once`: see `simulate`.
+    another run, to be repeated; empty ones are filled. `at_once`: see `simulate`. `named`: what stays
+    in memory says of which case it is, too.
     """
     system = prepare(case, progress)
     if case.spec.analysis is None and say is not None:
@@ -113,7 +115,7 @@ def execute(
     if system.model.fmus:
         return _coupled(case, target if keep else None, overwrite, resume, progress)
     items: dict[str, Any] = {}
-    if keep:
+    if keep or named:
         items["provenance"] = provenance(case) | {"drawing": Item(drawing(case, target))}
     if keep and resume and (there := complete_result(target, case_hash(case))) is not None:
         told = Summary(followed=["complete already: nothing was left to compute"])

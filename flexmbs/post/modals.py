@@ -12,11 +12,16 @@ from flexmbs.post.record import Record, table
 
 
 def body_modal(
-    record: Record, name: str, given: Mapping[str, str | Path], notes: list[str]
+    record: Record, name: str, given: Mapping[str, str | Path | ModalData], notes: list[str]
 ) -> ModalData | None:
-    """Modal data of a flexible body with the modes of the run; None and a note where it is lost."""
-    source = table(record.case, "bodies", name)
-    path = given.get(name) or record.find_file(str(source.get("modal") or ""))
+    """Modal data of a flexible body with the modes of the run; None and a note where it is lost.
+
+    given : files, or modal data that are there with the modes of the run
+    """
+    source, there = table(record.case, "bodies", name), given.get(name)
+    if isinstance(there, ModalData):
+        return there
+    path = there or record.find_file(str(source.get("modal") or ""))
     if path is None:
         notes.append(
             f'{name}: its modal data "{source.get("modal", "?")}" was not found; drawn without its skin'

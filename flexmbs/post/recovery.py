@@ -77,7 +77,7 @@ def recover(
     record: Record,
     body: str,
     *,
-    modal: Mapping[str, str | Path] | None = None,
+    modal: Mapping[str, str | Path | ModalData] | None = None,
     start: float | None = None,
     end: float | None = None,
     count: int = 10,
@@ -114,7 +114,9 @@ def recover(
     )
 
 
-def _with_stress(record: Record, body: str, given: Mapping[str, str | Path], notes: list[str]) -> ModalData:
+def _with_stress(
+    record: Record, body: str, given: Mapping[str, str | Path | ModalData], notes: list[str]
+) -> ModalData:
     """Modal data of a body, which must be there and hold stress modes."""
     data = body_modal(record, body, given, notes)
     if data is None:
@@ -141,7 +143,7 @@ def _terms(
     body: str,
     data: ModalData,
     known: tuple[Floats, Floats | None],
-    given: Mapping[str, str | Path],
+    given: Mapping[str, str | Path | ModalData],
     inside: Any,
     notes: list[str],
 ) -> tuple[Floats, Floats]:

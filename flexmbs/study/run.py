@@ -51,9 +51,14 @@ def plan(
             "include the case in a file with [sweep], such as grid = { speed = [1, 2] }",
         )
         raise InputError(Diagnostic("study.sweep", str(path), what, remedy))
-    if not case.spec.metrics:
+    if not case.spec.metrics and not case.spec.sweep.hot_spots:
         what, remedy = "has no [metrics], so nothing would be known of a run", 'give one: peak = "=max(...)"'
         raise InputError(Diagnostic("study.metrics", str(path), what, remedy))
+    for k, body in enumerate(case.spec.sweep.hot_spots):
+        if getattr(case.spec.bodies[body], "type", "") != "flexible":
+            what, remedy = f'"{body}" is not flexible, so it has no stresses', "name flexible bodies"
+            where = case.source.where(("sweep", "hot_spots", k))
+            raise InputError(Diagnostic("study.hot_spots", where, what, remedy))
     found = [_plain(item) for item in designs(case)]
     case.with_design(found[0])  # what is wrong with the keys is said before any worker starts
     base = f"{__version__} {case_hash(case)} {_files(case, found)}"
@@ -66,7 +71,7 @@ def plan(
         "overrides": overrides or {},
         "flexmbs": __version__,
         "names": list(found[0]),
-        "collect": sweep.collect or list(case.spec.metrics),
+        "collect": [*(sweep.collect or case.spec.metrics), *sweep.spots],
         "sample": sweep.sample.method if sweep.sample is not None else "",
         "limits": {name: [float(end) for end in ends] for name, ends in sweep.limits.items()},
         "time_out": float(sweep.time_out) if sweep.time_out is not None else None,

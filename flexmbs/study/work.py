@@ -13,6 +13,7 @@ from flexmbs.case.runner import execute
 from flexmbs.errors import FlexmbsError
 from flexmbs.results import Result
 from flexmbs.study.given import BODIES, load
+from flexmbs.study.spots import hot_spots
 from flexmbs.study.store import Row, Store
 
 
@@ -57,13 +58,18 @@ def measured(case: Case, values: dict[str, Any], target: Path | None, time_out: 
 
     try:
         varied = case.with_design(values)
-        done = execute(varied, target, keep=target is not None, overwrite=True, at_once=True, progress=look)
+        bodies = case.spec.sweep.hot_spots if case.spec.sweep is not None else []
+        done = execute(
+            varied, target, keep=target is not None, overwrite=True, at_once=True, progress=look,
+            named=bool(bodies),
+        )  # fmt: skip
+        spots = hot_spots(varied, done.result, bodies)
     except OutOfTime as error:
         return {"status": "timed out", "message": str(error), "metrics": {}}
     except FlexmbsError as error:
         return {"status": "failed", "message": "; ".join(map(str, error.diagnostics)), "metrics": {}}
     told = "; ".join(done.summary.warnings)
-    return {"status": done.result.status, "message": told, "metrics": metrics_of(done.result)}
+    return {"status": done.result.status, "message": told, "metrics": metrics_of(done.result) | spots}
 
 
 def metrics_of(result: Result) -> dict[str, float]:

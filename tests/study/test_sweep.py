@@ -290,6 +290,48 @@ def test_a_cluster_reduces_each_distinct_recipe_once(bars, tmp_path):
     assert len(list((tmp_path / "s" / "bodies").glob("*.modal.h5"))) == 2
 
 
+CANTILEVER = """
+[bodies.bar]
+type = "flexible"
+reduce = "bar.reduce.toml"
+[joints.clamp]
+type = "fixed"
+from = "ground"
+to = "bar.left"
+[forces.tip]
+type = "point"
+on = "bar.right"
+force = [0, 0, "=P"]
+[parameters]
+P = 10.0
+[analysis]
+type = "statics"
+"""
+
+
+def test_hot_spots_of_a_body_are_collected(bars, tmp_path):
+    """The root of a cantilever: sigma = 6 P L / (b h^2) at the outermost fibres, whatever was kept."""
+    path = bars("grid = { L = [1] }")
+    table = (
+        '[sweep]\ngrid = { P = [10, -20] }\nkeep = "worst 1"\nrank = "bar.hot_spot"\nhot_spots = ["bar"]\n'
+    )
+    path.write_text(CANTILEVER + table + 'limits = { "bar.hot_spot" = [0, "20 MPa"] }\n')
+    found = fm.sweep(path, tmp_path / "s", workers=1)
+    columns = found.columns
+    np.testing.assert_allclose(columns["bar.hot_spot"], 6 * abs(columns["P"]) * 0.5 / (0.02 * 0.01**2), 1e-3)
+    np.testing.assert_allclose(columns["bar.hot_spot.x"], 0.0, atol=1e-12)
+    assert abs(columns["bar.hot_spot.z"]) == pytest.approx(0.005) and not columns["bar.hot_spot.time"].any()
+    assert found.outside()["bar.hot_spot"][0] == 0.5 and found.file(1) and not found.file(0)
+    for body, what in (
+        ("rod", 'there is no body "rod"|"rod" is no body'),
+        ("ball", '"ball" is not flexible'),
+    ):
+        ball = '[bodies.ball]\ntype = "particle"\nmass = 1.0\n'
+        path.write_text(ball + CANTILEVER + table.split("keep")[0] + f'hot_spots = ["{body}"]')
+        with pytest.raises(InputError, match=what):
+            plan(path)
+
+
 def test_a_case_changes_keys_of_its_recipe(bars, tmp_path):
     case = Case.load(bars("grid = { L = [1] }"))
     assert case.model().bodies["bar"].modal.nf == 7

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from flexmbs import units
+from flexmbs.input.registered import BodyName
 from flexmbs.input.values import Number, Plain, Table, fail, number
 
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
@@ -97,6 +98,10 @@ class Sample(Table):
         return self
 
 
+#: what is told of the hot spot of a body: von Mises stress, time, place in its axes, number of the node or cell
+SPOT = ("", ".time", ".x", ".y", ".z", ".number")
+
+
 def _as_values(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
@@ -107,7 +112,8 @@ Choices = Annotated[list[Any], BeforeValidator(_as_values, json_schema_input_typ
 class Sweep(Table):
     """Many runs: all combinations (`grid`), value by value (`zip`), the rows of a `table`, or `sample`.
 
-    `where`: conditions between parameters; `collect`: metrics, all where it is empty; `keep`: results;
+    `where`: conditions between parameters; `collect`: metrics, all where it is empty; `hot_spots`: flexible
+    bodies whose largest stress is told, with its place and time; `keep`: results;
     `limits`: of metrics, beyond which a design counts as failed in the report.
     """
 
@@ -117,11 +123,17 @@ class Sweep(Table):
     sample: Sample | None = None
     where: list[str] = Field(default=[])
     collect: list[str] = Field(default=[])
+    hot_spots: list[BodyName] = Field(default=[])
     keep: Annotated[str, Field(pattern=KEEP)] = "all"
     rank: str | None = None
     limits: dict[str, Pair] = Field(default={})
     time_out: Annotated[number(units.TIME), Field(gt=0.0)] | None = None
     on_failure: Literal["go on", "stop"] = "go on"
+
+    @property
+    def spots(self) -> list[str]:
+        """Names of what is told of the hot spots of bodies."""
+        return [f"{body}.hot_spot{what}" for body in self.hot_spots for what in SPOT]
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
