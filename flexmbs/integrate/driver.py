@@ -156,6 +156,7 @@ class Integrator:
         self.out = mem.samples(problem, max(16, min(4096, int(2**22 // max(1, problem.size)))))
         self.events = mem.events(256 + problem.n_switch)
         self._steps = 16
+        self.spent = 0.0  # CPU seconds in the compiled loop
         self._done, self._failed, self._sampled = False, 0, float(t_start)
         self._held: list[Chunk] = []
         self._pace, self._lost = Pace(self._sampled, float(t_end)), ""
@@ -271,10 +272,11 @@ class Integrator:
         if self._failed:
             self._raise(self._failed)
         self.out.count[0] = self.events.count[0] = 0
-        begun = time.perf_counter()
+        begun, used = time.perf_counter(), time.thread_time()
         steps = min(self._steps if n_steps is None else n_steps, self._pace.left(int(self.memory.steps[0])))
         status = self._called(steps, float(t_pause))
         spent = time.perf_counter() - begun
+        self.spent += time.thread_time() - used
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))
         self._done, self._failed = status == mem.DONE, min(status, 0)
         self._lost = self._pace.lost(int(self.memory.steps[0]), self.t)

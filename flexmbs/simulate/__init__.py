@@ -121,6 +121,7 @@ def simulate(
         summary = _summary(choice, motion, watch, settings, counts)
         summary.warnings += history.sampler.warnings
         summary.moved, summary.wall = motion.t - begun[0], wall
+        summary.stepping = float(getattr(motion, "spent", 0.0))
         summary.warnings[:0] = notes
         summary.followed += [start] if start else []
         for line in summary.text.splitlines():

@@ -35,7 +35,10 @@ _SLOPE = f"elastic rotations are beyond linear elasticity ({SLOPE_LIMIT} rad)"
 
 @dataclass
 class Summary:
-    """Closing summary of a run: so much time `moved` in `wall` time, both in s."""
+    """Closing summary of a run: so much time `moved` in `wall` time, both in s.
+
+    stepping : CPU seconds in compiled time loops, which are part of it
+    """
 
     method: str = ""
     reason: str = ""
@@ -46,6 +49,7 @@ class Summary:
     followed: list[str] = field(default_factory=list)
     moved: float = 0.0
     wall: float = 0.0
+    stepping: float = 0.0
 
     @property
     def real_time_factor(self) -> float:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import lru_cache
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +19,17 @@ from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, miss
 from flexmbs.study.bodies import Task, reduce_body
 from flexmbs.study.pool import TRIES, ended
 from flexmbs.study.store import Row, Store
-from flexmbs.study.work import Worker
+from flexmbs.study.work import NoPlace, Worker
+
+logger = logging.getLogger(__name__)
 
 PROBE = "probe"
+#: designs that a scheduler has for every thread of its workers: more are memory, fewer leave some idle
+AHEAD = 8
+#: seconds in which the first worker must come
+PATIENCE = 60.0
+#: seconds between looks at who is there
+LOOK = 0.2
 #: schemes of addresses without encryption
 OPEN = ("tcp://", "ws://", "ucx://")
 
@@ -28,15 +40,31 @@ def _worker(folder: str) -> Worker:
     return Worker(Path(folder))
 
 
-def design(folder: str, k: int) -> Row:
+class Unfit(Exception):
+    """A worker, by its address, that cannot take part, and why: no fault of a design."""
+
+
+def design(folder: str, k: int, version: str) -> Row:
     """A design, on a worker: its row, which is written there."""
-    return _worker(folder)(k)
+    from distributed import get_worker
 
-
-def started(folder: str) -> str:
-    """What keeps a worker from the case of the study; nothing where it has it, from now on."""
+    if version != __version__:
+        raise Unfit(get_worker().address, f"runs flexmbs {__version__}, the study is of {version}")
+    if not (Path(folder) / "study.json").is_file():
+        raise Unfit(get_worker().address, f"does not see {folder}")
     try:
-        _worker(folder)
+        return _worker(folder)(k)
+    except NoPlace as error:
+        raise Unfit(get_worker().address, str(error)) from None
+
+
+async def started(folder: str) -> str:
+    """What keeps a worker from the case of the study; nothing where it has it, from now on.
+
+    In a thread: a worker that says nothing while it loads kernels would be taken for dead.
+    """
+    try:
+        await asyncio.to_thread(_worker, folder)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""
@@ -56,16 +84,17 @@ def run_on_cluster(
     bodies: Sequence[Task] = (),
     *,
     is_open: bool = False,
+    work: Callable[[str, int, str], Row] = design,
     **security: Any,
 ) -> Iterator[Row]:
     """Rows of designs as they come to their end, on the workers of a scheduler.
 
     bodies : what is reduced there before, by the content of the recipes.
     is_open : the scheduler may be reached without encryption; whoever reaches it can run code on its workers.
+    work : what a worker does with a design.
     """
     try:
-        from distributed import Client, as_completed
-        from distributed.scheduler import KilledWorker
+        from distributed import Client
     except ImportError:
         raise missing_component("sweep --cluster", "distributed", "studies") from None
     if address.startswith(OPEN) and not is_open and not _is_here(address):
@@ -75,33 +104,100 @@ def run_on_cluster(
     folder = str(store.folder.resolve())
     try:
         client = Client(address, timeout="10s", **security)
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
         what, remedy = f"no scheduler answers at {address}: {error}", "start one: dask scheduler, dask worker"
+        if isinstance(error, TypeError):  # how distributed says that it has no certificates
+            what = f"{address} is encrypted, and there are no certificates"
+            remedy = "name them in the settings of Dask: distributed.comm.tls"
         raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy)) from None
     with client:
-        client.wait_for_workers(1, timeout=60)
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            what = f"the scheduler at {address} has no workers"
+            remedy = f"start some: dask worker {address}"
+            raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy)) from None
         _check_workers(client, store)
         reduced = [
             client.submit(reduce_body, folder, k, name, key=f"flexmbs-body-{file}", pure=False)
             for k, name, file in bodies
         ]
         client.gather(reduced, errors="skip")  # designs say what is wrong with theirs
-        futures = {
-            client.submit(design, folder, k, key=f"flexmbs-{store.ids[k]}", pure=False): k for k in todo
-        }
-        for future in as_completed(futures):
-            k = futures.pop(future)
-            try:
-                row = future.result()
-            except CancelledError:  # no fault of the design
-                raise _lost(store, address) from None
-            except KilledWorker:
-                text = f"ended its worker {TRIES} times"
-                row = store.row(k) or store.write_row(k, ended("crashed", text))
-            except Exception as error:  # a defect of one design must not end the study
-                row = store.write_row(k, ended("failed", f"{type(error).__name__}: {error}"))
+        yield from _designs(client, store, todo, address, work)
+
+
+def _designs(
+    client: Any, store: Store, todo: Sequence[int], address: str, work: Callable[[str, int, str], Row]
+) -> Iterator[Row]:
+    """Rows as they come; the scheduler has few designs more than its workers can begin."""
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
+
+    left, numbers = iter(todo), dict[str, int]()
+    running, fleet = as_completed(), _Fleet(client, address)
+
+    def submit(k: int) -> None:
+        key = f"flexmbs-{store.ids[k]}-{next(fleet.number)}"
+        folder, chosen = str(store.folder.resolve()), fleet.chosen
+        future = client.submit(work, folder, k, __version__, key=key, pure=False, workers=chosen)
+        numbers[key] = k
+        running.add(future)
+
+    for k in islice(left, fleet.most):
+        submit(k)
+    for future in running:
+        k = numbers.pop(future.key)
+        try:
+            row = future.result()
+        except CancelledError:  # no fault of the design
+            raise _lost(store, address) from None
+        except Unfit as error:
+            fleet.leave_out(*error.args)
             future.release()
-            yield row
+            submit(k)
+            continue
+        except KilledWorker:
+            text = f"ended its worker {TRIES} times"
+            row = store.row(k) or store.write_row(k, ended("crashed", text))
+        except Exception as error:  # a defect of one design must not end the study
+            row = store.write_row(k, ended("failed", f"{type(error).__name__}: {error}"))
+        future.release()
+        yield row
+        fleet.look()
+        for k in islice(left, max(fleet.most - len(numbers), 0)):
+            submit(k)
+
+
+class _Fleet:
+    """Workers of a scheduler, as they come and go: how many designs they want, and who is left out.
+
+    chosen : addresses that designs may go to; None for all
+    """
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address, self._bad = client, address, dict[str, str]()
+        self.number, self.chosen, self._looked = count(), None, -LOOK
+        self.look()
+
+    def look(self) -> None:
+        """Count them; not for every design, as it takes milliseconds."""
+        if time.monotonic() - self._looked < LOOK:
+            return
+        there = {name: n for name, n in self._client.nthreads().items() if name not in self._bad}
+        if self._bad:
+            self.chosen = list(there)
+            if not there:
+                name, why = next(iter(self._bad.items()))
+                raise _unfit(f"worker {name} {why}, and nobody else is there")
+        self.most, self._looked = AHEAD * (1 + sum(there.values())), time.monotonic()
+
+    def leave_out(self, name: str, why: str) -> None:
+        """A worker gets nothing more."""
+        if name not in self._bad:
+            logger.warning("worker %s takes no part any more: it %s", name, why)
+        self._bad[name] = why
+        self._looked = -LOOK
+        self.look()
 
 
 def _lost(store: Store, address: str) -> SolverError:
@@ -121,19 +217,28 @@ def _check_workers(client: Any, store: Store) -> None:
     said = os.urandom(8).hex()
     with disk.atomic_file(store.folder / PROBE, overwrite=True) as file:
         file.write(said.encode())
-    found = client.run(seen, str(store.folder.resolve()))
+    found = _of_all(client, seen, store)
     disk.unlink(store.folder / PROBE)
     for worker, (version, text) in found.items():
         if version != __version__:
-            what = f"worker {worker} runs flexmbs {version}, here is {__version__}"
-            raise InputError(
-                Diagnostic("study.cluster", "--cluster", what, "install the same on all of them")
-            )
+            raise _unfit(f"worker {worker} runs flexmbs {version}, here is {__version__}")
         if text != said:
-            what = f"worker {worker} does not see {store.folder.resolve()}"
-            remedy = "put the study with -o on a disk that all machines share, under the same name"
-            raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy))
-    for worker, text in client.run(started, str(store.folder.resolve())).items():
+            raise _unfit(f"worker {worker} does not see {store.folder.resolve()}")
+    for worker, text in _of_all(client, started, store).items():
         if text:
             what = f"worker {worker} cannot begin: {text}"
             raise InputError(Diagnostic("study.worker", "--cluster", what, "mend that, then --resume"))
+
+
+def _of_all(client: Any, question: Callable[[str], Any], store: Store) -> dict[str, Any]:
+    """Answers of the workers; one that was lost before it answered takes no part."""
+    found = client.run(question, str(store.folder.resolve()), on_error="return")
+    return {worker: answer for worker, answer in found.items() if not isinstance(answer, OSError)}
+
+
+def _unfit(what: str) -> InputError:
+    """A worker that cannot take part."""
+    remedy = "install the same on all of them"
+    if "does not see" in what:
+        remedy = "put the study with -o on a disk that all machines share, under the same name"
+    return InputError(Diagnostic("study.cluster", "--cluster", what, f"{remedy}; then go on with --resume"))

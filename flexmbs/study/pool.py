@@ -26,7 +26,7 @@ GRACE = 2.0
 def serve(connection: Connection, folder: str) -> None:
     """The life of a process: designs come in, rows go out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from flexmbs.study.work import Worker
+    from flexmbs.study.work import NoPlace, Worker
 
     with suppress(EOFError, BrokenPipeError):
         try:
@@ -39,6 +39,8 @@ def serve(connection: Connection, folder: str) -> None:
             k = connection.recv()
             try:
                 connection.send(worker(k))
+            except NoPlace as error:
+                connection.send({"id": "", "message": str(error), "place": False})
             except Exception as error:  # a defect of one design must not end the study
                 connection.send({"id": "", "message": f"{type(error).__name__}: {error}"})
 
@@ -103,6 +105,8 @@ def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = ser
                 late = time_out is not None and k >= 0 and item.started and item.spent > time_out + GRACE
                 if row is not None:
                     item.design, lost = -1, 0
+                    if not row.get("place", True):
+                        raise _no_place(store, row["message"])
                     yield (
                         row if row["id"] else store.write_row(k, ended("failed", row["message"], item.spent))
                     )
@@ -138,6 +142,12 @@ def _no_worker(store: Store, item: Process) -> SolverError:
     what += item.said or f"code {item.process.exitcode}"
     remedy = "mend that, then go on with --resume; too little memory for so many processes: --workers 1"
     return SolverError(Diagnostic("study.worker", str(store.folder), what, remedy))
+
+
+def _no_place(store: Store, message: str) -> SolverError:
+    """Nothing more can be written: further designs would be computed in vain."""
+    remedy = "make room, then go on with --resume: no finished design is lost"
+    return SolverError(Diagnostic("study.disk", str(store.folder), message, remedy))
 
 
 def ended(status: str, message: str, seconds: float = 0.0) -> dict[str, Any]:

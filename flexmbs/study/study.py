@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,16 @@ class Study:
             what, remedy = "needs pandas", "pip install flexmbs[data], or take .columns"
             raise UsageError(Diagnostic("usage.pandas", "Study.table", what, remedy)) from None
         return pandas.DataFrame(self.columns).set_index("design")
+
+    def to_xarray(self) -> Any:
+        """The columns as an `xarray.Dataset`: over the axes of a grid, where all its designs are done."""
+        table = self.table
+        axes = [name for name in self.names if table[name].nunique() > 1]
+        sizes = [table[name].nunique() for name in axes]
+        whole = (
+            bool(axes) and math.prod(sizes) == self.size == len(table) and not table.duplicated(axes).any()
+        )
+        return (table.reset_index().set_index(axes) if whole else table).to_xarray()
 
     def file(self, design: int) -> str:
         """Where the result of a design is, in the folder of the study; "" where it was not kept."""

@@ -17,6 +17,17 @@ from flexmbs.study.spots import hot_spots
 from flexmbs.study.store import Row, Store
 
 
+class NoPlace(Exception):
+    """What was found cannot be written here: no fault of the design, which somebody else may do."""
+
+
+def needs_place(error: FlexmbsError) -> None:
+    """Raise `NoPlace` where a file could not be written."""
+    told = [str(item) for item in error.diagnostics if item.code == "file.write"]
+    if told:
+        raise NoPlace(told[0]) from error
+
+
 class Worker:
     """Runs designs of one study; case, reduced bodies and kernels stay between them."""
 
@@ -27,7 +38,7 @@ class Worker:
         self.case = case.keep_bodies()
 
     def __call__(self, k: int) -> Row:
-        """The row of design k: the one that is there, or a new one."""
+        """The row of design k: the one that is there, or a new one; `NoPlace` where it cannot be written."""
         found = self.store.row(k)
         if found is not None:
             return found
@@ -41,7 +52,11 @@ class Worker:
         if keep == "failed" and row["status"] == "complete":
             disk.unlink(self.store.result(k))
         row["bytes"] = self.store.size(k)
-        return self.store.write_row(k, row | {"seconds": time.perf_counter() - started})
+        try:
+            return self.store.write_row(k, row | {"seconds": time.perf_counter() - started})
+        except FlexmbsError as error:
+            needs_place(error)
+            raise
 
 
 class OutOfTime(Exception):
@@ -67,9 +82,12 @@ def measured(case: Case, values: dict[str, Any], target: Path | None, time_out: 
     except OutOfTime as error:
         return {"status": "timed out", "message": str(error), "metrics": {}}
     except FlexmbsError as error:
+        needs_place(error)
         return {"status": "failed", "message": "; ".join(map(str, error.diagnostics)), "metrics": {}}
-    told = "; ".join(done.summary.warnings)
-    return {"status": done.result.status, "message": told, "metrics": metrics_of(done.result) | spots}
+    told, values = "; ".join(done.summary.warnings), metrics_of(done.result) | spots
+    return {
+        "status": done.result.status, "message": told, "metrics": values, "stepping": done.summary.stepping
+    }  # fmt: skip
 
 
 def metrics_of(result: Result) -> dict[str, float]:

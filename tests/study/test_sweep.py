@@ -22,42 +22,7 @@ from flexmbs.errors import InputError
 from flexmbs.study.pool import TRIES, run_all, serve
 from flexmbs.study.run import plan
 from flexmbs.study.store import Store
-
-THROW = """
-gravity = [0, 0, -9.81]
-
-[parameters]
-speed = "3 m/s"
-
-[bodies.ball]
-type = "rigid"
-mass = 0.5
-inertia = { ixx = 1e-3, iyy = 1e-3, izz = 1e-3 }
-initial = { velocity = [1.0, 0.0, "=speed"] }
-
-[analysis]
-t_end = 0.2
-
-[output]
-every = 0.05
-
-[metrics]
-height = "=bodies.ball.position.z[-1]"
-energy = "=max(energy.kinetic)"
-"""
-
-
-@pytest.fixture
-def study(tmp_path):
-    """A ball that is thrown at some speeds, in a file of its own that includes the case."""
-    (tmp_path / "throw.toml").write_text(THROW)
-
-    def make(sweep, more=""):
-        path = tmp_path / "speeds.toml"
-        path.write_text(f'include = ["throw.toml"]\n{more}\n[sweep]\n{sweep}\n')
-        return path
-
-    return make
+from tests.study.conftest import THROW
 
 
 def flexmbs(*words):
@@ -74,7 +39,8 @@ def flexmbs(*words):
 def numbers(folder):
     """All that may not depend on who computed it."""
     return [
-        {key: value for key, value in row.items() if key != "seconds"} for row in Store.open(folder).rows()
+        {key: value for key, value in row.items() if key not in ("seconds", "stepping")}
+        for row in Store.open(folder).rows()
     ]
 
 
@@ -364,6 +330,26 @@ def test_processes_that_cannot_start_end_the_study_at_once(study, tmp_path):
     assert list(store.rows()) == []
 
 
+def cramped(connection, folder):
+    """A process whose files may have 20 kB: a result has more."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    serve(connection, folder)
+
+
+def test_a_full_disk_ends_a_study_and_blames_no_design(study, tmp_path):
+    """All designs that followed were marked as failed, and --resume left them so."""
+    path = study("grid = { speed = [1, 2, 3] }")
+    made = plan(path, tmp_path / "s")
+    store = Store.create(made.folder, made.data)
+    with pytest.raises(fm.SolverError, match="the disk is full.*--resume"):
+        list(run_all(store, range(3), 1, life=cramped))
+    assert not list(store.rows()) and not list((tmp_path / "s" / "runs").iterdir())
+    found = fm.sweep(path, tmp_path / "s", workers=1, resume=True)
+    assert found.counts == {"complete": 3} and found.file(2)
+
+
 def test_a_design_that_fails_is_told_and_done_again_when_asked(study, tmp_path):
     path = study('zip = { "bodies.ball.mass" = [0.5, -1.0, 2.0] }\nkeep = "failed"')
     code, out = flexmbs("sweep", path, "-o", tmp_path / "s", "--workers", 1, "--quiet")
@@ -602,6 +588,8 @@ def test_a_design_that_stops_leaves_what_it_computed(study, tmp_path):
 def test_rows_are_read_together_and_a_row_without_its_result_is_no_row(study, tmp_path):
     path = study("grid = { speed = [1, 2] }")
     found = fm.sweep(path, tmp_path / "s", workers=1)
+    assert found.table["height"].tolist() == found.columns["height"].tolist()
+    assert found.to_xarray()["height"].sel(speed=2).item() == found.columns["height"][1]
     store = Store.open(tmp_path / "s")
     together = (tmp_path / "s" / "rows.json").read_text()
     assert [row["design"] for row in json.loads(together)] == [0, 1]

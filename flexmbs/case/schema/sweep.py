@@ -98,7 +98,7 @@ class Sample(Table):
         return self
 
 
-#: what is told of the hot spot of a body: von Mises stress, time, place in its axes, number of the node or cell
+#: what is told of a hot spot: von Mises stress, time, place in axes of the body, number of the node or cell
 SPOT = ("", ".time", ".x", ".y", ".z", ".number")
 
 
