@@ -19,7 +19,7 @@ from flexmbs.study.store import Store
 from tests.study.test_sweep import numbers
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("distributed")]
-NET = "10.213.77"
+NET = f"10.214.{os.getpid() % 250 + 1}"
 #: a machine that is gone is noticed in seconds; by default it takes half a minute
 QUICK = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s",
