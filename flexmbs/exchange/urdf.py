@@ -119,7 +119,9 @@ class _Reader:
         for joint, at in moving:
             name = self.joints(joint.name)
             found.frames[name] = (at[:3, 3], at[:3, :3])
-            self.joint(joint, name, f"{found.name}.{name}", self.link(self.named[joint.child], outboard).name)
+            child = self.link(self.named[joint.child], outboard)
+            child.frames[name] = (np.zeros(3), np.eye(3))  # an interface of this name may take its place
+            self.joint(joint, name, f"{found.name}.{name}", f"{child.name}.{name}")
         return found
 
     def take(self, found: Link, part: Any, T: Floats) -> None:
