@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import Diagnostic, SolverError
-from flexmbs.fe.pieces.mapped import kept
+from flexmbs.fe.pieces.mapped import kept, room
 from flexmbs.fe.solve.solvers import largest_entry
 
 if TYPE_CHECKING:
@@ -76,13 +76,13 @@ def lowest_modes(
     progress: Callable[[float, str], None] | None = None,
     dimension: int | None = None,
     block: int = BLOCK,
-    begun: Vectors | None = None,
+    begun: Steps | None = None,
 ) -> Modes:
     """The lowest n modes, or all up to fmax [Hz], of the operator K^-1 M; `respond` gives K^-1 F.
 
     dimension : of the space of responses; what rounding leaves beyond it is not a mode
     block : vectors that go through `respond` together, at least; many where each call reads files
-    begun : where the vectors of the basis go, with those of an earlier run; default: memory
+    begun : where its steps are written, and those of an earlier run are
     Full reorthogonalisation; grows until the Ritz residuals of all wanted modes are below the tolerance.
     """
     size = M.shape[0]
@@ -91,9 +91,9 @@ def lowest_modes(
     if n == 0:
         return Modes(np.zeros(0), np.zeros((size, 0)))
     block = max(block, BLOCK * min((n or 0) // 160, 8))  # wide blocks orthogonalise many vectors faster
-    room = min(8 * (n or 16) + 8 * block, most_vectors(size) + 2 * block)
-    vectors = InMemory(size, min(room, size + block)) if begun is None else begun
-    basis = _Krylov(respond, M, min(block, size), vectors, size if dimension is None else dimension)
+    columns = min(4 * (n or 16) + 4 * block, most_vectors(size) + 2 * block)
+    vectors = Vectors(size, min(columns, size + block))
+    basis = _Krylov(respond, M, min(block, size), vectors, begun, size if dimension is None else dimension)
     limit = np.inf if fmax is None else 1.0 / (2.0 * np.pi * fmax) ** 2
     check_at = 2 * (n or 0)  # never fewer, unless the space is exhausted
     while True:
@@ -131,43 +131,35 @@ def most_vectors(size: int) -> int:
     return min(MAX_VECTORS, max(MIN_VECTORS, MAX_BYTES // (8 * size)))
 
 
-class Vectors(Protocol):
-    """Where the vectors of a basis lie; `fe/pieces/iteration.py` has files."""
+class Steps(Protocol):
+    """Where a basis is written block by block, to go on from it: `fe/pieces/iteration.py`."""
 
-    steps: list[tuple[Floats, Floats, Floats]]  # of an earlier run: next block, projection, residual factor
+    steps: list[tuple[Floats, Floats, Floats]]  # so far: the next block, projection, residual factor
 
     def keep(self, block: Floats, A: Floats, R: Floats) -> Floats: ...
 
-    def append(self, block: Floats) -> None: ...
 
-    def product(self, MV: Floats) -> Floats: ...
-
-    def combine(self, C: Floats, first: int = 0) -> Floats: ...
-
-
-class InMemory:
+class Vectors:
     """The vectors of a basis (n, count) in one array, which grows."""
 
-    def __init__(self, n: int, room: int) -> None:
-        self.steps: list[tuple[Floats, Floats, Floats]] = []
-        self._Q, self.count = np.empty((n, room), order="F"), 0
-
-    def keep(self, block: Floats, A: Floats, R: Floats) -> Floats:
-        return block
+    def __init__(self, n: int, columns: int) -> None:
+        self._Q, self.count = room((columns, n)).T, 0
 
     def append(self, block: Floats) -> None:
         new = self.count + block.shape[1]
         if new > self._Q.shape[1]:
-            wider = np.empty((len(self._Q), 2 * new), order="F")
+            wider = room((2 * new, len(self._Q))).T
             wider[:, : self.count] = self._Q[:, : self.count]
             self._Q = wider
         self._Q[:, self.count : new] = block
         self.count = new
 
     def product(self, MV: Floats) -> Floats:
+        """Products of all vectors with the columns of MV."""
         return np.asarray(self._Q[:, : self.count].T @ MV)
 
     def combine(self, C: Floats, first: int = 0) -> Floats:
+        """The combination C of the vectors from `first` on."""
         return np.asarray(self._Q[:, first : first + len(C)] @ C)
 
 
@@ -183,27 +175,33 @@ class _Krylov:
         M: sp.spmatrix,
         block: int,
         vectors: Vectors,
+        begun: Steps | None,
         dimension: int,
     ) -> None:
-        self.respond, self.M, self.dimension, self.vectors = respond, M, dimension, vectors
+        self.respond, self.M, self.dimension = respond, M, dimension
+        self.vectors, self.begun = vectors, begun
         self.count = self.older = 0  # vectors; those older than the last two blocks
         self.A = np.zeros((0, 0))
         self.residual_factor = np.zeros((0, 0))
         self.M_before = np.empty((M.shape[0], 0))
-        if vectors.steps:
-            self._go_on()
+        if begun is not None and begun.steps:
+            self._go_on(begun.steps)
             return
         start = respond(np.random.default_rng(7).normal(size=(M.shape[0], block)))
-        block_of, self.M_block, _ = self._orthonormal(start)
-        self.block = vectors.keep(block_of, self.A, self.residual_factor)
+        self._take_next(*self._orthonormal(start)[:2])
 
-    def _go_on(self) -> None:
+    def _take_next(self, block: Floats, M_block: Floats) -> None:
+        """The block that comes next is written, with what is known of those before it."""
+        self.M_block = M_block
+        self.block = block if self.begun is None else self.begun.keep(block, self.A, self.residual_factor)
+
+    def _go_on(self, steps: list[tuple[Floats, Floats, Floats]]) -> None:
         """Behind the last step of an earlier run."""
-        for before, _, _ in self.vectors.steps[:-1]:
+        for before, _, _ in steps[:-1]:
             self.older, self.count = self.count, self.count + before.shape[1]
             self.vectors.append(before)
             self.M_before = before
-        self.block, self.A, self.residual_factor = self.vectors.steps[-1]
+        self.block, self.A, self.residual_factor = steps[-1]
         self.M_before, self.M_block = self.M @ self.M_before, self.M @ self.block
 
     def _orthonormal(
@@ -255,8 +253,8 @@ class _Krylov:
         noise = 10.0 * float(np.abs(own - own.T).max())
         image -= self.vectors.combine(H, self.older)
         self.older, self.M_before = before, self.M_block
-        block, self.M_block, self.residual_factor = self._orthonormal(image, removed, noise)
-        self.block = self.vectors.keep(block, self.A, self.residual_factor)
+        block, M_block, self.residual_factor = self._orthonormal(image, removed, noise)
+        self._take_next(block, M_block)
         return self.block.shape[1] > 0
 
     def ritz(self) -> tuple[Floats, Floats, Floats]:

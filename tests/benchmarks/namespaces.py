@@ -22,11 +22,14 @@ from typing import Any
 import numpy as np
 
 import flexmbs as fm
+from flexmbs.fe.pieces import plan
 from flexmbs.fe.pieces.workers import WorkersFactor
 from tests.benchmarks.conrod import conrod
 from tests.benchmarks.runner import ROOT
 from tests.benchmarks.stage1 import rod_mesh, steel
 
+#: pieces below the separators, of a body that is small for them
+PIECES = 8
 BRIDGE, NET = "fxbridge", "10.213.77"
 OPTIONS: dict[str, Any] = {"interfaces": ["big", "small"], "modes": 20}
 
@@ -120,6 +123,7 @@ def reduced(
 
 
 def main(dof: int) -> None:
+    plan.FREEDOMS = dof // PIECES
     direct = fm.reduce(rod_mesh(conrod(dof)), material=steel(), **OPTIONS)
     trials = (
         ("three workers", 3, False, False),

@@ -59,6 +59,7 @@ class PiecesFactor:
         self.sign = np.ones(self.plan.shape.n)
         self.pivot_tolerance, self.say = pivot_tolerance, say
         self.found = 0  # pieces that were there
+        self._panels: dict[int, Floats] = {}
         done, work, so_far = self._found(), self.plan.work, 0.0
         tiny = self._smallest_pivot(A)
         for k, piece in enumerate(self.plan.pieces):
@@ -152,7 +153,9 @@ class PiecesFactor:
         panel = self.plan.shape.panel
         for k in range(len(self.plan.pieces))[:: -1 if upward else 1]:
             piece, name = self.plan.pieces[k], f"{k}.panels"
-            L = self.store.view(name, self.plan.entries(piece))
+            if k not in self._panels:  # mapped once: a page that is there costs nothing
+                self._panels[k] = self.store.view(name, self.plan.entries(piece))
+            L = self._panels[k]
             for begin, end, first in self._runs(piece, upward):
                 n = int(panel[end] - panel[begin])
                 read_ahead(L, first, n)
@@ -161,7 +164,7 @@ class PiecesFactor:
     def iteration(self, M: Any, C: Any, block: int) -> Iteration:
         """Vectors of the modes of M with C u held, in the folder of the factor, and those of a killed run."""
         known = digest_of([M.indptr, M.indices, M.data, C.indptr, C.indices, C.data])
-        found = Iteration(self.store, f"modes-{known.hex()[:16]}-{block}", M.shape[0])
+        found = Iteration(self.store, f"modes-{known.hex()[:16]}-{block}")
         if found.found and self.say is not None:
             self.say(f"{found.found} passes of the modes were there from an earlier run")
         return found

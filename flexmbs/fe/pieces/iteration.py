@@ -1,4 +1,4 @@
-"""Vectors of a block iteration, and where it stands, in the files of a factor: a killed one goes on."""
+"""Blocks of an iteration, and where it stands, in the folder of a factor: a killed one goes on."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ HEAD = 5  # rows and columns of the block, size of the projection, rows and colu
 
 
 class Iteration:
-    """A basis (n, count) by blocks; a file has a block that is next, and what those before it tell."""
+    """Steps of a block iteration: a file has the block that is next, and what those before it tell."""
 
-    def __init__(self, store: Store, name: str, n: int) -> None:
-        self.store, self.name, self.n = store, name, n
-        self.blocks: list[Floats] = []
+    def __init__(self, store: Store, name: str) -> None:
+        self.store, self.name = store, name
         self.steps: list[tuple[Floats, Floats, Floats]] = []
         while (step := self._read(len(self.steps))) is not None:
             self.steps.append(step)
@@ -44,20 +43,3 @@ class Iteration:
             raise self.store.changed(f"{self.name}.{k}")
         self.steps.append(step)
         return step[0]
-
-    def append(self, block: Floats) -> None:
-        self.blocks.append(block)
-
-    def product(self, MV: Floats) -> Floats:
-        """Products of all vectors with the columns of MV."""
-        return np.concatenate([np.zeros((0, MV.shape[1])), *(block.T @ MV for block in self.blocks)])
-
-    def combine(self, C: Floats, first: int = 0) -> Floats:
-        """The combination C (count - first, m) of the vectors from `first` on."""
-        begin, total = -first, np.zeros((self.n, C.shape[1]))
-        for block in self.blocks:
-            end = begin + block.shape[1]
-            if begin >= 0:
-                total += block @ C[begin:end]
-            begin = end
-        return total
