@@ -1,5 +1,7 @@
 """Complete reductions in pieces beside the direct route: `python -m tests.benchmarks.pieces [FREEDOMS ...]`.
 
+With `--foretell` only what is foretold: of the graph, in a minute for a million freedoms.
+
 Connecting rods of tet10 with two interfaces, 12 + 20 modes, stiffening, stress modes and certificate; each
 in a process of its own with one thread, in turn. Memory is what the process has for itself: pages of files
 that are mapped can be given back at any time, and count for nothing. The factor is on disk with vectors so
@@ -67,6 +69,41 @@ def reduction_by_route(dof: str, pieces: str) -> dict[str, Any]:
     }
 
 
+@measurement
+def foretold_of(dof: str) -> dict[str, Any]:
+    """Memory, disk, work of a reduction with 20 modes and 12 static shapes, and what workers would gain."""
+    from flexmbs.fe.graph import graph_of_cells
+    from flexmbs.fe.pieces import estimate
+    from tests.benchmarks.stage1 import rod_mesh
+
+    known: list[Any] = []
+    real = estimate.make_plan
+    estimate.make_plan = lambda *a: known.append(real(*a)) or known[-1]
+    mesh = rod_mesh(conrod(int(dof)))
+    with Clock() as clock:
+        found = estimate.estimate(graph_of_cells(len(mesh.points), mesh.cells), 3, 20, 12)
+    plan = known[0]
+    answer = {key: getattr(found, key) for key in ("freedoms", "direct", "pieces", "disk", "front")}
+    separators = [work for work, piece in zip(plan.work, plan.pieces, strict=True) if piece.children]
+    answer |= {"work": plan.work.sum(), "factor": 8.0 * plan.stored.sum(), "top": sum(separators)}
+    gains = {f"gain_{n}": (plan.gain(plan.work, n), plan.gain(plan.stored, n)) for n in (2, 4, 8)}
+    return answer | gains | {"seconds": clock.seconds, "pieces_of": len(plan.pieces)}
+
+
+def foretold_line(dof: int) -> str:
+    run_alone("mesh_of_rod", dof, timeout=7200)
+    found = run_alone("foretold_of", dof, timeout=7200)
+    if "failed" in found:
+        return f"| {dof} | failed: {found['failed']} |"
+    words = f"| {found['freedoms']} | {found['direct'] / 1e9:.1f} GB | {found['pieces'] / 1e9:.1f} GB "
+    words += (
+        f"| {found['front'] / 1e9:.2f} GB | {found['factor'] / 1e9:.1f} GB | {found['disk'] / 1e9:.0f} GB "
+    )
+    words += f"| {found['work']:.1e} | {100 * found['top'] / found['work']:.0f} % | {found['pieces_of']} "
+    gains = zip(*(found[f"gain_{n}"] for n in (2, 4, 8)), strict=True)
+    return f"{words}| {' | '.join(', '.join(f'{gain:.1f}' for gain in row) for row in gains)} |"
+
+
 def line(dof: int) -> str:
     """A row of the table of the page."""
     run_alone("mesh_of_rod", dof)
@@ -83,7 +120,18 @@ def line(dof: int) -> str:
     return f"{words}| {np.abs(one / two - 1.0).max():.0e} |"
 
 
+def foretell(numbers: list[str]) -> None:
+    names = ["freedoms", "in memory", "in pieces", "largest front", "factor", "disk", "multiplications"]
+    names += ["of them above pieces", "pieces", "elimination on 2, 4, 8 workers", "pass on 2, 4, 8"]
+    print(f"| {' | '.join(names)} |", f"{'| --- ' * len(names)}|", sep="\n")
+    for number in map(int, numbers):
+        print(foretold_line(number), flush=True)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--foretell"]:
+        foretell(sys.argv[2:])
+        sys.exit()
     print("| freedoms | in pieces | memory | foretold | disk | direct | memory | frequencies differ by |")
     print("| --- " * 8 + "|")
     for number in map(int, sys.argv[1:] or FREEDOMS):

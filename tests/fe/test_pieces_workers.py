@@ -36,6 +36,8 @@ class Here:
     lose : number of a task -> the worker that is gone before it;  full : workers whose disk is
     """
 
+    name = "here"
+
     def __init__(self, names, folder, lose=None, full=()):
         self.kept = {name: {} for name in names}
         self.folder, self.lose, self.full, self.tasks, self.did = folder, lose or {}, full, 0, []
@@ -121,6 +123,12 @@ def test_what_ends_it(tmp_path):
     with pytest.raises(SingularMatrix) as caught:
         factor_of(A, np.arange(3), Here(["a"], tmp_path), tmp_path)
     assert caught.value.unknown == 2
+    pieces = {("alive 1", 0): 1, ("gone 2", 0): 1}
+    Here(["a"], tmp_path).everywhere(on_worker.forget_all_but, ["alive"])
+    before, on_worker._PIECES = on_worker._PIECES, pieces
+    on_worker.forget_all_but(["alive", "another"])
+    on_worker._PIECES = before
+    assert list(pieces) == [("alive 1", 0)]
     A, node_of = grid_matrix((6, 5, 4), 3, seed=3)
     with pytest.raises(fm.InputError, match="disks of all workers"):
         factor_of(A, node_of, Here(["a", "b"], tmp_path, full=("a", "b")), tmp_path)

@@ -44,12 +44,19 @@ class Cluster:
                     Diagnostic("pieces.cluster", "--cluster", what, "install the same on all of them")
                 )
         self.client.register_plugin(announcement())
+        alive = self.client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.clients))
+        self.everywhere(on_worker.forget_all_but, alive)
 
     def __enter__(self) -> Cluster:
         return self
 
     def __exit__(self, *unused: object) -> None:
         self.client.close()
+
+    @property
+    def name(self) -> str:
+        """Of this connection."""
+        return str(self.client.id)
 
     def workers(self) -> list[str]:
         """Addresses of the workers that are there; without any nothing can go on."""
@@ -84,13 +91,24 @@ class Cluster:
                 return list(wait(futures, timeout=LOOK, return_when="FIRST_COMPLETED").done)
         except TimeoutError:
             return []
+        except CancelledError:
+            raise self._gone() from None
 
     def result(self, future: Any) -> Any:
+        from distributed.scheduler import KilledWorker
+
         try:
             return future.result()
-        except CancelledError as error:
-            what = f"the scheduler at {self.address} is gone: {error}"
-            raise SolverError(Diagnostic("pieces.scheduler", "--cluster", what, "start one")) from None
+        except CancelledError:
+            raise self._gone() from None
+        except KilledWorker as error:
+            what, remedy = f"workers end while they eliminate a piece: {error}", "is their memory too small?"
+            raise SolverError(Diagnostic("pieces.workers", "--cluster", what, remedy)) from None
+
+    def _gone(self) -> SolverError:
+        what = f"the scheduler at {self.address} is gone"
+        remedy = "start one, and give the same command again: modes go on with what is there"
+        return SolverError(Diagnostic("pieces.scheduler", "--cluster", what, remedy))
 
     def gather(self, futures: list[Any]) -> list[Any]:
         return list(self.client.gather(futures))
@@ -99,8 +117,11 @@ class Cluster:
         self.client.cancel(list(futures), force=True)
 
     def everywhere(self, call: Callable[..., Any], *args: Any) -> dict[str, Any]:
-        """What all workers answer."""
-        return dict(self.client.run(call, *args, on_error="ignore"))
+        """What all workers that are there answer."""
+        try:
+            return dict(self.client.run(call, *args, on_error="ignore"))
+        except (OSError, CancelledError):  # nobody is
+            return {}
 
 
 def announcement() -> Any:

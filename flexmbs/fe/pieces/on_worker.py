@@ -120,3 +120,9 @@ def forget(name: str) -> None:
     """Give the files of a factor back."""
     for key in [key for key in _PIECES if key[0] == name]:
         del _PIECES[key]
+
+
+def forget_all_but(clients: list[str]) -> None:
+    """Give back factors whose commands are gone; their names begin with those of clients."""
+    for key in [key for key in _PIECES if key[0].split()[0] not in clients]:
+        del _PIECES[key]

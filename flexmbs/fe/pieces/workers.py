@@ -59,7 +59,7 @@ class WorkersFactor:
         say: Callable[[str], None] | None = None,
     ) -> None:
         self.plan, self.cluster, self.store, self.say = plan, cluster, store, say
-        self.progress, self.columns, self.name = progress, columns, uuid.uuid4().hex
+        self.progress, self.columns, self.name = progress, columns, f"{cluster.name} {uuid.uuid4().hex}"
         self.pivot_tolerance = pivot_tolerance
         self.tiny = pivot_tolerance * float(np.abs(diagonal).max(initial=0.0))
         self.sign = np.ones(plan.shape.n)
@@ -67,7 +67,11 @@ class WorkersFactor:
         self.full: set[str] = set()  # workers whose disk is
         self.parent = {child: k for k, piece in enumerate(plan.pieces) for child in piece.children}
         self.made = 0
-        self._make()
+        try:
+            self._make()
+        except BaseException:
+            self.drop()
+            raise
 
     def _make(self) -> None:
         """Eliminate the pieces that no worker has, children first."""
@@ -197,9 +201,10 @@ class WorkersFactor:
             pivot_tolerance=self.pivot_tolerance,
             say=self.say,
         )
-        found = other.negative_pivots, B.T @ other.solve(B)
-        other.drop()
-        return found
+        try:
+            return other.negative_pivots, B.T @ other.solve(B)
+        finally:
+            other.drop()
 
     def iteration(self, M: Any, C: Any, block: int) -> Iteration:
         """Vectors of the modes of M with C u held, here; those of a killed run are there."""
