@@ -40,8 +40,11 @@ def by_blocks(take: Take) -> Take:
         n = len(rows)
         if not n:
             return take(rows)
-        whole = np.concatenate([rows, np.repeat(rows[-1:], -n % BLOCK, axis=0)])
-        return np.concatenate([take(whole[k : k + BLOCK]) for k in range(0, n, BLOCK)])[:n]
+        rest = n - n % BLOCK
+        pieces = [rows[k : k + BLOCK] for k in range(0, rest, BLOCK)]
+        if rest < n:
+            pieces.append(np.concatenate([rows[rest:], np.repeat(rows[-1:], rest + BLOCK - n, axis=0)]))
+        return np.concatenate([take(piece) for piece in pieces])[:n]
 
     return blocks
 
