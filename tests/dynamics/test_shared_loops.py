@@ -17,6 +17,7 @@ from flexmbs.spatial import exp_so3
 from tests import reference
 from tests.dynamics.mechanisms import add_body, add_joint, body_accelerations, moving_state
 from tests.dynamics.test_descriptor import assert_same
+from tests.dynamics.test_formulations import rounding_of_descriptor
 
 
 def body(rng, model, name, flexible):
@@ -253,6 +254,46 @@ def test_a_scissor_lift_agrees_with_dependent_coordinates_F54():
     _, state = moving_state(tree, 0)
     motion = tree.forward_dynamics(state.copy())
     assert_same(motion, other.forward_dynamics(other.state_like(tree, state)), 1e-8)
+
+
+REPEATED = {"ladder": ("rung1", "rung2"), "ring": ("tie2", "arm3")}
+
+
+@pytest.mark.parametrize("flexible", [0.0, 0.5])
+@pytest.mark.parametrize("kind, again", [*((k, False) for k in KINDS), *((k, True) for k in REPEATED)])
+def test_random_loops_that_share_joints_move_as_in_dependent_coordinates_F54(kind, flexible, again):
+    tree = drawn(31, *KINDS[kind], flexible, REPEATED[kind] if again else ())
+    other, (_, state) = build(tree.model, formulation="descriptor"), moving_state(tree, 2)
+    motion = tree.forward_dynamics(state.copy())
+    allowed = max(1e-9, rounding_of_descriptor(tree.model, state))
+    assert allowed < 1e-5
+    assert_same(motion, other.forward_dynamics(other.state_like(tree, state)), allowed)
+
+
+@pytest.mark.parametrize("n", [3, 9])
+def test_flat_four_bars_start_as_in_dependent_coordinates(n):
+    """At rest in a position where every loop is singular."""
+    model = Case.from_dict(four_bars(n, angle=0.0, speed=0.0)).model()
+    tree, other = build(model), build(model, formulation="descriptor")
+    found, twin = (s.forward_dynamics(s.initial_state()) for s in (tree, other))
+    for name, body in found.bodies.items():
+        np.testing.assert_allclose(body.acceleration, twin.bodies[name].acceleration, atol=1e-8)
+        np.testing.assert_allclose(
+            body.angular_acceleration, twin.bodies[name].angular_acceleration, atol=1e-8
+        )
+
+
+@pytest.mark.parametrize("soft", [1, 6], ids=["some decided", "all decided"])
+def test_compliances_share_the_forces_of_a_lift_as_dense_systems_do_F28(soft):
+    """Every direction of a joint that gives way lets its energy decide, in the envelope of the loops."""
+    data = scissor_lift(9) | {"gravity": [1.0, -9.81, 3.0]}  # out of the plane too
+    for k, joint in enumerate(data["joints"].values()):
+        joint["compliance"] = [1e-8 * (1 + k % 3)] * soft + [0.0] * (6 - soft)
+    model = Case.from_dict(data).model()
+    tree, other = build(model), build(model, formulation="descriptor")
+    _, state = moving_state(tree, 0)
+    motion = tree.forward_dynamics(state.copy())
+    assert_same(motion, other.forward_dynamics(other.state_like(tree, state)), 1e-7)
 
 
 def work(data):

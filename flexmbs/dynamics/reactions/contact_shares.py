@@ -3,6 +3,8 @@
 from flexmbs._jit import kernel
 from flexmbs.dynamics.reactions.symmetric import factorise_symmetric, solve_factors, yield_to
 
+#: what decides: squares; energy; energy, and squares where it leaves something open
+BY_SQUARES, BY_ENERGY, BY_BOTH = 0, 1, 2
 #: what a contact does: pushes by its share; would pull, and is held at zero; cannot but pull
 FREE, HELD, PULLS = 0, 1, 2
 #: how far it is with one that is to be held
@@ -12,7 +14,7 @@ ZERO, NO_RATE, SUMMAND = 1e-12, 1e-12, 1e-9
 
 
 @kernel(lean=True, later="void")
-def hold_contacts(sys, ws, b, is_soft):
+def hold_contacts(sys, ws, b, metric):
     """Shares of block b in which no contact pulls, nearest to those that are found (F28).
 
     `u` is what holds them. Contacts that cannot but pull, as in a prescribed motion, count as couplings that
@@ -36,10 +38,11 @@ def hold_contacts(sys, ws, b, is_soft):
         ws.side.i[m], q[m], scale = k, sys.row.side[r] * s, max(scale, size)
         for a in range(n):
             z[m, a] = sys.row.side[r] * ws.null.lam[a, r]
-        if is_soft:
+        if metric == BY_BOTH:
             yield_to(ws.null.A[first : first + n], ws.null.V, ws.null.e, z[m], n)
         else:
-            solve_factors(ws.null.A[first : first + n], ws.null.lo[first : first + n], z[m], n)
+            F = ws.null.V[:n] if metric == BY_ENERGY else ws.null.A[first : first + n]
+            solve_factors(F, ws.null.lo[first : first + n], z[m], n)
         m += 1
     for i in range(m):
         r = sys.row.contact[ws.side.i[i]]

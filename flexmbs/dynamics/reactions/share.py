@@ -3,7 +3,14 @@
 import math
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.reactions.contact_shares import FREE, HELD, hold_contacts
+from flexmbs.dynamics.reactions.contact_shares import (
+    BY_BOTH,
+    BY_ENERGY,
+    BY_SQUARES,
+    FREE,
+    HELD,
+    hold_contacts,
+)
 from flexmbs.dynamics.reactions.symmetric import (
     eigenvectors,
     factorise_symmetric,
@@ -18,6 +25,8 @@ from flexmbs.model.joints.base import OFFSET
 SQUARES, ENERGY = 0, 1
 #: a direction with less energy than this part of what a unit of force can have has none
 NO_ENERGY = 1e-12
+#: the same of directions that surely have some: pivots say it but for a factor
+CLEAR_ENERGY = 1e-9
 #: energy that a direction without any counts with, of the largest one, where contacts push
 SMALL_ENERGY = 1e-9
 
@@ -26,20 +35,17 @@ SMALL_ENERGY = 1e-9
 def share_forces(sys, ws, length):
     """Add the self-stress that equilibrium leaves open (F28), in every block of loops by itself.
 
-    Without compliances it makes the sum of squares over the forces of all joints and couplings least,
-    moments over `length`.
-    With them it makes the elastic energy of the joints least, and the sum of squares decides what is still
-    open. Contacts do not pull. Needs reactions of the solution as it is, and self_stress before them.
-    Writes: reaction, effort, row_force; f_p, f, swap, null_..., side_... (scratch)
+    It makes the elastic energy of compliant joints least, and what that leaves open the sum of squares over
+    the forces of all joints and couplings, moments over `length`. Contacts do not pull.
+    Needs reactions of the solution as it is, and self_stress before them. Writes: reaction, effort, row_force
     """
-    y, d, first = ws.null.y, ws.null.d, sys.block.first
+    y, d, first, top = ws.null.y, ws.null.d, sys.block.first, 0.0
     for k in range(y.shape[0]):
-        y[k] = 0.0
-    is_soft = 0.0
+        y[k] = ws.loop.swap[k] = 0.0
     for j in range(sys.joint.soft.shape[0]):
         for row in range(6):
-            is_soft = max(is_soft, sys.joint.soft[j, row])
-    envelope(sys, ws, is_soft > 0.0)
+            top = max(top, sys.joint.soft[j, row] * (length**2 if row > 2 else 1.0))
+    envelope(sys, ws)
     gather(sys, ws, SQUARES, length, ws.null.A)
     for b in range(ws.null.n.shape[0]):
         n, end = ws.null.n[b], first[b] + ws.null.n[b]
@@ -47,17 +53,14 @@ def share_forces(sys, ws, length):
         solve_factors(ws.null.A[first[b] : end], ws.null.lo[first[b] : end], d[first[b] : end], n)
         for a in range(first[b], end):
             y[a] = d[a]
-    if is_soft > 0.0:
+    if top > 0.0:
         gather(sys, ws, ENERGY, length, ws.null.B)
     for k in range(sys.row.contact.shape[0]):
         ws.side.state[k] = FREE
     for b in range(ws.null.n.shape[0]):
-        if ws.null.n[b] > 0 and is_soft > 0.0:
-            least_energy(sys, ws, first[b], ws.null.n[b], length)
+        metric = least_energy(ws, first[b], ws.null.n[b], top) if ws.null.n[b] * top > 0.0 else BY_SQUARES
         if ws.null.n[b] > 0 and sys.row.contact.shape[0] > 0:
-            hold_contacts(sys, ws, b, is_soft > 0.0)
-    for r in range(ws.row.force.shape[0]):
-        ws.loop.swap[r] = 0.0
+            hold_contacts(sys, ws, b, metric)
     for b in range(ws.null.n.shape[0]):
         for a in range(ws.null.n[b]):
             for k in range(ws.null.span[first[b] + a, 0], ws.null.span[first[b] + a, 1]):
@@ -68,55 +71,62 @@ def share_forces(sys, ws, length):
     add_stress(sys, ws, ws.loop.swap)
 
 
-@kernel(lean=True, later="void")
-def least_energy(sys, ws, first, n, length):
-    """From least squares to least energy; what the energy leaves open stays with the squares.
+@kernel(lean=True, later="int64")
+def least_energy(ws, first, n, top):
+    """From least squares to least energy in the block whose places begin at `first`; returns what decides.
 
-    For the block whose places begin at `first`. Needs the factors of the squares in null_A. In coordinates in
-    which these are the identity, directions without energy are the eigenvectors of zero: measured against the
-    softest joint under a unit of force, as no state need load it, and then all is rounding. Writes: null_y,
-    null_d, null_B, null_V, null_e.
+    Where every direction has energy its factors do, in their envelope. What it leaves open stays with the
+    squares: where their factors make the identity, directions without energy are the eigenvectors of zero,
+    measured against a unit of force in the softest joint. Writes: null_y, null_d, null_B, null_V, null_e.
     """
-    L, B, V, e = ws.null.A[first : first + n], ws.null.B[first : first + n], ws.null.V, ws.null.e
-    d = ws.null.d[first : first + n]
+    L, B, V, e = ws.null.A[first : first + n], ws.null.B[first : first + n], ws.null.V[:n], ws.null.e
+    d, lo, clear = ws.null.d[first : first + n], ws.null.lo[first : first + n], True
     for a in range(n):
-        for b in range(a):
-            B[b, a] = B[a, b]
-    for c in range(n):  # B := F^-1 B F^-T with F = L sqrt(D), row by row, then column by column
+        for b in range(lo[a], a + 1):
+            V[a, b] = B[a, b]
+    factorise_symmetric(V, lo, n)
+    for a in range(n):
+        clear = clear and V[a, a] > CLEAR_ENERGY * top * L[a, a]
+    if clear:
+        solve_factors(V, lo, d, n)
+    else:
         for a in range(n):
+            for b in range(lo[a]):
+                L[a, b] = B[a, b] = 0.0
             for b in range(a):
-                B[c, a] -= L[a, b] * B[c, b]
-    for c in range(n):
+                B[b, a] = B[a, b]
+        for c in range(n):  # B := F^-1 B F^-T with F = L sqrt(D), row by row, then column by column
+            for a in range(n):
+                for b in range(a):
+                    B[c, a] -= L[a, b] * B[c, b]
+        for c in range(n):
+            for a in range(n):
+                for b in range(a):
+                    B[a, c] -= L[a, b] * B[b, c]
         for a in range(n):
-            for b in range(a):
-                B[a, c] -= L[a, b] * B[b, c]
-    for a in range(n):
-        for b in range(n):
-            B[a, b] *= inverse_root(L[a, a]) * inverse_root(L[b, b])
-    eigenvectors(B, V, n)
-    top = 0.0
-    for j in range(sys.joint.soft.shape[0]):
-        for row in range(6):
-            top = max(top, sys.joint.soft[j, row] * (length**2 if row > 2 else 1.0))
-    for a in range(n):
-        e[a] = 1.0 / B[a, a] if B[a, a] > NO_ENERGY * top else 0.0
-    yield_to(L, V, e, d, n)
+            for b in range(n):
+                B[a, b] *= inverse_root(L[a, a]) * inverse_root(L[b, b])
+        eigenvectors(B, V, n)
+        for a in range(n):
+            e[a] = 1.0 / B[a, a] if B[a, a] > NO_ENERGY * top else 0.0
+        yield_to(L, V, e, d, n)
     for a in range(n):
         ws.null.y[first + a] += d[a]
         # bounds move what is open by energy first, and after it what is not
-        e[a] = 1.0 / (B[a, a] / top + SMALL_ENERGY) if top > 0.0 else 1.0
+        e[a] = 1.0 / (B[a, a] / top + SMALL_ENERGY)
+    return BY_ENERGY if clear else BY_BOTH
 
 
 @kernel(lean=True)
-def envelope(sys, ws, full):
-    """The first state that shares a joint or coupling with a state or one before it; all, if `full`.
+def envelope(sys, ws):
+    """The first state that shares a joint or coupling with a state or one before it.
 
     Writes: null_lo.
     """
     lo = ws.null.lo
     for b in range(ws.null.n.shape[0]):
         for a in range(ws.null.n[b]):
-            lo[sys.block.first[b] + a] = 0 if full else a
+            lo[sys.block.first[b] + a] = a
     for j in range(ws.null.head.shape[0]):
         least, k = ws.null.lam.shape[0], ws.null.head[j]
         while k >= 0:

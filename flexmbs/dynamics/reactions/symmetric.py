@@ -81,11 +81,9 @@ def eigenvectors(B, V, n):
         rest = 0.0
         for a in range(n):
             for b in range(a + 1, n):
-                size = math.sqrt(abs(B[a, a] * B[b, b]))
-                if abs(B[a, b]) <= 1e-16 * size or B[a, b] == 0.0:
-                    continue
-                rest = max(rest, abs(B[a, b]))
-                rotate(B, V, n, a, b)
+                if abs(B[a, b]) > 1e-16 * math.sqrt(abs(B[a, a] * B[b, b])):
+                    rest = max(rest, abs(B[a, b]))
+                    rotate(B, V, n, a, b)
         if rest == 0.0:
             break
 
@@ -100,10 +98,9 @@ def rotate(B, V, n, a, b):
     for k in range(n):
         x, z = B[k, a], B[k, b]
         B[k, a], B[k, b] = c * x - s * z, s * x + c * z
+        x, z = V[k, a], V[k, b]
+        V[k, a], V[k, b] = c * x - s * z, s * x + c * z
     for k in range(n):
         x, z = B[a, k], B[b, k]
         B[a, k], B[b, k] = c * x - s * z, s * x + c * z
     B[a, b] = B[b, a] = 0.0
-    for k in range(n):
-        x, z = V[k, a], V[k, b]
-        V[k, a], V[k, b] = c * x - s * z, s * x + c * z
