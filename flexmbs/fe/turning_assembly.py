@@ -78,12 +78,13 @@ def turning_matrices(
                 tuple(form.Ms_kl[k][ell] + placed(scalar, k, ell) for ell in range(3)) for k in range(3)
             )
     if whole is None:
-        moving = sum((placed(scalar, k, k) for k in range(1, 3)), start=placed(scalar, 0, 0))
+        moving = translating(scalar)
         form = MassForm(6, Ms=sp.csr_array(scalar), attached=attached)
     else:
         moving = sum((whole[k][k] for k in range(1, 3)), start=whole[0][0])
         form = MassForm(6, Ms_kl=whole, attached=attached)
-    return K, sp.csc_array(moving + attached.matrix()), form
+    M = sp.csc_array(moving + attached.matrix()) if len(attached.mass) + len(attached.inertia) else moving
+    return K, sp.csc_array(M), form
 
 
 def six(A: Any) -> Any:
@@ -92,6 +93,21 @@ def six(A: Any) -> Any:
     n = 2 * A.shape[0]
     i, j = (6 * (index // 3) + index % 3 for index in (A.row.astype(np.int64), A.col.astype(np.int64)))
     return sp.coo_array((A.data, (i, j)), shape=(n, n)).tocsc()
+
+
+def translating(Ms: Any) -> Any:
+    """A symmetric scalar mass matrix on each translation of the nodes, six dofs each."""
+    A = sp.csr_array(Ms)
+    count = np.zeros((A.shape[0], 6), dtype=np.int64)
+    count[:, :3] = np.diff(A.indptr)[:, None]
+    indptr = np.concatenate([[0], np.cumsum(count.ravel())])
+    indices, data = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
+    for k in range(3):
+        place = np.arange(A.nnz) + np.repeat(indptr[k:-1:6] - A.indptr[:-1], count[:, k])
+        indices[place], data[place] = 6 * A.indices.astype(np.int64) + k, A.data
+    found = sp.csc_array((data, indices, indptr), shape=(6 * A.shape[0],) * 2)
+    found.has_sorted_indices = A.has_sorted_indices
+    return found
 
 
 def placed(Ms: Any, k: int, ell: int) -> Any:

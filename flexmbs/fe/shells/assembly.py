@@ -17,16 +17,18 @@ from flexmbs.fe.massform import Attached
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.pieces import mapped
+from flexmbs.fe.shells.loops import condense_loop, shell_stiffness_loop
 from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_stiffness
 from flexmbs.fe.shells.strains import (
     SOFTEN,
     ShellPoints,
     directors,
     drilling_share,
-    shell_axes,
+    geometry,
     shell_inertia_points,
     shell_points,
 )
+from flexmbs.fe.shells.stress_loops import mode_products_loop, spread_stress_loop
 from flexmbs.fe.shells.ties import shell_rule
 from flexmbs.spatial import skew
 
@@ -34,6 +36,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CHUNK = 1024  # cells at once: tables of a few megabytes
+PRODUCTS = 2**17  # of pairs of modes at once, which stay in the cache
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,10 @@ def shell_cells(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[Shell
 
 def _chunk(points: Floats, cells: ShellCells, axis: Floats) -> ShellChunk:
     kind, section, X = cells.kind, cells.section, points[cells.nodes]
-    S = section_stiffness(section, cells.material, shell_axes(kind, X), axis)
+    at = geometry(kind, X)
+    S = section_stiffness(section, cells.material, at.axes, axis)
     poisson = S[:, 0, 0, 1] / np.sqrt(S[:, 0, 0, 0] * S[:, 0, 1, 1])
-    found = shell_points(kind, X, cells.directors, poisson, cells.share)
+    found = shell_points(kind, X, at, cells.directors, poisson, cells.share)
     if kind == "tri3":
         h2 = (np.roll(X, 1, axis=1) - X) ** 2
         t2 = section.thickness**2
@@ -121,10 +125,9 @@ def _chunk(points: Floats, cells: ShellCells, axis: Floats) -> ShellChunk:
         rows, inner = rows.copy(), inner[..., inner[:, :, :3].any(axis=(0, 1, 2))]
         rows[:, :, 3:] = 0.0
         rows.reshape(*rows.shape[:3], -1, 6)[..., 3:] = 0.0
-    if inner.shape[3]:
-        weighted = (S * found.area[..., None, None]) @ inner
-        ii, iu = _integral(inner, weighted), _integral(weighted, rows)
-        rows = rows - inner @ np.linalg.solve(ii, iu)[:, None]
+    if size := inner.shape[3]:
+        room = np.empty(9), np.empty((size, size)), np.empty((size, rows.shape[3]))
+        condense_loop(np.ascontiguousarray(inner), S, found.area, room, rows)
     return ShellChunk(
         kind,
         cells.which,
@@ -140,19 +143,14 @@ def _chunk(points: Floats, cells: ShellCells, axis: Floats) -> ShellChunk:
     )
 
 
-def _integral(A: Floats, B: Floats) -> Floats:
-    """A^T B summed over the points of every cell: (cells, columns of A, columns of B)."""
-    first, second = (M.reshape(len(M), -1, M.shape[3]) for M in (A, B))
-    return np.asarray(first.swapaxes(1, 2) @ second)
-
-
 def shell_stiffness(mesh: Mesh, graph: NodeGraph, materials: Mapping[str, Material]) -> sp.csc_array:
     """K_fe of the shells (6 n_nodes, 6 n_nodes)."""
     upper = mapped.room((graph.n_pairs, 36))
     for chunk in shell_chunks(mesh, materials):
-        weighted = (chunk.S * chunk.points.area[..., None, None]) @ chunk.rows
-        K = _integral(chunk.rows, weighted)
-        scatter(chunk.nodes, chunk.which, 0.5 * (K + K.swapaxes(1, 2)), graph.loc[chunk.kind], upper)
+        n = chunk.rows.shape[3]
+        pattern = chunk.nodes, chunk.which, graph.loc[chunk.kind]
+        room = np.empty((9, n)), np.empty((n, n))
+        shell_stiffness_loop(chunk.rows, chunk.S, chunk.points.area, pattern, room, upper)
     return expand_blocks(graph, upper)
 
 
@@ -287,16 +285,13 @@ def _strains(chunk: ShellChunk, U: Floats) -> Floats:
 FACES = {"bottom": -1.0, "middle": 0.0, "top": 1.0}
 
 
-def shell_stress(chunk: ShellChunk, U: Floats, face: str) -> Floats:
-    """Stress (cells, points, 6, m) of fields at a face of the section, xx yy zz xy yz zx, mesh axes (F53).
+def _face_stress(chunk: ShellChunk, eps: Floats, face: str) -> tuple[Floats, Floats]:
+    """Stress of strains (cells, points, 8 or more, m) at a face of the section, in axes of the points (F53).
+
+    In the surface (.., 3, m), xx yy xy, and across it (.., 2, m), zx zy.
 
     Shear across the surface vanishes at the faces and is half as large again as its mean in the middle.
     """
-    return _face_stress(chunk, _strains(chunk, U), face)
-
-
-def _face_stress(chunk: ShellChunk, eps: Floats, face: str) -> Floats:
-    """Stress (cells, points, 6, m) of strains (cells, points, 8 or more, m)."""
     section, R = chunk.section, chunk.points.axes
     if (
         section.stiffness
@@ -304,20 +299,12 @@ def _face_stress(chunk: ShellChunk, eps: Floats, face: str) -> Floats:
         t, resultant = section.thickness, chunk.S[..., :8, :8] @ eps[:, :, :8]
         moment = resultant[:, :, 3:6] - section.offset * resultant[:, :, :3]
         in_plane = resultant[:, :, :3] / t + FACES[face] * 6.0 / (section.bending * t**2) * moment
-        shear = (1.5 / t if face == "middle" else 0.0) * resultant[:, :, 6:8]
-    else:
-        z = section.offset + 0.5 * FACES[face] * section.thickness
-        layers = layer_stiffness(section, chunk.material, R, chunk.axis)
-        _, _, Q, G = layers[section.layer_at(FACES[face])]
-        in_plane = Q @ (eps[:, :, :3] + z * eps[:, :, 3:6])
-        shear = (1.5 * section.shear if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
-    local = np.zeros((*eps.shape[:2], 3, 3, eps.shape[3]))
-    local[:, :, 0, 0], local[:, :, 1, 1] = in_plane[:, :, 0], in_plane[:, :, 1]
-    local[:, :, 0, 1] = local[:, :, 1, 0] = in_plane[:, :, 2]
-    local[:, :, 0, 2] = local[:, :, 2, 0] = shear[:, :, 0]
-    local[:, :, 1, 2] = local[:, :, 2, 1] = shear[:, :, 1]
-    sigma = np.einsum("epai,epabm,epbj->epijm", R, local, R, optimize=True)
-    return np.stack([sigma[:, :, i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))], axis=2)
+        return in_plane, (1.5 / t if face == "middle" else 0.0) * resultant[:, :, 6:8]
+    z = section.offset + 0.5 * FACES[face] * section.thickness
+    layers = layer_stiffness(section, chunk.material, R, chunk.axis)
+    _, _, Q, G = layers[section.layer_at(FACES[face])]
+    in_plane = Q @ (eps[:, :, :3] + z * eps[:, :, 3:6])
+    return in_plane, (1.5 * section.shear if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
 
 
 def shell_extrapolation(kind: str) -> Floats:
@@ -332,7 +319,7 @@ def add_shell_stress(
 ) -> None:
     """Add stresses of fields U (n_dof, m). Writes: total (rows, 6, m)."""
     for chunk in shell_chunks(mesh, materials):
-        _spread_stress(mesh, chunk, shell_stress(chunk, U, face), at, total)
+        _spread_stress(mesh, chunk, _face_stress(chunk, _strains(chunk, U), face), at, total)
 
 
 def add_shell_expansion(
@@ -347,14 +334,19 @@ def add_shell_expansion(
         _spread_stress(mesh, chunk, _face_stress(chunk, eps, face), at, total)
 
 
-def _spread_stress(mesh: Mesh, chunk: ShellChunk, sigma: Floats, at: str, total: Floats) -> None:
+def _spread_stress(
+    mesh: Mesh, chunk: ShellChunk, stress: tuple[Floats, Floats], at: str, total: Floats
+) -> None:
     """Stresses to nodes, cell by cell, or the mean of the cells. Writes: total (rows, 6, m)."""
     if at == "nodes":
-        values = np.einsum("np,epcm->encm", shell_extrapolation(chunk.kind), sigma, optimize=True)
-        np.add.at(total, chunk.nodes, values)
+        weights, targets = shell_extrapolation(chunk.kind)[None], chunk.nodes
     else:
-        weight = chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True)
-        total[mesh.first_cell(chunk.kind) + chunk.which] += np.einsum("ep,epcm->ecm", weight, sigma)
+        weights = (chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True))[:, None]
+        targets = (mesh.first_cell(chunk.kind) + chunk.which)[:, None]
+    in_plane, across = (np.ascontiguousarray(part) for part in stress)
+    spread_stress_loop(
+        in_plane, across, chunk.points.axes, (weights, targets), np.empty(total.shape[1:]), total
+    )
 
 
 def shell_geometric_stiffness(
@@ -366,25 +358,24 @@ def shell_geometric_stiffness(
     across it, and of the second moment of stress what goes with the forces.
     """
     n_load, nf = U_load.shape[1], Phi.shape[1]
-    total = np.zeros((n_load, nf * nf))
+    total, modes = np.zeros((n_load, nf * (nf + 1) // 2)), Phi.reshape(-1, 6, nf)
     for chunk in shell_chunks(mesh, materials):
-        part = _strains(chunk, U_load)
-        forces = (chunk.S[..., :8, :8] @ part[:, :, :8]) * chunk.points.area[..., None, None]
-        H, T, d = _mode_slopes(chunk, Phi)
+        part, points = _strains(chunk, U_load), chunk.points
+        forces = (chunk.S[..., :8, :8] @ part[:, :, :8]) * points.area[..., None, None]
         r2 = chunk.section.thickness**2 / 12.0 + chunk.section.offset**2
-        for e in range(0, len(forces), 32):
-            h, t, v, f = H[e : e + 32], T[e : e + 32], d[e : e + 32], forces[e : e + 32]
-            for r, i, j in ((0, 0, 0), (1, 1, 1), (2, 0, 1)):
-                twice = 1.0 if i == j else 2.0
-                first, second = (np.concatenate([h[:, :, k], t[:, :, k]], axis=2) for k in (i, j))
-                weighted = np.concatenate([h[:, :, j], r2 * t[:, :, j]], axis=2)
-                crossed = np.concatenate([second[:, :, 3:], second[:, :, :3]], axis=2)
-                total += twice * _sum(f[:, :, r], first, weighted)
-                total += twice * _sum(f[:, :, 3 + r], first, crossed)
-            for i in range(2):
-                total += 2.0 * _sum(f[:, :, 6 + i], h[:, :, i], v)
-    K_geo = total.reshape(n_load, nf, nf)
-    return 0.5 * (K_geo + K_geo.swapaxes(1, 2))
+        room = np.empty((chunk.nodes.shape[1], 6, nf)), np.empty((5, 3, nf))
+        tables = points.directors, points.slopes, points.N
+        step = max(1, PRODUCTS // (points.area.shape[1] * 8 * max(total.shape[1], 1)))
+        for e in range(0, len(forces), step):
+            own = tuple(np.ascontiguousarray(table[e : e + step]) for table in tables[:2])
+            some = forces[e : e + step]
+            products = np.empty((*some.shape[:3], total.shape[1]))
+            mode_products_loop(chunk.nodes[e : e + step], modes, (*own, points.N), r2, room, products)
+            total += some.reshape(-1, n_load).T @ products.reshape(-1, total.shape[1])
+    K_geo = np.zeros((n_load, nf, nf))
+    i, j = np.triu_indices(nf)
+    K_geo[:, i, j] = K_geo[:, j, i] = total
+    return K_geo
 
 
 def thermal_forces(chunk: ShellChunk) -> Floats:
@@ -432,18 +423,3 @@ def shell_prestress(
         whole = K.reshape(cells, 6 * n, 6 * n)
         scatter(chunk.nodes, chunk.which, 0.5 * (whole + whole.swapaxes(1, 2)), graph.loc[chunk.kind], upper)
     return expand_blocks(graph, upper)
-
-
-def _mode_slopes(chunk: ShellChunk, Phi: Floats) -> tuple[Floats, Floats, Floats]:
-    """Slopes of displacement and of theta x n (cells, points, 2, 3, nf), and theta x n itself (.., 3, nf)."""
-    values = Phi[chunk.dofs].reshape(*chunk.nodes.shape, 6, -1)
-    fibre = np.cross(values[:, :, 3:], chunk.points.directors[..., None], axis=2)
-    H = np.einsum("epin,enkm->epikm", chunk.points.slopes, values[:, :, :3], optimize=True)
-    T = np.einsum("epin,enkm->epikm", chunk.points.slopes, fibre, optimize=True)
-    return H, T, np.einsum("pn,enkm->epkm", chunk.points.N, fibre, optimize=True)
-
-
-def _sum(f: Floats, A: Floats, B: Floats) -> Floats:
-    """Products A^T B (mode and mode) of vectors (cells, points, k, nf), times f (cells, points, n_load)."""
-    products = A.swapaxes(2, 3) @ B
-    return f.reshape(-1, f.shape[-1]).T @ products.reshape(-1, A.shape[3] ** 2)

@@ -10,6 +10,7 @@ about the normal less that of the surface, all in axes of the point.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shells.drilling import triangle_stretch
+from flexmbs.fe.shells.loops import geometry_loop, strain_loop
 from flexmbs.fe.shells.ties import ShellRule, shell_rule
 
 Floats = NDArray[np.float64]
@@ -126,72 +128,107 @@ def drilling_share(nodes: Ints, X: Floats, D: Floats, thickness: Floats) -> Floa
     return least[nodes]
 
 
-def shell_axes(kind: str, X: Floats) -> Floats:
-    """Axes (cells, points, 3, 3) at the integration points."""
-    if kind == "quad8":
-        X = np.concatenate([X, np.einsum("pn,enk->epk", _shape(kind, np.zeros((1, 2))), X)], axis=1)
-        kind = "quad9"
-    return _axes(kind, X, tangents(kind, X, shell_rule(kind).points))[0]
+@dataclass(frozen=True)
+class Geometry:
+    """Cells of one type at their integration points, by `geometry_loop`; area without the weights."""
+
+    tangents: Floats
+    area: Floats
+    axes: Floats
+    inverse: Floats
+
+
+def geometry(kind: str, X: Floats) -> Geometry:
+    """Of cells with nodes X (cells, n, 3); quad8 are quad9 with a node in the middle."""
+    kind, X = _whole(kind, X)
+    xi, shape = shell_rule(kind).points, (len(X), len(shell_rule(kind).points))
+    corners = ELEMENTS[kind].ref_coords[: ELEMENTS[kind].n_corners, :2]
+    found = Geometry(
+        np.empty((*shape, 2, 3)), np.empty(shape), np.empty((*shape, 3, 3)), np.empty((*shape, 2, 2))
+    )
+    centre = _dshape(kind, corners.mean(axis=0)[None])[0]
+    nodes = np.ascontiguousarray(X)
+    geometry_loop(nodes, _dshape(kind, xi), centre, found.tangents, found.area, found.axes, found.inverse)
+    return found
+
+
+def _whole(kind: str, X: Floats) -> tuple[str, Floats]:
+    if kind != "quad8":
+        return kind, X
+    return "quad9", np.concatenate([X, _shape(kind, np.zeros((1, 2))) @ X], axis=1)
 
 
 def shell_inertia_points(kind: str, X: Floats, D: Floats) -> tuple[Floats, Floats, Floats]:
     """Shape functions (points, n), area (cells, points) at integration points, directors (cells, n, 3)."""
     rule = shell_rule(kind)
-    N = _shape(kind, rule.points)
     if kind == "tri3":
         D = np.repeat(normals(kind, X, rule.points[:1]), 3, axis=1)
-    if kind == "quad8":
-        X = np.concatenate([X, np.einsum("pn,enk->epk", _shape(kind, np.zeros((1, 2))), X)], axis=1)
-        kind = "quad9"
-    return N, _axes(kind, X, tangents(kind, X, rule.points))[1] * rule.weights, D
+    return _shape(kind, rule.points), geometry(kind, X).area * rule.weights, D
 
 
-def shell_points(kind: str, X: Floats, D: Floats, poisson: Floats, share: Floats | None) -> ShellPoints:
+def shell_points(
+    kind: str, X: Floats, at: Geometry, D: Floats, poisson: Floats, share: Floats | None
+) -> ShellPoints:
     """Strains of cells with nodes X and directors D (cells, n, 3); poisson (cells,) of the section."""
+    rule, N = shell_rule(kind), _shape(kind, shell_rule(kind).points)
     if kind == "quad8":  # of nine nodes, the middle one inside
-        middle = _shape(kind, np.zeros((1, 2)))
-        d = np.einsum("pn,enk->epk", middle, D)
-        D = np.concatenate([D, d / np.linalg.norm(d, axis=2, keepdims=True)], axis=1)
-        X = np.concatenate([X, np.einsum("pn,enk->epk", middle, X)], axis=1)
-        nine = shell_points("quad9", X, D, poisson, None)
-        rule = shell_rule(kind)
-        inverse = _inverse(nine.axes, tangents("quad9", X, rule.points))
-        slopes = np.einsum("epab,pnb->epan", inverse, _dshape(kind, rule.points), optimize=True)
-        N = _shape(kind, rule.points)
-        return ShellPoints(
-            nine.area, nine.axes, nine.rows[..., :48], nine.rows[..., 48:], slopes, N, D[:, :8]
-        )
-    rule = shell_rule(kind)
+        d = _shape(kind, np.zeros((1, 2))) @ D
+        both = np.concatenate([D, d / np.linalg.norm(d, axis=2, keepdims=True)], axis=1)
+        nine = shell_points("quad9", _whole(kind, X)[1], at, both, poisson, None)
+        slopes = np.swapaxes(_dshape(kind, rule.points) @ np.swapaxes(at.inverse, 2, 3), 2, 3)
+        rows, inner = nine.rows[..., :48], nine.rows[..., 48:]
+        return ShellPoints(nine.area, nine.axes, np.ascontiguousarray(rows), inner, slopes, N, D)
     flat = kind == "tri3"
     own = np.repeat(normals(kind, X, rule.points[:1]), 3, axis=1) if flat else D
-    A = tangents(kind, X, rule.points)
-    axes, area = _axes(kind, X, A)
-    inverse = _inverse(axes, A)
     n, m = X.shape[1], len(rule.points)
-    B = np.zeros((len(X), m, 9, _turn_shape(kind, rule.points)[0].shape[1], 6))
-    _surface_strains(kind, rule, X, own, inverse, area, B)
-    _across_strains(kind, rule, X, own, inverse, B)
-    dN = _dshape(kind, rule.points)
-    slopes = np.einsum("epab,pnb->epan", inverse, dN, optimize=True)
+    B, slopes = _strains(kind, X, own, at)
     if flat:
         assert share is not None
-        B[:, :, :3] = triangle_stretch(X, axes[:, 0], poisson, share)
-    else:
-        _turning(axes, slopes, _shape(kind, rule.points), B[:, :, :, :n])
+        B[:, :, :3], B[:, :, 8] = triangle_stretch(X, at.axes[:, 0], poisson, share), 0.0
     inner = B[:, :, :, n:, 3:].reshape(len(X), m, 9, 3 * (B.shape[3] - n))
     if kind == "tri6":  # the bubble turns about two axes; its turn about the normal does nothing
         inner = inner @ _tangent(_turn_directors(kind, D)[:, n])[:, None]
     if kind == "quad4":
-        inner = _inner_strains(X, axes, area, rule)
-    return ShellPoints(
-        area * rule.weights,
-        axes,
-        B[:, :, :, :n].reshape(len(X), m, 9, 6 * n),
-        inner,
+        inner = _inner_strains(X, at, rule)
+    rows = B[:, :, :, :n].reshape(len(X), m, 9, 6 * n)
+    return ShellPoints(at.area * rule.weights, at.axes, rows, inner, slopes, N, own)
+
+
+def _strains(kind: str, X: Floats, D: Floats, at: Geometry) -> tuple[Floats, Floats]:
+    """Rows (cells, points, 9, what turns, 6) and slopes (cells, points, 2, n)."""
+    rule = shell_rule(kind)
+    directors_of = np.ascontiguousarray(_turn_directors(kind, D))
+    (N_turn, d_turn), n, n_turn = _turn_shape(kind, rule.points), X.shape[1], directors_of.shape[1]
+    ties, weights = np.zeros((0, 2)), np.zeros((len(rule.points), 3, 0, 3))
+    if rule.surface is not None:
+        ties, weights = rule.surface.points, rule.surface.weights
+    surface = np.ascontiguousarray(_dshape(kind, ties)).reshape(-1, n, 2), weights
+    across = rule.across.points
+    sampled = _dshape(kind, across), _turn_shape(kind, across)[0], rule.across.weights
+    tables = _dshape(kind, rule.points), N_turn, d_turn, rule.weights, surface, sampled
+    room = (
+        np.empty((2, 3)), np.empty((3, 3)), np.empty((len(ties), 3, n, 3)),
+        np.empty((len(across), 2, n_turn, 6)), np.empty((n, 3)), np.empty((3, n, 3)),
+    )  # fmt: skip
+    slopes = np.empty((*at.area.shape, 2, n))
+    B = np.zeros((*at.area.shape, 9, n_turn, 6))
+    strain_loop(
+        np.ascontiguousarray(X),
+        directors_of,
+        _plain(tables),
+        (at.tangents, at.area, at.axes, at.inverse),
+        room,
         slopes,
-        _shape(kind, rule.points),
-        own,
+        B,
     )
+    return B, slopes
+
+
+def _plain(tables: Any) -> Any:
+    """Arrays of nested tuples in one layout."""
+    if isinstance(tables, tuple):
+        return tuple(_plain(item) for item in tables)
+    return np.ascontiguousarray(tables)
 
 
 def _tangent(v: Floats) -> Floats:
@@ -202,107 +239,18 @@ def _tangent(v: Floats) -> Floats:
     return np.stack([x, np.cross(v, x)], axis=2)
 
 
-def _axes(kind: str, X: Floats, A: Floats) -> tuple[Floats, Floats]:
-    """Axes at points with tangents A, and the area of the reference cell's unit there.
-
-    x is the first tangent in the middle of the cell, projected: the same at all points of a flat cell.
-    """
-    normal = np.cross(A[..., 0, :], A[..., 1, :])
-    area = np.linalg.norm(normal, axis=-1)
-    normal = normal / area[..., None]
-    corners = ELEMENTS[kind].ref_coords[: ELEMENTS[kind].n_corners, :2]
-    x = tangents(kind, X, corners.mean(axis=0)[None])[:, :, 0]
-    x = x - normal * np.einsum("epk,epk->ep", np.broadcast_to(x, normal.shape), normal)[..., None]
-    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    return np.stack([x, np.cross(normal, x), normal], axis=-2), area
-
-
-def _inverse(axes: Floats, A: Floats) -> Floats:
-    """(cells, points, 2, 2): derivatives along the axes out of those along the reference coordinates."""
-    return np.linalg.inv(np.einsum("epak,eplk->epal", A, axes[..., :2, :]))
-
-
-def _turned(D: Floats, A: Floats) -> Floats:
-    """n_a x A_alpha (cells, points, n, 2, 3): what a rotation of node a does along the tangents."""
-    return np.cross(D[:, None, :, None, :], A[:, :, None, :, :])
-
-
-def _surface_strains(
-    kind: str, rule: ShellRule, X: Floats, D: Floats, inverse: Floats, area: Floats, B: Floats
-) -> None:
-    """Curvature, and stretch sampled at the ties, with the mean of that which is not. Writes: B.
-
-    The mean is what a state of constant stress sees: with it distorted cells pass the patch test.
-    """
-    a, b, c, d = (inverse[..., i, j] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
-    V = np.stack([a * a, b * b, a * b, c * c, d * d, c * d, 2 * a * c, 2 * b * d, a * d + b * c], axis=-1)
-    V = V.reshape(*a.shape, 3, 3)
-    dN, d_turn = _dshape(kind, rule.points), _turn_shape(kind, rule.points)[1]
-    A, slope = tangents(kind, X, rule.points), np.einsum("pna,enk->epak", dN, D, optimize=True)
-    turned, n = _turned(_turn_directors(kind, D), A), X.shape[1]
-    B[:, :, 3:6, :n, :3] = _times(V, _covariant(slope[:, :, None], dN))
-    B[:, :, 3:6, :, 3:] = _times(V, _covariant(turned, d_turn))
-    rows = _times(V, _covariant(A[:, :, None], dN))
-    if rule.surface is not None:
-        ties = rule.surface.points
-        samples = _covariant(tangents(kind, X, ties)[:, :, None], _dshape(kind, ties))
-        tied = _tied(rule.surface.weights, V, samples)
-        share = (area * rule.weights) / (area * rule.weights).sum(axis=1, keepdims=True)
-        rows = tied + np.einsum("ep,epina->eina", share, rows - tied)[:, None]
-    B[:, :, :3, :n, :3] = rows
-
-
-def _covariant(vectors: Floats, dN: Floats) -> Floats:
-    """Strains xx, yy, 2 xy (cells, points, 3, n, 3) of nodal values along the reference coordinates:
-    vectors (cells, points, n or 1, 2, 3) times derivatives dN (points, n, 2)."""
-    first, second, by_x, by_y = vectors[..., 0, :], vectors[..., 1, :], dN[..., :1], dN[..., 1:]
-    return np.stack([first * by_x, second * by_y, first * by_y + second * by_x], axis=2)
-
-
-def _times(V: Floats, samples: Floats) -> Floats:
-    """V (cells, points, 3, 3) times strains (cells, points, 3, n, 3)."""
-    flat = samples.reshape(*samples.shape[:3], -1)
-    return np.asarray(V @ flat).reshape(samples.shape)
-
-
-def _across_strains(kind: str, rule: ShellRule, X: Floats, D: Floats, inverse: Floats, B: Floats) -> None:
-    """Shear across the surface, sampled at the ties. Writes: B."""
-    N, dN = _shape(kind, rule.across.points), _dshape(kind, rule.across.points)
-    A = tangents(kind, X, rule.across.points)
-    normal, turned = np.einsum("pn,enk->epk", N, D), _turned(_turn_directors(kind, D), A)
-    N_turn, n = _turn_shape(kind, rule.across.points)[0], X.shape[1]
-    shear = np.zeros((*A.shape[:2], 2, turned.shape[2], 6))
-    for i in range(2):
-        shear[:, :, i, :n, :3] = normal[:, :, None, :] * dN[None, :, :, i, None]
-        shear[:, :, i, :, 3:] = turned[:, :, :, i, :] * N_turn[None, :, :, None]
-    B[:, :, 6:8] = _tied(rule.across.weights, inverse, shear)
-
-
-def _tied(weights: Floats, V: Floats, samples: Floats) -> Floats:
-    """V times samples (cells, ties, d, n, k) interpolated by weights (points, c, ties, d):
-    (cells, points, c, n, k)."""
-    cells, _, c, n, k = samples.shape
-    m = len(weights)
-    values = weights.reshape(m * c, -1) @ samples.reshape(cells, -1, n * k)
-    return np.asarray(V @ values.reshape(cells, m, c, n * k)).reshape(cells, m, V.shape[-2], n, k)
-
-
-def _turning(axes: Floats, slopes: Floats, N: Floats, B: Floats) -> None:
-    """Turn of the nodes about the normal, less half the curl of the surface. Writes: B."""
-    B[:, :, 8, :, :3] = 0.5 * (
-        slopes[:, :, 1, :, None] * axes[:, :, None, 0, :] - slopes[:, :, 0, :, None] * axes[:, :, None, 1, :]
-    )
-    B[:, :, 8, :, 3:] = N[None, :, :, None] * axes[:, :, None, 2, :]
-
-
-def _inner_strains(X: Floats, axes: Floats, area: Floats, rule: ShellRule) -> Floats:
+def _inner_strains(X: Floats, at: Geometry, rule: ShellRule) -> Floats:
     """Strains of the inner displacements 1 - x^2, 1 - y^2 in the surface, as `elements` has them for
     bricks."""
-    A = np.repeat(tangents("quad4", X, np.zeros((1, 2))), len(rule.points), axis=1)
-    ratio = np.linalg.norm(np.cross(A[:, :1, 0], A[:, :1, 1]), axis=-1) / area
-    inverse = _inverse(axes, A) * ratio[..., None, None]
-    along = np.einsum("epak,ebk->epab", axes[:, :, :2], _axes("quad4", X, A[:, :1])[0][:, 0, :2])
-    inner = np.zeros((*area.shape, 9, 4))
+    A = tangents("quad4", X, np.zeros((1, 2)))
+    normal = np.cross(A[..., 0, :], A[..., 1, :])
+    size = np.linalg.norm(normal, axis=-1, keepdims=True)
+    x = A[:, 0, 0] / np.linalg.norm(A[:, 0, 0], axis=-1, keepdims=True)
+    own = np.stack([x, np.cross((normal / size)[:, 0], x)], axis=1)  # axes in the middle
+    inverse = np.linalg.inv(A @ np.swapaxes(at.axes[:, :, :2], 2, 3))
+    inverse = inverse * (size[:, 0] / at.area)[..., None, None]
+    along = at.axes[:, :, :2] @ np.swapaxes(own, 1, 2)[:, None]
+    inner = np.zeros((*at.area.shape, 9, 4))
     for k in range(2):
         g = inverse[..., k] * (-2.0 * rule.points[:, k])[None, :, None]
         for b in range(2):

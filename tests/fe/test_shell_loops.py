@@ -1,0 +1,77 @@
+"""Compiled loops over shell cells against the same in words of NumPy."""
+
+import numpy as np
+import pytest
+
+from flexmbs.fe.elements import ELEMENTS, SHELLS
+from flexmbs.fe.shells import strains
+from flexmbs.fe.shells.loops import condense_loop, shell_stiffness_loop
+from tests.fe import shell_strains
+
+CELLS = 3
+
+
+def curved(kind):
+    """Nodes of cells in general position, and directors near their normals."""
+    random = np.random.default_rng(5)
+    ref = ELEMENTS[kind].ref_coords
+    X = ref @ np.array([[1.0, 0.2, 0.3], [-0.1, 0.8, 0.1], [0.0, 0.0, 1.0]]) + 0.06 * random.normal(
+        size=(CELLS, len(ref), 3)
+    )
+    D = strains.normals(kind, X, ref[:, :2]) + 0.05 * random.normal(size=X.shape)
+    return X, D / np.linalg.norm(D, axis=2, keepdims=True)
+
+
+@pytest.mark.parametrize("kind", SHELLS)
+def test_strains_are_those_of_numpy(kind):
+    X, D = curved(kind)
+    poisson, share = np.full(CELLS, 0.3), np.random.default_rng(1).uniform(0.1, 1.0, (CELLS, 3))
+    found = strains.shell_points(kind, X, strains.geometry(kind, X), D, poisson, share)
+    expected = shell_strains.shell_points(kind, X, D, poisson, share)
+    for name in ("area", "axes", "rows", "inner", "slopes", "N", "directors"):
+        a, b = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(a, b, atol=1e-12 * max(1.0, np.abs(b).max(initial=0.0)), err_msg=name)
+
+
+@pytest.mark.parametrize("kind", ["tri6", "quad4", "quad8"])
+def test_inner_functions_take_the_amounts_of_least_energy(kind):
+    X, D = curved(kind)
+    at = strains.shell_points(kind, X, strains.geometry(kind, X), D, np.full(CELLS, 0.3), None)
+    G = np.random.default_rng(2).normal(size=(*at.area.shape, 9, 9))
+    S = G @ np.swapaxes(G, 2, 3)
+    rows, inner, size = at.rows.copy(), np.ascontiguousarray(at.inner), at.inner.shape[3]
+    room = np.empty(9), np.empty((size, size)), np.empty((size, rows.shape[3]))
+    condense_loop(inner, S, at.area, room, rows)
+    weight = at.area[..., None, None] * S
+    ii = np.einsum("epra,eprs,epsb->eab", inner, weight, inner)
+    iu = np.einsum("epra,eprs,epsb->eab", inner, weight, at.rows)
+    expected = at.rows - inner @ np.linalg.solve(ii, iu)[:, None]
+    np.testing.assert_allclose(rows, expected, atol=1e-10 * np.abs(expected).max())
+    left = np.einsum("epra,eprs,epsb->eab", inner, weight, rows)
+    np.testing.assert_allclose(left, 0.0, atol=1e-10 * np.abs(iu).max())
+
+
+def test_stiffness_is_summed_block_by_block():
+    """Pairs whose second node comes first in the pattern are turned."""
+    X, D = curved("tri3")
+    share = np.ones((CELLS, 3))
+    at = strains.shell_points("tri3", X, strains.geometry("tri3", X), D, np.full(CELLS, 0.3), share)
+    G = np.random.default_rng(3).normal(size=(*at.area.shape, 9, 9))
+    S = G @ np.swapaxes(G, 2, 3)
+    nodes, which = np.array([[0, 1, 2], [2, 1, 3], [3, 4, 2]]), np.array([2, 0, 1])
+    pairs = sorted({(min(a, b), max(a, b)) for row in nodes for a in row for b in row})
+    loc = np.zeros((CELLS, 6), dtype=np.int64)
+    for e, row in enumerate(nodes):
+        both = [(row[a], row[b]) for a in range(3) for b in range(a, 3)]
+        loc[which[e]] = [pairs.index((min(p), max(p))) for p in both]
+    upper = np.zeros((len(pairs), 36))
+    room = np.empty((9, 18)), np.empty((18, 18))
+    shell_stiffness_loop(at.rows, S, at.area, (nodes, which, loc), room, upper)
+    K = np.zeros((30, 30))
+    for e, row in enumerate(nodes):
+        dofs = (6 * row[:, None] + np.arange(6)).ravel()
+        own = np.einsum("pra,prs,psb->ab", at.rows[e], at.area[e, :, None, None] * S[e], at.rows[e])
+        K[np.ix_(dofs, dofs)] += own
+    for (a, b), block in zip(pairs, upper, strict=True):
+        expected = K[6 * a : 6 * a + 6, 6 * b : 6 * b + 6]
+        np.testing.assert_allclose(block.reshape(6, 6), expected, atol=1e-11 * np.abs(K).max())
