@@ -32,6 +32,7 @@ INSTALL = {
     "fmpy": "pip install fmpy",
     "asammdf": "pip install asammdf",
     "cc": "apt-get install gcc libc6-dev",
+    "ip": "apt-get install iproute2",
     "DyMat": "pip install DyMat",
     "cmeel": "pip install example-robot-data",
     "taplo": "pip install taplo",
