@@ -11,6 +11,7 @@ from flexmbs.disk import check_target
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.exchange import extptfm, mbdyn, mbsim, pictures, sid, simscape
 from flexmbs.modaldata import ModalData
+from flexmbs.modaldata.validate import check
 
 
 @dataclass(frozen=True)
@@ -74,4 +75,14 @@ def import_body(source: str | Path, **options: Any) -> tuple[ModalData, list[str
     if not source.is_file():
         raise InputError(Diagnostic("file.missing", str(source), "there is no such file"))
     modal, notes = found.read(source, **_chosen(found, options))
+    try:
+        check(modal)
+    except InputError as error:
+        remedy = "the file says so; motions of such a body would gain energy"
+        raise InputError(
+            *(
+                Diagnostic("exchange.content", source.name, f"is that of no body: {item.what}", remedy)
+                for item in error.diagnostics
+            )
+        ) from None
     return modal, notes

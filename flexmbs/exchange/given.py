@@ -82,6 +82,9 @@ def body_of(
 
     faces : surface to draw, "tri3" and "quad4" -> nodes;  stress : (mode, node, xx yy zz xy yz zx)
     """
+    if integrals.nf and np.linalg.eigvalsh(integrals.m_ff).min() <= 0.0:
+        what = "the modal mass is not positive definite"
+        raise InputError(Diagnostic("exchange.content", path.name, what, "no body has such a one"))
     numbers = node_numbers(nodes.label)
     mesh = Mesh(np.zeros((1, 3)), {})
     if len(nodes):

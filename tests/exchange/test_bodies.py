@@ -6,6 +6,7 @@ so every sign and order shows. What the files say is compared with direct sums o
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import h5py
@@ -143,6 +144,74 @@ def test_stresses_and_surfaces_of_mbsim_come_back(tmp_path):
         file["openmbv indices"][0] = 10_000
     with pytest.raises(InputError, match="expected places of"):
         import_body(tmp_path / "b.mbsim.h5")
+
+
+BY_HAND = """** a file as people write it, for versions without invariants
+** RECORD GROUP 1, HEADER
+**   REVISION,  NODE,  NORMAL, ATTACHMENT, CONSTRAINT, REJECTED MODES.
+      REV0         3         2         0         0         0
+** RECORD GROUP 2, NODES
+ 11 12 13
+** RECORD GROUP 5, X
+ 0
+ 0
+ 0
+** RECORD GROUP 6, Y
+-3.
+ 0
+ 3.
+** RECORD GROUP 7, Z
+ 0
+ 0
+ 0
+** RECORD GROUP 8, SHAPES
+** NORMAL MODE SHAPE 1
+0 0 1 0 0 0
+0 0 -2 0 0 0
+0 0 1 0 0 0
+** NORMAL MODE SHAPE 2
+1 0 0 0 0 0
+-2 0 0 0 0 0
+1 0 0 0 0 0
+** RECORD GROUP 9, MODAL MASS MATRIX
+12 0
+0 12
+** RECORD GROUP 10, MODAL STIFFNESS MATRIX
+3 0
+0 3e2
+** RECORD GROUP 11, DIAGONAL OF LUMPED MASS MATRIX
+2 2 2 .5 .5 .5
+2 2 2 .5 .5 .5
+2 2 2 .5 .5 .5
+"""
+
+
+def test_a_file_by_hand_says_its_mass_and_frequencies(tmp_path):
+    (tmp_path / "b.fem").write_text(BY_HAND)
+    modal, _ = import_body(tmp_path / "b.fem")
+    assert modal.integrals.mass == 6.0
+    same(np.diag([2 * 2 * 9 + 1.5, 1.5, 2 * 2 * 9 + 1.5]), modal.integrals.inertia, "inertia")
+    same(np.sqrt([3 / 12, 300 / 12]) / (2 * np.pi), modal.frequency_hz, "frequencies")
+    modal.save(tmp_path / "b.modal.h5")
+
+
+#: exponents of the modal mass in a file -> what is said
+IMPOSSIBLE = [
+    (lambda exponent: exponent - 6, "of no body: some motion has a negative mass.*; the file says so"),
+    (lambda exponent: 0, "the modal mass is not positive definite"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), IMPOSSIBLE)
+def test_bodies_that_cannot_be_are_refused_by_what_the_file_says(tmp_path, change, said):
+    """Some files in use couple a mode with more mass than there is."""
+    export_body(body(geo=False)[1], tmp_path / "b.SID_FEM")
+    text = (tmp_path / "b.SID_FEM").read_text()
+    start, end = text.index(" Me\n"), text.index("end Me")
+    wrong = re.sub(r"D([+-]\d\d)", lambda found: f"D{change(int(found[1])):+03d}", text[start:end])
+    (tmp_path / "b.SID_FEM").write_text(text[:start] + wrong + text[end:])
+    with pytest.raises(InputError, match=said):
+        import_body(tmp_path / "b.SID_FEM")
 
 
 SIGMA = """          sigma
