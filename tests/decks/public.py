@@ -34,6 +34,15 @@ ANSWERS = (
 )
 
 
+#: messages on decks that are no body: parts that are not published or apart, surfaces and lines without section,
+#: meshes torn on purpose, files of other things
+NO_BODY = re.compile(
+    r"included file|leaves the folder|mesh\.no_solids|not connected|falls into|has no thickness|expected a positive"
+    r"|is used and not defined|need \d+ nodes each|inverted or tangled|collapsed|hold the body as a whole"
+    r"|belongs to no cell|hold no uniform thickness|without an entry before it|has no orientation"
+)
+
+
 def kind_of(text):
     found = [name for name, cards in KINDS.items() if re.search(cards, text, re.I | re.M)]
     return found[0] if found else "other"
@@ -76,15 +85,16 @@ def main(folder, per, seed, listed):
                 found = f"longer than {SECONDS:g} s"
             except Exception as error:  # what must not be
                 found = f"FAILED {type(error).__name__}: {error}"
-            end = found if found in ("whole", "given") else "stopped"
+            end = found if found in ("whole", "given") else "no body" if NO_BODY.search(found) else "stopped"
             counts[kind, end] += 1
-            if end == "stopped":
+            if found not in ("whole", "given"):
                 stopped[kind, found.split(":")[0]] += 1
             if listed:
                 print(f"{kind}\t{path.relative_to(folder)}\t{found}", flush=True)
-    print("| decks with | reduced | after giving what was asked | stopped |\n| --- | --- | --- | --- |")
+    ends = ("whole", "given", "stopped", "no body")
+    print(f"| decks with | reduced | after giving what was asked | stopped | are no body |\n{'| --- ' * 5}|")
     for kind in (*KINDS, "other"):
-        row = [str(counts[kind, end]) for end in ("whole", "given", "stopped")]
+        row = [str(counts[kind, end]) for end in ends]
         print(f"| {kind} | {' | '.join(row)} |")
     for (kind, code), number in sorted(stopped.items()):
         print(f"{kind}: {number} stopped with {code}")
