@@ -152,7 +152,7 @@ BINARY = {"b41.msh", "b22.msh", "b.vtk", "b.vtu", "MAA-binary.op4", "rod.simscap
 
 #: decks of other programs, of whole bodies
 DECKS = {
-    "b.unv": lambda: small.unv(*small.part("tet10"), "tet10", UNIT_OF_UNV),
+    "b.unv": lambda: small.unv(*small.part("tet10", (1, 1, 1)), "tet10", UNIT_OF_UNV),
     "b.mail": lambda: small.mail(*small.part("hex8"), "hex8"),
     "b.ftl": lambda: small.ftl(*small.part("hex8"), "hex8"),
     "b.cdb": lambda: small.cdb(*small.part("hex8"), "hex8", 185, ["D,       1,UX  ,  0.0,  0.0"]),
@@ -173,7 +173,7 @@ def corpus_deck(name):
 
 
 def make_matrices(folder):
-    mesh = matrices.part("hex8")
+    mesh = matrices.part("hex8", (2, 1, 1))  # as small as may be: each number is parsed again and again
     fe = assemble(mesh, material("steel"))
     for name, write in MATRICES.items():
         own = folder / write.__name__  # some forms have files beside
@@ -311,7 +311,7 @@ def make_foreign(folder):
     for name, text in {name: text() for name, text in DECKS.items()}.items() | ROBOTS.items():
         (folder / name).write_text(text)
     make_matrices(folder)
-    (folder / "nodes.txt").write_text(matrices.table(matrices.part("hex8")))
+    (folder / "nodes.txt").write_text(matrices.table(matrices.part("hex8", (2, 1, 1))))
     (folder / "one.reduce.toml").write_text(ONE_END)
     body = fm.reduce(folder / "one.reduce.toml")
     for name in BODIES:

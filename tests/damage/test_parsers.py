@@ -1,16 +1,22 @@
 """Mutations of all that is parsed, in one process: every parser answers with a value or an error for people.
 
-`pytest -m soak tests/damage/test_parsers.py` is the long one, with FLEXMBS_MUTATIONS and FLEXMBS_SEED.
+`pytest -m soak tests/damage/test_parsers.py -k million` is the long one: slices of 10,000, with
+FLEXMBS_MUTATIONS and FLEXMBS_SEED. What is done stands in the file FLEXMBS_PROGRESS: a second start goes on.
 What fails is kept as `finds/NAME-...` beside this file, and tried again by the default suite from then on.
 """
 
+import contextlib
 import hashlib
 import itertools
 import os
 import re
+import resource
 import shutil
+import signal
+import tempfile
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,6 +27,7 @@ from flexmbs.expressions import ExpressionError, parse
 from flexmbs.expressions.files import read_table, table_loader
 from flexmbs.fe.check.mesh import check_mesh
 from flexmbs.fe.readers import read_mesh
+from flexmbs.reduce import stage1
 from flexmbs.reduce.matrices import symmetric
 from flexmbs.reduce.matrix_files import read_matrix_file
 from flexmbs.toml_file import parse_toml
@@ -32,6 +39,8 @@ from tests.fe.mesh_samples import sample
 FINDS = Path(__file__).parent / "finds"
 EXPRESSION = b'3.5*sin(2*pi*t)**2 - max(0, main.angle)*table("push.csv", t) + where(t < 1, a, -b/1e-3)'
 QUANTITY = b"-12.5e-3 kg*m/s^2"
+SECONDS, MEGABYTES = 10.0, 300  # that the parser of a small file may take
+SLICE = 10_000
 
 
 def text_of(path):
@@ -79,6 +88,7 @@ def kinds_of(name):
 
 def attempt(name, path):
     """The error that no parser may raise, or None."""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -87,25 +97,56 @@ def attempt(name, path):
         return None
     except (Exception, SystemExit) as error:  # meshio ends the interpreter on some files
         return error
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return None
 
 
-def mutate(good, folder, count, seed):
-    shutil.copytree(good, folder, dirs_exist_ok=True)
+def _late(number, frame):
+    raise TimeoutError(f"more than {SECONDS} s")
+
+
+@contextlib.contextmanager
+def limits():
+    """Time and memory of every attempt; reductions do not look for threads of this process each time."""
+    before, handler = resource.getrlimit(resource.RLIMIT_AS), signal.signal(signal.SIGPROF, _late)
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + MEGABYTES * 2**20, before[1]))
+    try:
+        with mock.patch.object(stage1, "threadpool_limits", contextlib.nullcontext):
+            yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+        signal.signal(signal.SIGPROF, handler)
+
+
+@pytest.fixture
+def folder(good):
+    """A copy of the good inputs, in memory where that can be: a disk takes milliseconds for each file."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as made:
+        shutil.copytree(good, made, dirs_exist_ok=True)
+        yield Path(made)
+
+
+def mutate(folder, count, seed):
+    """Damage inputs one to three times each, in turn; returns what was raised that may not be."""
     rng, failed = np.random.default_rng(seed), []
-    for name in itertools.islice(itertools.cycle(PARSERS), count):
-        kinds, data = kinds_of(name), (good / name).read_bytes()
-        for _ in range(int(rng.integers(1, 4))):
-            data = g.damaged(data, kinds[int(rng.integers(len(kinds)))], rng).data
-        path = folder / name
-        path.write_bytes(data)
-        error = attempt(name, path)
-        if error is not None:
-            FINDS.mkdir(exist_ok=True)
-            (FINDS / f"{hashlib.sha256(data).hexdigest()[:8]}-{name}").write_bytes(data)
-            failed.append(f"{name}: {type(error).__name__}: {str(error)[:200]}")
-        path.write_bytes((good / name).read_bytes())
-    assert not failed, f"{len(failed)} of {count}:\n" + "\n".join(failed[:20])
+    whole = {name: (folder / name).read_bytes() for name in PARSERS}
+    with limits():
+        for name in itertools.islice(itertools.cycle(PARSERS), count):
+            kinds, data = kinds_of(name), whole[name]
+            for _ in range(int(rng.integers(1, 4))):
+                data = g.damaged(data, kinds[int(rng.integers(len(kinds)))], rng).data
+            path = folder / name
+            path.write_bytes(data)
+            error = attempt(name, path)
+            if error is not None:
+                FINDS.mkdir(exist_ok=True)
+                (FINDS / f"{hashlib.sha256(data).hexdigest()[:8]}-{name}").write_bytes(data)
+                failed.append(f"{name}: {type(error).__name__}: {str(error)[:200]}")
+            path.write_bytes(whole[name])
+    return failed
 
 
 def places(text, line, new):
@@ -141,12 +182,11 @@ def named(good, folder, name, count, seed):
     return refused, silent
 
 
-def test_numbers_that_became_others_are_told_with_their_place(good, tmp_path):
-    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+def test_numbers_that_became_others_are_told_with_their_place(good, folder):
     refused, silent = 0, []
     for name in (*inputs.MESHES, *inputs.DECKS, *inputs.MATRICES):
         if name not in inputs.BINARY:
-            more, quiet = named(good, tmp_path, name, 12, 7)
+            more, quiet = named(good, folder, name, 12, 7)
             refused, silent = refused + more, silent + quiet
     assert refused > 150 and len(silent) <= 0.05 * refused, f"{len(silent)} of {refused}:\n" + "\n".join(
         silent
@@ -158,19 +198,31 @@ def test_what_is_not_damaged_is_taken(good, name):
     PARSERS[name](good / name)
 
 
-def test_mutations_are_parsed_or_refused(good, tmp_path):
-    mutate(good, tmp_path, 600, 1)
+def test_mutations_are_parsed_or_refused(folder):
+    assert mutate(folder, 600, 1) == []
 
 
 @pytest.mark.soak
-def test_many_mutations_are_parsed_or_refused(good, tmp_path):
-    mutate(good, tmp_path, 6000, 2)
+def test_many_mutations_are_parsed_or_refused(folder):
+    assert mutate(folder, 6000, 2) == []
 
 
 @pytest.mark.soak
-def test_a_million_mutations_are_parsed_or_refused(good, tmp_path):
-    count, seed = os.environ.get("FLEXMBS_MUTATIONS", "1_000_000"), os.environ.get("FLEXMBS_SEED", "3")
-    mutate(good, tmp_path, int(count), int(seed))
+def test_a_million_mutations_are_parsed_or_refused(folder):
+    count, seed = (
+        int(os.environ.get("FLEXMBS_MUTATIONS", "1_000_000")),
+        int(os.environ.get("FLEXMBS_SEED", "3")),
+    )
+    progress = Path(os.environ.get("FLEXMBS_PROGRESS", folder / "progress"))
+    progress.touch()
+    done = {int(line.split()[0]) for line in progress.read_text().splitlines()}
+    for k in range(-(-count // SLICE)):
+        if k not in done:
+            failed = mutate(folder, min(SLICE, count - k * SLICE), [seed, k])
+            with progress.open("a") as notes:
+                notes.write(f"{k} {min(SLICE, count - k * SLICE)} {failed}\n")
+    found = [line for line in progress.read_text().splitlines() if not line.endswith(" []")]
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("find", sorted(FINDS.glob("*")), ids=lambda path: path.name)

@@ -18,8 +18,8 @@ ALL = ["med", "xdmf", "vtu", "vtk", "inp", "msh", "exo", "cgns", "mesh", "ugrid"
 LINEAR_ONLY = ["ugrid", "su2"]  # formats without quadratic cells
 
 
-def part(element="hex8"):
-    mesh = box((0.03, 0.02, 0.01), (3, 2, 1), element=element)
+def part(element="hex8", divisions=(3, 2, 1)):
+    mesh = box((0.03, 0.02, 0.01), divisions, element=element)
     points = mesh.points @ np.array([[1.0, 0.1, 0.05], [0.2, 1.0, 0.1], [0.0, 0.3, 1.0]])
     half = {kind: np.arange(len(rows) // 2) for kind, rows in mesh.cells.items()}
     return Mesh(points, mesh.cells, node_sets={"few": np.array([0, 3, 5])}, cell_sets={"half": half})

@@ -15,8 +15,8 @@ SHEAR = np.array([[1.0, 0.1, 0.05], [0.2, 1.0, 0.1], [0.0, 0.3, 1.0]])
 KINDS = ["tet4", "tet10", "hex8", "hex20"]
 
 
-def part(element):
-    mesh = box((30.0, 20.0, 10.0), (3, 2, 1), element=element)
+def part(element, divisions=(3, 2, 1)):
+    mesh = box((30.0, 20.0, 10.0), divisions, element=element)
     return mesh.points @ SHEAR, mesh.cells[element]
 
 
