@@ -149,7 +149,7 @@ def test_damaged_inputs_are_told(good, tmp_path, name):
 @pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
 def test_many_damaged_inputs_are_told(good, tmp_path, name):
-    examine(good, tmp_path, name, 40, 2)
+    examine(good, tmp_path, name, 80, 2)
 
 
 @pytest.mark.soak

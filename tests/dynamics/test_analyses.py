@@ -244,6 +244,28 @@ def test_quasi_static_modes_are_in_balance_with_the_loads_of_the_motion_F36():
         assert ws.joint.effort[0] != pytest.approx(rest.evaluator.ws.joint.effort[0], rel=1e-4)
 
 
+@pytest.mark.parametrize("speed", ["15 rpm", "1500 rpm"])
+def test_compiled_passes_bend_a_closed_loop_as_dense_solutions_do_F36(speed):
+    """The rod of an engine: motion, shapes, reactions, efforts; the passes find all of them."""
+    from flexmbs.case import Case
+
+    case = Case.load(resource("cases", "slider_crank.toml")).with_values(speed=speed)
+    dense, passes = (Follower(case.system().evaluator(), case.system().initial_state(), True) for _ in "ab")
+    dense._bending = None
+    found = []
+    for follower in (dense, passes):
+        curves, state, ws = [], follower.state, follower.evaluator.ws
+        for time in np.linspace(0.0, 0.02, 7):
+            acc = follower.at(time)
+            shape = state.pos[passes._bending.shape]
+            values = state.pos, shape, state.vel, acc, ws.joint.reaction, ws.joint.effort
+            curves.append([np.array(item).ravel() for item in values])
+        found.append([np.array(item) for item in zip(*curves, strict=True)])
+    assert passes._bent(passes.evaluator.jacobian(passes.state)) is not None
+    for ours, theirs in zip(found[1], found[0], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=2e-6 * np.abs(theirs).max())
+
+
 def test_dynamic_modes_swing_about_the_quasi_static_ones_F36(tmp_path):
     """A body of hundred times the stiffness: its modes hardly swing, so both agree in the mean."""
     from flexmbs.simulate import RunSettings, simulate
