@@ -34,8 +34,8 @@ from flexmbs.model.system import System
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SETTLING, SETTLED = 60, 1e-10  # rounds of bending, and the change of q that ends them, of its size
-SMALLEST = 1e-12  # of a position
+SETTLING, SETTLED = 60, 1e-7  # rounds of bending, and the change of q that ends them, of its size
+SMALLEST = 1e-13  # of a position: rounding
 ROUNDING = 1e-13  # of stiffness and constraints together
 #: the least singular value of G below this part of its size elsewhere: near a change point (F28)
 NEAR = 0.01
@@ -234,7 +234,7 @@ class Follower:
             acc, solve, G = self._motion(balanced)
             if not balanced:
                 last, moved = moved, self._bend(acc, solve)
-                settled = SETTLED * max(float(np.abs(state.pos).max(initial=0.0)), SMALLEST)
+                settled = self._settled()
                 ahead = moved * moved / last if last > moved else moved  # what the next round would move
                 balanced = ahead <= settled
                 if moved > settled:
@@ -277,6 +277,19 @@ class Follower:
             what = f"an angle between {ends} jumps by {off[entry]:.3g} rad"
             remedy = "the drives jump, or lead past a dead point"
             raise SolverError(Diagnostic("kinematics.open", f"t = {self.state.t:.6g} s", what, remedy))
+
+    def _settled(self) -> float:
+        """A change of shapes that is none; angles, which may be many turns, have their rounding alone."""
+        pos = np.abs(self.state.pos)
+        shapes = [pos[o : o + n].max() for o, n in zip(*self._shapes, strict=True)]
+        return max(SETTLED * max(shapes, default=0.0), SMALLEST * float(pos.max(initial=0.0)))
+
+    @cached_property
+    def _shapes(self) -> tuple[Ints, Ints]:
+        """Where elastic coordinates of a body begin, and how many there are."""
+        body = self.system.tables.body
+        some = np.flatnonzero(body.nf)
+        return body.o_q[some], body.nf[some]
 
     def _bend(self, acc: Array, solve: Solver) -> float:
         """Take the elastic bodies into balance with the loads of the motion; how far that moved anything."""
