@@ -44,8 +44,11 @@ class Boundary:
     C: Floats
 
 
-def boundary_of(modal: ModalData) -> Boundary:
-    """The body in its interfaces and what is left of its modes: static shapes, then modes with these held."""
+def boundary_of(modal: ModalData, *, held: bool = False) -> Boundary:
+    """The body in its interfaces and what is left of its modes: static shapes, then modes with these held.
+
+    held : its frame stands still, as that of a supported body; else it has six rigid motions
+    """
     i, nf, n = modal.integrals, modal.nf, len(modal.interfaces)
     if not n:
         raise UsageError(
@@ -56,7 +59,8 @@ def boundary_of(modal: ModalData) -> Boundary:
         np.hstack([rigid_rows(x), np.vstack([item.Phi, item.Psi])])
         for x, item in zip(P, modal.interfaces.values(), strict=True)
     ]
-    G = np.concatenate(rows)  # interfaces by [rigid, q]
+    first = 6 if held else 0
+    G = np.concatenate(rows)[:, first:]  # interfaces by [rigid, q]
     if np.linalg.matrix_rank(G) < 6 * n:
         what = f"{nf} modes do not move {n} interfaces in all directions"
         why = "reduce it with craig-bampton, and with all directions of the interfaces"
@@ -64,6 +68,7 @@ def boundary_of(modal: ModalData) -> Boundary:
     M = mass_matrix(i, np.zeros(nf), stiffening=False)
     K, C = np.zeros_like(M), np.zeros_like(M)
     K[6:, 6:], C[6:, 6:] = i.K_ff, i.D_ff
+    K, M, C = (A[first:, first:] for A in (K, M, C))
     N = null_space(G)  # motions with all interfaces held: no rigid one is among them
     static = np.linalg.pinv(G)
     static -= N @ np.linalg.solve(N.T @ K @ N, N.T @ K @ static) if N.shape[1] else 0.0

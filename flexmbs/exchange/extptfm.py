@@ -1,6 +1,7 @@
 """OpenFAST's external platform (ExtPtfm): text with the matrices of six interface freedoms and modes.
 
-Blocks `!Mass Matrix`, `!Stiffness Matrix`, `!Damping Matrix`, each with a line `!Dimension: n` and n rows.
+Its `FlexASCII` form: a header with the size and the time step of the loads, then blocks `!Mass Matrix`,
+`!Stiffness Matrix`, `!Damping Matrix`, each with a line `!Dimension: n` and n rows, then loads over time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ Floats = NDArray[np.float64]
 
 BLOCKS = {"M": "Mass Matrix", "K": "Stiffness Matrix", "C": "Damping Matrix"}
 MOST = 2000
+#: [s] loads are written at two times so far apart
+LONG = 1_000_000
 
 
 def write(modal: ModalData, path: Path, *, overwrite: bool = False) -> list[str]:
@@ -28,20 +31,31 @@ def write(modal: ModalData, path: Path, *, overwrite: bool = False) -> list[str]
     if len(modal.interfaces) != 1:
         what = f"{len(modal.interfaces)} interfaces"
         raise UsageError(Diagnostic("exchange.interfaces", modal.source, what, "this format has exactly one"))
-    form = boundary_of(modal)
+    form = boundary_of(modal, held=modal.rigid_modes == 0)
     with atomic_file(path, overwrite) as file:
         file.write(("\n".join(_lines(form)) + "\n").encode("ascii"))
     place = ", ".join(f"{x:.6g}" for x in form.P[0])
-    return [f"the interface is at ({place}) m in body axes: the file holds no place", NOT_KNOWN]
+    return [
+        f"the interface is at ({place}) m in body axes: the file holds no place",
+        "loads of the file are zero: put those of waves, and the weight, in their place",
+        NOT_KNOWN,
+    ]
 
 
 def _lines(form: Boundary) -> Iterator[str]:
-    yield "!Guyan and Craig-Bampton superelement, made by flexmbs"
+    n = len(form.M)
+    yield from [
+        "!Guyan and Craig-Bampton superelement, made by flexmbs",
+        "!Flex 5 format",
+        f"!Dimension: {n}",
+    ]
+    yield f"!Time increment in simulation: {LONG}"
+    yield f"!Total simulation time in file: {LONG}"
     for name, title in BLOCKS.items():
-        A = getattr(form, name)
-        yield f"!{title}"
-        yield f"!Dimension: {len(A)}"
-        yield from (" ".join(f"{x: .16e}" for x in row) for row in A)
+        yield from [f"!{title} (N, m, kg, s)", f"!Dimension: {n}"]
+        yield from (" ".join(f"{x: .16e}" for x in row) for row in getattr(form, name))
+    yield from ["!Loading and Wave Elevation (N, m)", f"!Dimension: 1 time column - {n} force columns"]
+    yield from (" ".join([str(t), *["0.0"] * n]) for t in (0, LONG))
 
 
 def read(path: Path) -> tuple[ModalData, list[str]]:
@@ -50,8 +64,8 @@ def read(path: Path) -> tuple[ModalData, list[str]]:
     lines = path.read_text(encoding="ascii", errors="replace").splitlines()
     k = 0
     while k < len(lines):
-        title = lines[k].strip().lstrip("!").strip().rstrip(":").lower()
-        name = next((key for key, text in BLOCKS.items() if title == text.lower()), "")
+        title = lines[k].strip().lstrip("!").strip().lower()  # units may follow
+        name = next((key for key, text in BLOCKS.items() if title.startswith(text.lower())), "")
         k += 1
         if name:
             found[name], k = _matrix(path, lines, k)

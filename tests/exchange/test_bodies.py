@@ -396,6 +396,56 @@ def test_ExtPtfm_and_Simscape_keep_frequencies_and_mass(tmp_path):
     same(np.array([item.position for item in modal.interfaces.values()]), np.array(place), "frames")
 
 
+def as_openfast_reads(path):
+    """Its reader in words of its manual: what `!dimension:` says counts from the header on, the line behind a
+    title is skipped, then come rows; loads have as many lines as the header says, and a time in front."""
+    lines, n, dt, T, found = path.read_text().splitlines(), -1, -1.0, -1.0, {}
+    k = 0
+    while k < len(lines):
+        line = lines[k].upper()
+        title = next(
+            (t for t in ("MASS", "STIFFNESS", "DAMPING", "LOADING") if line.startswith(f"!{t}")), None
+        )
+        k += 1
+        if line.startswith("!DIMENSION"):
+            n = int(line[11:])
+        elif line.startswith("!TIME INCREMENT IN SIMULATION:"):
+            dt = float(line[30:])
+        elif line.startswith("!TOTAL SIMULATION TIME IN FILE:"):
+            T = float(line[31:])
+        elif title:
+            count = round(T / dt) + 1 if title == "LOADING" else n
+            rows = [list(map(float, row.split())) for row in lines[k + 1 : k + 1 + count]]
+            found[title], k = np.array(rows), k + 1 + count
+    assert lines[0].startswith("!") and "FLEX 5 FORMAT" in lines[1].upper()
+    return n, found
+
+
+def test_OpenFAST_reads_a_supported_pile(tmp_path):
+    """The stiffness of a cantilever at its tip; loads are zero at all times."""
+    L, outer, inner, E, nu = 20.0, 5.0, 4.88, 210e9, 0.3
+    mesh = {
+        "shape": "beam", "nodes": [[0, 0, z] for z in (-20, -15, -10, -5, 0)], "y_axis": [0, 1, 0],
+        "section": {"tube": [outer, inner]},
+    }  # fmt: skip
+    recipe = {"mesh": mesh, "interfaces": {"top": {"set": "z_max"}}, "fix": {"z_min": "x y z rx ry rz"}}
+    modal = reduce(recipe, material={"young": E, "poisson": nu, "density": 7850.0}, modes=4)
+    export_body(modal, tmp_path / "b.extptfm")
+    n, found = as_openfast_reads(tmp_path / "b.extptfm")
+    assert n == 10 and all(found[name].shape == (10, 10) for name in ("MASS", "STIFFNESS", "DAMPING"))
+    assert found["LOADING"].shape == (2, 11) and not found["LOADING"][:, 1:].any()
+    A, I2 = np.pi / 4 * (outer**2 - inner**2), np.pi / 64 * (outer**4 - inner**4)
+    EI, GJ = E * I2, E / (2 + 2 * nu) * 2 * I2
+    K = np.diag([12 * EI / L**3, 12 * EI / L**3, E * A / L, 4 * EI / L, 4 * EI / L, GJ / L])
+    K[0, 4] = K[4, 0] = -6 * EI / L**2
+    K[1, 3] = K[3, 1] = 6 * EI / L**2
+    np.testing.assert_allclose(found["STIFFNESS"][:6, :6], K, rtol=1e-9, atol=1e-9 * K.max())
+    same(found["STIFFNESS"][:6, 6:], np.zeros((6, 4)), "modes with the top held", 1e-6)
+    same(found["MASS"][6:, 6:], np.eye(4), "their mass", 1e-9)
+    with pytest.raises(InputError, match="resists rigid motions"):
+        import_body(tmp_path / "b.extptfm")
+
+
 @pytest.mark.parametrize("file", ["b.simscape.mat", "b.extptfm"])
 def test_one_end_and_a_mass_centre_anywhere(tmp_path, file):
     """The first moments are those of the body, not their opposite; what one end resists is rounding."""
