@@ -10,7 +10,6 @@ import flexmbs as fm
 from flexmbs.post.report.study import CELLS, study_report
 from flexmbs.study.designs import morris, saltelli
 from flexmbs.study.sensitivity import indices, response, share_outside
-from tests.study.test_sweep import study  # noqa: F401
 
 NAMES = ["a", "b", "c"]
 
@@ -70,7 +69,7 @@ def test_shares_beyond_limits_have_exact_intervals():
     assert share_outside(np.zeros(5), -1.0, 1.0)[:2] == (0.0, 0.0)
 
 
-def test_the_page_of_a_study_holds_all_and_needs_nothing(study, tmp_path):  # noqa: F811
+def test_the_page_of_a_study_holds_all_and_needs_nothing(study, tmp_path):
     path = study(
         'sample = { n = 16, parameters = { speed = [1, 4], "bodies.ball.mass" = { normal = [0.5, 0.3] } } }\n'
         'limits = { height = [0.1, 0.5] }\nkeep = "worst 1"\nrank = "height"'
@@ -86,6 +85,7 @@ def test_the_page_of_a_study_holds_all_and_needs_nothing(study, tmp_path):  # no
     )
     assert not re.search(r'(?:src|href)="(?!#|data:)', text) and "NaN" not in text and ">nan<" not in text
     assert text.count("stroke:none") >= 2 * CELLS * CELLS and "R^2 = 1.000" in text  # a fall is a quadric
+    assert len(re.findall(r'stroke-opacity="0.4"/><rect [^>]*stroke:none', text)) == 2  # not behind boxes
     assert text.count("<polyline") == 16 and "beyond the limits" in text
     assert f"runs/{found._store.ids[int(np.argmax(found.columns['height']))]}.h5" in text
     with pytest.raises(fm.FlexmbsError, match="exists"):

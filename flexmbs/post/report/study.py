@@ -21,6 +21,8 @@ from flexmbs.study.study import Study
 MOST_DRAWN = 2000
 #: axes of the parallel coordinates, and rows and columns of the matrix
 MOST_AXES, MOST_PAIRS = 10, 6
+#: largest size of a picture, in units of its own, so that its texts stay small
+WIDEST = 1.5
 #: designs in a cell of the scatter matrix; cells of a response surface along each side
 MOST_IN_CELL, CELLS = 300, 24
 #: inner size of a plot, and where it begins
@@ -100,7 +102,8 @@ def _colour(share: float) -> str:
 def _svg(width: float, height: float, body: str, name: str) -> str:
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(name)}" '
-        f'style="width:100%;height:auto;font:11px sans-serif;fill:currentColor">{body}</svg>'
+        f'style="width:100%;max-width:{WIDEST * width:g}px;height:auto;font:11px sans-serif;'
+        f'fill:currentColor">{body}</svg>'
     )
 
 
@@ -166,7 +169,7 @@ def _dots(x: Floats, y: Floats, colours: Floats | None, name_x: str, name_y: str
         _text(left - 4.0, top + h, f"{np.nanmin(y):.3g}", "end"),
         _text(left - 4.0, top + 10.0, f"{np.nanmax(y):.3g}", "end"),
     ]
-    body = field + _box(left, top, w, h) + dots + "".join(told)
+    body = _box(left, top, w, h) + field + dots + "".join(told)  # the box is filled
     caption = f"{name_y} over {name_x}"
     return f"<figure><figcaption>{escape(caption)}</figcaption>{_svg(420.0, 265.0, body, caption)}</figure>"
 
