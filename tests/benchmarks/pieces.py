@@ -1,6 +1,9 @@
 """Complete reductions in pieces beside the direct route: `python -m tests.benchmarks.pieces [FREEDOMS ...]`.
 
-With `--foretell` only what is foretold: of the graph, in a minute for a million freedoms.
+With `--foretell` only what is foretold: of the graph, in a minute for a million freedoms; `casting:N` there
+and here is a compact casting with ribs. With `--modes N` only factor and N modes, by both routes in turn in
+one process, where memory holds the files of the factor; and the gain of workers by the work of the tree
+beside that by the measured seconds of its pieces.
 
 Connecting rods of tet10 with two interfaces, 12 + 20 modes, stiffening, stress modes and certificate; each
 in a process of its own with one thread, in turn. Memory is what the process has for itself: pages of files
@@ -13,17 +16,34 @@ from __future__ import annotations
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.conrod import conrod
+from tests.benchmarks.conrod import casting, conrod
 from tests.benchmarks.runner import DATA, Clock, measurement, run_alone
 
 FREEDOMS = (100_000, 200_000)
 DIRECT_UP_TO = 500_000
 OPTIONS: dict[str, Any] = {"interfaces": ["big", "small"], "modes": 20}
+
+
+def body(name: str) -> Any:
+    """The mesh of `N`, a rod, or of `casting:N`."""
+    from tests.benchmarks.stage1 import rod_mesh
+
+    shape, _, dof = name.rpartition(":")
+    if not shape:
+        return rod_mesh(conrod(int(dof)))
+    found = casting(int(dof))
+    return rod_mesh({**found, "corners": found["points"]})
+
+
+@measurement
+def mesh_of_body(name: str) -> dict[str, Any]:
+    return {"nodes": len(body(name).points)}
 
 
 class Memory(threading.Thread):
@@ -41,7 +61,7 @@ class Memory(threading.Thread):
 
 
 @measurement
-def reduction_by_route(dof: str, pieces: str) -> dict[str, Any]:
+def reduction_by_route(name: str, pieces: str) -> dict[str, Any]:
     """One reduction, with what was foretold of it."""
     import flexmbs as fm
     from flexmbs.fe.pieces import factor, route
@@ -51,7 +71,7 @@ def reduction_by_route(dof: str, pieces: str) -> dict[str, Any]:
     known: list[Any] = []
     real = route.estimate
     route.estimate = lambda *a: known.append(real(*a)) or known[-1]
-    mesh = rod_mesh(conrod(int(dof)))
+    mesh = body(name)
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
         limits = fm.Limits(pieces, 10**12, Path(folder))
         fm.reduce(rod_mesh(conrod(3000)), material=steel(), limits=limits, **OPTIONS)
@@ -60,7 +80,7 @@ def reduction_by_route(dof: str, pieces: str) -> dict[str, Any]:
         with Clock() as clock:
             modal = fm.reduce(mesh, material=steel(), limits=limits, **OPTIONS)
         memory.ended.set()
-    np.save(DATA / f"pieces_{pieces}_{dof}.npy", modal.frequency_hz)
+    np.save(DATA / f"pieces_{pieces}_{name}.npy", modal.frequency_hz)
     found = known[-1]
     answer = {"seconds": clock.seconds, "peak": memory.most, "dof": 3 * len(mesh.points)}
     return answer | {
@@ -70,16 +90,15 @@ def reduction_by_route(dof: str, pieces: str) -> dict[str, Any]:
 
 
 @measurement
-def foretold_of(dof: str) -> dict[str, Any]:
+def foretold_of(name: str) -> dict[str, Any]:
     """Memory, disk, work of a reduction with 20 modes and 12 static shapes, and what workers would gain."""
     from flexmbs.fe.graph import graph_of_cells
     from flexmbs.fe.pieces import estimate
-    from tests.benchmarks.stage1 import rod_mesh
 
     known: list[Any] = []
     real = estimate.make_plan
     estimate.make_plan = lambda *a: known.append(real(*a)) or known[-1]
-    mesh = rod_mesh(conrod(int(dof)))
+    mesh = body(name)
     with Clock() as clock:
         found = estimate.estimate(graph_of_cells(len(mesh.points), mesh.cells), 3, 20, 12)
     plan = known[0]
@@ -90,12 +109,13 @@ def foretold_of(dof: str) -> dict[str, Any]:
     return answer | gains | {"seconds": clock.seconds, "pieces_of": len(plan.pieces)}
 
 
-def foretold_line(dof: int) -> str:
-    run_alone("mesh_of_rod", dof, timeout=7200)
-    found = run_alone("foretold_of", dof, timeout=7200)
+def foretold_line(name: str) -> str:
+    run_alone("mesh_of_body", name, timeout=7200)
+    found = run_alone("foretold_of", name, timeout=7200)
     if "failed" in found:
-        return f"| {dof} | failed: {found['failed']} |"
-    words = f"| {found['freedoms']} | {found['direct'] / 1e9:.1f} GB | {found['pieces'] / 1e9:.1f} GB "
+        return f"| {name} | failed: {found['failed']} |"
+    which = " (casting)" if ":" in name else ""
+    words = f"| {found['freedoms']}{which} | {found['direct'] / 1e9:.1f} GB | {found['pieces'] / 1e9:.1f} GB "
     words += (
         f"| {found['front'] / 1e9:.2f} GB | {found['factor'] / 1e9:.1f} GB | {found['disk'] / 1e9:.0f} GB "
     )
@@ -104,35 +124,94 @@ def foretold_line(dof: int) -> str:
     return f"{words}| {' | '.join(', '.join(f'{gain:.1f}' for gain in row) for row in gains)} |"
 
 
-def line(dof: int) -> str:
+def line(name: str) -> str:
     """A row of the table of the page."""
-    run_alone("mesh_of_rod", dof)
-    ours = run_alone("reduction_by_route", dof, "always", timeout=7200)
+    run_alone("mesh_of_body", name, timeout=7200)
+    ours = run_alone("reduction_by_route", name, "always", timeout=7200)
     if "failed" in ours:
-        return f"| {dof} | failed: {ours['failed']} |"
+        return f"| {name} | failed: {ours['failed']} |"
     words = f"| {ours['dof']} | {ours['seconds']:.0f} s | {ours['peak'] / 1e9:.2f} GB "
     words += f"| {ours['foretold'] / 1e9:.2f} GB | {ours['disk'] / 1e9:.1f} GB "
-    if dof > DIRECT_UP_TO:
+    if ours["dof"] > DIRECT_UP_TO:
         return f"{words}| | | |"
-    other = run_alone("reduction_by_route", dof, "direct", timeout=7200)
-    one, two = (np.load(DATA / f"pieces_{name}_{dof}.npy") for name in ("always", "direct"))
+    other = run_alone("reduction_by_route", name, "direct", timeout=7200)
+    one, two = (np.load(DATA / f"pieces_{way}_{name}.npy") for way in ("always", "direct"))
     words += f"| {other['seconds']:.0f} s | {other['peak'] / 1e9:.2f} GB "
     return f"{words}| {np.abs(one / two - 1.0).max():.0e} |"
 
 
-def foretell(numbers: list[str]) -> None:
+@measurement
+def modes_by_both(dof: str, modes: str) -> dict[str, Any]:
+    """Seconds of factor and fixed-interface modes by both routes, and of the pieces."""
+    from flexmbs.fe.pieces import factor, mapped
+    from flexmbs.fe.solve.cholesky import SparseFactor
+    from flexmbs.modal.eigen import BLOCK, lowest_modes
+    from tests.benchmarks.stage1 import clamped_rod
+
+    cost, real = list[float](), factor.eliminate
+
+    def timed(*arguments: Any) -> Any:
+        started = time.thread_time()
+        made = real(*arguments)
+        cost.append(time.thread_time() - started)
+        return made
+
+    factor.eliminate = timed
+    for size in ("3000", dof):  # compiled kernels are loaded by the first
+        K, M = clamped_rod(size)
+        node_of, n = np.arange(K.shape[0]) // 3, int(modes)
+        cost.clear()
+        with tempfile.TemporaryDirectory(dir=DATA) as name, mapped.storing_in(Path(name)):
+            with Clock() as first:
+                pieces = factor.PiecesFactor(K, node_of, folder=Path(name))
+            with Clock() as second:
+                begun = pieces.iteration(M, K[:0].tocsr(), BLOCK)
+                ours = lowest_modes(pieces.solve, M, n, begun=begun).frequency_hz
+        with Clock() as third:
+            direct = SparseFactor(K, node_of)
+        with Clock() as fourth:
+            theirs = lowest_modes(direct.solve, M, n).frequency_hz
+    plan = pieces.plan
+    return {
+        "dof": K.shape[0],
+        "pieces": (first.seconds, second.seconds),
+        "direct": (third.seconds, fourth.seconds),
+        "differ": float(np.abs(ours / theirs - 1.0).max()),
+        "gains": [(plan.gain(plan.work, n), plan.gain(np.array(cost), n)) for n in (2, 4, 8)],
+    }
+
+
+def modes_line(modes: int, dof: int) -> str:
+    run_alone("mesh_of_rod", dof, timeout=7200)
+    found = run_alone("modes_by_both", dof, modes, timeout=7200)
+    if "failed" in found:
+        return f"{dof}: failed: {found['failed']}"
+    ours, theirs = found["pieces"], found["direct"]
+    words = f"{found['dof']} freedoms, {modes} modes: in pieces {ours[0]:.1f} + {ours[1]:.1f} s, "
+    words += (
+        f"direct {theirs[0]:.1f} + {theirs[1]:.1f} s, frequencies differ by {found['differ']:.0e}; gain of "
+    )
+    gains = zip((2, 4, 8), found["gains"], strict=True)
+    return words + "; ".join(f"{n} workers {one:.1f}, measured pieces {two:.1f}" for n, (one, two) in gains)
+
+
+def foretell(names_of: list[str]) -> None:
     names = ["freedoms", "in memory", "in pieces", "largest front", "factor", "disk", "multiplications"]
     names += ["of them above pieces", "pieces", "elimination on 2, 4, 8 workers", "pass on 2, 4, 8"]
     print(f"| {' | '.join(names)} |", f"{'| --- ' * len(names)}|", sep="\n")
-    for number in map(int, numbers):
-        print(foretold_line(number), flush=True)
+    for name in names_of:
+        print(foretold_line(name), flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--foretell"]:
         foretell(sys.argv[2:])
         sys.exit()
+    if sys.argv[1:2] == ["--modes"]:
+        for number in map(int, sys.argv[3:] or FREEDOMS):
+            print(modes_line(int(sys.argv[2]), number), flush=True)
+        sys.exit()
     print("| freedoms | in pieces | memory | foretold | disk | direct | memory | frequencies differ by |")
     print("| --- " * 8 + "|")
-    for number in map(int, sys.argv[1:] or FREEDOMS):
-        print(line(number), flush=True)
+    for word in sys.argv[1:] or map(str, FREEDOMS):
+        print(line(word), flush=True)
