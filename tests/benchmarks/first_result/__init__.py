@@ -1,0 +1,1 @@
+"""From a clone to a first own result."""

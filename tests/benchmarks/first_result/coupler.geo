@@ -1,0 +1,10 @@
+SetFactory("OpenCASCADE");
+Box(1) = {-15, -12, 0, 250, 24, 10};
+Cylinder(2) = {0, 0, -1, 0, 0, 12, 6};
+Cylinder(3) = {220, 0, -1, 0, 0, 12, 6};
+BooleanDifference(4) = { Volume{1}; Delete; }{ Volume{2, 3}; Delete; };
+left() = Surface In BoundingBox {-7, -7, -1, 7, 7, 11};
+right() = Surface In BoundingBox {213, -7, -1, 227, 7, 11};
+Physical Surface("left") = {left()};
+Physical Surface("right") = {right()};
+Physical Volume("coupler") = {4};
