@@ -2,9 +2,10 @@
 import { add, dot, norm, subtract, times, unit } from "./matrix.js";
 import { element, labelled } from "./controls.js";
 import { number_text } from "./plot.js";
-import { largest_stress, place_on } from "./motion.js";
+import { largest_displacement, largest_stress, place_on } from "./motion.js";
 import { size_of } from "./tools.js";
 
+const HELD = 1e-9;      // of the largest displacement
 const FRAME_REACH = 16;      // pixels from the frame of an interface to the pointer
 
 export function look_at_body(viewer) {
@@ -69,11 +70,11 @@ export function look_at_body(viewer) {
         const force = times(Number(size.value) || 1, unit(way));
         const q = item.q[0].map((_, a) => dot(force, item.q.map((row) => row[a])));
         const moved = compliance.map((row) => dot(force, row));
-        const stiff = !(norm(moved) > 0);
+        const [first] = viewer.scene.bodies;
+        const stiff = !(norm(moved) > HELD * largest_displacement(first, q));
         if (stiff) said.textContent = `${item.name} does not move: the body is held there`;
         if (stiff || !(norm(way) > 0)) return;
         const factor = norm(way) / (norm(moved) * viewer.show.scale);
-        const [first] = viewer.scene.bodies;
         const largest = largest_stress(first, q);
         const stress = first.mesh.stress ? `, largest stress ${number_text(largest / size_of(1, viewer.show.units[1]))} ${viewer.show.units[1]}` : "";
         viewer.play_mode({ held: q.map((x) => factor * x), factor, text: `${number_text(norm(force))} N at ${item.name}` });

@@ -1,8 +1,8 @@
 """From a clone to a first own result, as a new user would: `python -m tests.benchmarks.first_result`.
 
-A clone, an empty virtual environment, one part meshed from a gmsh script, one from STEP whose bores are clicked in
-the browser, a mechanism of five bodies with both, a report. Nothing is compiled or kept before. Each step with
-seconds of the wall clock and of CPU time; the browser counts on the wall alone. Needs gmsh, git and Chromium.
+A clone, an empty virtual environment, one part meshed from a gmsh script, one from STEP with bores clicked in
+the browser, a mechanism of five bodies with both, a report. Nothing is compiled or kept before. Each step
+with seconds of the wall clock and of CPU time. Needs gmsh, git and Chromium.
 """
 
 from __future__ import annotations
