@@ -31,7 +31,7 @@ from flexmbs.view.part import PartDoor
 from flexmbs.view.server import ViewServer
 from tests.post.chromium import Page
 
-#: seconds from one picture to the next, of the middle one of so many
+#: seconds from one picture to the next: of the middle one of so many, and of the best one
 FRAMES = """(async () => {
     const { viewer } = flexmbs;
     const { gl } = viewer.renderer;
@@ -44,8 +44,10 @@ FRAMES = """(async () => {
         gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
         times.push(performance.now() - begun);
     }
-    return times.sort((a, b) => a - b)[times.length >> 1] / 1000;
+    times.sort((a, b) => a - b);
+    return [times[times.length >> 1] / 1000, times[0] / 1000];
 })()"""
+FIRST = "performance.timeOrigin + performance.getEntriesByName('first picture')[0].startTime"
 AS_IT_MOVES = "viewer.coarse = viewer.renderer.software;"
 DRAWN = "window.flexmbs && window.flexmbs.ready && !flexmbs.viewer.dirty"
 
@@ -77,16 +79,17 @@ def part(divisions: list[int], name: str) -> None:
     path, n_nodes = box(divisions)
     with Page() as page:
         page.call("Page.navigate", url="about:blank")
-        begun, spent = time.perf_counter(), time.process_time() + cpu(page)
+        begun, spent = time.time(), time.process_time() + cpu(page)
         door = PartDoor(path)
-        opened = time.perf_counter() - begun
+        opened = time.time() - begun
         with ViewServer(door) as server:
             page.call("Page.navigate", url=server.url)
             page.wait(DRAWN, 120)
-            whole, spent = time.perf_counter() - begun, time.process_time() + cpu(page) - spent
+            spent = time.process_time() + cpu(page) - spent
+            whole = 1e-3 * page.run(FIRST) - begun
             count = "flexmbs.viewer.scene.bodies.reduce((n, body) => n + body.mesh.triangles.length / 3, 0)"
             drawn = page.run(count)
-            frame = page.run(FRAMES % (9, ""))
+            frame, _ = page.run(FRAMES % (9, ""))
     print(f"{name}: {n_nodes} nodes, {drawn:.0f} triangles drawn; read {opened:.2f} s, first picture after")
     print(f"  {whole:.2f} s, {spent:.2f} of CPU time; a picture takes {1e3 * frame:.0f} ms")
 
@@ -106,8 +109,8 @@ def flexible_scene(n_modes: int, n_samples: int) -> tuple[Scene, list[Curve]]:
     return Scene("ball", time_, [body]), curves
 
 
-def drawn(scene: Scene, curves: list[Curve], text: str, count: int = 31) -> tuple[float, float, int]:
-    """Seconds and CPU seconds of a picture, and the number of samples."""
+def drawn(scene: Scene, curves: list[Curve], text: str, count: int = 31) -> tuple[list[float], float, int]:
+    """Seconds of a picture (middle, best), CPU seconds, and the number of samples."""
     shown = [curve.name for curve in curves[:4]]
     page_text = animation_page(scene, curves, shown, samples=SERVED_SAMPLES)
     with ViewServer(PageDoor(lambda: page_text)) as server, Page() as page:
@@ -130,8 +133,8 @@ def frames() -> None:
             scene, curves, "viewer.set_time(k / 40); viewer.camera.orbit(3, 1); " + AS_IT_MOVES
         )
         triangles = len(scene.bodies[0].mesh.triangles)
-        print(f"frames: {triangles} triangles, {n_modes} modes: {1.0 / seconds:.0f} pictures a second,")
-        print(f"  {1.0 / spent:.0f} a second of CPU time")
+        print(f"frames: {triangles} triangles, {n_modes} modes: {1.0 / seconds[0]:.0f} pictures a second,")
+        print(f"  {1.0 / seconds[1]:.0f} at best, {1.0 / spent:.0f} a second of CPU time")
 
 
 def scrub() -> None:
@@ -139,9 +142,9 @@ def scrub() -> None:
     move = "viewer.set_time((k * 7919 % 10000) / 10000); " + AS_IT_MOVES
     seconds, spent, samples = drawn(scene, curves, move)
     print(
-        f"scrub: {samples} of 10000 samples, {1e3 * seconds:.0f} ms from a move of the slider to the picture,"
+        f"scrub: {samples} of 10000 samples, {1e3 * seconds[0]:.0f} ms from a move of the slider to the picture,"
     )
-    print(f"  {1e3 * spent:.0f} of CPU time")
+    print(f"  {1e3 * seconds[1]:.0f} at best, {1e3 * spent:.0f} of CPU time")
 
 
 BENCHMARKS = {

@@ -237,6 +237,12 @@ def test_every_control_has_a_name_and_the_page_fits_a_phone(what, bracket, tmp_p
     with Seen(file, size=(390, 780), dark=True) as seen:
         assert seen.page.run("document.documentElement.scrollWidth") <= 390
         seen.page.run("document.getElementById('panel').hidden = false")
+        over = (
+            "(() => { const { left, top, height } = panel.getBoundingClientRect();"
+            " return [0.2, 0.5, 0.8].every((share) => panel.contains("
+            "document.elementFromPoint(left + 20, top + 60 + share * (height - 60)))); })()"
+        )
+        assert seen.page.run(over)  # nothing covers the settings
         nameless = seen.page.run(
             "[...document.querySelectorAll('button, input, select, textarea, canvas[tabindex]')]"
             ".filter((x) => !(x.ariaLabel || x.labels?.length || x.textContent.trim() || x.title))"

@@ -6,6 +6,7 @@ import { symbol_lines } from "./labels.js";
 
 const IDENTITY = pose_matrix([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 0]);
 const SMALL = [[0.12, 0, 0], [0, 0.12, 0], [0, 0, 0.12]];     // of the axes: a cross at a probed point
+const FINE = 20000;      // ends of lines
 const JOINT_COLOUR = [0.93, 0.55, 0.13, 1];
 const SELECTED = [0.98, 0.45, 0.05, 1];
 const [PULL, PUSH] = [[0.85, 0.2, 0.15, 1], [0.15, 0.35, 0.85, 1]];
@@ -51,7 +52,8 @@ export class Stage {
         this.axes = [0, 1, 2].map((k) => renderer.upload(lines([[0, 0, 0], [0, 1, 2].map((i) => (i === k ? 0.25 * radius : 0))])));
     }
 
-    draw(camera, poses, show) {
+    // `coarse`: without the edges of fine meshes, as long as it moves.
+    draw(camera, poses, show, coarse = false) {
         const { renderer } = this;
         const { view, view_projection } = camera.matrices(renderer.canvas.width / renderer.canvas.height);
         renderer.begin(view, view_projection, show.background);
@@ -67,7 +69,7 @@ export class Stage {
             const { section } = show;
             renderer.draw(thing, { pose, colour, field: body ? show.field : 0, level_min, level_max, section });
             if (number === show.selected) renderer.draw(thing, { pose, colour: SELECTED, edges: true, section });
-            else if (show.edges && body) renderer.draw(thing, { pose, colour: [0, 0, 0, 0.18], edges: true, section });
+            else if (show.edges && body && !(coarse && thing.edges.count > FINE)) renderer.draw(thing, { pose, colour: [0, 0, 0, 0.18], edges: true, section });
             if (show.undeformed && body && body.n_modes) {
                 renderer.draw(thing, { pose, colour: show.ghost, rest: true, edges: true, section });
             }

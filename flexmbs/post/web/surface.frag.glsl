@@ -30,7 +30,11 @@ void main() {
     vec3 base = field > 0 ? palette_colour((level - level_min) / (level_max - level_min)) : colour.rgb;
     float key = max(dot(normal, normalize(vec3(0.35, 0.75, 0.6))), 0.0);
     float fill = max(dot(normal, normalize(vec3(-0.6, -0.2, 0.5))), 0.0);
-    float gloss = pow(max(dot(reflect(-normalize(vec3(0.35, 0.75, 0.6)), normal), to_eye), 0.0), 24.0);
+    float gloss = max(dot(reflect(-normalize(vec3(0.35, 0.75, 0.6)), normal), to_eye), 0.0);
+    gloss *= gloss * gloss;            // to the 24th
+    gloss *= gloss;
+    gloss *= gloss;
+    gloss *= gloss;
     vec3 lit = base * (0.58 + 0.46 * key + 0.22 * fill) + vec3(0.10 * gloss);
     fragment = vec4(lit, colour.a);
 }

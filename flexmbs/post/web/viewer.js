@@ -301,6 +301,7 @@ export class Viewer {
         }
         if (this.dirty) {
             this.draw();
+            if (!this.drawn) performance.mark("first picture");
             this.drawn = now;
         }
         requestAnimationFrame((later) => this.frame(later));
@@ -319,7 +320,7 @@ export class Viewer {
         }
         this.show.levels = this.levels();
         const poses = this.poses();
-        this.stage.draw(this.camera, poses, this.show);
+        this.stage.draw(this.camera, poses, this.show, this.coarse);
         if (this.show.forces && !this.mode && this.scene.arrows.length) this.stage.draw_arrows(locate(this.scene.time, this.t), poses, this.show);
         this.stage.draw_layers(this.layers);
         for (const probe of [...this.probes.now(poses), ...this.marks]) this.stage.draw_probe(probe);
