@@ -141,10 +141,8 @@ def scrub() -> None:
     scene, curves = flexible_scene(10, 10_000)
     move = "viewer.set_time((k * 7919 % 10000) / 10000); " + AS_IT_MOVES
     seconds, spent, samples = drawn(scene, curves, move)
-    print(
-        f"scrub: {samples} of 10000 samples, {1e3 * seconds[0]:.0f} ms from a move of the slider to the picture,"
-    )
-    print(f"  {1e3 * seconds[1]:.0f} at best, {1e3 * spent:.0f} of CPU time")
+    print(f"scrub: {samples} of 10000 samples, {1e3 * seconds[0]:.0f} ms from a move of the slider to the")
+    print(f"  picture, {1e3 * seconds[1]:.0f} at best, {1e3 * spent:.0f} of CPU time")
 
 
 BENCHMARKS = {

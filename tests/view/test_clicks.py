@@ -257,3 +257,23 @@ def test_every_control_has_a_name_and_the_page_fits_a_phone(what, bracket, tmp_p
                 )
             reached.add(seen.page.run("document.activeElement.outerHTML.slice(0, 80)"))
         assert len(reached) > 8
+
+
+def test_a_deck_of_sheets_shows_its_thickness(tmp_path):
+    """Six by six cells, half of them twice as thick."""
+    lines = ["BEGIN BULK", "MAT1,1,70000.,,0.33,2.7-9", "PSHELL,1,1,2.0", "PSHELL,2,1,4.0"]
+    lines += [f"GRID,{1 + i + 7 * j},,{10.0 * i},{10.0 * j},0." for j in range(7) for i in range(7)]
+    cells = [(1 + i + 7 * j, 1 + (i > 2)) for j in range(6) for i in range(6)]
+    lines += [f"CQUAD4,{k + 1},{part},{a},{a + 1},{a + 8},{a + 7}" for k, (a, part) in enumerate(cells)]
+    (tmp_path / "deck.bdf").write_text("\n".join([*lines, "ENDDATA\n"]))
+    with Seen(tmp_path / "deck.bdf") as seen:
+        seen.page.run(
+            "(() => { const c = document.getElementById('colours'); c.value = 'thickness';"
+            " c.dispatchEvent(new Event('change')); })()"
+        )
+        seen.page.wait(TEXT.format("legend-title") + " === 'thickness [mm]'")
+        assert seen.page.run("flexmbs.viewer.show.levels") == [2, 4]
+        seen.press("by-edges")
+        seen.page.wait("document.querySelectorAll('#edges li').length === 4")
+        seen.press_at("document.querySelector('#edges button')")
+        seen.page.wait(TEXT.format("chosen") + " === 'chosen 1 edge: line of 60 mm'")
