@@ -1,6 +1,6 @@
 """Counts what becomes of decks that nobody here wrote.
 
-python -m tests.decks.public FOLDER [--per 24] [--seed 1] [--list]
+python -m tests.decks.public FOLDER [--per 24] [--seed 1] [--list] [--calculix]
 
 Every folder of FOLDER is a repository. Of each, up to `--per` decks are drawn with the seed, each is reduced
 in a process of its own, and what the message asks for (units, density, material) is given once. Decks that
@@ -12,8 +12,13 @@ import argparse
 import multiprocessing
 import random
 import re
+import shutil
+import subprocess
+import tempfile
 from collections import Counter
 from pathlib import Path
+
+import numpy as np
 
 import flexmbs as fm
 from flexmbs.errors import FlexmbsError
@@ -69,13 +74,42 @@ def outcome(path):
     raise AssertionError("every answer is given once")
 
 
+def by_calculix(path):
+    """Largest difference of the first frequencies of the free body to CalculiX on the deck, or why not."""
+    text = path.read_text("latin-1")
+    cards = [card for card in re.split(r"(?m)^(?=\*(?!\*))", re.split(r"(?im)^\*step\b", text)[0])]
+    kept = [card for card in cards if not re.match(r"\*(boundary|initial|amplitude|physical)", card, re.I)]
+    with tempfile.TemporaryDirectory() as folder:
+        for other in path.parent.iterdir():
+            if other.is_file():
+                shutil.copy(other, folder)
+        deck = Path(folder, "free.inp")
+        deck.write_text("".join(kept).rstrip() + "\n*STEP\n*FREQUENCY\n14\n*END STEP\n", "latin-1")
+        done = subprocess.run(["ccx", "free"], cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+        found = re.findall(r"^ +\d+ +\S+ +\S+ +(\S+) +\S+ *$", deck.with_suffix(".dat").read_text(), re.M)
+    if not found:
+        return " ".join(re.findall(r"\*ERROR[^\n]*", done.stdout)[:1]) or "CalculiX has no frequencies"
+    ours = fm.reduce(path, **LEAN | {"modes": 8}).frequency_hz
+    theirs = np.sort([float(word) for word in found])
+    theirs = theirs[theirs > 1e-3 * theirs.max()][:4]
+    n = min(len(ours), len(theirs))
+    return f"{np.abs(ours[:n] / theirs[:n] - 1.0).max():.1e} of the first {n}" if n else "no elastic modes"
+
+
+def told(path):
+    try:
+        return by_calculix(path)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
 def drawn(folder, per, seed):
     for repository in sorted(path for path in folder.iterdir() if path.is_dir()):
         decks = sorted(path for path in repository.rglob("*") if path.suffix.lower() in ENDINGS)
         yield from sorted(random.Random(seed).sample(decks, min(per, len(decks))))
 
 
-def main(folder, per, seed, listed):
+def main(folder, per, seed, listed, calculix):
     counts, stopped = Counter(), Counter()
     box = {"shape": "box", "size": [1, 1, 1], "divisions": [2, 2, 2], "element": "hex8"}
     fm.reduce({"mesh": box, "material": "steel", **LEAN})  # imports, which the others inherit
@@ -92,7 +126,9 @@ def main(folder, per, seed, listed):
             counts[kind, end] += 1
             if found not in ("whole", "given"):
                 stopped[kind, found.split(":")[0]] += 1
-            if listed:
+            if calculix and found == "whole" and path.suffix.lower() == ".inp":
+                found += f"\t{pool.apply(told, (path,))}"
+            if listed or calculix:
                 print(f"{kind}\t{path.relative_to(folder)}\t{found}", flush=True)
     ends = ("whole", "given", "stopped", "no body")
     print(f"| decks with | reduced | after giving what was asked | stopped | are no body |\n{'| --- ' * 5}|")
@@ -109,5 +145,8 @@ if __name__ == "__main__":
     parser.add_argument("--per", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument(
+        "--calculix", action="store_true", help="compare .inp decks that are reduced as they are"
+    )
     args = parser.parse_args()
-    main(args.folder, args.per, args.seed, args.list)
+    main(args.folder, args.per, args.seed, args.list, args.calculix)

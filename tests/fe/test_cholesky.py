@@ -131,3 +131,16 @@ def test_a_factor_in_the_memory_of_another():
     assert new.L is old.L
     x = new.solve(np.ones(A.shape[0]))
     np.testing.assert_allclose(shifted @ x, 1.0, rtol=1e-8)
+
+
+def test_unlike_freedoms_are_judged_by_themselves():
+    """Freedoms in other units change no digit, and a loose one is found whatever its unit is."""
+    A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 1.0], [0.5, 1.0, 2.0]])
+    unit = np.array([1.0, 2.0**-24, 1.0])
+    plain, scaled = (SparseFactor(sparse.csc_matrix(M)) for M in (A, A * unit * unit[:, None]))
+    assert plain.scale is None and scaled.scale is not None
+    b = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(scaled.solve(unit * b) * unit, plain.solve(b))
+    loose = np.array([[4.0, 1.0, 0.0], [1.0, 0.25, 0.0], [0.0, 0.0, 2.0]])  # the second follows the first
+    with pytest.raises(SingularMatrix):
+        SparseFactor(sparse.csc_matrix(loose * unit * unit[:, None]))

@@ -19,6 +19,8 @@ from flexmbs.fe.solve.symbolic import Ints, Symbolic, analyse
 Floats = NDArray[np.float64]
 
 N, T, R_SIDE, LOWER = ord("N"), ord("T"), ord("R"), ord("L")
+#: of the largest entry of the diagonal: what is no stiffness, and what needs no scale
+LEAST, ALIKE = 1e-24, 1e-6
 BLOCK = 48  # columns of a step of the signed dense factorisation
 DGEMM, DTRSM, DPOTRF = range(3)
 
@@ -209,6 +211,22 @@ def factorise_into(
     return int(factor(routine_addresses(), shape, matrix, own, tiny, L, sign, scratch))
 
 
+def scale_of(A: sparse.csc_matrix) -> Floats | None:
+    """Powers of two that bring the diagonal of a matrix near one; None where its entries are alike.
+
+    Rotations of a shell of a micron have stiffnesses of 1e-13 of those of its displacements: without a scale
+    their pivots count as zero. Powers of two change no digit of the factor.
+    """
+    diagonal = np.abs(A.diagonal())
+    largest = float(diagonal.max(initial=0.0))
+    known = diagonal > LEAST * largest
+    if not known.any() or float(diagonal[known].min()) > ALIKE * largest:
+        return None
+    scale = np.ones(len(diagonal))
+    scale[known] = 2.0 ** np.round(-0.5 * np.log2(diagonal[known]))
+    return scale * 2.0 ** np.round(0.5 * np.log2(largest))
+
+
 class SingularMatrix(ArithmeticError):
     """A pivot is zero to rounding; `unknown` is its number in the matrix."""
 
@@ -242,6 +260,10 @@ class SparseFactor:
         if memory is not None:
             memory.fill(0.0)
         self.sign = np.ones(n)
+        self.scale = scale_of(A)
+        if self.scale is not None:
+            columns = np.repeat(self.scale, np.diff(A.indptr))
+            A = sparse.csc_matrix((A.data * columns * self.scale[A.indices], A.indices, A.indptr), A.shape)
         tiny = pivot_tolerance * (float(np.abs(A.diagonal()).max()) if n else 0.0)
         bad = factorise_into(self.symbolic, A, tiny, self.L, self.sign)
         if bad >= 0:
@@ -260,8 +282,11 @@ class SparseFactor:
     def solve(self, B: Floats) -> Floats:
         """A^-1 B for B (n,) or (n, m)."""
         B = np.asarray(B, dtype=np.float64)
-        sign = self.sign if self.negative_pivots else None
-        return substitute(self.symbolic, self._parts, sign, B.reshape(len(B), -1)).reshape(B.shape)
+        sign, columns = self.sign if self.negative_pivots else None, B.reshape(len(B), -1)
+        if self.scale is None:
+            return substitute(self.symbolic, self._parts, sign, columns).reshape(B.shape)
+        scale = self.scale[:, None]
+        return (scale * substitute(self.symbolic, self._parts, sign, scale * columns)).reshape(B.shape)
 
     def _parts(self, upward: bool) -> tuple[Part, ...]:
         return ((0, len(self.symbolic.first) - 1, self.L),)
