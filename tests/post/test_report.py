@@ -10,7 +10,7 @@ from flexmbs.cli.main import main
 from flexmbs.post.facts import energy_error
 from flexmbs.post.record import Record
 from flexmbs.post.report import report, sections
-from flexmbs.post.report.graph import graph_svg, topology_graph
+from flexmbs.post.report.graph import Graph, Node, _columns, _levels, graph_svg, topology_graph
 from flexmbs.post.report.markup import table
 from flexmbs.resources import resource
 from flexmbs.results import Result
@@ -56,6 +56,31 @@ def test_matrices_of_the_notes_are_typeset(tmp_path):
     for value in (found["M_star", "carrier"][0, 0], found.minimal.M_min[0, 0], found.descriptor.p2[0]):
         assert f"{value:.6g}".lstrip("-") in shown
     assert shown.count("<math") > 100 and "t = 0.1 s" in shown
+
+
+def test_names_of_joints_in_the_graph_do_not_cover_each_other():
+    """A six-bar, whose two loops meet below: names in the middle of the lines would stand on each other."""
+    graph = Graph(
+        {name: Node(name, "rigid") for name in ("ground", "crank", "rocker", "slider", "coupler", "link")}
+    )
+    joints = "main:ground:crank foot:ground:rocker guide:ground:slider big:crank:coupler top:coupler:rocker"
+    for item in f"{joints} mid:rocker:link end:link:slider".split():
+        name, a, b = item.split(":")
+        graph.edges.append((name, "revolute", a, b, name in ("top", "end")))
+    _levels(graph)
+    _columns(graph)
+    found = re.findall(
+        r'<text( class="soft")? x="([-\d.]+)" y="([-\d.]+)" text-anchor="(\w+)">([^<]+)', graph_svg(graph)
+    )
+    boxes = []
+    for soft, x, y, anchor, text in found:
+        wide, left = (6.0 if soft else 7.0) * len(text), float(x)
+        left -= {"start": 0.0, "middle": 0.5 * wide, "end": wide}[anchor]
+        boxes.append((left, float(y) - 9.0, left + wide, float(y) + 1.0))
+    assert len(boxes) == 6 + 2 * 7
+    for k, a in enumerate(boxes):
+        assert a[0] >= 0.0
+        assert not any(a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3] for b in boxes[:k])
 
 
 def test_graph_puts_bodies_in_levels(result_path):

@@ -10,6 +10,12 @@ from flexmbs.post.record import Record, table
 GROUND = "ground"
 BOX, ROW = 34, 100
 MARGIN = 90.0  # room for names of joints beside the outermost lines
+LETTER, SMALL = 7.6, 6.6  # widths of letters of names, and of types below them
+BESIDE = 18.0  # from a line to the name of its joint
+SHARES = (0.5, 0.36, 0.64, 0.24, 0.76)  # of a line: where its name may stand
+
+Box = tuple[float, float, float, float]
+Curve = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
 
 
 @dataclass
@@ -113,7 +119,16 @@ def graph_svg(graph: Graph) -> str:
     """The drawing; colours come from the page, so that it follows light and dark."""
     height = ROW * graph.levels
     width = graph.width + MARGIN
-    parts = [_edge(graph, k) for k in range(len(graph.edges))]
+    taken = [
+        (
+            node.x - 0.5 * node.width,
+            ROW * node.level + 20.0,
+            node.x + 0.5 * node.width,
+            ROW * node.level + 20.0 + BOX,
+        )
+        for node in graph.nodes.values()
+    ]
+    parts = [_edge(graph, k, taken) for k in range(len(graph.edges))]
     for node in graph.nodes.values():
         y = ROW * node.level + 20
         parts.append(
@@ -127,7 +142,7 @@ def graph_svg(graph: Graph) -> str:
     )
 
 
-def _edge(graph: Graph, k: int) -> str:
+def _edge(graph: Graph, k: int, taken: list[Box]) -> str:
     """A joint as a line with its name; parallel ones and those within a row are bent apart."""
     name, kind, a, b, cut = graph.edges[k]
     one, other = sorted((graph.nodes[a], graph.nodes[b]), key=lambda node: (node.level, node.x))
@@ -136,18 +151,42 @@ def _edge(graph: Graph, k: int) -> str:
     y1, y2 = ROW * one.level + 20 + BOX, ROW * other.level + 20
     if one.level == other.level:
         y2, bend = y1, bend + 34.0
-        middle = (0.5 * (one.x + other.x), y1 + bend)
-        path = f"M{one.x:.1f} {y1} Q{middle[0]:.1f} {y1 + 1.6 * bend:.1f} {other.x:.1f} {y2}"
+        control = (0.5 * (one.x + other.x), y1 + 1.6 * bend)
     else:
         long = 40.0 if other.level - one.level > 1 else 0.0
-        middle = (0.5 * (one.x + other.x) + bend + long, 0.5 * (y1 + y2))
-        control = 2.0 * middle[0] - 0.5 * (one.x + other.x)
-        path = f"M{one.x:.1f} {y1} Q{control:.1f} {middle[1]:.1f} {other.x:.1f} {y2}"
-    left = middle[0] < graph.centre - 5.0
-    x, anchor = middle[0] + (-18.0 if left else 18.0), "end" if left else "start"
+        control = (0.5 * (one.x + other.x) + 2.0 * (bend + long), 0.5 * (y1 + y2))
     word = escape(kind) + (" (cut)" if cut else "")
+    x, y, anchor = _label(graph, ((one.x, y1), control, (other.x, y2)), name, word, taken)
+    path = f"M{one.x:.1f} {y1} Q{control[0]:.1f} {control[1]:.1f} {other.x:.1f} {y2}"
     return (
         f'<path class="{"cut" if cut else "tree"}" d="{path}"/>'
-        f'<text x="{x:.1f}" y="{middle[1]:.1f}" text-anchor="{anchor}">{escape(name)}</text>'
-        f'<text class="soft" x="{x:.1f}" y="{middle[1] + 13:.1f}" text-anchor="{anchor}">{word}</text>'
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(name)}</text>'
+        f'<text class="soft" x="{x:.1f}" y="{y + 13:.1f}" text-anchor="{anchor}">{word}</text>'
     )
+
+
+def _label(graph: Graph, curve: Curve, name: str, word: str, taken: list[Box]) -> tuple[float, float, str]:
+    """Place and anchor of the name of a joint: beside its line, where it covers least of what is there."""
+    (x1, y1), (xc, yc), (x2, y2) = curve
+    wide = max(LETTER * len(name), SMALL * len(word))
+    found: list[tuple[float, float, float, str, Box]] = []
+    for share in SHARES:
+        weights = (1.0 - share) ** 2, 2.0 * share * (1.0 - share), share**2
+        x, y = (
+            sum(w * p for w, p in zip(weights, axis, strict=True)) for axis in ((x1, xc, x2), (y1, yc, y2))
+        )
+        usual = "end" if x < graph.centre - 5.0 else "start"
+        for anchor in (usual, "start" if usual == "end" else "end"):
+            at = x + (-BESIDE if anchor == "end" else BESIDE)
+            left = at - wide if anchor == "end" else at
+            box = (left, y - 12.0, left + wide, y + 17.0)
+            covered = sum(_common(box, other) for other in taken) + (1e6 if left < 0.0 else 0.0)
+            found.append((covered, at, y, anchor, box))
+    _, at, y, anchor, box = min(found, key=lambda item: item[0])  # the first of several
+    taken.append(box)
+    return at, y, anchor
+
+
+def _common(a: Box, b: Box) -> float:
+    """Area that two boxes share."""
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
