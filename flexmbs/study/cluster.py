@@ -176,7 +176,8 @@ class _Fleet:
 
     def __init__(self, client: Any, address: str) -> None:
         self._client, self._address, self._bad = client, address, dict[str, str]()
-        self.number, self.chosen, self._looked = count(), None, -LOOK
+        self.number, self._looked = count(), -LOOK
+        self.chosen: list[str] | None = None
         self.look()
 
     def look(self) -> None:
