@@ -13,7 +13,7 @@ from scipy import sparse
 
 from flexmbs.fe.pieces.elimination import Eliminated, eliminate, front_of, panels_of
 from flexmbs.fe.pieces.iteration import Iteration
-from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, make_plan
+from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, make_plan, triangle
 from flexmbs.fe.pieces.store import Store, read_ahead
 from flexmbs.fe.solve.cholesky import SingularMatrix
 from flexmbs.fe.solve.shifted import Shifted
@@ -106,12 +106,10 @@ class PiecesFactor:
             raise SingularMatrix(int(shape.order[problem.unknown])) from None
 
     def _rest(self, k: int, kind: str) -> tuple[Ints, Iterator[Floats]]:
-        """The boundary of a piece and what it left there."""
-        piece = self.plan.pieces[k]
-        rest = self.store.load(f"{k}.{kind}")
-        if rest is None:
-            raise self.store.changed(f"{k}.{kind}")
-        return piece.boundary, panels_of(rest, len(piece.boundary))
+        """The boundary of a piece and what it left there: written by this run, or found whole by it."""
+        boundary = self.plan.pieces[k].boundary
+        rest = self.store.view(f"{k}.{kind}", triangle(len(boundary)))
+        return boundary, panels_of(rest, len(boundary))
 
     def _drop_rests(self, piece: Piece, kind: str) -> None:
         for child in piece.children:
