@@ -31,8 +31,6 @@ TITLES = {
     "loops": "Loops that share joints",
     "scaling": "Time over size",
 }  # fmt: skip
-#: sections that commands of their own measure: mechanisms, result_cost
-BESIDE = ("## Four mechanisms by default settings", "## Results of many bodies")
 PROGRAMS = ["numpy", "scipy", "numba", "pymetis", "ngsolve", "exudyn", "pin", "scikit-sparse"]
 
 
@@ -50,6 +48,13 @@ def section(heading: str) -> list[str]:
     first = known.index(heading)
     last = next((k for k in range(first + 1, len(known)) if known[k].startswith("## ")), len(known))
     return ["", *"\n".join(known[first:last]).rstrip().splitlines()]
+
+
+def beside() -> list[str]:
+    """Headings of sections that commands of their own measure: they stay as they are."""
+    known = PAGE.read_text().splitlines() if PAGE.exists() else []
+    ours = {f"## {title}" for title in TITLES.values()}
+    return [line for line in known if line.startswith("## ") and line not in ours]
 
 
 def text_of(group: str, measured: Any) -> list[str]:
@@ -81,7 +86,7 @@ def page(store: dict[str, Any]) -> str:
             lines += ["", heading, "", *text_of(group, store[group])]
         else:  # as it was measured before, elsewhere
             lines += section(heading)
-    for heading in BESIDE:
+    for heading in beside():
         lines += section(heading)
     return "\n".join(lines) + "\n"
 
