@@ -18,14 +18,13 @@ export function look_at_body(viewer) {
         holder.append(element("h2", { textContent: "Interfaces" }), element("ul", { className: "plain" }, body.interfaces.map((item) => element("li", { textContent: `${item.name}: ${item.tie}, ${item.nodes} nodes` }))),
             labelled("force [N]", size), said);
     }
-    const cells = (row, tag) => row.map((text) => element(tag, { textContent: text }));
     const rows = body.certificate.map(([what, value, bound, verdict, remark]) => {
-        const row = element("tr", { className: verdict === "ok" ? "" : "bad" }, cells([what, value, `\u2264 ${bound}`, verdict], "td"));
+        const found = [value, ` \u2264 ${bound}`, ` ${verdict}`].map((textContent) => element("span", { textContent }));
+        const row = element("tr", { className: verdict === "ok" ? "" : "bad" }, [element("td", { textContent: what }), element("td", {}, found)]);
         row.title = remark;
         return row;
     });
-    const head = cells(["test", "found", "bound", ""], "th");
-    for (const node of head) node.scope = "col";
+    const head = ["test", "found \u2264 bound"].map((textContent) => element("th", { textContent, scope: "col" }));
     const table = element("table", { id: "certificate" }, [element("thead", {}, [element("tr", {}, head)]), element("tbody", {}, rows)]);
     const told = [...body.frequencies ? [`frequencies of the free body ${body.frequencies}`] : [], ...body.said];
     holder.append(element("details", { open: true }, [element("summary", { textContent: "Certificate" }), element("div", { className: "wide" }, [table]), ...told.map((text) => element("p", { textContent: text }))]));
