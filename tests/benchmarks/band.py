@@ -1,7 +1,8 @@
 """Time and error of a suspension over the band of interest: python -m tests.benchmarks.band [--reactions].
 
 `--reactions`: how far those of three joints are from a run that resolves everything, low-passed at parts of
-the default band; sampled so often that vibrations up to 60 kHz do not fold back into it.
+the default band; sampled so often that vibrations up to 60 kHz do not fold back into it. Before that, what
+vibrates below the band: modes of the mechanism at rest, made of shapes of its bodies, most of them above it.
 """
 
 from __future__ import annotations
@@ -169,6 +170,17 @@ REACTIONS = ("ball_low", "lower_front", "upper_front")
 OFTEN, SHORTER, PARTS = 5e-6, 0.06, (0.25, 0.5, 1.0)
 
 
+def missing(curve: np.ndarray, truth: np.ndarray, every: float, band: float) -> list[float]:
+    """Frequencies [Hz] below a band at which the difference of two curves has its peaks, by power."""
+    gap, padded = np.asarray(curve) - np.asarray(truth), 8 * len(curve)
+    gap = (gap - np.linspace(gap[0], gap[-1], len(gap))) * np.hanning(len(gap))[:, None]
+    power = (np.abs(np.fft.rfft(gap, n=padded, axis=0)) ** 2).sum(axis=1)
+    power = power[np.fft.rfftfreq(padded, every) < band]
+    top = [k for k in range(1, len(power) - 1) if power[k] > max(power[k - 1], power[k + 1])]
+    large = sorted((k for k in top if power[k] > 0.03 * power.max()), key=lambda k: -power[k])
+    return [round(k / (padded * every)) for k in large]
+
+
 def reactions(data: dict[str, Any], folder: Path, band: float) -> str:
     """A line of the table of reactions."""
     few, _ = solved(data, folder, OFTEN, t_end=SHORTER)
@@ -178,7 +190,17 @@ def reactions(data: dict[str, Any], folder: Path, band: float) -> str:
         paths = [f"joints/{name}/reaction_force" for name in REACTIONS]
         pairs = [(np.asarray(few.result[path]), np.asarray(whole.result[path])) for path in paths]
         cells.append(", ".join(f"{100 * error(a, b, OFTEN, part * band):.2g}" for a, b in pairs))
+    cells.append("; ".join(", ".join(map(str, missing(a, b, OFTEN, band))) for a, b in pairs))
     return " | ".join(cells)
+
+
+def frequencies(data: dict[str, Any], folder: Path) -> np.ndarray:
+    """Modes of the mechanism at rest with all shapes of its bodies [Hz]."""
+    analysis = {"type": "linearize", "band": "all"}
+    done = execute(
+        Case.from_dict({**data, "analysis": analysis, "output": {}}, folder=folder), folder / "l.h5"
+    )
+    return np.unique(np.abs(np.asarray(done.result["linear/frequency_hz"])).round(1))
 
 
 def with_damping(data: dict[str, Any], damping: dict[str, Any] | None) -> dict[str, Any]:
@@ -201,6 +223,8 @@ def main() -> None:
     data = suspension(folder, asked("1 kHz"))
     solved(data, folder, EVERY, band=BANDS[0], t_end=1e-4)  # kernels are compiled
     if args.reactions:
+        found = frequencies(data, folder)
+        print("modes of the mechanism below the band:", *found[found < 1000.0], "Hz", flush=True)
         at_rest = {**data, "analysis": data["analysis"] | {"start": "equilibrium"}}
         for name, item in {
             "none": data,
