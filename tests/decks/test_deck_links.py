@@ -284,6 +284,13 @@ def test_what_holds_the_body_stops(tmp_path):
     assert refused(tmp_path, nastran(HUB, *twice))[0].code == "deck.links"
 
 
+def test_supports_without_a_number_are_a_group_of_their_own(tmp_path):
+    """As openFEDEM writes them."""
+    text = nastran(f"SPC1,,123,{','.join(map(str, FIRST))}")
+    free = body(tmp_path, text[text.index("BEGIN BULK") :], modes=2)
+    assert any("spc_0 (4 nodes, x y z)" in x for x in free.quality["notes"])
+
+
 def test_supports_are_dropped_offered_or_fixed(tmp_path):
     text = nastran(f"SPC1,4,123,{','.join(map(str, FIRST))}").replace("CEND", "CEND\nSPC = 4")
     free = body(tmp_path, text, modes=2)

@@ -130,7 +130,12 @@ def test_orientation_of_bars(tmp_path, entry, more, axis):
 
 
 def test_a_bar_without_orientation(tmp_path):
+    """Only sections that bend alike in both planes need none, as long as no end is pinned."""
     assert "CBAR 1 has no orientation" in refused(tmp_path, bars("CBAR,{e},1,{a},{b}", PBAR, MAT1), "p.bdf")
+    rod = "PBARL,1,1,,ROD,,,,,+\n+,5."
+    assert not mesh(tmp_path, bars("CBAR,{e},1,{a},{b}", rod, MAT1), "r.bdf").deck.beam_cells.axis.any()
+    pinned = bars("CBAR,{e},1,{a},{b},,,,,+\n+,5", rod, MAT1)
+    assert "CBAR 1 has no orientation" in refused(tmp_path, pinned, "q.bdf")
 
 
 def test_pins_and_offsets_of_bars(tmp_path):

@@ -50,12 +50,12 @@ class LinkReader:
         held: dict[int, dict[tuple[int, ...], list[int]]] = {}
         for entry in self.entries:
             if entry.name.startswith(("MPC", "SPC")) and not entry.name.endswith("ADD"):
-                if active and entry.whole(0) not in active.get(entry.name[:3], set()):
+                if active and entry.whole(0, 0) not in active.get(entry.name[:3], set()):
                     count(self.deck.no_effect, f"{entry.name} of a set not taken")
                     continue
             if entry.name in ("SPC", "SPC1"):
                 for dofs, nodes in supports(entry):
-                    held.setdefault(entry.whole(0), {}).setdefault(dofs, []).extend(nodes)
+                    held.setdefault(entry.whole(0, 0), {}).setdefault(dofs, []).extend(nodes)
             elif not entry.name.endswith("ADD"):
                 READERS[entry.name](self, entry)
         for node, (name, values) in self.lumps.items():

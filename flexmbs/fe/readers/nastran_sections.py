@@ -259,8 +259,9 @@ class SectionReader:
                 self.tapered[element] = index
             axis, offset, released = np.zeros(3), np.zeros((2, 3)), np.zeros(12, dtype=bool)
             if entry.name in BARS:
-                axis, offset = self._orientation(entry, position), self._arms(entry)
                 released = self._releases(entry, profile)
+                any_will_do = profile.section.Iy == profile.section.Iz and not released.any()
+                axis, offset = self._orientation(entry, position, any_will_do), self._arms(entry)
             rows.append((element, int(index[0]), axis, offset, released))
             sets.setdefault(mid, []).append(element)
         deck = self.content.deck
@@ -380,8 +381,8 @@ class SectionReader:
     def _sizes(self, prop: Entry, at: int, n: int) -> list[float]:
         return [positive(prop, at + k, f"DIM{k + 1}") for k in range(n)]
 
-    def _orientation(self, entry: Entry, position: Callable[[int], Floats]) -> Floats:
-        """A direction in plane 1: to a node, or by its components where end A has its axes."""
+    def _orientation(self, entry: Entry, position: Callable[[int], Floats], any_will_do: bool) -> Floats:
+        """A direction in plane 1: to a node, or by its components where end A has its axes; zero for any."""
         default = self.defaults.get("BAROR" if entry.name == "CBAR" else "BEAMOR")
         words = [entry.text(k) for k in (4, 5, 6)]
         if not any(words) and default is not None:
@@ -391,7 +392,7 @@ class SectionReader:
         if words[0].isdigit() and not words[1] and not words[2]:
             return position(int(words[0])) - position(node)
         direction = np.array([entry.real(k) for k in (4, 5, 6)])
-        if not direction.any():
+        if not direction.any() and not any_will_do:
             raise Damaged(f"{entry.name} {entry.text(0)} has no orientation", entry.line)
         if entry.text(7).upper()[:1] == "B":
             return direction
