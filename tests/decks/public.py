@@ -44,7 +44,8 @@ ANSWERS = (
 #: messages on decks that are no body: parts that are not published or apart, surfaces and lines without a
 #: section, meshes torn on purpose, files of other things
 NO_BODY = re.compile(
-    r"included file|leaves the folder|mesh\.no_solids|parts that are not connected|falls into|has no thickness"
+    r"included file|leaves the folder|mesh\.no_solids|parts that are not connected|falls into"
+    r"|has no thickness"
     r"|expected a positive|is used and not defined|need \d+ nodes each|inverted or tangled|collapsed"
     r"|have no volume|hold no uniform thickness|without an entry before"
 )
