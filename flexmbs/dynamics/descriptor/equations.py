@@ -21,7 +21,7 @@ from flexmbs.dynamics.descriptor.forces import JointForces
 from flexmbs.dynamics.descriptor.matrices import Coordinates, Matrices, rate_matrices
 from flexmbs.dynamics.descriptor.own_energies import bodies_with_energies
 from flexmbs.dynamics.descriptor.planar import PlanarCoordinates, PlanarMatrices
-from flexmbs.dynamics.descriptor.rows import Found, Relations, RowSums
+from flexmbs.dynamics.descriptor.rows import Found, RowSums, found_in
 from flexmbs.dynamics.descriptor.saddle import ACCURATE, FEW, SOFT, Blocks, Saddle
 from flexmbs.dynamics.descriptor.stiffness import stiffness
 from flexmbs.dynamics.evaluator import Evaluator
@@ -70,7 +70,6 @@ class Descriptor:
         self.system, self.evaluator = system, evaluator or Evaluator(system)
         self.ws, self.tables = self.evaluator.ws, system.tables
         self.sums = RowSums(self.tables, [group.kind for group in system.groups])
-        self.relations = Relations(self.tables)
         self.energies = Energies(system) if bodies_with_energies(system.model) else None
         self.at: Any
         self.matrices: Any
@@ -104,7 +103,7 @@ class Descriptor:
         for _ in range(2):
             state = State(0.0, rng.uniform(-1.0, 1.0, self.system.n_pos), still, aux, turns)
             self.evaluator.kinematics(state)
-            found = self.relations.at(self.ws, turns)
+            found = found_in(self.ws)
             Phi, _ = self.matrices.jacobian(self.ws, np.zeros(0), np.zeros(0), found, self.sums.factor)
             size = abs(Phi).max(axis=1).toarray().ravel()
             active[size > 1e-9 * size.max(initial=1.0)] = 1.0
@@ -136,7 +135,7 @@ class Descriptor:
 
     def _place(self, state: State) -> Place:
         self.evaluator.kinematics(state)
-        found = self.relations.at(self.ws, state.turns)
+        found = found_in(self.ws)
         g, g_dot, gamma, coef = self.sums.at(self.ws, state.t, found)
         closed = 1.0 - np.isin(self.sums.rows, self.evaluator.open_rows)
         held, coef = self.active * closed, closed[self.sums.part] * coef

@@ -1,19 +1,7 @@
 """Kernels of the numbers in Phi_s and M of dependent coordinates, spatial bodies (F12, F32)."""
 
 from flexmbs._jit import kernel
-from flexmbs.model.vectors import cross
-
-
-@kernel(inline=True)
-def from_axes(R, i, k, x):
-    """Component k of R_i^T x."""
-    return R[i, 0, k] * x[0] + R[i, 1, k] * x[1] + R[i, 2, k] * x[2]
-
-
-@kernel(inline=True)
-def to_axes(R, i, k, x):
-    """Component k of R_i x."""
-    return R[i, k, 0] * x[0] + R[i, k, 1] * x[1] + R[i, k, 2] * x[2]
+from flexmbs.model.vectors import cross, from_axes, to_axes
 
 
 @kernel(lean=True)
@@ -40,7 +28,7 @@ def gradients(sides, relations, pose, modal, wrench, out):
             wrench[s, 3 + k] = T[k] + own[k]
         if turning[s] >= 0:
             total = T[0] + arm[0], T[1] + arm[1], T[2] + arm[2]
-            a, b, c = from_axes(R, i, 0, total), from_axes(R, i, 1, total), from_axes(R, i, 2, total)
+            a, b, c = to_axes(R, i, total[0], total[1], total[2])
             h = H[turning[s]]
             for k in range(4):
                 out[turns + k] = a * h[0, k] + b * h[1, k] + c * h[2, k]
@@ -66,31 +54,26 @@ def rigid_inertia(bodies, w, turning, R, H, grav, out, force):
     for b in range(n):
         i, s, u = b + 1, (S[b, 0], S[b, 1], S[b, 2]), (w[b, 0], w[b, 1], w[b, 2])
         if not given[b]:
-            Ju = (
-                J[b, 0, 0] * u[0] + J[b, 0, 1] * u[1] + J[b, 0, 2] * u[2],
-                J[b, 1, 0] * u[0] + J[b, 1, 1] * u[1] + J[b, 1, 2] * u[2],
-                J[b, 2, 0] * u[0] + J[b, 2, 1] * u[1] + J[b, 2, 2] * u[2],
-            )
-            pull, twist = cross(u, cross(u, s)), cross(u, Ju)
+            pull, twist = cross(u, cross(u, s)), cross(u, from_axes(J, b, *u))
             for k in range(3):
                 Q_T[b, k], Q_R[b, k] = -pull[k], -twist[k]
+        pull = from_axes(R, i, Q_T[b, 0], Q_T[b, 1], Q_T[b, 2])
         for k in range(3):
             out[3 * b + k] = mass[b]
-            force_r[b, k] = to_axes(R, i, k, Q_T[b]) + mass[b] * grav[k]
+            force_r[b, k] = pull[k] + mass[b] * grav[k]
         p = turning[b]
         if p < 0:
             continue
-        weight = cross(s, (from_axes(R, i, 0, grav), from_axes(R, i, 1, grav), from_axes(R, i, 2, grav)))
+        weight = cross(s, to_axes(R, i, grav[0], grav[1], grav[2]))
         h = H[p]
         for c in range(4):
             force_e[p, c] = 0.0
             for k in range(3):
                 force_e[p, c] += h[k, c] * (Q_R[b, k] + weight[k])
             column = h[0, c], h[1, c], h[2, c]
-            arm = cross(s, column)  # m_re = -R S_t~ H
+            arm = from_axes(R, i, *cross(s, column))  # m_re = -R S_t~ H
             for k in range(3):
-                value = -to_axes(R, i, k, arm)
-                out[re + 12 * p + 4 * k + c] = out[er + 12 * p + 3 * c + k] = value
-            turned = to_axes(J, b, 0, column), to_axes(J, b, 1, column), to_axes(J, b, 2, column)
+                out[re + 12 * p + 4 * k + c] = out[er + 12 * p + 3 * c + k] = -arm[k]
+            turned = from_axes(J, b, *column)
             for d in range(4):
                 out[ee + 16 * p + 4 * d + c] = h[0, d] * turned[0] + h[1, d] * turned[1] + h[2, d] * turned[2]

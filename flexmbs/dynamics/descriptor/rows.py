@@ -1,6 +1,6 @@
 """Locked relations of joints in dependent coordinates: values, rates, wrenches, all at once (F19, F32).
 
-The descriptor form's own reading of the joint data, see `dependent_relations.py`.
+Their sums to constraint rows are the descriptor form's own.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import prepare
-from flexmbs.dynamics.descriptor.relations import relations_at
 from flexmbs.expressions.machine import evaluate
 from flexmbs.expressions.table import STACK
 from flexmbs.model.tables import Tables, Workspace
@@ -34,23 +32,10 @@ class Found(NamedTuple):
     angle: Array  # (n,) those that are followed
 
 
-class Relations:
-    """All relations of a system."""
-
-    def __init__(self, t: Tables) -> None:
-        kinds = np.asarray(t.relation.kind, dtype=np.int64)
-        self.given = (kinds, t.relation.p, t.relation.q, t.relation.a, t.relation.b, t.relation.value)
-        self.n = len(kinds)
-        one, three = np.zeros((0, 10)), np.zeros((0, 3, 3))
-        empty = tuple(item[:0] for item in self.given)
-        self._at = prepare(relations_at, empty, (one, three, one, one), one[:, 0].copy(), one, one)
-
-    def at(self, ws: Workspace, turns: Array) -> Found:
-        """Needs markers moving at zero accelerations; `turns` (n,) is what angles are nearest to."""
-        out = np.empty((self.n, 10))
-        at = ws.marker.x, ws.marker.R, ws.marker.v, ws.marker.a
-        self._at(self.given, at, turns, ws.law.attitude, out)
-        return Found(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:9], out[:, 9])
+def found_in(ws: Workspace) -> Found:
+    """The relations of the kinematics that was evaluated last, at zero accelerations."""
+    at = ws.relation.at.copy()
+    return Found(at[:, 0], at[:, 1], at[:, 2], at[:, 3:6], at[:, 6:9], ws.relation.angle[:, 0].copy())
 
 
 def cross(x: Array, y: Array) -> Array:
