@@ -8,6 +8,23 @@ from flexmbs._jit import kernel
 from flexmbs.integrate.control import copy, error_norm, nought, set_scales
 
 
+@kernel(inline=True)
+def sum_of(weights, n, K, out):
+    """out = sum_j weights_j K_j of the first n stages. Writes: out."""
+    out[:] = 0.0
+    for j in range(n):
+        if weights[j] != 0.0:
+            for i in range(out.size):
+                out[i] += weights[j] * K[j, i]
+
+
+@kernel(inline=True)
+def from_start(y, h, out):
+    """out = y + h out. Writes: out."""
+    for i in range(y.size):
+        out[i] = y[i] + h * out[i]
+
+
 @kernel(lean=True, apart=True)
 def stages(call, run, t, h, y, f, y1, near):
     """All stages of one step from (y, f = rates there), and how near they are to a change point.
@@ -15,28 +32,18 @@ def stages(call, run, t, h, y, f, y1, near):
     Writes: scr.K, y1, near. Returns a status.
     """
     data, tab, K, y_try = run.data, run.tab, run.scr.K, run.scr.y_try
-    out, size = run.scr.closure, y.size
+    out = run.scr.closure
     copy(f, K[0])
     for s in range(1, tab.n_stages):
-        y_try[:] = 0.0
-        for j in range(s):
-            weight = tab.A[s, j]
-            if weight != 0.0:
-                for i in range(size):
-                    y_try[i] += weight * K[j, i]
-        for i in range(size):
-            y_try[i] = y[i] + h * y_try[i]
+        sum_of(tab.A[s], s, K, y_try)
+        from_start(y, h, y_try)
         status = call.rates(data, t + tab.C[s] * h, y_try, K[s])
         if status != 0:
             return status
         call.nearness(data, out)
         near[s] = out[0]
-    y1[:] = 0.0
-    for j in range(tab.n_stages):
-        for i in range(size):
-            y1[i] += tab.B[j] * K[j, i]
-    for i in range(size):
-        y1[i] = y[i] + h * y1[i]
+    sum_of(tab.B, tab.n_stages, K, y1)
+    from_start(y, h, y1)
     return 0
 
 
@@ -48,7 +55,6 @@ def explicit_step(call, run, t, h):
     """
     data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     y, f = mem.y, mem.f
-    size = y.size
     n = tab.n_stages
     halves = opt.step == 0.0  # and no error from its stages
     for j in range(tab.E.shape[1]):
@@ -66,15 +72,10 @@ def explicit_step(call, run, t, h):
             return status, np.nan
     if opt.step > 0.0 and opt.explicit == 1:
         return 0, nought(scr.y1)
-    scr.err[:] = 0.0
-    scr.y_half[:] = 0.0
-    for j in range(n + tab.end_rate):
-        for i in range(size):
-            scr.err[i] += h * tab.E[0, j] * scr.K[j, i]
-            scr.y_half[i] += h * tab.E[1, j] * scr.K[j, i]
+    sum_of(tab.E[0], n + tab.end_rate, scr.K, scr.err)
+    sum_of(tab.E[1], n + tab.end_rate, scr.K, scr.y_half)
     set_scales(opt, scr, y, scr.y1, f, h, mem.work[0])
-    err = error_norm(opt, scr, scr.err)
-    other = error_norm(opt, scr, scr.y_half)
+    err, other = h * error_norm(opt, scr, scr.err), h * error_norm(opt, scr, scr.y_half)
     if other > 0.0 and err > 0.0:  # the two estimates of order 8 (Hairer, Norsett and Wanner)
         err /= np.sqrt(1.0 + 0.01 * (other / err) ** 2)  # squares of errors may be too small for a number
     return 0, err
@@ -115,12 +116,8 @@ def explicit_dense(call, run, t, h, f1):
     if tab.end_rate == 0:
         copy(f1, scr.K[n])
     for s in range(n + 1, tab.A.shape[0]):
-        scr.y_try[:] = 0.0
-        for j in range(s):
-            for i in range(size):
-                scr.y_try[i] += tab.A[s, j] * scr.K[j, i]
-        for i in range(size):
-            scr.y_try[i] = mem.y[i] + h * scr.y_try[i]
+        sum_of(tab.A[s], s, scr.K, scr.y_try)
+        from_start(mem.y, h, scr.y_try)
         status = call.rates(data, t + tab.C[s] * h, scr.y_try, scr.K[s])
         if status != 0:
             return status
@@ -130,11 +127,9 @@ def explicit_dense(call, run, t, h, f1):
         scr.F[1, i] = h * mem.f[i] - change
         scr.F[2, i] = 2.0 * change - h * (f1[i] + mem.f[i])
     for k in range(tab.D.shape[0]):
-        scr.F[3 + k, :] = 0.0
-        for j in range(tab.D.shape[1]):
-            if tab.D[k, j] != 0.0:
-                for i in range(size):
-                    scr.F[3 + k, i] += h * tab.D[k, j] * scr.K[j, i]
+        sum_of(tab.D[k], tab.D.shape[1], scr.K, scr.F[3 + k])
+        for i in range(size):
+            scr.F[3 + k, i] *= h
     return 0
 
 
