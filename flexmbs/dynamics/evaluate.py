@@ -72,12 +72,12 @@ def eliminate(sys, ws, laws, lw, gh, bh, level):
 def change(sys, ws):
     """Change of the accelerations that fulfils the equations and the constraints (F26, F44).
 
-    Needs eliminate. Writes: lam, delta, da. Returns a status.
+    Needs eliminate. Writes: lam, eta_hat_dot, da. Returns a status.
     """
-    forward(sys, ws, ws.tree.delta)
+    forward(sys, ws)
     total = 0.0
-    for k in range(ws.tree.delta.shape[0]):
-        total += abs(ws.tree.delta[k])
+    for k in range(ws.tree.eta_hat_dot.shape[0]):
+        total += abs(ws.tree.eta_hat_dot[k])
     for r in range(ws.row.lam.shape[0]):
         total += abs(ws.row.lam[r])
     return 0 if total < 1e300 else NOT_FINITE
@@ -154,7 +154,7 @@ def with_friction(sys, ws, laws, lw, at, shift, acc_new):
         if status != 0:
             return status
         for k in range(acc_new.shape[0]):
-            acc_new[k] = at[4][k] + ws.tree.delta[k]
+            acc_new[k] = at[4][k] + ws.tree.eta_hat_dot[k]
         if laws.press_law.shape[0] == 0:
             return 0
         if press(sys, ws, laws, lw, (at[0], at[1], at[2], at[3], acc_new)) <= FRICTION_TOLERANCE:

@@ -114,7 +114,7 @@ class Evaluator:
             array[:] = 0.0  # laws need not be defined at an arbitrary place
         evaluate.residuals(self.tables, self.ws, state.pos, state.vel, self.acc)
         status, _body = passes.backward(self.tables, self.ws, 0.0, 0.0, False)
-        return [int(k) for k in np.flatnonzero(self.ws.tree.D == 0.0)] if status == 2 else []
+        return [int(k) for k in np.flatnonzero(self.ws.tree.N == 0.0)] if status == 2 else []
 
     def tree_forces(self, state: State, acc: Array) -> Array:
         """What is missing on the speeds of the tree at accelerations `acc`: Jt^T (f - M a_hat) + tau."""
@@ -188,7 +188,7 @@ class Evaluator:
         if nothing and state is not None:
             raise SolverError(no_value(nothing, state.t, self.system.laws.errors))
         names = self.system.bodies
-        speeds = np.flatnonzero(self.ws.tree.D == 0.0)
+        speeds = np.flatnonzero(self.ws.tree.N == 0.0)
         at = [names[int(np.searchsorted(self.tables.tree.o_eta, k, side="right")) - 1] for k in speeds]
         if status == 2 and not at:  # (F26a) could not help: no row holds them
             at = [group.name for group in self.system.groups if group.kind == "massless"]

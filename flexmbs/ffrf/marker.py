@@ -2,7 +2,8 @@
 
 A marker is a row in flat tables: `u0` (n, 3), `R0` (n, 3, 3), and in `data` six numbers per mode (Phi, then
 Psi, of that mode) from offset `row`, or nothing when `row < 0`: then the marker does not move with the modes.
-From offset `K`, unless negative, follow K_P (6, nf, nf) of (F17a), unit forces then unit moments.
+From offset `K`, unless negative, follow K_P of (F17a) as (nf, nf, 6): for every mode what its coordinate
+takes from the six numbers of all modes, so that one pass adds whole rows.
 
 With a rotation R the outputs of the velocity stage come in the axes that R leads to: pass theta and rows
 that were turned by the same R. A marker that travels adds, to what is found here, the terms of (F18a) by
@@ -88,6 +89,31 @@ def turn_by(R0, m, x, y, z, R):
         R[m, 2, k] = r + a * nz + b * (x * ny - y * nx)
 
 
+@kernel(inline=True)
+def weighted(columns, first, factors):
+    """Sum of columns of six numbers, one behind the other, each with its factor."""
+    s0 = s1 = s2 = s3 = s4 = s5 = 0.0
+    for a in range(factors.shape[0]):
+        o, factor = first + 6 * a, factors[a]
+        s0 += factor * columns[o]
+        s1 += factor * columns[o + 1]
+        s2 += factor * columns[o + 2]
+        s3 += factor * columns[o + 3]
+        s4 += factor * columns[o + 4]
+        s5 += factor * columns[o + 5]
+    return s0, s1, s2, s3, s4, s5
+
+
+@kernel(inline=True)
+def add_weighted(data, K, factors, sign, out):
+    """out += sign sum_b factors_b (column b of K_P), a column is as long as all rows of a marker (F17a)."""
+    n = 6 * factors.shape[0]
+    for b in range(factors.shape[0]):
+        s, y = sign * factors[b], data[K + n * b : K + n * (b + 1)]
+        for a in range(n):
+            out[a] += s * y[a]
+
+
 @kernel(reassociate=True, lean=True, apart=True)
 def marker_position(m, nf, rest, modes, at, pose, columns):
     """Place and axes of marker m in the body, and its elastic columns of L_P (F18, F17a).
@@ -98,91 +124,58 @@ def marker_position(m, nf, rest, modes, at, pose, columns):
     """
     (u0, R0), (data, row, K), (q, iq) = rest, modes, at
     (u, R, theta), (rows, ir) = pose, columns
-    ux, uy, uz = u0[m, 0], u0[m, 1], u0[m, 2]
-    x = y = z = 0.0
     if row < 0:
         nf = 0
-    q_b = q[iq : iq + nf]
-    for a in range(nf):
-        p, o = row + 6 * a, ir + 6 * a
-        qa = q_b[a]
-        k0 = k1 = k2 = k3 = k4 = k5 = 0.0
-        if K >= 0:
-            r, n2 = K + a * nf, nf * nf
-            m0, m1, m2 = data[r : r + nf], data[r + n2 : r + n2 + nf], data[r + 2 * n2 : r + 2 * n2 + nf]
-            r += 3 * n2
-            m3, m4, m5 = data[r : r + nf], data[r + n2 : r + n2 + nf], data[r + 2 * n2 : r + 2 * n2 + nf]
-            for b in range(nf):
-                qb = q_b[b]
-                k0 += m0[b] * qb
-                k1 += m1[b] * qb
-                k2 += m2[b] * qb
-                k3 += m3[b] * qb
-                k4 += m4[b] * qb
-                k5 += m5[b] * qb
-        ux += qa * (data[p] - 0.5 * k0)
-        uy += qa * (data[p + 1] - 0.5 * k1)
-        uz += qa * (data[p + 2] - 0.5 * k2)
-        x += qa * (data[p + 3] - 0.5 * k3)
-        y += qa * (data[p + 4] - 0.5 * k4)
-        z += qa * (data[p + 5] - 0.5 * k5)
-        rows[o], rows[o + 1], rows[o + 2] = data[p] - k0, data[p + 1] - k1, data[p + 2] - k2
-        rows[o + 3], rows[o + 4], rows[o + 5] = data[p + 3] - k3, data[p + 4] - k4, data[p + 5] - k5
-    u[m, 0], u[m, 1], u[m, 2] = ux, uy, uz
+    q_b, L = q[iq : iq + nf], rows[ir : ir + 6 * nf]
+    for c in range(6 * nf):
+        L[c] = data[row + c]
+    ux, uy, uz, x, y, z = weighted(L, 0, q_b)
+    if K >= 0 and nf > 0:
+        add_weighted(data, K, q_b, -1.0, L)
+        vx, vy, vz, px, py, pz = weighted(L, 0, q_b)  # half of the change is in the place
+        ux, uy, uz = 0.5 * (ux + vx), 0.5 * (uy + vy), 0.5 * (uz + vz)
+        x, y, z = 0.5 * (x + px), 0.5 * (y + py), 0.5 * (z + pz)
+    u[m, 0], u[m, 1], u[m, 2] = u0[m, 0] + ux, u0[m, 1] + uy, u0[m, 2] + uz
     theta[m, 0], theta[m, 1], theta[m, 2] = x, y, z
     turn_by(R0, m, x, y, z, R)
     b, c, _b1, _c1 = jacobian_coefficients(x * x + y * y + z * z)
     for a in range(nf):
-        o = ir + 6 * a + 3
-        px, py, pz = rows[o], rows[o + 1], rows[o + 2]
+        px, py, pz = L[6 * a + 3], L[6 * a + 4], L[6 * a + 5]
         nx, ny, nz = y * pz - z * py, z * px - x * pz, x * py - y * px
-        rows[o] = px + b * nx + c * (y * nz - z * ny)
-        rows[o + 1] = py + b * ny + c * (z * nx - x * nz)
-        rows[o + 2] = pz + b * nz + c * (x * ny - y * nx)
+        L[6 * a + 3] = px + b * nx + c * (y * nz - z * ny)
+        L[6 * a + 4] = py + b * ny + c * (z * nx - x * nz)
+        L[6 * a + 5] = pz + b * nz + c * (x * ny - y * nx)
 
 
 @kernel(reassociate=True, lean=True, apart=True)
 def marker_velocity(m, nf, modes, at, theta, columns, turn, out):
     """Relative velocity and bias of marker m from q_dot (F18, F17a).
 
-    `modes`, `columns` as for `marker_position`, `at` = (q_dot, iq), `turn` = (R, i). theta[m] and rows are
-    in the axes to which R[i] turns those of the body: both as they come and R[i] = 1, or all turned to
-    ground. Writes out (12,) in those axes: Phi q_dot, w_rel, and the bias without its terms in w: `-q_dot^T
-    K_P q_dot`, and `J_dot theta_dot` with the moments' part.
+    `modes` as for `marker_position`, `columns` = (rows, ir, scratch of 6 nf numbers), `at` = (q_dot, iq),
+    `turn` = (R, i). theta[m] and rows are in the axes to which R[i] turns those of the body: both as they
+    come and R[i] = 1, or all turned to ground. Writes out (12,) in those axes: Phi q_dot, w_rel, and the
+    bias without its terms in w: `-q_dot^T K_P q_dot`, and `J_dot theta_dot` with the moments' part.
     """
-    (data, row, K), (q_dot, iq), (rows, ir), (R, i) = modes, at, columns, turn
+    (data, row, K), (q_dot, iq), (rows, ir, K_rate), (R, i) = modes, at, columns, turn
     for k in range(12):
         out[k] = 0.0
     if row < 0:
         return
     d_b = q_dot[iq : iq + nf]
-    k0 = k1 = k2 = k3 = k4 = k5 = 0.0
-    for a in range(nf):
-        o, da = ir + 6 * a, d_b[a]
-        for k in range(6):
-            out[k] += rows[o + k] * da
-        if K >= 0:
-            r, n2 = K + a * nf, nf * nf
-            m0, m1, m2 = data[r : r + nf], data[r + n2 : r + n2 + nf], data[r + 2 * n2 : r + 2 * n2 + nf]
-            r += 3 * n2
-            m3, m4, m5 = data[r : r + nf], data[r + n2 : r + n2 + nf], data[r + 2 * n2 : r + 2 * n2 + nf]
-            for b in range(nf):
-                e = da * d_b[b]
-                k0 += m0[b] * e
-                k1 += m1[b] * e
-                k2 += m2[b] * e
-                k3 += m3[b] * e
-                k4 += m4[b] * e
-                k5 += m5[b] * e
+    out[0], out[1], out[2], wx, wy, wz = weighted(rows, ir, d_b)
+    out[3], out[4], out[5] = wx, wy, wz
     x, y, z = theta[m, 0], theta[m, 1], theta[m, 2]
-    ax, ay, az = rotation_bias(x, y, z, out[3], out[4], out[5])
+    ax, ay, az = rotation_bias(x, y, z, wx, wy, wz)
     if K >= 0:
+        K_rate[: 6 * nf] = 0.0
+        add_weighted(data, K, d_b, -1.0, K_rate)
+        k0, k1, k2, k3, k4, k5 = weighted(K_rate, 0, d_b)
         for k in range(3):
-            out[6 + k] = -(R[i, k, 0] * k0 + R[i, k, 1] * k1 + R[i, k, 2] * k2)
+            out[6 + k] = R[i, k, 0] * k0 + R[i, k, 1] * k1 + R[i, k, 2] * k2
         # J times the second-order part of theta_ddot
-        px = -(R[i, 0, 0] * k3 + R[i, 0, 1] * k4 + R[i, 0, 2] * k5)
-        py = -(R[i, 1, 0] * k3 + R[i, 1, 1] * k4 + R[i, 1, 2] * k5)
-        pz = -(R[i, 2, 0] * k3 + R[i, 2, 1] * k4 + R[i, 2, 2] * k5)
+        px = R[i, 0, 0] * k3 + R[i, 0, 1] * k4 + R[i, 0, 2] * k5
+        py = R[i, 1, 0] * k3 + R[i, 1, 1] * k4 + R[i, 1, 2] * k5
+        pz = R[i, 2, 0] * k3 + R[i, 2, 1] * k4 + R[i, 2, 2] * k5
         b, c, _b1, _c1 = jacobian_coefficients(x * x + y * y + z * z)
         nx, ny, nz = y * pz - z * py, z * px - x * pz, x * py - y * px
         ax += px + b * nx + c * (y * nz - z * ny)

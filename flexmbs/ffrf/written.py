@@ -42,19 +42,19 @@ def written(
     i, q, q_dot, w = integrals, at.q, at.q_dot, at.w
     S_kl = i.S_kl if inertia_terms == "full" else np.zeros_like(i.S_kl)
     linear = 0.0 if inertia_terms == "constant" else 1.0
-    C = i.I_kl + np.einsum("a,klab->klb", q, S_kl)
-    if not linear:  # first moment and inertia tensor stay: of C what turns them is left out
-        C = 0.5 * (C - C.transpose(1, 0, 2))
+    C_kl = i.I_kl + np.einsum("a,klab->klb", q, S_kl)
+    if not linear:  # first moment and inertia tensor stay: of C_kl what turns them is left out
+        C_kl = 0.5 * (C_kl - C_kl.transpose(1, 0, 2))
     Iq = linear * i.I_kl @ q
-    P = i.Theta_kl + Iq + Iq.T + np.einsum("a,klab,b->kl", q, S_kl, q)
+    P_kl = i.Theta_kl + Iq + Iq.T + np.einsum("a,klab,b->kl", q, S_kl, q)
     found = {
         name: getattr(i, name) for name in ("S_O", "S_f", "Theta_kl", "I_kl", "S_kl", "m_ff", "K_ff", "D_ff")
     }
-    found |= {"mass": np.array(i.mass), "C_kl": C, "P_kl": P, "E_kl": C @ q_dot}
+    found |= {"mass": np.array(i.mass), "C_kl": C_kl, "P_kl": P_kl, "E_kl": C_kl @ q_dot}
     found["S_t"] = i.S_O + linear * i.S_f @ q
-    found["Theta"] = np.trace(P) * np.eye(3) - P
-    found["I_Rf"] = np.einsum("ijk,jka->ia", LEVI_CIVITA, C)
-    S_f, E = i.S_f, found["E_kl"]
+    found["Theta"] = np.trace(P_kl) * np.eye(3) - P_kl
+    found["I_Rf"] = np.einsum("ijk,jka->ia", LEVI_CIVITA, C_kl)
+    S_f, E_kl = i.S_f, found["E_kl"]
     geo = i.load_matrices(BODY_LOADS) if stiffening and i.nf else None
     if geo is not None:
         found |= _stiffened(geo, q)
@@ -63,13 +63,13 @@ def written(
         found["I_Rf"] = found["I_Rf"] - found["G_R"].T
         S_f = S_f - found["G_T"].T
     rate = (1.0 + linear) * i.S_f  # of S_t and of S_f q_dot
-    Q_f = -(np.einsum("k,l,kla->a", w, w, C) - w @ w * np.einsum("kka->a", C))
+    Q_f = -(np.einsum("k,l,kla->a", w, w, C_kl) - w @ w * np.einsum("kka->a", C_kl))
     found["Q_centrifugal"] = np.concatenate(
         [-np.cross(w, np.cross(w, found["S_t"])), -np.cross(w, found["Theta"] @ w), Q_f]
     )
     Q_f = -2.0 * np.einsum("lmk,m,lkab,b->a", LEVI_CIVITA, w, S_kl, q_dot)
     found["Q_coriolis"] = np.concatenate(
-        [-np.cross(w, rate @ q_dot), -2.0 * (np.trace(E) * w - E.T @ w), Q_f]
+        [-np.cross(w, rate @ q_dot), -2.0 * (np.trace(E_kl) * w - E_kl.T @ w), Q_f]
     )
     found["Q_stiffening"] = np.zeros(6 + i.nf)
     if geo is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -102,22 +103,43 @@ def body_tables(numbers: BodyNumbers, low_rank: Any) -> BodyTables:
         np.concatenate([m.ravel() for m in (found.m_ff, found.K_ff, found.D_ff)]) if found else np.zeros(0)
         for found in numbers.integrals
     ]
+    o_block, block_data = shared(block.data for block in numbers.blocks)
+    o_K, K_data = shared(square)
     return BodyTables(
         nf=nf,
         o_q=ints(numbers.o_beta[:-1] + numbers.n_beta),
         o_f=offsets(6 + nf)[:-1].copy(),
-        o_block=offsets(len(block.data) for block in numbers.blocks)[:-1].copy(),
+        o_block=o_block,
         n_T=ints(block.n_T for block in numbers.blocks),
         n_A=ints(block.n_A for block in numbers.blocks),
         n_G=ints(block.n_G for block in numbers.blocks),
         low_rank=low_rank,
         o_rows=offsets(7 * nf)[:-1].copy(),
-        o_K=offsets(3 * nf * nf)[:-1].copy(),
+        o_K=o_K,
         o_N=offsets(nf * nf)[:-1].copy(),
         o_E=offsets(6 * nf)[:-1].copy(),
-        block_data=np.concatenate([block.data for block in numbers.blocks]),
-        K_data=np.concatenate([*square, np.zeros(0)]),
+        block_data=block_data,
+        K_data=K_data,
     )
+
+
+def shared(pieces: Iterable[Array | None]) -> tuple[NDArray[np.int64], Array]:
+    """Places of pieces, -1 for None, and their numbers one behind the other, equal ones once.
+
+    Equal bodies read the same numbers, which then stay in the cache of the processor.
+    """
+    places: list[int] = []
+    known: dict[bytes, int] = {}
+    data, size = [np.zeros(0)], 0
+    for piece in pieces:
+        flat = None if piece is None else np.ascontiguousarray(piece, dtype=float).ravel()
+        key = b"" if flat is None else flat.tobytes()
+        if flat is not None and key not in known:
+            known[key] = size
+            data.append(flat)
+            size += flat.size
+        places.append(-1 if flat is None else known[key])
+    return ints(places), np.concatenate(data)
 
 
 def _is_diagonal(A: Array) -> bool:
@@ -202,17 +224,9 @@ def marker_tables(numbers: BodyNumbers, markers: list[Marker]) -> tuple[MarkerTa
     """Markers by body with their modal rows, and the paths of those that travel."""
     index = numbers.index
     body = ints(index[m.body] for m in markers)
-    rows: list[int] = []
-    K: list[int] = []
-    data, o_L, n_L, size = [], [], 0, 0
-    for m in markers:
-        for piece, places in ((m.rows, rows), (m.K_P, K)):
-            places.append(-1 if piece is None else size)
-            if piece is not None:
-                data.append(np.ascontiguousarray(piece).ravel())
-                size += data[-1].size
-        o_L.append(n_L)
-        n_L += 6 * int(numbers.nf[index[m.body]])
+    # K_P with the six numbers of a pair of modes together
+    stiff = [None if m.K_P is None else m.K_P.transpose(1, 2, 0) for m in markers]
+    places, data = shared([*(m.rows for m in markers), *stiff])
     travelling = [k for k, m in enumerate(markers) if m.travel is not None]
     travel = np.full(len(markers), -1, dtype=np.int64)
     travel[travelling] = np.arange(len(travelling))
@@ -221,10 +235,10 @@ def marker_tables(numbers: BodyNumbers, markers: list[Marker]) -> tuple[MarkerTa
         body=body,
         u0=floats(m.u0 for m in markers).reshape(-1, 3),
         R0=floats(m.R0 for m in markers).reshape(-1, 3, 3),
-        row=ints(rows),
-        K=ints(K),
-        L=ints(o_L),
-        data=np.concatenate([*data, np.zeros(0)]),
+        row=places[: len(markers)],
+        K=places[len(markers) :],
+        L=offsets(6 * numbers.nf[body])[:-1],
+        data=data,
         travel=travel,
         start=offsets(counts),
     )

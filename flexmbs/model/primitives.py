@@ -14,16 +14,9 @@ from flexmbs._jit import kernel
 def nine(R, i):
     """R[i] as a tuple, row by row: it stays in registers through a product of motions."""
     return (
-        R[i, 0, 0],
-        R[i, 0, 1],
-        R[i, 0, 2],
-        R[i, 1, 0],
-        R[i, 1, 1],
-        R[i, 1, 2],
-        R[i, 2, 0],
-        R[i, 2, 1],
-        R[i, 2, 2],
-    )
+        R[i, 0, 0], R[i, 0, 1], R[i, 0, 2], R[i, 1, 0], R[i, 1, 1], R[i, 1, 2],
+        R[i, 2, 0], R[i, 2, 1], R[i, 2, 2],
+    )  # fmt: skip
 
 
 @kernel(inline=True)

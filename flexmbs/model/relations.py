@@ -8,7 +8,7 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.model.quaternions import product, relative_quaternion, rotation_vector
-from flexmbs.model.vectors import cross, dot
+from flexmbs.model.vectors import cross, dot, three
 
 #: Same numbers as in `base.py` and `model/rows.py`, where the relations are made.
 OFFSET, SQUARE, EQUAL_TURN, DISTANCE, SLIDE, ANGLE, ANGLE_FIRST, ANGLE_SECOND = 0, 1, 2, 3, 4, 5, 6, 7
@@ -111,25 +111,17 @@ def off_attitude(ws, p, q, n, k):
 
 
 @kernel(inline=True)
-def three(x, m, o):
-    return x[m, o], x[m, o + 1], x[m, o + 2]
-
-
-@kernel(inline=True)
 def difference(x, p, q, o):
     return x[q, o] - x[p, o], x[q, o + 1] - x[p, o + 1], x[q, o + 2] - x[p, o + 2]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inline=True)
 def offset(sys, ws, e, a):
     """Component a in P of the place of Q."""
     p, q, out = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e]
     n = ws.marker.R[p, 0, a], ws.marker.R[p, 1, a], ws.marker.R[p, 2, a]
-    d, v, acc = (
-        difference(ws.marker.x, p, q, 0),
-        difference(ws.marker.v, p, q, 0),
-        difference(ws.marker.a, p, q, 0),
-    )
+    d, v = difference(ws.marker.x, p, q, 0), difference(ws.marker.v, p, q, 0)
+    acc = difference(ws.marker.a, p, q, 0)
     w, alpha = three(ws.marker.v, p, 3), three(ws.marker.a, p, 3)
     n_dot = cross(w, n)
     turn, bend = cross(alpha, n), cross(w, n_dot)
@@ -162,18 +154,15 @@ def square(sys, ws, e, a, b, sign):
 def distance(sys, ws, e, scale):
     """Half the square of the distance by a length: its multiplier is a force along the line."""
     p, q, out = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e]
-    d, v, acc = (
-        difference(ws.marker.x, p, q, 0),
-        difference(ws.marker.v, p, q, 0),
-        difference(ws.marker.a, p, q, 0),
-    )
+    d, v = difference(ws.marker.x, p, q, 0), difference(ws.marker.v, p, q, 0)
+    acc = difference(ws.marker.a, p, q, 0)
     out[0] = 0.5 * dot(d, d) / scale
     out[1] = dot(d, v) / scale
     out[2] = (dot(d, acc) + dot(v, v)) / scale
     out[3], out[4], out[5] = d[0] / scale, d[1] / scale, d[2] / scale
 
 
-@kernel(lean=True)
+@kernel(lean=True, inline=True)
 def turning(sys, ws, e, k, of_p, factor):
     """Rate of turning about axis k of P (or of Q), times a factor; the angle itself comes from elsewhere."""
     p, q, out = sys.relation.p[e], sys.relation.q[e], ws.relation.at[e]

@@ -84,7 +84,7 @@ class MarkerTables(NamedTuple):
     u0: Annotated[Floats, 3]  # (n_markers, 3)
     R0: Annotated[Floats, 3, 3]  # (n_markers, 3, 3)
     row: Ints  # offset in data of Phi (3 nf) and Psi (3 nf), by mode: 6 numbers per mode; -1: none
-    K: Ints  # offset in data of K_P (6, nf, nf) of (F17a), or -1
+    K: Ints  # offset in data of K_P of (F17a), six numbers for each of nf nf pairs of modes, or -1
     L: Ints  # offset of 6 nf numbers in marker.L
     data: Floats
     travel: Ints  # (n_markers,) row in travel.x, or -1
@@ -285,10 +285,10 @@ class TreeWork(NamedTuple):
     K_tau: Floats  # (n_vel,) the same on the speeds of the tree
     D_tau: Floats
     U: Annotated[Floats, 6]  # (n_vel, 6)
-    D: Floats  # (n_vel,)
-    D_inv: Floats
+    N: Floats  # (n_vel,) pivots of N_i of the joint, speed by speed
+    N_inv: Floats
     u: Floats  # (n_vel,)
-    delta: Floats  # (n_vel,) change of the accelerations
+    eta_hat_dot: Floats  # (n_vel,) change of the rates of all speeds, those of joints and of modes
 
 
 class ElasticWork(NamedTuple):
@@ -323,6 +323,7 @@ class MarkerWork(NamedTuple):
     a: Annotated[Floats, 6]  # (n_markers, 6)
     rel: Annotated[Floats, 12]  # velocity in the body and its rate beside the terms in w, ground axes
     L: Floats  # elastic columns of L_P at the marker, ground axes, 6 numbers per mode (F18)
+    K_rate: Floats  # scratch: K_P q_dot of one marker
 
 
 class TravelWork(NamedTuple):

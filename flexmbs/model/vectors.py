@@ -9,14 +9,50 @@ def dot(a, b):
 
 
 @kernel(inline=True)
+def three(x, m, o):
+    """Three numbers of row m, from place o on."""
+    return x[m, o], x[m, o + 1], x[m, o + 2]
+
+
+@kernel(inline=True)
 def cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@kernel(inline=True)
+def from_axes(R, m, x, y, z):
+    """Components in the axes of marker or body m -> ground axes."""
+    return (
+        R[m, 0, 0] * x + R[m, 0, 1] * y + R[m, 0, 2] * z,
+        R[m, 1, 0] * x + R[m, 1, 1] * y + R[m, 1, 2] * z,
+        R[m, 2, 0] * x + R[m, 2, 1] * y + R[m, 2, 2] * z,
+    )
+
+
+@kernel(inline=True)
+def to_axes(R, m, x, y, z):
+    """Ground axes -> components in the axes of marker or body m."""
+    return (
+        R[m, 0, 0] * x + R[m, 1, 0] * y + R[m, 2, 0] * z,
+        R[m, 0, 1] * x + R[m, 1, 1] * y + R[m, 2, 1] * z,
+        R[m, 0, 2] * x + R[m, 1, 2] * y + R[m, 2, 2] * z,
+    )
 
 
 @kernel(inline=True)
 def between(a, i, b, j):
     """From point a[i] to point b[j]."""
     return b[j, 0] - a[i, 0], b[j, 1] - a[i, 1], b[j, 2] - a[i, 2]
+
+
+@kernel(inline=True)
+def twist_at(t, arm):
+    """A twist, or a small motion, of a point that is `arm` away."""
+    x, y, z = arm
+    return (
+        t[0] + t[4] * z - t[5] * y, t[1] + t[5] * x - t[3] * z, t[2] + t[3] * y - t[4] * x,
+        t[3], t[4], t[5],
+    )  # fmt: skip
 
 
 @kernel(inline=True)

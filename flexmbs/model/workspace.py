@@ -67,10 +67,10 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
             K_tau=nan(n_vel),
             D_tau=nan(n_vel),
             U=nan(n_vel, 6),
-            D=nan(n_vel),
-            D_inv=nan(n_vel),
+            N=nan(n_vel),
+            N_inv=nan(n_vel),
             u=nan(n_vel),
-            delta=nan(n_vel),
+            eta_hat_dot=nan(n_vel),
         ),
         elastic=ElasticWork(
             M_f=nan(6 * modes),
@@ -92,6 +92,7 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
             a=nan(n_mark, 6),
             rel=np.zeros((n_mark, 12)),
             L=nan(n_L),
+            K_rate=nan(6 * int(t.body.nf.max())),
         ),
         travel=TravelWork(x=nan(n_travels, 3, 3), rows=nan(int(t.travel.o_row[-1]))),
         law=LawWork(

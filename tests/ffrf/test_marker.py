@@ -29,7 +29,7 @@ class Marker:
         self.Phi, self.Psi = rng.normal(size=(2, 3, nf))
         K = rng.normal(size=(6, nf, nf)) if stiffening else np.zeros((0, nf, nf))
         self.K = 0.5 * (K + K.transpose(0, 2, 1))
-        self.data = np.concatenate([[7.0], pack_rows(self.Phi, self.Psi), self.K.ravel()])
+        self.data = np.concatenate([[7.0], pack_rows(self.Phi, self.Psi), self.K.transpose(1, 2, 0).ravel()])
         self.row = 1 if nf else -1
         self.offset = 1 + 6 * nf if stiffening else -1
 
@@ -41,10 +41,11 @@ class Marker:
 
     def kernels(self, q, q_dot):
         u, R, theta = np.full((1, 3), np.nan), np.full((1, 3, 3), np.nan), np.full((1, 3), np.nan)
-        rows, out = np.zeros(6 * self.nf), np.full(12, np.nan)
+        rows, out, scratch = np.zeros(6 * self.nf), np.full(12, np.nan), np.full(6 * self.nf, np.nan)
         where = (self.data, self.row, self.offset)
         marker_position(0, self.nf, (self.u0, self.R0), where, (q, 0), (u, R, theta), (rows, 0))
-        marker_velocity(0, self.nf, where, (q_dot, 0), theta, (rows, 0), (np.eye(3)[None], 0), out)
+        axes = np.eye(3)[None], 0
+        marker_velocity(0, self.nf, where, (q_dot, 0), theta, (rows, 0, scratch), axes, out)
         return u[0], R[0], theta[0], rows.reshape(-1, 6).T, out
 
 
@@ -97,7 +98,8 @@ def test_bias_in_turned_axes_is_the_turned_bias_F18():
     turned = np.ascontiguousarray((R @ rows.T.reshape(3, 2, 3)[..., None])[..., 0].ravel())
     found = np.zeros(12)
     modes = marker.data, marker.row, marker.offset
-    marker_velocity(0, 3, modes, (q_dot, 0), (R @ theta)[None], (turned, 0), (R[None], 0), found)
+    columns = turned, 0, np.zeros(18)
+    marker_velocity(0, 3, modes, (q_dot, 0), (R @ theta)[None], columns, (R[None], 0), found)
     np.testing.assert_allclose(found.reshape(4, 3), out.reshape(4, 3) @ R.T, rtol=1e-12, atol=1e-13)
 
 

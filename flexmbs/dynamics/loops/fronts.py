@@ -89,7 +89,7 @@ def load_rows(sys, ws, level, bh):
                 ws.loop.bias[r] = ws.row.g[r] / bh if level == POSITION else ws.row.g_dot[r]
 
 
-@kernel(lean=True, apart=True)
+@kernel(lean=True, inline=True)
 def load_row(sys, ws, r, by_mass, by_turning):
     """Forces of row r on bodies and coordinates (F26). Writes: E, e, e_f.
 
@@ -115,7 +115,7 @@ def load_row(sys, ws, r, by_mass, by_turning):
     return size
 
 
-@kernel(lean=True)
+@kernel(lean=True, inline=True)
 def load_marker(sys, ws, slot, m, q, ent, c):
     """Force of a relation, c times that on Q, acting at marker q's origin on the body of marker m."""
     i = sys.marker.body[m]
@@ -314,7 +314,7 @@ def along(sys, ws, slot, q):
     return E[0] * q[0] + E[1] * q[1] + E[2] * q[2] + l * (E[3] * q[3] + E[4] * q[4] + E[5] * q[5])
 
 
-@kernel(lean=True)
+@kernel(lean=True, inline=True)
 def bring_largest(sys, ws, L, first, n, k, end):
     """Exchange row k with the one of the largest pivot up to `end`. Writes: E, L_open, order."""
     best, p = 0.0, k
@@ -347,7 +347,7 @@ def exchange(ws, L, first, n, k, p):
         L[row + c], L[other + c] = L[other + c], L[row + c]
 
 
-@kernel(lean=True)
+@kernel(lean=True, inline=True)
 def take_out(sys, ws, L, first, n, k, i):
     """Eliminate row k of a front at body i (F54).
 
@@ -435,7 +435,7 @@ def rows_past_joint(sys, ws, i):
                 continue
             s = ws.loop.e[at] + dot_six(six(ws.tree.H, k), E)
             ws.loop.e[at] = s
-            t = s * ws.tree.D_inv[k]
+            t = s * ws.tree.N_inv[k]
             b, w = b + t * ws.tree.u[k], w + s * t
             if p > 0 or k > k0:  # ground does not move
                 E = plus_six(E, -t, six(ws.tree.U, k))
@@ -447,7 +447,7 @@ def rows_past_joint(sys, ws, i):
         if sys.tree.driven[k] < 0:
             e = ws.loop.e[e0 + (k - k0) * n : e0 + (k - k0 + 1) * n]
             for o in range(closed, n):
-                at, s = sys.front.L[i] + packed(n, o), e[o] * ws.tree.D_inv[k]
+                at, s = sys.front.L[i] + packed(n, o), e[o] * ws.tree.N_inv[k]
                 for c in range(o, n):
                     ws.loop.L_open[at + c] += s * e[c]
     rows_to_front(sys, ws, i, 1)
@@ -464,7 +464,7 @@ def to_parent(sys, ws, i, to, E, d):
         ws.loop.e_f[at + a] += on_mode(ws.tree.B, sys.tree.o_B[i] + 6 * a, E)
 
 
-@kernel(lean=True)
+@kernel(lean=True, inline=True)
 def rows_to_front(sys, ws, f, moved):
     """Compliances of the open rows of front f, and their columns unless they moved, to the next front."""
     first, n, up = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f], sys.front.up[f]

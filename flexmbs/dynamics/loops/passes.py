@@ -14,7 +14,7 @@ from flexmbs.dynamics.loops.fronts import (
 from flexmbs.dynamics.tree.elastic import dense_block, eliminate_modes, modes_forward, solve_factor
 from flexmbs.dynamics.tree.recursion import DONE, SINGULAR_ELASTIC, SINGULAR_JOINT, past_joint
 from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six, six_at
-from flexmbs.model.vectors import add_wrench_at, between, on_mode
+from flexmbs.model.vectors import add_wrench_at, between, on_mode, twist_at
 
 
 @kernel(lean=True, apart=True)
@@ -101,7 +101,7 @@ def past_joint_again(sys, ws, i):
         if sys.tree.driven[k] >= 0:
             continue
         u = dot_six(six(ws.tree.H, k), f)
-        ws.tree.u[k], s = u, u * ws.tree.D_inv[k]
+        ws.tree.u[k], s = u, u * ws.tree.N_inv[k]
         f = plus_six(f, -s, six(ws.tree.U, k))
         at = sys.front.e[i] + (k - sys.tree.o_eta[i]) * n
         for o in range(ws.loop.closed[i], n):
@@ -113,37 +113,32 @@ def past_joint_again(sys, ws, i):
 
 
 @kernel(lean=True, apart=True)
-def forward(sys, ws, delta):
+def forward(sys, ws):
     """Changes of all accelerations, from the bases to the tips, and multipliers of the loops (F23-F24, F54).
 
-    Needs backward. Writes: da, delta, lam. Driven speeds do not change.
+    Needs backward. Writes: da, eta_hat_dot, lam. Driven speeds do not change.
     """
-    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    zero, eta_hat_dot = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), ws.tree.eta_hat_dot
     put_six(ws.body.da, 0, zero)
     multipliers(sys, ws, 0, zero)
     if sys.front.branch[1] > sys.front.branch[0]:
         multipliers_of_branches(sys, ws, 0, zero)
     for i in range(1, sys.tree.parent.shape[0]):
         p = sys.tree.parent[i]
-        x, y, z = between(ws.body.r, p, ws.body.r, i)
-        b = six(ws.body.da, p)
-        a = (
-            b[0] + b[4] * z - b[5] * y, b[1] + b[5] * x - b[3] * z, b[2] + b[3] * y - b[4] * x,
-            b[3], b[4], b[5],
-        )  # fmt: skip
+        a = twist_at(six(ws.body.da, p), between(ws.body.r, p, ws.body.r, i))
         for m in range(sys.body.nf[p]):
-            a = plus_six(a, delta[sys.tree.o_qd[p] + m], six_at(ws.tree.B, sys.tree.o_B[i] + 6 * m))
+            a = plus_six(a, eta_hat_dot[sys.tree.o_qd[p] + m], six_at(ws.tree.B, sys.tree.o_B[i] + 6 * m))
         first, n, at = sys.front.row[i], sys.front.row[i + 1] - sys.front.row[i], sys.front.e[i]
         for k in range(sys.tree.o_eta[i], sys.tree.o_qd[i]):
             if sys.tree.driven[k] >= 0:
-                delta[k] = 0.0
+                eta_hat_dot[k] = 0.0
             else:
                 d = ws.tree.u[k] - dot_six(six(ws.tree.U, k), a)
                 for o in range(ws.loop.closed[i], n):
                     if ws.loop.order[first + o] >= 0:
                         d += ws.loop.e[at + o] * ws.row.lam[ws.loop.order[first + o]]
-                d *= ws.tree.D_inv[k]
-                delta[k] = d
+                d *= ws.tree.N_inv[k]
+                eta_hat_dot[k] = d
                 a = plus_six(a, d, six(ws.tree.H, k))
             at += n
         put_six(ws.body.da, i, a)
@@ -152,7 +147,7 @@ def forward(sys, ws, delta):
         if sys.body.nf[i] > 0:
             if n > 0:
                 rows_on_modes(sys, ws, i)
-            modes_forward(sys, ws, i, ws.body.da[i], delta)
+            modes_forward(sys, ws, i)
         if sys.front.branch[i + 1] > sys.front.branch[i]:
             multipliers_of_branches(sys, ws, i, a)
 

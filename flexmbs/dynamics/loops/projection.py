@@ -92,11 +92,11 @@ def project(sys, ws, laws, lw, at, gh, bh, how):
             known = False
             if level == 0:
                 respond(sys, ws, ws.row.g)
-                add_increment(sys, pos, ws.tree.delta, pos)
+                add_increment(sys, pos, ws.tree.eta_hat_dot, pos)
             else:
                 respond(sys, ws, ws.row.g_dot)
                 for m in range(vel.shape[0]):
-                    vel[m] += ws.tree.delta[m]
+                    vel[m] += ws.tree.eta_hat_dot[m]
     follow_turns(sys, ws)
     return worst, worst_dot, count
 
@@ -105,12 +105,12 @@ def project(sys, ws, laws, lw, at, gh, bh, how):
 def respond(sys, ws, residual):
     """Least change of the speeds, in the metric of M + Sh, with `G change = -residual` (F44).
 
-    Needs eliminate; u is lost. Writes: delta.
+    Needs eliminate; u is lost. Writes: eta_hat_dot.
     """
     for r in range(residual.shape[0]):
         ws.loop.bias[r] = residual[r]
     again(sys, ws)
-    forward(sys, ws, ws.tree.delta)
+    forward(sys, ws)
 
 
 @kernel(lean=True, later="int64")
@@ -131,7 +131,7 @@ def impact(sys, ws, laws, lw, at, twist, speed):
         status = change(sys, ws)
     if status == 0:
         for k in range(vel.shape[0]):
-            vel[k] += ws.tree.delta[k]
+            vel[k] += ws.tree.eta_hat_dot[k]
     return status
 
 

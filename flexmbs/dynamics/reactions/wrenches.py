@@ -5,7 +5,7 @@ found, less the forces on them. So springs, drives and couplings are in it witho
 """
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.tree.sixes import plus_six, put_six, six
+from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six
 from flexmbs.model.vectors import add_wrench_at, between, times_wrench, wrench_at
 
 
@@ -77,20 +77,16 @@ def push(sys, ws, m, e, c):
 @kernel(lean=True)
 def joint_reaction(sys, ws, j, own):
     """Force and moment of P's side on Q's side at the origin of Q. Writes: reaction[j]."""
-    out, i, q = ws.joint.reaction[j], sys.joint.body[j], sys.joint.q[j]
-    for row in range(6):
-        out[row] = 0.0
+    i, q, w = sys.joint.body[j], sys.joint.q[j], (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if i > 0:
-        f, s = wrench_at(ws.body.f_p[i], between(ws.marker.x, q, ws.body.r, i)), sys.joint.sign[j]
-        put_six(ws.joint.reaction, j, (s * f[0], s * f[1], s * f[2], s * f[3], s * f[4], s * f[5]))
-        return
-    for r in range(sys.joint.row[j, 0], sys.joint.row[j, 1]):
+        w = plus_six(w, sys.joint.sign[j], wrench_at(ws.body.f_p[i], between(ws.marker.x, q, ws.body.r, i)))
+    for r in range(sys.joint.row[j, 0], sys.joint.row[j, 1] if i == 0 else 0):
         for k in range(sys.term.start[r], sys.term.start[r + 1]):
-            for row in range(6):
-                out[row] += ws.row.force[r] * ws.row.c_term[k] * ws.relation.at[sys.term.relation[k], 3 + row]
-    for c in range(sys.joint.coord[j, 0], sys.joint.coord[j, 1]):
-        for row in range(6):
-            out[row] += own * ws.coord.tau[c] * ws.relation.at[sys.coord.entry[c], 3 + row]
+            c = ws.row.force[r] * ws.row.c_term[k]
+            w = plus_six(w, 1.0, times_wrench(c, ws.relation.at[sys.term.relation[k]]))
+    for c in range(sys.joint.coord[j, 0], sys.joint.coord[j, 1] if i == 0 else 0):
+        w = plus_six(w, 1.0, times_wrench(own * ws.coord.tau[c], ws.relation.at[sys.coord.entry[c]]))
+    put_six(ws.joint.reaction, j, w)
 
 
 @kernel(lean=True)
@@ -104,8 +100,8 @@ def force_on_coordinates(sys, ws, r):
         e = sys.term.relation[k]
         j = sys.relation.joint[e]
         if j >= 0:
-            for row in range(6):
-                ws.joint.reaction[j, row] += ws.row.force[r] * ws.row.c_term[k] * ws.relation.at[e, 3 + row]
+            w = times_wrench(ws.row.force[r] * ws.row.c_term[k], ws.relation.at[e])
+            put_six(ws.joint.reaction, j, plus_six(six(ws.joint.reaction, j), 1.0, w))
 
 
 @kernel(lean=True)
@@ -123,8 +119,7 @@ def drive_effort(sys, ws, d):
         s = -ws.coord.tau[c]
     while sys.tree.o_eta[i + 1] <= k:
         i += 1
-    for row in range(6):
-        s += ws.tree.H[k, row] * ws.body.f_p[i, row]
+    s += dot_six(six(ws.tree.H, k), six(ws.body.f_p, i))
     for n in range(sys.speed.coord.shape[0]):
         if c >= 0 and sys.speed.coord[n] == c:
             s -= ws.row.c_speed[n] * ws.row.force[row_of_dof(sys, n)]

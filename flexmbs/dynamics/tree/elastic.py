@@ -4,11 +4,18 @@ Where the block is diagonal up to few columns its factor is that of `low_rank`, 
 the rest sees only products with F^-1. ws.elastic.G has six rows of nf numbers for a body, from o_E.
 """
 
-import math
-
 from flexmbs._jit import kernel
-from flexmbs.dynamics.tree.low_rank import factor_low_rank
-from flexmbs.dynamics.tree.sixes import mirror
+from flexmbs.dynamics.tree.low_rank import factor_low_rank, inverse_cholesky
+from flexmbs.dynamics.tree.sixes import (
+    dot_six,
+    mirror,
+    plus_six,
+    put_six,
+    six,
+    six_at,
+    upper,
+    upper_times,
+)
 
 
 @kernel(lean=True, later="void")
@@ -29,32 +36,15 @@ def factor_dense(sys, ws, i):
     False if N_ff is not positive definite.
     """
     nf, n0, k0, o, N = sys.body.nf[i], sys.body.o_N[i], sys.tree.o_qd[i], sys.body.o_E[i], ws.elastic.N
+    G = ws.elastic.G
     for a in range(nf if sys.marker.row[sys.tree.m_out[i]] >= 0 else 0):
         x = N[n0 + nf * a : n0 + nf * (a + 1)]
-        for row in range(6):
-            e, h = ws.elastic.G[o + nf * row : o + nf * (row + 1)], ws.tree.H[k0 + a, row]
-            for b in range(a + 1):
-                x[b] += h * e[b] + ws.elastic.M_f[o + 6 * a + row] * ws.tree.H[k0 + b, row]
-    for a in range(nf):
-        x = N[n0 + nf * a : n0 + nf * (a + 1)]
+        h, m = six(ws.tree.H, k0 + a), six_at(ws.elastic.M_f, o + 6 * a)
         for b in range(a + 1):
-            s, y = x[b], N[n0 + nf * b : n0 + nf * (b + 1)]
-            for c in range(b):
-                s -= x[c] * y[c]
-            if a > b:
-                x[b] = s * y[b]
-            elif s > 0.0:
-                x[a] = 1.0 / math.sqrt(s)
-            else:
-                return False
-    for a in range(nf):
-        x = N[n0 + nf * a : n0 + nf * (a + 1)]
-        for b in range(a):
-            s, y = -x[a] * x[b], N[n0 + nf * b : n0 + nf * (b + 1)]
-            x[b] = 0.0
-            for c in range(b + 1):
-                x[c] += s * y[c]
-    return True
+            p = o + b
+            e = G[p], G[p + nf], G[p + 2 * nf], G[p + 3 * nf], G[p + 4 * nf], G[p + 5 * nf]
+            x[b] += dot_six(h, e) + dot_six(m, six(ws.tree.H, k0 + b))
+    return inverse_cholesky(N, n0, nf)
 
 
 @kernel(lean=True, apart=True, reassociate=True)
@@ -119,20 +109,16 @@ def solve_transposed(sys, ws, i, x, first):
 def elastic_rows(sys, ws, i):
     """E of body i, and the forces on its elastic rows (F22). Needs all of M. Writes: G, u, D."""
     nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
-    M, f, H = ws.body.M_star[i], ws.body.f_star[i], ws.tree.H
+    M, f, G = upper(ws.body.M_star, i), six(ws.body.f_star, i), ws.elastic.G
     moving = sys.marker.row[sys.tree.m_out[i]] >= 0
     for a in range(nf):
-        c, k = o + 6 * a, k0 + a
-        s = ws.tree.tau[k]
-        for row in range(6):
-            e = ws.elastic.M_f[c + row]
-            if moving:
-                for col in range(6):
-                    e += M[row, col] * H[k, col]
-                s += H[k, row] * f[row]
-            ws.elastic.G[o + nf * row + a] = e
-        ws.tree.u[k] = s
-        ws.tree.D[k] = 1.0
+        e, k, p = six_at(ws.elastic.M_f, o + 6 * a), k0 + a, o + a
+        ws.tree.u[k], ws.tree.N[k] = ws.tree.tau[k], 1.0
+        if moving:
+            h = six(ws.tree.H, k)
+            e = plus_six(e, 1.0, upper_times(M, h))
+            ws.tree.u[k] += dot_six(h, f)
+        G[p], G[p + nf], G[p + 2 * nf], G[p + 3 * nf], G[p + 4 * nf], G[p + 5 * nf] = e
 
 
 @kernel(lean=True, later="boolean", reassociate=True)
@@ -167,19 +153,16 @@ def eliminate_modes(sys, ws, i, gh, bh):
 
 
 @kernel(lean=True, later="void", reassociate=True)
-def modes_forward(sys, ws, i, a, delta):
-    """Elastic rates of body i from the acceleration `a` before its modes (F23). Writes: delta; a."""
-    nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
-    x, u = delta[k0 : k0 + nf], ws.tree.u[k0 : k0 + nf]
+def modes_forward(sys, ws, i):
+    """Rates of the modes of body i from the acceleration before them (F23). Writes: eta_hat_dot, da."""
+    nf, k0, o, a = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i], ws.body.da[i]
+    x, u = ws.tree.eta_hat_dot[k0 : k0 + nf], ws.tree.u[k0 : k0 + nf]
     for m in range(nf):
         x[m] = u[m]
     for row in range(6):
         s, g = a[row], ws.elastic.G[o + nf * row : o + nf * (row + 1)]
         for m in range(nf):
             x[m] -= g[m] * s
-    solve_transposed(sys, ws, i, delta, k0)
-    if sys.marker.row[sys.tree.m_out[i]] < 0:
-        return
-    for m in range(nf):
-        for row in range(6):
-            a[row] += ws.tree.H[k0 + m, row] * delta[k0 + m]
+    solve_transposed(sys, ws, i, ws.tree.eta_hat_dot, k0)
+    for m in range(nf if sys.marker.row[sys.tree.m_out[i]] >= 0 else 0):
+        put_six(ws.body.da, i, plus_six(six(ws.body.da, i), x[m], six(ws.tree.H, k0 + m)))

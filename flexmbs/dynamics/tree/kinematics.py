@@ -6,7 +6,8 @@ stand alone, and a solution is always a change of a motion that is known in full
 """
 
 from flexmbs._jit import kernel
-from flexmbs.ffrf.marker import marker_position, marker_velocity
+from flexmbs.dynamics.tree.sixes import plus_six, put_six, put_six_at, six_at
+from flexmbs.ffrf.marker import marker_position, marker_velocity, weighted
 from flexmbs.ffrf.travel import path_rows, travelling_terms
 from flexmbs.model.primitives import (
     joint_columns,
@@ -17,7 +18,7 @@ from flexmbs.model.primitives import (
     times,
     transposed,
 )
-from flexmbs.model.vectors import between
+from flexmbs.model.vectors import between, twist_at
 
 
 @kernel(lean=True, apart=True)
@@ -138,34 +139,19 @@ def elastic_columns(sys, ws, i):
 
     Writes: H of the elastic speeds, B of body i; both as motions of the origin of body i.
     """
-    m, n = sys.tree.m_out[i], sys.tree.m_in[i]
-    p, first = sys.tree.parent[i], sys.tree.o_qd[i]
-    L, H, B = ws.marker.L, ws.tree.H, ws.tree.B
-    x, y, z = between(ws.marker.x, m, ws.body.r, i)
+    m, n, p = sys.tree.m_out[i], sys.tree.m_in[i], sys.tree.parent[i]
+    zero, arm = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), between(ws.marker.x, m, ws.body.r, i)
     for a in range(sys.body.nf[i]):
-        k = first + a
-        if sys.marker.row[m] < 0:
-            for row in range(6):
-                H[k, row] = 0.0
-            continue
-        o = sys.marker.L[m] + 6 * a
-        h0, h1, h2 = L[o + 3], L[o + 4], L[o + 5]
-        H[k, 0] = -(L[o] + h1 * z - h2 * y)
-        H[k, 1] = -(L[o + 1] + h2 * x - h0 * z)
-        H[k, 2] = -(L[o + 2] + h0 * y - h1 * x)
-        H[k, 3], H[k, 4], H[k, 5] = -h0, -h1, -h2
-    if sys.marker.row[n] < 0:
-        for a in range(6 * sys.body.nf[p]):
-            B[sys.tree.o_B[i] + a] = 0.0
-        return
-    x, y, z = between(ws.marker.x, n, ws.body.r, i)
+        Y = zero
+        if sys.marker.row[m] >= 0:
+            Y = plus_six(zero, -1.0, twist_at(six_at(ws.marker.L, sys.marker.L[m] + 6 * a), arm))
+        put_six(ws.tree.H, sys.tree.o_qd[i] + a, Y)
+    arm = between(ws.marker.x, n, ws.body.r, i)
     for a in range(sys.body.nf[p]):
-        o, b = sys.marker.L[n] + 6 * a, sys.tree.o_B[i] + 6 * a
-        h0, h1, h2 = L[o + 3], L[o + 4], L[o + 5]
-        B[b] = L[o] + h1 * z - h2 * y
-        B[b + 1] = L[o + 1] + h2 * x - h0 * z
-        B[b + 2] = L[o + 2] + h0 * y - h1 * x
-        B[b + 3], B[b + 4], B[b + 5] = h0, h1, h2
+        B = zero
+        if sys.marker.row[n] >= 0:
+            B = twist_at(six_at(ws.marker.L, sys.marker.L[n] + 6 * a), arm)
+        put_six_at(ws.tree.B, sys.tree.o_B[i] + 6 * a, B)
 
 
 @kernel(lean=True, apart=True)
@@ -196,18 +182,17 @@ def marker_relative(sys, ws, i, m, pos, vel, acc):
     """
     rel = ws.marker.rel[m]
     row, o = sys.marker.row[m], sys.marker.L[m]
-    modes, turn, nf = (sys.marker.data, row, sys.marker.K[m]), (ws.body.R, i), sys.body.nf[i]
-    marker_velocity(m, nf, modes, (vel, sys.tree.o_qd[i]), ws.marker.theta, (ws.marker.L, o), turn, rel)
+    modes, turn = (sys.marker.data, row, sys.marker.K[m]), (ws.body.R, i)
+    nf, k0 = sys.body.nf[i], sys.tree.o_qd[i]
+    own = ws.marker.L, o, ws.marker.K_rate
+    marker_velocity(m, nf, modes, (vel, k0), ws.marker.theta, own, turn, rel)
     t = sys.marker.travel[m]
     if t >= 0 and row >= 0:
-        state = pos, sys.body.o_q[i], vel, sys.tree.o_qd[i]
+        state = pos, sys.body.o_q[i], vel, k0
         columns = ws.travel.rows, sys.travel.o_row[t]
         travelling_terms(m, nf, state, ws.marker.theta, columns, turn, rel)
     if row >= 0:
-        for a in range(sys.body.nf[i]):
-            q_ddot = acc[sys.tree.o_qd[i] + a]
-            for k in range(6):
-                rel[6 + k] += ws.marker.L[o + 6 * a + k] * q_ddot
+        put_six_at(rel, 6, plus_six(six_at(rel, 6), 1.0, weighted(ws.marker.L, o, acc[k0 : k0 + nf])))
     if t >= 0:
         R = ws.body.R
         for k in range(3):

@@ -31,7 +31,13 @@ def factor_low_rank(sys, ws, i, gh, bh):
     orthonormalise(ws.elastic.N, n0 + nf, nf, k, ws.elastic.low_R)
     one_plus_congruent(ws.elastic.low_R, k, ws.elastic.low_C, ws.elastic.low_K)
     X = n0 + nf * (1 + k)
-    return inverse_factor(ws.elastic.low_C, k, ws.elastic.N[X : X + k * k])
+    for r in range(k):
+        for c in range(r + 1):
+            ws.elastic.N[X + k * r + c] = ws.elastic.low_C[r, c]
+    good = inverse_cholesky(ws.elastic.N, X, k)
+    for r in range(k):
+        ws.elastic.N[X + (k + 1) * r] -= 1.0
+    return good
 
 
 @kernel(lean=True, apart=True, reassociate=True)
@@ -125,31 +131,25 @@ def one_plus_congruent(R, k, C, K):
 
 
 @kernel(lean=True, apart=True, reassociate=True)
-def inverse_factor(C, k, out):
-    """L^-1 - 1 of C = L L^T, by rows of k numbers; C is lower. Writes: out, C. False when not positive."""
-    for r in range(k):
-        x = C[r]
-        for c in range(r):
-            s, y = x[c], C[c]
-            for m in range(c):
-                s -= x[m] * y[m]
-            x[c] = s / y[c]
-        s = x[r]
-        for m in range(r):
-            s -= x[m] * x[m]
-        if not s > 0.0:
-            return False
-        x[r] = math.sqrt(s)
-    for r in range(k):
-        x, row = C[r], out[k * r : k * (r + 1)]
-        for c in range(k):
-            row[c] = 0.0
-        s = 1.0 / x[r]
-        for m in range(r):
-            y, z = out[k * m : k * (m + 1)], -s * x[m]
-            for c in range(k):
-                row[c] += z * y[c]
-        row[r] = s
-    for r in range(k):
-        out[(k + 1) * r] -= 1.0
+def inverse_cholesky(N, first, n):
+    """L^-1 in the place of A = L L^T, lower, by rows of n numbers from N[first]. False when not positive."""
+    for a in range(n):
+        x = N[first + n * a : first + n * (a + 1)]
+        for b in range(a + 1):
+            s, y = x[b], N[first + n * b : first + n * (b + 1)]
+            for c in range(b):
+                s -= x[c] * y[c]
+            if a > b:
+                x[b] = s * y[b]
+            elif s > 0.0:
+                x[a] = 1.0 / math.sqrt(s)
+            else:
+                return False
+    for a in range(n):
+        x = N[first + n * a : first + n * (a + 1)]
+        for b in range(a):
+            s, y = -x[a] * x[b], N[first + n * b : first + n * (b + 1)]
+            x[b] = 0.0
+            for c in range(b + 1):
+                x[c] += s * y[c]
     return True

@@ -43,12 +43,12 @@ def past_joint(sys, ws, i, gh, bh):
         d = gh * ws.tree.D_tau[k] + bh * ws.tree.K_tau[k] + sys.tree.massless[k] + dot_six(h, U)
         x, y = h[0] * h[0] + h[1] * h[1] + h[2] * h[2], h[3] * h[3] + h[4] * h[4] + h[5] * h[5]
         if not d > TINY * (x * sys.tree.mass_scale[0] + y * sys.tree.mass_scale[1]):
-            ws.tree.D[k] = 0.0
+            ws.tree.N[k] = 0.0
             return False
         u = ws.tree.tau[k] + dot_six(h, f)
         put_six(ws.tree.U, k, U)
         s = 1.0 / d
-        ws.tree.D[k], ws.tree.D_inv[k], ws.tree.u[k] = d, s, u
+        ws.tree.N[k], ws.tree.N_inv[k], ws.tree.u[k] = d, s, u
         M = downdated(M, U, s)
         f = plus_six(f, -s * u, U)
     p = sys.tree.parent[i]

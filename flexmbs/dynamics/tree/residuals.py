@@ -1,8 +1,9 @@
 """Inertia and residual forces of the bodies for given accelerations: f - M a_hat (F12-F14, F21)."""
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.tree.sixes import put_six_at
+from flexmbs.dynamics.tree.sixes import plus_six, put_six, put_six_at, six
 from flexmbs.ffrf.inertia import inertia, inertia_at_rest
+from flexmbs.ffrf.marker import weighted
 from flexmbs.model.primitives import nine, times, transposed
 from flexmbs.model.vectors import add_wrench_at, between, on_mode, times_wrench, wrench_at
 
@@ -105,11 +106,10 @@ def turn(R, x, y, z):
 @kernel(lean=True, later="void")
 def elastic_residual(sys, ws, i, pos, vel, acc):
     """Elastic rows of body i with elastic and damping forces (F12, F14). Writes: M_f, tau of body i; f."""
-    R, f, a = nine(ws.body.R, i), ws.body.f_star[i], ws.body.a[i]
+    R, a = nine(ws.body.R, i), ws.body.a[i]
     nf, k0, q0, o, r = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_q[i], sys.body.o_E[i], sys.body.o_rows[i]
     ax, ay, az, bx, by, bz = a[0] - sys.grav[0], a[1] - sys.grav[1], a[2] - sys.grav[2], a[3], a[4], a[5]
     mff, K, D = sys.body.o_K[i], sys.body.o_K[i] + nf * nf, sys.body.o_K[i] + 2 * nf * nf
-    f0 = f1 = f2 = n0 = n1 = n2 = 0.0
     for m in range(nf):
         row = ws.body.rows[r + 7 * m : r + 7 * m + 7]
         x, y, z = turn(R, row[0], row[1], row[2])
@@ -123,11 +123,8 @@ def elastic_residual(sys, ws, i, pos, vel, acc):
             s -= sys.body.K_data[row_m + n] * acc[k0 + n]
             s -= sys.body.K_data[row_K + n] * pos[q0 + n] + sys.body.K_data[row_D + n] * vel[k0 + n]
         ws.tree.tau[k0 + m] = s
-        s = acc[k0 + m]
-        f0, f1, f2, n0, n1, n2 = f0 + x * s, f1 + y * s, f2 + z * s, n0 + u * s, n1 + v * s, n2 + w * s
-    f[0] -= f0
-    f[1] -= f1
-    f[2] -= f2
-    f[3] -= n0
-    f[4] -= n1
-    f[5] -= n2
+    put_six(
+        ws.body.f_star,
+        i,
+        plus_six(six(ws.body.f_star, i), -1.0, weighted(ws.elastic.M_f, o, acc[k0 : k0 + nf])),
+    )

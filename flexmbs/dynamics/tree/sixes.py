@@ -1,6 +1,7 @@
 """Six numbers of a twist or a wrench, and symmetric matrices of them, in registers."""
 
 from flexmbs._jit import kernel
+from flexmbs.model.vectors import wrench_at
 
 
 @kernel(inline=True)
@@ -125,9 +126,4 @@ def add_shifted(M, f, p, m, g, x, y, z):
     M[p, 4, 4] += m[18] + (z * m[4] - x * m[13]) + (z * p1 - x * s1)
     M[p, 4, 5] += m[19] + (x * m[9] - y * m[4]) + (z * p2 - x * s2)
     M[p, 5, 5] += m[20] + (x * m[10] - y * m[5]) + (x * q2 - y * p2)
-    f[p, 0] += g[0]
-    f[p, 1] += g[1]
-    f[p, 2] += g[2]
-    f[p, 3] += g[3] + y * g[2] - z * g[1]
-    f[p, 4] += g[4] + z * g[0] - x * g[2]
-    f[p, 5] += g[5] + x * g[1] - y * g[0]
+    put_six(f, p, plus_six(six(f, p), 1.0, wrench_at(g, (x, y, z))))

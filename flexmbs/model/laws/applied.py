@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs.model.laws.joint_kernels import effort
-from flexmbs.model.laws.pair_kernels import bushing, from_axes, span
+from flexmbs.model.laws.pair_kernels import bushing, span
 from flexmbs.model.laws.tables import (
     BUSHING,
     COORD_SPRING,
@@ -27,6 +27,7 @@ from flexmbs.model.laws.tables import (
 )
 from flexmbs.model.laws.values import fill_slots, fill_values
 from flexmbs.model.laws.wrench import add_modal_load, add_wrench
+from flexmbs.model.vectors import from_axes
 
 
 @kernel(lean=True, apart=True)

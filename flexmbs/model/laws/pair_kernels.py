@@ -22,7 +22,7 @@ from flexmbs.model.laws.tables import (
 )
 from flexmbs.model.laws.wrench import add_wrench
 from flexmbs.model.quaternions import relative_quaternion, rotation_vector
-from flexmbs.model.vectors import between
+from flexmbs.model.vectors import between, from_axes, to_axes
 
 
 @kernel(lean=True, later="void")
@@ -59,26 +59,6 @@ def span(laws, lw, sys, ws, vel, k):
     out[WORK] = power + dissipated
     if laws.conservative[k] == 1:
         out[WORK] += (o[n] * (length - o[n + 2]) + o[n + 3]) * rate
-
-
-@kernel(inline=True)
-def from_axes(R, m, x, y, z):
-    """Components in the axes of marker m -> ground axes."""
-    return (
-        R[m, 0, 0] * x + R[m, 0, 1] * y + R[m, 0, 2] * z,
-        R[m, 1, 0] * x + R[m, 1, 1] * y + R[m, 1, 2] * z,
-        R[m, 2, 0] * x + R[m, 2, 1] * y + R[m, 2, 2] * z,
-    )
-
-
-@kernel(inline=True)
-def to_axes(R, m, x, y, z):
-    """Ground axes -> components in the axes of marker m."""
-    return (
-        R[m, 0, 0] * x + R[m, 1, 0] * y + R[m, 2, 0] * z,
-        R[m, 0, 1] * x + R[m, 1, 1] * y + R[m, 2, 1] * z,
-        R[m, 0, 2] * x + R[m, 1, 2] * y + R[m, 2, 2] * z,
-    )
 
 
 @kernel(lean=True)

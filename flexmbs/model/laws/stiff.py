@@ -11,9 +11,10 @@ from typing import Any
 
 from flexmbs._jit import kernel
 from flexmbs.ffrf.marker import inverse_jacobian_coefficient
-from flexmbs.model.laws.pair_kernels import deflection, from_axes
+from flexmbs.model.laws.pair_kernels import deflection
 from flexmbs.model.laws.tables import BUSHING, DAMPING, LENGTH, SPAN, SPAN_LAW, STIFFNESS
 from flexmbs.model.rows import Entry, Group, Row
+from flexmbs.model.vectors import from_axes
 
 #: Kind of the relations of these rows: their forces are written here, their values are zero.
 STIFF = 8

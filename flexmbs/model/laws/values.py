@@ -20,7 +20,6 @@ from flexmbs.model.laws.tables import (
     RATE,
     REL_QUAT,
     REL_TURN,
-    REL_V,
     REL_W,
     REL_X,
     SLOT_T,
@@ -30,7 +29,7 @@ from flexmbs.model.laws.tables import (
     VEL,
 )
 from flexmbs.model.quaternions import relative_quaternion, rotation_vector
-from flexmbs.model.vectors import between
+from flexmbs.model.vectors import between, cross, three
 
 
 @kernel(lean=True)
@@ -110,19 +109,13 @@ def relative_component(ws, kind, a, b, c):
     """
     x, y, z = between(ws.marker.x, b, ws.marker.x, a)
     m = b
-    if kind == REL_V and c < 3:
-        p, q, r = ws.marker.v[b, 3], ws.marker.v[b, 4], ws.marker.v[b, 5]
-        x, y, z = (
-            ws.marker.v[a, 0] - ws.marker.v[b, 0] - (q * z - r * y),
-            ws.marker.v[a, 1] - ws.marker.v[b, 1] - (r * x - p * z),
-            ws.marker.v[a, 2] - ws.marker.v[b, 2] - (p * y - q * x),
-        )
-    elif kind != REL_X:
-        x, y, z = (
-            ws.marker.v[a, 3] - ws.marker.v[b, 3],
-            ws.marker.v[a, 4] - ws.marker.v[b, 4],
-            ws.marker.v[a, 5] - ws.marker.v[b, 5],
-        )
+    if kind != REL_X:
+        v, w = between(ws.marker.v, b, ws.marker.v, a), three(ws.marker.v, b, 3)
+        way = cross(w, (x, y, z))
+        x, y, z = v[0] - way[0], v[1] - way[1], v[2] - way[2]
+        if kind == REL_W or c >= 3:
+            v = three(ws.marker.v, a, 3)
+            x, y, z = v[0] - w[0], v[1] - w[1], v[2] - w[2]
     if kind == REL_W:
         m = a
     k = c % 3

@@ -8,7 +8,9 @@ import numpy as np
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.loops.rows import slope
-from flexmbs.model.vectors import between
+from flexmbs.dynamics.tree.sixes import dot_six, plus_six, six
+from flexmbs.ffrf.marker import weighted
+from flexmbs.model.vectors import between, times_wrench, wrench_at
 
 
 @kernel(lean=True, later="float64")
@@ -29,54 +31,26 @@ def rheonomic_power(sys, ws, vel):
             total -= ws.row.force[r] * slope(sys, ws, sys.row.expr[r], -1)
         for k in range(sys.term.start[r], sys.term.start[r + 1]):
             e, c = sys.term.relation[k], ws.row.force[r] * ws.row.c_term[k]
-            w, q, p = ws.relation.at[e, 3:9], sys.relation.q[e], sys.relation.p[e]
-            total -= c * (travel_power(sys, ws, vel, q, q, w) - travel_power(sys, ws, vel, p, q, w))
+            w, q, p = times_wrench(c, ws.relation.at[e]), sys.relation.q[e], sys.relation.p[e]
+            total -= travel_power(sys, ws, vel, q, w)
+            total += travel_power(sys, ws, vel, p, wrench_at(w, between(ws.marker.x, p, ws.marker.x, q)))
     for i in range(1, sys.tree.parent.shape[0]):
-        total -= body_travel_power(sys, ws, vel, i, sys.tree.m_out[i]) - body_travel_power(
-            sys, ws, vel, i, sys.tree.m_in[i]
-        )
+        w, q, p = six(ws.body.f_p, i), sys.tree.m_out[i], sys.tree.m_in[i]
+        total -= travel_power(sys, ws, vel, q, wrench_at(w, between(ws.marker.x, q, ws.body.r, i)))
+        total += travel_power(sys, ws, vel, p, wrench_at(w, between(ws.marker.x, p, ws.body.r, i)))
     return total
 
 
 @kernel(lean=True)
-def body_travel_power(sys, ws, vel, i, m):
-    """Power of the joint wrench of body i on the way of marker m."""
-    if m < 0 or sys.marker.travel[m] < 0:
-        return 0.0
-    x, y, z = between(ws.marker.x, m, ws.body.r, i)
-    f = ws.body.f_p[i]
-    nx, ny, nz = f[3] + y * f[2] - z * f[1], f[4] + z * f[0] - x * f[2], f[5] + x * f[1] - y * f[0]
-    v, w = way_rate(sys, ws, vel, m)
-    return f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + nx * w[0] + ny * w[1] + nz * w[2]
-
-
-@kernel(lean=True)
-def travel_power(sys, ws, vel, m, q, f):
-    """Power of a wrench at the origin of marker q on the way of marker m."""
+def travel_power(sys, ws, vel, m, wrench):
+    """Power of a wrench at marker m on its way against the material under it, ground axes (F18a)."""
     if sys.marker.travel[m] < 0:
         return 0.0
-    x, y, z = between(ws.marker.x, m, ws.marker.x, q)
-    nx, ny, nz = f[3] + y * f[2] - z * f[1], f[4] + z * f[0] - x * f[2], f[5] + x * f[1] - y * f[0]
-    v, w = way_rate(sys, ws, vel, m)
-    return f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + nx * w[0] + ny * w[1] + nz * w[2]
-
-
-@kernel(lean=True)
-def way_rate(sys, ws, vel, m):
-    """Velocity of a travelling marker against the material under it, ground axes (F18a)."""
-    rel = ws.marker.rel[m]
-    x, y, z, p, q, r = rel[0], rel[1], rel[2], rel[3], rel[4], rel[5]
-    i = sys.marker.body[m]
+    way, i = six(ws.marker.rel, m), sys.marker.body[m]
     if sys.marker.row[m] >= 0:
-        for a in range(sys.body.nf[i]):
-            o, rate = sys.marker.L[m] + 6 * a, vel[sys.tree.o_qd[i] + a]
-            x -= ws.marker.L[o] * rate
-            y -= ws.marker.L[o + 1] * rate
-            z -= ws.marker.L[o + 2] * rate
-            p -= ws.marker.L[o + 3] * rate
-            q -= ws.marker.L[o + 4] * rate
-            r -= ws.marker.L[o + 5] * rate
-    return (x, y, z), (p, q, r)
+        rates = vel[sys.tree.o_qd[i] : sys.tree.o_qd[i] + sys.body.nf[i]]
+        way = plus_six(way, -1.0, weighted(ws.marker.L, sys.marker.L[m], rates))
+    return dot_six(wrench, way)
 
 
 def follows_time(system: Any) -> bool:

@@ -13,7 +13,6 @@ from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.dead_points import dead_point, diverges
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.energy import energies
-from flexmbs.model.laws.pair_kernels import from_axes, to_axes
 from flexmbs.model.laws.tables import N_OUT, REL_W
 from flexmbs.model.laws.values import (
     fill_slots,
@@ -22,7 +21,7 @@ from flexmbs.model.laws.values import (
 )
 from flexmbs.model.measure import SensorTables, measure
 from flexmbs.model.quaternions import relative_quaternion
-from flexmbs.model.vectors import cross
+from flexmbs.model.vectors import cross, from_axes, to_axes
 from flexmbs.simulate.motion.branch import NEAR, WEIGHTS, beside, time_to_reach
 from flexmbs.simulate.motion.powers import take_held
 
