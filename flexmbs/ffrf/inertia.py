@@ -1,13 +1,17 @@
 """Mass matrix and quadratic velocity forces of one body in one pass over its table (F10-F13, F17a).
 
 The elastic columns of M are three-rowed: `m_Tf`, `m_Rf`; the elastic block m_ff is constant. So the
-kernel fills two small blocks and leaves dense matrices to whoever wants them. Where the formulation
-writes C^kl and E^kl, the terms are grouped by Theta(q), I_Rf(q) and their derivatives:
+kernel fills two small blocks and leaves dense matrices to whoever wants them. Of C_kl = I_kl + q^T S_kl and
+E_kl = C_kl q_dot (F11, F13) it forms the combinations that are needed:
+
+    I_Rf = eps_ijk C_jk,   d Theta / dq = tr(C) 1 - C and its transpose,   Theta_dot the same of E
+
+and groups the forces by them (`written.py` has C_kl, P_kl and E_kl themselves):
 
     Q_R = -w~ Theta w - Theta_dot w - w~ I_Rf q_dot + q_dot^T K_al q_dot
     Q_f = w^T (d Theta / dq) w / 2 + 2 w_i A_i q_dot
 
-which is (F13) with (F17a) after the symmetric and the antisymmetric part of E^kl are kept apart. The
+which is (F13) with (F17a) after the symmetric and the antisymmetric part of E_kl are kept apart. The
 kernel is one loop over the modes and long, because every number of the table is read once: 15 nf^2 numbers
 with stiffening, 9 nf^2 without, are the whole cost of a body with many modes.
 """
@@ -49,7 +53,7 @@ def inertia(data, o, sizes, state, w, out):
     for a in range(nf):
         p = o + HEADER + a * size
         qa, da = q_b[a], d_b[a]
-        # y = T q: half the slope of the quadratic part of Theta
+        # y = T q: half of what q^T S_kl in C_kl does to the slope of Theta
         y0 = y1 = y2 = y3 = y4 = y5 = 0.0
         r = p + RECORD
         if n_T > 0:
@@ -66,7 +70,7 @@ def inertia(data, o, sizes, state, w, out):
                 y3 += m3[b] * qb
                 y4 += m4[b] * qb
                 y5 += m5[b] * qb
-        # A q gives I_Rf (A is antisymmetric), A q_dot the Coriolis force
+        # A q: q^T S_kl in eps_ijk C_jk with the other sign; A q_dot: the Coriolis force
         a0 = a1 = a2 = c0 = c1 = c2 = 0.0
         if n_A > 0:
             m0, m1, m2 = data[r : r + nf], data[r + nf : r + 2 * nf], data[r + 2 * nf : r + 3 * nf]
@@ -123,12 +127,12 @@ def inertia(data, o, sizes, state, w, out):
         fx += s0 * da
         fy += s1 * da
         fz += s2 * da
-        # I_Rf(q) (F12, F17a)
+        # I_Rf(q) = eps_ijk C_jk (F12, F17a)
         i0, i1, i2 = data[p + 3] - a0 - g3, data[p + 4] - a1 - g4, data[p + 5] - a2 - g5
         hx += i0 * da
         hy += i1 * da
         hz += i2 * da
-        # Theta(q), its slope, its rate (F12, F17a)
+        # Theta(q); its slope by C_kl, its rate by E_kl (F12, F13, F17a)
         t0, t1, t2 = data[p + 6], data[p + 7], data[p + 8]
         t3, t4, t5 = data[p + 9], data[p + 10], data[p + 11]
         txx += qa * (t0 + y0)

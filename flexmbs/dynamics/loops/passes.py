@@ -22,7 +22,7 @@ def backward(sys, ws, gh, bh, closed):
     """Articulated inertia and force of every body, from the tips to the bases (F22), with Sh of (F43).
 
     `closed`: loops are closed on the way (F54); without, the tree alone. Needs residuals, and load_rows for
-    loops. Writes: N, G, U, D, D_inv, u; M and f, which gather those of the bodies outboard; what
+    loops. Writes: N, N_inv, G, U, u; M and f, which gather those of the bodies outboard; what
     `close` does. Returns a status and the body concerned.
     """
     for k in range(sys.tree.driven.shape[0]):

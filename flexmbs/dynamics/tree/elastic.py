@@ -107,7 +107,7 @@ def solve_transposed(sys, ws, i, x, first):
 
 @kernel(lean=True, apart=True)
 def elastic_rows(sys, ws, i):
-    """E of body i, and the forces on its elastic rows (F22). Needs all of M. Writes: G, u, D."""
+    """E of body i, and the forces on its elastic rows (F22). Needs all of M. Writes: G, u, tree.N."""
     nf, k0, o = sys.body.nf[i], sys.tree.o_qd[i], sys.body.o_E[i]
     M, f, G = upper(ws.body.M_star, i), six(ws.body.f_star, i), ws.elastic.G
     moving = sys.marker.row[sys.tree.m_out[i]] >= 0

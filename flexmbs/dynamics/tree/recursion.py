@@ -30,9 +30,9 @@ TINY = 1e-14
 def past_joint(sys, ws, i, gh, bh):
     """Take the free speeds of joint i out of M and f, and add what is left to the parent (F22).
 
-    One rank-one downdate per speed. Only the 6x6 part leaves a body: the lower rows of B vanish.
-    Writes: U, D, u of these speeds; of the parent M, f, M_f, N, tau. False when a freedom has no inertia: its
-    D is then zero.
+    N of the joint is factored speed by speed, from the last: one pivot and one rank-one downdate each. Only
+    the 6x6 part leaves a body: the lower rows of B vanish. Writes: U, N (pivots), u of these speeds; of the
+    parent M, f, M_f, N, tau. False when a freedom has no inertia: its pivot is then zero.
     """
     M, f, H = upper(ws.body.M_star, i), six(ws.body.f_star, i), ws.tree.H
     for k in range(sys.tree.o_qd[i] - 1, sys.tree.o_eta[i] - 1, -1):
