@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flexmbs.case.build.rotations import rotation_law
-from flexmbs.dynamics.descriptor.rows import Relations
+from flexmbs.dynamics.descriptor.rows import found_in
 from flexmbs.dynamics.mechanism import build
 from flexmbs.errors import InputError
 from flexmbs.expressions import Expression, constant, parse
@@ -281,7 +281,7 @@ def test_what_is_off_is_the_rotation_vector_to_q_F19a(reverse):
         P, Q = (evaluator.ws.marker.R[m.number] for m in (place.P, place.Q))
         off = log_so3(turned("xyz", angles(0.0)).T @ P.T @ Q)
         np.testing.assert_allclose(evaluator.ws.row.g[3:], off, rtol=0, atol=1e-12)
-        found = Relations(system.tables).at(evaluator.ws, state.turns)
+        found = found_in(evaluator.ws)
         np.testing.assert_allclose(found.value[3:], off, rtol=0, atol=1e-12)
 
 
