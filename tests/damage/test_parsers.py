@@ -184,10 +184,11 @@ def named(good, folder, name, count, seed):
 
 def test_numbers_that_became_others_are_told_with_their_place(good, folder):
     refused, silent = 0, []
-    for name in (*inputs.MESHES, *inputs.DECKS, *inputs.MATRICES):
-        if name not in inputs.BINARY:
-            more, quiet = named(good, folder, name, 12, 7)
-            refused, silent = refused + more, silent + quiet
+    with limits():
+        for name in (*inputs.MESHES, *inputs.DECKS, *inputs.MATRICES):
+            if name not in inputs.BINARY:
+                more, quiet = named(good, folder, name, 12, 7)
+                refused, silent = refused + more, silent + quiet
     assert refused > 150 and len(silent) <= 0.05 * refused, f"{len(silent)} of {refused}:\n" + "\n".join(
         silent
     )
