@@ -28,7 +28,7 @@ PROBE = "probe"
 AHEAD = 8
 #: seconds in which the first worker must come
 PATIENCE = 60.0
-#: seconds between looks at who is there
+#: seconds between looks at who is there, at least
 LOOK = 0.2
 #: schemes of addresses without encryption
 OPEN = ("tcp://", "ws://", "ucx://")
@@ -148,7 +148,8 @@ def _designs(
     for future in running:
         k = numbers.pop(future.key)
         try:
-            row = future.result()
+            # it lies on the disk that all share: to fetch it from its worker takes a connection to that
+            row = (store.row(k) if future.status == "finished" else None) or future.result()
         except CancelledError:  # no fault of the design
             raise _lost(store, address) from None
         except Unfit as error:
@@ -176,13 +177,14 @@ class _Fleet:
 
     def __init__(self, client: Any, address: str) -> None:
         self._client, self._address, self._bad = client, address, dict[str, str]()
-        self.number, self._looked = count(), -LOOK
+        self.number, self._next = count(), 0.0
         self.chosen: list[str] | None = None
         self.look()
 
     def look(self) -> None:
-        """Count them; not for every design, as it takes milliseconds."""
-        if time.monotonic() - self._looked < LOOK:
+        """Count them; in a small part of the time, as it takes milliseconds, and more of many."""
+        begun = time.monotonic()
+        if begun < self._next:
             return
         there = {name: n for name, n in self._client.nthreads().items() if name not in self._bad}
         if self._bad:
@@ -190,14 +192,15 @@ class _Fleet:
             if not there:
                 name, why = next(iter(self._bad.items()))
                 raise _unfit(f"worker {name} {why}, and nobody else is there")
-        self.most, self._looked = AHEAD * (1 + sum(there.values())), time.monotonic()
+        self.most, now = AHEAD * (1 + sum(there.values())), time.monotonic()
+        self._next = now + max(LOOK, 20.0 * (now - begun))
 
     def leave_out(self, name: str, why: str) -> None:
         """A worker gets nothing more."""
         if name not in self._bad:
             logger.warning("worker %s takes no part any more: it %s", name, why)
         self._bad[name] = why
-        self._looked = -LOOK
+        self._next = 0.0
         self.look()
 
 

@@ -78,7 +78,7 @@ def designs(folder: Path, n: int, keep: str, workers: int = 2) -> None:
     print(f"  reading {len(table)} rows into a table {read:.3f} s")
 
 
-def processes(folder: Path, n: int) -> None:
+def processes(folder: Path, n: int, repeats: int = 3) -> None:
     """Seconds from the start to the last row, and for a design of a study that is warm."""
     from distributed import LocalCluster
 
@@ -89,7 +89,7 @@ def processes(folder: Path, n: int) -> None:
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
             fm.sweep(path, target, cluster=cluster.scheduler_address)
 
-    for k in range(3):
+    for k in range(repeats):
         for name, run in (("own", own), ("dask", dask)):
             times = []
             for size in (2, n):
