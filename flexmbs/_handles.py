@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import logging
 import math
 import pickle
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
+logger = logging.getLogger(__name__)
 DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
@@ -119,23 +121,28 @@ def _new_type(value: Any) -> HandleType:
 _word_at = ctypes.c_ssize_t.from_address
 
 
-def _offset_of_data() -> int:
-    """Where in an array object the address of its data stands: `__array_interface__` takes microseconds."""
-    for probe in (np.zeros(3), np.zeros((2, 5), dtype=np.int64)):
-        words = (ctypes.c_ssize_t * 8).from_address(id(probe))
-        if words[2] != probe.ctypes.data:
-            raise ImportError("arrays of this NumPy are laid out in another way")
-    return 2 * ctypes.sizeof(ctypes.c_ssize_t)
+def _data_of(array: Any) -> int:
+    """Address of the data of an array, by NumPy's own word: takes a microsecond."""
+    return int(array.__array_interface__["data"][0])
 
 
-DATA = _offset_of_data()
+def _quick_data_of() -> Callable[[Any], int]:
+    """The same, read where NumPy keeps it in the object; by its own word where it is kept elsewhere."""
+    place = 2 * ctypes.sizeof(ctypes.c_ssize_t)
+    for probe in (np.zeros(3), np.zeros((2, 5), dtype=np.int64)[:, 1:]):
+        if _word_at(id(probe) + place).value != _data_of(probe):
+            logger.info("arrays of this NumPy are laid out in another way: kernels take them more slowly")
+            return _data_of
+    return lambda array: int(_word_at(id(array) + place).value)
+
+
+data_of = _quick_data_of()
 
 
 def _pack(value: Any, words: list[int]) -> None:
     for item in value:
         if isinstance(item, np.ndarray):
-            place = _word_at(id(item) + DATA).value
-            words += (0, 0, item.size, item.itemsize, place, *item.shape, *item.strides)
+            words += (0, 0, item.size, item.itemsize, data_of(item), *item.shape, *item.strides)
         elif isinstance(item, Handle):
             words += item.memory.tolist()
         elif isinstance(item, tuple):

@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from flexmbs import _jit
+from flexmbs import _handles, _jit
 
 #: bytecode goes by times and sizes of sources, which change here within a second
 OURS = {"FLEXMBS_COMPILER": "own", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -408,6 +409,16 @@ def test_a_signal_waits_until_a_kernel_for_later_is_there(tmp_path):
         "except KeyboardInterrupt:\n    print('stopped')"
     )
     assert run_with(tmp_path, tmp_path / "cache", code) == "10.0\nstopped"
+
+
+def test_data_of_arrays_are_found_where_numpy_says(monkeypatch):
+    """Also where it keeps them in another place of the object."""
+    arrays = [np.zeros(0), np.zeros((3, 4))[1:, 2:], np.arange(6).reshape(2, 3), np.zeros(())]
+    expected = [array.ctypes.data for array in arrays]
+    assert [_handles.data_of(array) for array in arrays] == expected
+    monkeypatch.setattr(_handles, "_word_at", lambda place: SimpleNamespace(value=0))
+    slowly = _handles._quick_data_of()
+    assert [slowly(array) for array in arrays] == expected
 
 
 def test_copies_are_handles_like_any_other_with_arrays_of_their_own():
