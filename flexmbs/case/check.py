@@ -218,7 +218,9 @@ def kinetic_energy(system: Mechanism, state: State) -> float:
         start = int(system.tables.tree.o_qd[i])
         q_dot = state.vel[start : start + int(system.tables.body.nf[i])]
         v_hat = np.concatenate([R.T @ v[:3], R.T @ v[3:], q_dot])
-        total += 0.5 * float(v_hat @ system.mass_matrix(state, name) @ v_hat)
+        moving = v_hat != 0.0  # what does not move may weigh what it will, and that may not be known
+        M = system.mass_matrix(state, name)[np.ix_(moving, moving)]
+        total += 0.5 * float(v_hat[moving] @ M @ v_hat[moving])
     return total
 
 

@@ -28,9 +28,9 @@ def modal_data(modal: ModalData) -> dict[str, Any]:
         "nodes": modal.mesh.n_nodes,
         "cells": {kind: len(rows) for kind, rows in modal.mesh.cells.items()},
         "modes": modal.nf,
-        "mass": body.mass,
-        "com": body.com.tolist(),
-        "inertia": body.inertia.tolist(),
+        "mass": None if modal.held else body.mass,
+        "com": None if modal.held else body.com.tolist(),
+        "inertia": None if modal.held else body.inertia.tolist(),
         "frequency_hz": modal.frequency_hz.tolist(),
         "kind": list(modal.kind),
         "materials": {
@@ -62,10 +62,7 @@ def modal_text(modal: ModalData) -> str:
     lines = [
         f"modal data   {modal.method}, frame {modal.frame}, {modal.mass_formalism} mass, {modal.nf} modes",
         f"mesh         {modal.mesh.n_nodes} nodes, {cells}",
-        f"mass         {body.mass:.6g} kg, centre [{_vector(body.com)}] m",
-        "inertia      "
-        + "; ".join(f"[{_vector(row)}]" for row in body.inertia)
-        + " kg m^2 about the body origin",
+        *_mass_lines(modal),
     ]
     for name, numbers in modal.materials.items():
         listed = [f"{key} {float(numbers[key]):.6g}{unit}" for key, unit in UNITS.items() if key in numbers]
@@ -88,6 +85,19 @@ def modal_text(modal: ModalData) -> str:
         lines.append(f"  ... to mode {modal.nf}, {modal.frequency_hz[-1]:.6g} Hz")
     lines.append(certificate_text(modal))
     return "\n".join(lines)
+
+
+def _mass_lines(modal: ModalData) -> list[str]:
+    """Mass, centre and inertia; not those of a body that is held."""
+    body = modal.integrals
+    if modal.held:
+        return ["mass         not known: the frame is held on ground, where it has no effect"]
+    return [
+        f"mass         {body.mass:.6g} kg, centre [{_vector(body.com)}] m",
+        "inertia      "
+        + "; ".join(f"[{_vector(row)}]" for row in body.inertia)
+        + " kg m^2 about the body origin",
+    ]
 
 
 def mesh_info(path: Path, unit: float = 1.0) -> tuple[str, dict[str, Any]]:

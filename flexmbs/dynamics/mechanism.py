@@ -23,6 +23,7 @@ from flexmbs.errors import Diagnostic, Known, SolverError, Told, UsageError, nea
 from flexmbs.ffrf.mass import mass_matrix as body_mass_matrix
 from flexmbs.ffrf.mass import quadratic_velocity_forces as body_velocity_forces
 from flexmbs.model.bodies import FlexibleBody, RigidBody
+from flexmbs.model.held import held_bodies, holding_joints
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.model.system import JointPlace, System, build_system
@@ -166,6 +167,11 @@ class Mechanism(System):
         """
         from flexmbs.dynamics.by_symbol import Matrices
 
+        for name in held_bodies(self.model):
+            what = "the matrices need what its rigid motions weigh, which is not known"
+            raise UsageError(
+                Diagnostic("body.held", f"bodies.{name}", what, "look at the body of the recipe")
+            )
         return Matrices(self, state, rotations=rotations, rows=rows)
 
     def _of_body(self, state: State, body: str) -> tuple[Any, dict[str, Any], int]:
@@ -180,10 +186,13 @@ class Mechanism(System):
         return self.integrals(body), options, i
 
     def mass_matrix(self, state: State, body: str) -> Array:
-        """M of one body at its elastic coordinates, (6+nf, 6+nf), body axes (F12)."""
+        """M of one body at its elastic coordinates, (6+nf, 6+nf), body axes (F12); NaN where not known."""
         integrals, options, i = self._of_body(state, body)
         q = state.pos[self.tables.body.o_q[i] :][: integrals.nf]
-        return body_mass_matrix(integrals, q, **options)
+        M = body_mass_matrix(integrals, q, **options)
+        if body in held_bodies(self.model):
+            M[:6] = M[:, :6] = np.nan
+        return M
 
     def quadratic_velocity_forces(self, state: State, body: str) -> Array:
         """Q_v of one body, (6+nf,), body axes (F13)."""
@@ -257,6 +266,8 @@ def motion_of(evaluator: Evaluator, state: State, acc: Array) -> Motion:
     body, pos, vel, acc = ws.body, state.pos.copy(), state.vel.copy(), acc.copy()
     r, v, a, applied = body.r.copy(), body.v.copy(), body.a.copy(), body.f_app.copy()
     quaternions, reactions = quat_from_matrix(body.R), ws.joint.reaction.copy()
+    for name in holding_joints(system.model):
+        reactions[list(system.joints).index(name)] = np.nan
     places = (t.body.o_q, t.tree.o_qd, t.body.nf, t.body.o_f)
     numbers = zip(*(x[: len(system.bodies)].tolist() for x in places), strict=True)
     bodies = {

@@ -22,6 +22,7 @@ class Format:
     write: Callable[..., list[str]]
     read: Callable[..., tuple[ModalData, list[str]]]
     options: tuple[str, ...] = ()
+    held: bool = False  # whether it holds bodies of which only motions against a frame at rest are known
 
 
 #: by the end of the file name, lower case; `.mbsim.h5` before anything that ends in `.h5`
@@ -31,9 +32,9 @@ FORMATS = {
     ".sid": Format("Simpack, Modelica (SID)", sid.write, sid.read, ("inertia_order",)),
     ".mbsim.h5": Format("MBSim", mbsim.write, mbsim.read),
     ".simscape.mat": Format("Simscape", simscape.write, simscape.read),
-    ".extptfm": Format("OpenFAST", extptfm.write, extptfm.read),
-    ".vtu": Format("ParaView and others", pictures.write, pictures.read),
-    ".xdmf": Format("ParaView and others", pictures.write, pictures.read),
+    ".extptfm": Format("OpenFAST", extptfm.write, extptfm.read, held=True),
+    ".vtu": Format("ParaView and others", pictures.write, pictures.read, held=True),
+    ".xdmf": Format("ParaView and others", pictures.write, pictures.read, held=True),
 }
 
 
@@ -64,6 +65,10 @@ def export_body(
     found = format_of(target)
     check_target(target, overwrite)
     body = modal if isinstance(modal, ModalData) else ModalData.load(modal)
+    if body.held and not found.held:
+        what = "mass, mass centre and inertia are not known, and files of " + found.program + " hold them"
+        remedy = "write .extptfm, or the body of the recipe"
+        raise UsageError(Diagnostic("exchange.held", body.source, what, remedy))
     notes = found.write(body, target, overwrite=overwrite, **_chosen(found, options))
     return {"file": str(target), "program": found.program, "modes": body.nf, "notes": notes}
 

@@ -6,7 +6,7 @@ deflections (I^kl but for its moments, S^kl) and its geometric stiffness they do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy.linalg import eigh, null_space
 
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.exchange.given import Nodes, body_of, symmetric
-from flexmbs.ffrf.integrals import ShapeIntegrals, euler_tensor
+from flexmbs.ffrf.integrals import ShapeIntegrals, euler_tensor, held_integrals
 from flexmbs.ffrf.mass import mass_matrix
 from flexmbs.modaldata import ModalData
 from flexmbs.spatial import LEVI_CIVITA, skew
@@ -31,6 +31,10 @@ RIGID_MASS = 1e-6
 NOT_KNOWN = (
     "how the inertia changes with deflections and the geometric stiffness are not known: right for small "
     "deflections of a body that turns slowly against its frequencies"
+)
+HELD = (
+    "the structure is held somewhere: mass, mass centre, inertia, what its deflections move of them and what "
+    "holds it are not known; its frame must be fixed to ground, without gravity"
 )
 
 
@@ -85,18 +89,8 @@ def rigid_rows(x: Floats) -> Floats:
 
 def body_from(path: Path, form: Boundary, program: str) -> ModalData:
     """Modal data in a mean-axis frame; interfaces are `frame1`, ... in the order of the file."""
-    K, M, C = (
-        symmetric(A, what, path) for A, what in ((form.K, "stiffness"), (form.M, "mass"), (form.C, "damping"))
-    )
-    n, size = len(form.P), len(K)
-    R = np.zeros((size, 6))
-    R[: 6 * n] = np.concatenate([rigid_rows(x) for x in form.P])
-    inner = slice(6 * n, size)
-    if size > 6 * n:
-        R[inner] = -np.linalg.solve(K[inner, inner], K[inner, : 6 * n] @ R[: 6 * n])
-    # of one interface all that resists is rounding
-    could = max((np.abs(K) @ np.abs(R)).max(), ROUNDING * np.abs(K).max() * np.abs(R).max())
-    moved = np.abs(K @ R).max() / could if could else 0.0
+    K, M, C = checked(path, form)
+    R, moved = rigid_motions(K, form.P)
     if not moved <= GROUNDED:
         what = f"the stiffness resists rigid motions ({moved:.3g} of what it could)"
         raise InputError(
@@ -116,10 +110,45 @@ def body_from(path: Path, form: Boundary, program: str) -> ModalData:
         np.einsum("kl,ab->klab", np.eye(3) / 3.0, m_ff), m_ff, np.diag(np.maximum(omega2, 0.0)),
         Phi.T @ C @ Phi,
     )  # fmt: skip
+    nodes = _frames(form.P, Phi)
+    return body_of(path, integrals, nodes, nodes.label, program)
+
+
+def held_body(path: Path, form: Boundary, program: str) -> ModalData:
+    """Modal data in a frame at rest, in the coordinates of the file; what moves with the frame is NaN."""
+    K, M, C = checked(path, form)
+    nodes = _frames(form.P, np.eye(len(K)))
+    modal = body_of(path, held_integrals(M, K, C), nodes, nodes.label, program)
+    warnings = [*modal.quality["warnings"], HELD]
+    return replace(modal, frame="held", quality={"rigid_modes": 0, "warnings": warnings})
+
+
+def checked(path: Path, form: Boundary) -> tuple[Floats, Floats, Floats]:
+    """K, M, C, symmetric."""
+    named = ((form.K, "stiffness"), (form.M, "mass"), (form.C, "damping"))
+    K, M, C = (symmetric(A, what, path) for A, what in named)
+    return K, M, C
+
+
+def rigid_motions(K: Floats, P: Floats) -> tuple[Floats, float]:
+    """Rigid motions of frames at P with what follows statically, and the part of what K could resist."""
+    n, size = len(P), len(K)
+    R = np.zeros((size, 6))
+    R[: 6 * n] = np.concatenate([rigid_rows(x) for x in P])
+    inner = slice(6 * n, size)
+    if size > 6 * n:
+        R[inner] = -np.linalg.solve(K[inner, inner], K[inner, : 6 * n] @ R[: 6 * n])
+    # of one interface all that resists is rounding
+    could = max((np.abs(K) @ np.abs(R)).max(), ROUNDING * np.abs(K).max() * np.abs(R).max())
+    return R, float(np.abs(K @ R).max() / could) if could else 0.0
+
+
+def _frames(P: Floats, Phi: Floats) -> Nodes:
+    """Frames `frame1`, ... in the order of the file; Phi (6 n + ..., nf)."""
+    n, nf = len(P), Phi.shape[1]
     shapes = Phi[: 6 * n].reshape(n, 6, nf)
     labels = tuple(f"frame{k + 1}" for k in range(n))
-    nodes = Nodes(labels, form.P, np.tile(np.eye(3), (n, 1, 1)), shapes[:, :3].copy(), shapes[:, 3:].copy())
-    return body_of(path, integrals, nodes, labels, program)
+    return Nodes(labels, P, np.tile(np.eye(3), (n, 1, 1)), shapes[:, :3].copy(), shapes[:, 3:].copy())
 
 
 def rigid_inertia(A: Floats, path: Path) -> tuple[float, Floats, Floats]:

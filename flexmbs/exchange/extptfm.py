@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from flexmbs.disk import atomic_file
 from flexmbs.errors import Diagnostic, InputError, UsageError
-from flexmbs.exchange.boundary import NOT_KNOWN, Boundary, body_from, boundary_of
+from flexmbs.exchange.boundary import (
+    GROUNDED,
+    HELD,
+    NOT_KNOWN,
+    Boundary,
+    body_from,
+    boundary_of,
+    held_body,
+    rigid_motions,
+)
 from flexmbs.exchange.given import bad, real
 from flexmbs.modaldata import ModalData
 
@@ -59,7 +68,10 @@ def _lines(form: Boundary) -> Iterator[str]:
 
 
 def read(path: Path) -> tuple[ModalData, list[str]]:
-    """Read the matrices; the interface `frame1` is the origin of the body."""
+    """Read the matrices; the interface `frame1` is the origin of the body.
+
+    A structure that is held somewhere keeps the coordinates of the file.
+    """
     found: dict[str, Floats] = {}
     lines = path.read_text(encoding="ascii", errors="replace").splitlines()
     k = 0
@@ -77,8 +89,26 @@ def read(path: Path) -> tuple[ModalData, list[str]]:
     if len({len(A) for A in found.values()}) > 1 or len(found["M"]) < 6:
         what = ", ".join(f"{key} {A.shape}" for key, A in found.items())
         raise InputError(Diagnostic("exchange.content", path.name, what, "expected equal sizes from 6 on"))
-    notes = ["the place of the interface is not in the file: it is the origin of the body", NOT_KNOWN]
-    return body_from(path, Boundary(np.zeros((1, 3)), found["K"], found["M"], found["C"]), "OpenFAST"), notes
+    notes = ["the place of the interface is not in the file: it is the origin of the body"]
+    notes += ["loads of the file are left out: put them into the case as forces"] * _loaded(path, lines)
+    form = Boundary(np.zeros((1, 3)), found["K"], found["M"], found["C"])
+    if rigid_motions(form.K, form.P)[1] <= GROUNDED:
+        return body_from(path, form, "OpenFAST"), [*notes, NOT_KNOWN]
+    return held_body(path, form, "OpenFAST"), [*notes, HELD]
+
+
+def _loaded(path: Path, lines: list[str]) -> bool:
+    """Whether some load is not zero; a time stands before those of a line."""
+    titles = [
+        k for k, line in enumerate(lines) if line.strip().lstrip("!").strip().lower().startswith("loading")
+    ]
+    rows = enumerate(lines[titles[0] + 1 :], start=titles[0] + 2) if titles else ()
+    return any(
+        real(word, path, number) != 0.0
+        for number, line in rows
+        if not line.strip().startswith("!")
+        for word in line.split()[1:]
+    )
 
 
 def _matrix(path: Path, lines: list[str], k: int) -> tuple[Floats, int]:

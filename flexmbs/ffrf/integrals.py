@@ -88,7 +88,7 @@ class ShapeIntegrals:
     @property
     def com(self) -> Array:
         """Mass centre of the undeformed body; the origin for a body without mass."""
-        return self.S_O / self.mass if self.mass > 0.0 else np.zeros(3)
+        return np.zeros(3) if self.mass <= 0.0 else self.S_O / self.mass  # NaN where it is not known
 
     @property
     def inertia(self) -> Array:
@@ -147,6 +147,37 @@ def rigid_integrals(mass: float, com: ArrayLike, inertia: ArrayLike) -> ShapeInt
         K_ff=none,
         D_ff=none,
     )
+
+
+#: what matters only where the frame of a body moves, or where it has a weight
+RIGID_TERMS = ("mass", "S_O", "S_f", "Theta_kl", "I_kl", "S_kl")
+
+
+def held_integrals(m_ff: Array, K_ff: Array, D_ff: Array) -> ShapeIntegrals:
+    """Integrals of a body of which only motions against its frame are known: the rest is NaN."""
+    nf = len(m_ff)
+
+    def unknown(*shape: int) -> Array:
+        return np.full(shape, np.nan)
+
+    return ShapeIntegrals(
+        mass=np.nan,
+        S_O=unknown(3),
+        S_f=unknown(3, nf),
+        Theta_kl=unknown(3, 3),
+        I_kl=unknown(3, 3, nf),
+        S_kl=unknown(3, 3, nf, nf),
+        m_ff=m_ff,
+        K_ff=K_ff,
+        D_ff=D_ff,
+    )
+
+
+def standing(integrals: ShapeIntegrals) -> ShapeIntegrals:
+    """The same for a frame at rest without gravity: unknown terms, which have no effect there, are zero."""
+    zero = {name: np.zeros_like(getattr(integrals, name)) for name in RIGID_TERMS if name != "S_kl"}
+    S_kl = np.einsum("kl,ab->klab", np.eye(3) / 3.0, integrals.m_ff)
+    return replace(integrals, **(zero | {"mass": 0.0, "S_kl": S_kl}))
 
 
 def euler_tensor(J: ArrayLike) -> Array:

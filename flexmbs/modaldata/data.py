@@ -123,6 +123,11 @@ class ModalData(Told):
         """Rigid motions that the supports leave; six for a free body."""
         return int(self.quality.get("rigid_modes", 6))
 
+    @property
+    def held(self) -> bool:
+        """Whether only motions against a frame at rest are known: mass, S_O, S_f, ... are NaN."""
+        return self.frame == "held"
+
     @staticmethod
     def load(path: str | Path) -> ModalData:
         """Read a file `*.modal.h5` after full validation."""

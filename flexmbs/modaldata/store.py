@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs import __version__, hdf5
-from flexmbs.ffrf.integrals import ShapeIntegrals
+from flexmbs.ffrf.integrals import RIGID_TERMS, ShapeIntegrals, held_integrals
 from flexmbs.modaldata.data import InterfaceData, ModalData, StaticStress
 from flexmbs.modaldata.mesh_store import read_mesh, safe, write_mesh
 from flexmbs.modaldata.validate import Reader, check
@@ -172,7 +172,8 @@ def load(path: str | Path) -> ModalData:
 
 
 def _read(reader: Reader, source: str) -> ModalData:
-    integrals = _read_inertia(reader)
+    frame = reader.text_attribute("", "frame")
+    integrals = _read_inertia(reader, held=frame == "held")
     mesh = read_mesh(reader)
     nf, n = integrals.nf, mesh.n_nodes
     interfaces = {}
@@ -215,7 +216,7 @@ def _read(reader: Reader, source: str) -> ModalData:
         quality=reader.quality(),
         provenance=reader.tree("provenance"),
         method=reader.text_attribute("", "method"),
-        frame=reader.text_attribute("", "frame"),
+        frame=frame,
         mass_formalism=reader.text_attribute("", "mass_formalism"),
         source_sha256=reader.text_attribute("", "source_sha256"),
         source=source,
@@ -238,7 +239,7 @@ def _read_static_stress(reader: Reader, nf: int, n_loads: int, n_nodes: int) -> 
     )
 
 
-def _read_inertia(reader: Reader) -> ShapeIntegrals:
+def _read_inertia(reader: Reader, *, held: bool) -> ShapeIntegrals:
     nf = reader.shape("inertia/m_ff", 2)[0]
     shapes: dict[str, tuple[int | None, ...]] = {
         "S_O": (3,),
@@ -254,5 +255,11 @@ def _read_inertia(reader: Reader) -> ShapeIntegrals:
     loads = tuple(reader.text_list("inertia/K_geo", "loads"))
     if not loads:
         shapes["K_geo"] = (0, None, None)
+    if held:  # all else is not known
+        known = ("m_ff", "K_ff", "D_ff")
+        found = held_integrals(*(reader.floats(f"inertia/{name}", shapes[name]) for name in known))
+        for name in RIGID_TERMS:
+            reader.not_known(f"inertia/{name}", np.shape(getattr(found, name)))
+        return found
     values = {name: reader.floats(f"inertia/{name}", shape) for name, shape in shapes.items()}
     return ShapeIntegrals(mass=float(reader.floats("inertia/mass", ())), loads=loads, **values)

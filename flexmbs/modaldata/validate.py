@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flexmbs import hdf5
 from flexmbs.errors import Diagnostic, Diagnostics, InputError
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.ffrf.integrals import BODY_LOADS, ShapeIntegrals, interface_loads
+from flexmbs.ffrf.integrals import BODY_LOADS, RIGID_TERMS, ShapeIntegrals, interface_loads, standing
 from flexmbs.modaldata.data import ModalData, StaticStress
 from flexmbs.spatial import LEVI_CIVITA, skew
 
@@ -78,6 +78,11 @@ class Reader:
         if not (np.abs(array) < LARGEST).all():
             self.refuse(f"/{path} has values that are not finite or out of range")
         return array
+
+    def not_known(self, path: str, shape: Shape) -> None:
+        """An array of NaN."""
+        if not np.isnan(self._read(path, shape, "f")).all():
+            self.refuse(f"/{path} has numbers, and the frame is held")
 
     def indices(self, path: str, shape: Shape, below: int | None) -> NDArray[np.int64]:
         """An array of integers, each from 0 to below `below`."""
@@ -165,7 +170,12 @@ def check(modal: ModalData) -> None:
             found.error("modal.content", name, what, "write it again with flexmbs reduce")
 
     body = modal.integrals
-    for label, array in _numbers(modal):
+    if modal.held:
+        unknown = all(np.isnan(getattr(body, label)).all() for label in RIGID_TERMS)
+        require(unknown and not body.loads, "the frame is held, and there are terms of its motion")
+        found.raise_errors()
+        body = standing(body)
+    for label, array in _numbers(modal, body):
         require(np.isfinite(array).all(), f"{label} has values that are not finite")
     found.raise_errors()
     _check_integrals(body, require)
@@ -174,8 +184,7 @@ def check(modal: ModalData) -> None:
     found.raise_errors()
 
 
-def _numbers(modal: ModalData) -> list[tuple[str, Any]]:
-    body = modal.integrals
+def _numbers(modal: ModalData, body: ShapeIntegrals) -> list[tuple[str, Any]]:
     names = ("mass", "S_O", "S_f", "Theta_kl", "I_kl", "S_kl", "m_ff", "K_ff", "D_ff", "K_geo")
     items = [(label, np.asarray(getattr(body, label))) for label in names]
     return [*items, ("Phi", modal.Phi), ("frequency_hz", modal.frequency_hz)]

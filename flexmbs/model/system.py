@@ -22,6 +22,7 @@ from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.model.attitudes import Attitude
 from flexmbs.model.blocks import block_tables
 from flexmbs.model.fronts import front_tables
+from flexmbs.model.held import check_held
 from flexmbs.model.laws.build import LawPart, collect
 from flexmbs.model.laws.tables import Laws, LawWork
 from flexmbs.model.laws.tables import workspace as law_workspace
@@ -173,6 +174,7 @@ def build_system(
     """
     check_joints(model)
     topology = build_topology(model, absolute=absolute, plane=plane)
+    check_held(model, topology)
     numbers = number_bodies(topology, model.bodies)
     markers = Markers(model, numbers.names)
     joints, coordinates = place_joints(model, topology, numbers, markers)

@@ -83,6 +83,8 @@ def mode_texts(system: Any, body: str, nf: int) -> list[str]:
     found = system.integrals(body)
     m, K = np.diag(found.m_ff), np.diag(found.K_ff)
     hertz = np.sqrt(np.abs(K / m)) / (2.0 * np.pi)
+    if getattr(getattr(system.model.bodies[body], "modal", None), "held", False):
+        return [f"{x:.6g} Hz" for x in hertz]  # where they move is not known
     share = np.abs([np.diag(found.S_kl[k, k]) for k in range(3)]) / m
     return [
         f"{hertz[a]:.6g} Hz, x {share[0, a]:.5f}, y {share[1, a]:.5f}, z {share[2, a]:.5f}" for a in range(nf)

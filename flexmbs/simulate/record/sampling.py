@@ -13,6 +13,7 @@ from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.dead_points import dead_point, diverges
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.energy import energies
+from flexmbs.model.held import held_bodies, holding_joints
 from flexmbs.model.laws.tables import N_OUT, REL_W
 from flexmbs.model.laws.values import (
     fill_slots,
@@ -185,6 +186,7 @@ class Sampler:
             )
         )
         self.places, self.width = self._places(system, len(balls), len(frames))
+        self.unknown = self._unknown(system)
         self._sample = prepare(sample, data, self.more, 0.0, np.zeros(1), np.zeros(1))
 
     def _places(self, system: System, n_balls: int, n_frames: int) -> tuple[dict[str, int], int]:
@@ -213,6 +215,15 @@ class Sampler:
         ends = np.cumsum(list(sizes.values()))
         return dict(zip(sizes, (ends - list(sizes.values())).tolist(), strict=True)), int(ends[-1])
 
+    def _unknown(self, system: System) -> Ints:
+        """Columns of what is not known of bodies that are held: momenta, m r_com, what holds them."""
+        names, joints = held_bodies(system.model), list(system.joints)
+        first = [self.places["body"] + BODY * (system.bodies.index(name) - 1) + 23 for name in names]
+        columns = [range(start, start + 9) for start in first]
+        force = [self.places["reaction"] + 6 * joints.index(name) for name in holding_joints(system.model)]
+        columns += [range(start, start + 6) for start in force]
+        return np.array([x for part in columns for x in part], dtype=np.int64)
+
     def rows(self, t: Floats, y: Floats) -> Floats:
         """Samples of the states y (n, size) at the times t."""
         rows = np.full((len(t), self.width), np.nan)
@@ -231,6 +242,7 @@ class Sampler:
             g[k], g_dot[k] = row.g[self.left_out], row.g_dot[self.left_out]
         self._check_closed(t, g)
         self.closure = np.abs([g, g_dot]).max(axis=2, initial=0.0).T
+        rows[:, self.unknown] = np.nan
         return rows
 
     def _check_closed(self, t: Floats, g: Floats) -> None:
@@ -313,4 +325,5 @@ class Sampler:
         row = np.full(self.width, np.nan)
         self.more.acc[:] = acc
         report(self.data, self.more, float(t), y, row)
+        row[self.unknown] = np.nan
         return row
