@@ -91,6 +91,11 @@ class ShapeIntegrals:
         return np.zeros(3) if self.mass <= 0.0 else self.S_O / self.mass  # NaN where it is not known
 
     @property
+    def held(self) -> bool:
+        """Whether only motions against a frame at rest are known."""
+        return bool(np.isnan(self.mass))
+
+    @property
     def inertia(self) -> Array:
         """Inertia tensor of the undeformed body about the body origin (F12)."""
         return np.trace(self.Theta_kl) * np.eye(3) - self.Theta_kl

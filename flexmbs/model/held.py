@@ -15,7 +15,11 @@ REMEDY = 'join its frame to ground: type = "fixed", from = "ground", to = "{}"'
 
 def held_bodies(model: Model) -> list[str]:
     """Bodies of which only the motion against a frame at rest is known."""
-    return [name for name, body in model.bodies.items() if isinstance(body, FlexibleBody) and body.modal.held]
+    return [
+        name
+        for name, body in model.bodies.items()
+        if isinstance(body, FlexibleBody) and body.modal.integrals.held
+    ]
 
 
 def holding_joints(model: Model) -> list[str]:

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 def integrals_of(body: Body) -> ShapeIntegrals:
     """Inertia of a body: that of its modal data with the modes kept, or of a rigid body or particle."""
     if isinstance(body, FlexibleBody):
-        whole = standing(body.modal.integrals) if body.modal.held else body.modal.integrals
+        whole = standing(body.modal.integrals) if body.modal.integrals.held else body.modal.integrals
         kept = whole if body.modes is None else whole.select(body.modes)
         own = kept if body.D_ff is None else kept.with_damping(body.D_ff)
         if np.isinf(body.band) or not above(body).any():

@@ -129,7 +129,7 @@ def test_all_lower_pairs_in_a_chain_against_published_numbers():
     evaluate.residuals(system.tables, evaluator.ws, state.pos, state.vel, evaluator.acc)
     assert evaluate.eliminate(*args[:4], 0.0, 0.0, evaluate.ACCELERATION) == 0
     evaluate.change(system.tables, evaluator.ws)
-    np.testing.assert_allclose(evaluator.ws.tree.delta, expected, rtol=1e-11)
+    np.testing.assert_allclose(evaluator.ws.tree.eta_hat_dot, expected, rtol=1e-11)
     bodies = data["reference"]["bodies"]
     for i, body in enumerate(bodies, start=1):
         np.testing.assert_allclose(evaluator.ws.body.r[i], body["joint_point"], atol=1e-13)

@@ -134,7 +134,8 @@ def idle_motions(system: System, evaluator: Evaluator, groups: Iterable[tuple[st
 def free_motions(links: list[Link], point: bool) -> Array:
     """Twists (k, 6) at the origin of ground that no link resists; a mass point has no turns."""
     places = np.array([link.at for link in links])
-    size = float(np.linalg.norm(places - places[0], axis=1).max()) or 1.0
+    apart = float(np.linalg.norm(places - places[0], axis=1).max())
+    size = apart if apart > FREE * np.abs(places).max() else 1.0  # at one point, but for rounding
     rows = []
     for link in links:
         force, moment = link.wrenches[:, :3], link.wrenches[:, 3:]

@@ -234,7 +234,8 @@ class Local:
         lowest, direction = self.softest()
         if lowest < 0.0 and not np.any(b.state.vel[b.ind]):  # else gyroscopic terms may hold it
             values = np.linalg.eigvals(np.linalg.solve(self.metric, self.stiffness))
-            if np.any((values.real < 0.0) & (np.abs(values.imag) < 1e-9 * np.abs(values))):
+            rounding = len(values) * np.finfo(float).eps * np.abs(values).max()
+            if np.any((values.real < -rounding) & (np.abs(values.imag) < 1e-9 * np.abs(values))):
                 name = b.names()[int(np.argmax(np.abs(direction)))]
                 found.append(f"the equilibrium is unstable: it gives way along {name}")
         names = list(b.system.model.states)
