@@ -119,15 +119,13 @@ def kernel(
 
     `signatures`: declare them on entry points only (a declared kernel is ready at import).
     `inline`: put the body into its callers at the level of machine code (small functions).
-    `reassociate`: allow sums to be reordered, for plain contraction loops; no other fast-math. A product and
-    the sum that it goes into are one operation in all kernels, with one rounding: a sixteenth of the time.
+    `reassociate`: allow sums to be reordered, for plain contraction loops; no other fast-math.
     `lean`: do not count references to arrays (10 ns per array and call); such a kernel cannot allocate.
     `apart`: callers jump to it instead of containing a copy: it is compiled once, however many call it.
     `later`: apart, and compiled or loaded when a caller first gets there: what many mechanisms do without;
     names what the kernel returns: "void", "int64", ("int64", "float64").
     """
     options: dict[str, Any] = {"cache": _is_kept(), "nogil": True, "error_model": "numpy"}
-    options["fastmath"] = {"contract"}
     if lean:
         options["_nrt"] = False
     if inline:
