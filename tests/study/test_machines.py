@@ -80,7 +80,8 @@ class Machines:
             with suppress(ProcessLookupError):
                 os.killpg(item.pid, signal.SIGKILL)
             item.wait()
-        for name in self.names:
+        for k, name in enumerate(self.names):
+            ip("link", "del", f"{self.tag}h{k + 2}")  # with the namespace it would go some time later
             ip("netns", "del", name)
         ip("link", "del", self.tag)
 
