@@ -94,21 +94,24 @@ def run_on_cluster(
     work : what a worker does with a design.
     """
     try:
-        from distributed import Client
+        from distributed import Client, Security
     except ImportError:
         raise missing_component("sweep --cluster", "distributed", "studies") from None
     if address.startswith(OPEN) and not is_open and not _is_here(address):
         what = f"{address} is not encrypted: whoever reaches it can run code on its workers"
         remedy = "take tls://, or --open-cluster where the network is yours"
         raise UsageError(Diagnostic("study.open_cluster", "--cluster", what, remedy))
+    keys = security.get("security") or Security()
+    if address.startswith("tls://") and not keys.get_connection_args("client").get("ssl_context"):
+        # asked before, since a client that fails in its making blocks the next one
+        what = f"{address} is encrypted, and there are no certificates"
+        remedy = "name them in the settings of Dask: distributed.comm.tls"
+        raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy))
     folder = str(store.folder.resolve())
     try:
         client = Client(address, timeout="10s", **security)
-    except (OSError, TimeoutError, ValueError, TypeError) as error:
+    except (OSError, TimeoutError, ValueError) as error:
         what, remedy = f"no scheduler answers at {address}: {error}", "start one: dask scheduler, dask worker"
-        if isinstance(error, TypeError):  # how distributed says that it has no certificates
-            what = f"{address} is encrypted, and there are no certificates"
-            remedy = "name them in the settings of Dask: distributed.comm.tls"
         raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy)) from None
     with client:
         try:
