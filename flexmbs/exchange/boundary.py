@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, null_space
 
 from flexmbs.errors import Diagnostic, InputError, UsageError
-from flexmbs.exchange.given import Nodes, body_of, symmetric
+from flexmbs.exchange.given import Nodes, body_of, check_mass, symmetric
 from flexmbs.ffrf.integrals import ShapeIntegrals, euler_tensor, held_integrals
 from flexmbs.ffrf.mass import mass_matrix
 from flexmbs.modaldata import ModalData
@@ -90,7 +90,7 @@ def rigid_rows(x: Floats) -> Floats:
 def body_from(path: Path, form: Boundary, program: str) -> ModalData:
     """Modal data in a mean-axis frame; interfaces are `frame1`, ... in the order of the file."""
     K, M, C = checked(path, form)
-    R, moved = rigid_motions(K, form.P)
+    R, moved = rigid_motions(path, K, form.P)
     if not moved <= GROUNDED:
         what = f"the stiffness resists rigid motions ({moved:.3g} of what it could)"
         raise InputError(
@@ -101,7 +101,9 @@ def body_from(path: Path, form: Boundary, program: str) -> ModalData:
     mass, S_O, J = rigid_inertia(R.T @ M @ R, path)
     W = M @ R
     free = null_space(W.T)  # mean axis: no momentum of deflections
-    omega2, V = eigh(free.T @ K @ free, free.T @ M @ free)
+    m_free = free.T @ M @ free
+    check_mass(m_free, path)
+    omega2, V = eigh(free.T @ K @ free, m_free)
     Phi = free @ V
     nf = Phi.shape[1]
     m_ff = np.eye(nf)
@@ -130,13 +132,17 @@ def checked(path: Path, form: Boundary) -> tuple[Floats, Floats, Floats]:
     return K, M, C
 
 
-def rigid_motions(K: Floats, P: Floats) -> tuple[Floats, float]:
+def rigid_motions(path: Path, K: Floats, P: Floats) -> tuple[Floats, float]:
     """Rigid motions of frames at P with what follows statically, and the part of what K could resist."""
     n, size = len(P), len(K)
     R = np.zeros((size, 6))
     R[: 6 * n] = np.concatenate([rigid_rows(x) for x in P])
     inner = slice(6 * n, size)
     if size > 6 * n:
+        if np.linalg.matrix_rank(K[inner, inner]) < size - 6 * n:
+            what = "with its interfaces held the body moves without stiffness"
+            remedy = "expected modes with a stiffness each behind the freedoms of interfaces"
+            raise InputError(Diagnostic("exchange.grounded", path.name, what, remedy))
         R[inner] = -np.linalg.solve(K[inner, inner], K[inner, : 6 * n] @ R[: 6 * n])
     # of one interface all that resists is rounding
     could = max((np.abs(K) @ np.abs(R)).max(), ROUNDING * np.abs(K).max() * np.abs(R).max())
@@ -157,7 +163,7 @@ def rigid_inertia(A: Floats, path: Path) -> tuple[float, Floats, Floats]:
     S_O = 0.5 * np.einsum("kij,ij->k", LEVI_CIVITA, A[:3, 3:])  # A is -skew(S_O) there
     left = np.abs(A[:3, :3] - mass * np.eye(3)).max() / abs(mass) if mass else np.inf
     size = np.abs(A[:3, 3:]).max() + np.sqrt(abs(mass) * np.abs(A[3:, 3:]).max())
-    left = max(left, np.abs(A[:3, 3:] + skew(S_O)).max() / size)
+    left = max(left, np.abs(A[:3, 3:] + skew(S_O)).max() / size) if size else np.inf
     if not (mass > 0.0 and left <= RIGID_MASS):
         what = f"rigid motions have masses {np.diag(A)[:3]}, and are not those of one body ({left:.3g})"
         raise InputError(

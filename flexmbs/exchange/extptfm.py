@@ -21,6 +21,7 @@ from flexmbs.exchange.boundary import (
     Boundary,
     body_from,
     boundary_of,
+    checked,
     held_body,
     rigid_motions,
 )
@@ -42,7 +43,7 @@ def write(modal: ModalData, path: Path, *, overwrite: bool = False) -> list[str]
         raise UsageError(Diagnostic("exchange.interfaces", modal.source, what, "this format has exactly one"))
     form = boundary_of(modal, held=modal.rigid_modes == 0)
     with atomic_file(path, overwrite) as file:
-        file.write(("\n".join(_lines(form)) + "\n").encode("ascii"))
+        file.write(("\n".join(lines_of(form)) + "\n").encode("ascii"))
     place = ", ".join(f"{x:.6g}" for x in form.P[0])
     return [
         f"the interface is at ({place}) m in body axes: the file holds no place",
@@ -51,7 +52,7 @@ def write(modal: ModalData, path: Path, *, overwrite: bool = False) -> list[str]
     ]
 
 
-def _lines(form: Boundary) -> Iterator[str]:
+def lines_of(form: Boundary) -> Iterator[str]:
     n = len(form.M)
     yield from [
         "!Guyan and Craig-Bampton superelement, made by flexmbs",
@@ -92,7 +93,7 @@ def read(path: Path) -> tuple[ModalData, list[str]]:
     notes = ["the place of the interface is not in the file: it is the origin of the body"]
     notes += ["loads of the file are left out: put them into the case as forces"] * _loaded(path, lines)
     form = Boundary(np.zeros((1, 3)), found["K"], found["M"], found["C"])
-    if rigid_motions(form.K, form.P)[1] <= GROUNDED:
+    if rigid_motions(path, checked(path, form)[0], form.P)[1] <= GROUNDED:
         return body_from(path, form, "OpenFAST"), [*notes, NOT_KNOWN]
     return held_body(path, form, "OpenFAST"), [*notes, HELD]
 

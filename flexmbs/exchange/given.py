@@ -82,9 +82,7 @@ def body_of(
 
     faces : surface to draw, "tri3" and "quad4" -> nodes;  stress : (mode, node, xx yy zz xy yz zx)
     """
-    if integrals.nf and np.linalg.eigvalsh(integrals.m_ff).min() <= 0.0:
-        what = "the modal mass is not positive definite"
-        raise InputError(Diagnostic("exchange.content", path.name, what, "no body has such a one"))
+    check_mass(integrals.m_ff, path)
     numbers = node_numbers(nodes.label)
     mesh = Mesh(np.zeros((1, 3)), {})
     if len(nodes):
@@ -114,6 +112,13 @@ def body_of(
         provenance={"recipe": f"import {path.name}", "recipe_name": path.name, "versions": program},
         source_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
     )
+
+
+def check_mass(m_ff: Floats, path: Path) -> None:
+    """Refuse masses of modes that no body has."""
+    if len(m_ff) and np.linalg.eigvalsh(m_ff).min() <= 0.0:
+        what = "the modal mass is not positive definite"
+        raise InputError(Diagnostic("exchange.content", path.name, what, "no body has such a one"))
 
 
 def node_numbers(labels: Sequence[str]) -> NDArray[np.int64]:

@@ -158,7 +158,7 @@ class Scratch(NamedTuple):
     acc_end: Floats
     f_end: Floats
     closure: Floats
-    near: Floats  # nearness to a change point at the stages of an explicit step, and of its halves
+    near: Floats  # nearness to a change point at the stages of an explicit step, of its halves, of one inside
     s0: Floats
     s1: Floats
     s2: Floats
@@ -231,7 +231,7 @@ def scratch(problem: Problem, tab: Tableau) -> Scratch:
         full(n_groups), full(tab.A.shape[0], size), full(n_dense, size),
         full(size), full(size), full(size), full(size), full(size),
         full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(n_vel), full(problem.n_aux),
-        full(n_vel), full(n_vel), full(size), np.zeros(3), full(3 * tab.A.shape[0]),
+        full(n_vel), full(n_vel), full(size), np.zeros(3), full(4 * tab.A.shape[0]),
         full(n_switch), full(n_switch), full(n_switch), full(n_switch), full(8 * n_switch),
         problem.jumping,
     )  # fmt: skip

@@ -7,20 +7,24 @@ import numpy as np
 from flexmbs._jit import kernel
 from flexmbs.integrate.control import copy, error_norm, nought, set_scales
 
+#: parts of the tolerance in the last term of a dense output, above which it must be less than the term before
+ASTRAY = 100.0
+
 
 @kernel(inline=True)
-def sum_of(weights, n, K, out):
-    """out = sum_j weights_j K_j of the first n stages. Writes: out."""
+def sum_of(weights, n, h, K, out):
+    """out = h sum_j weights_j K_j of the first n stages. Writes: out."""
     out[:] = 0.0
     for j in range(n):
         if weights[j] != 0.0:
             for i in range(out.size):
-                out[i] += weights[j] * K[j, i]
+                out[i] += h * weights[j] * K[j, i]
 
 
 @kernel(inline=True)
-def from_start(y, h, out):
-    """out = y + h out. Writes: out."""
+def state_of(weights, n, y, h, K, out):
+    """out = y + h sum_j weights_j K_j. Writes: out."""
+    sum_of(weights, n, 1.0, K, out)
     for i in range(y.size):
         out[i] = y[i] + h * out[i]
 
@@ -35,15 +39,13 @@ def stages(call, run, t, h, y, f, y1, near):
     out = run.scr.closure
     copy(f, K[0])
     for s in range(1, tab.n_stages):
-        sum_of(tab.A[s], s, K, y_try)
-        from_start(y, h, y_try)
+        state_of(tab.A[s], s, y, h, K, y_try)
         status = call.rates(data, t + tab.C[s] * h, y_try, K[s])
         if status != 0:
             return status
         call.nearness(data, out)
         near[s] = out[0]
-    sum_of(tab.B, tab.n_stages, K, y1)
-    from_start(y, h, y1)
+    state_of(tab.B, tab.n_stages, y, h, K, y1)
     return 0
 
 
@@ -56,15 +58,12 @@ def explicit_step(call, run, t, h):
     data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     y, f = mem.y, mem.f
     n = tab.n_stages
-    halves = opt.step == 0.0  # and no error from its stages
-    for j in range(tab.E.shape[1]):
-        halves = halves and tab.E[0, j] == 0.0
     status = stages(call, run, t, h, y, f, scr.y1, scr.near)
     mem.evaluations[0] += n
     mem.step_passes[0] = n
     if status != 0:
         return status, np.nan
-    if halves:
+    if opt.step == 0.0 and tab.E.shape[0] == 0:
         return two_halves(call, run, t, h)
     if tab.end_rate == 1:
         status = call.rates(data, t + h, scr.y1, scr.K[n])
@@ -72,10 +71,10 @@ def explicit_step(call, run, t, h):
             return status, np.nan
     if opt.step > 0.0 and opt.explicit == 1:
         return 0, nought(scr.y1)
-    sum_of(tab.E[0], n + tab.end_rate, scr.K, scr.err)
-    sum_of(tab.E[1], n + tab.end_rate, scr.K, scr.y_half)
+    sum_of(tab.E[0], n + tab.end_rate, h, scr.K, scr.err)
+    sum_of(tab.E[1], n + tab.end_rate, h, scr.K, scr.y_half)
     set_scales(opt, scr, y, scr.y1, f, h, mem.work[0])
-    err, other = h * error_norm(opt, scr, scr.err), h * error_norm(opt, scr, scr.y_half)
+    err, other = error_norm(opt, scr, scr.err), error_norm(opt, scr, scr.y_half)
     if other > 0.0 and err > 0.0:  # the two estimates of order 8 (Hairer, Norsett and Wanner)
         err /= np.sqrt(1.0 + 0.01 * (other / err) ** 2)  # squares of errors may be too small for a number
     return 0, err
@@ -106,30 +105,32 @@ def two_halves(call, run, t, h):
 
 @kernel(lean=True, later="int64")
 def explicit_dense(call, run, t, h, f1):
-    """Coefficients of the dense output of an accepted step. Writes: scr.F, scr.K (further stages).
+    """Coefficients of the dense output of an accepted step. Writes: scr.F, scr.K (further stages), mem.dense.
 
-    f1 is the rate at the end of the step. Returns a status.
+    f1 is the rate at the end of the step. Where the last terms grow there is none (mem.dense = 2): a mode
+    that is at rest is stepped over at the edge of stability, and is anywhere inside. Returns a status.
     """
-    data, tab, mem, scr = run.data, run.tab, run.mem, run.scr
-    size = mem.y.size
+    data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     n = tab.n_stages
     if tab.end_rate == 0:
         copy(f1, scr.K[n])
     for s in range(n + 1, tab.A.shape[0]):
-        sum_of(tab.A[s], s, scr.K, scr.y_try)
-        from_start(mem.y, h, scr.y_try)
+        state_of(tab.A[s], s, mem.y, h, scr.K, scr.y_try)
         status = call.rates(data, t + tab.C[s] * h, scr.y_try, scr.K[s])
         if status != 0:
             return status
-    for i in range(size):
+    for i in range(mem.y.size):
         change = scr.y1[i] - mem.y[i]
         scr.F[0, i] = change
         scr.F[1, i] = h * mem.f[i] - change
         scr.F[2, i] = 2.0 * change - h * (f1[i] + mem.f[i])
     for k in range(tab.D.shape[0]):
-        sum_of(tab.D[k], tab.D.shape[1], scr.K, scr.F[3 + k])
-        for i in range(size):
-            scr.F[3 + k, i] *= h
+        sum_of(tab.D[k], tab.D.shape[1], h, scr.K, scr.F[3 + k])
+    last = 2 + tab.D.shape[0]
+    set_scales(opt, scr, mem.y, scr.y1, mem.f, h, mem.work[0])
+    end = 0.5 ** (last + 1) * error_norm(opt, scr, scr.F[last])  # in the middle of the step
+    grows = last > 2 and end > ASTRAY and end > 0.5**last * error_norm(opt, scr, scr.F[last - 1])
+    mem.dense[0] = 2 if grows else 1
     return 0
 
 

@@ -17,7 +17,7 @@ from flexmbs.integrate.implicit_step import (
 )
 from flexmbs.integrate.memory import NOT_EVALUATED
 from flexmbs.integrate.problem import DISPLACED, END, HOLD, SEEN, TURN
-from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step
+from flexmbs.integrate.runge_kutta import explicit_at, explicit_dense, explicit_step, stages
 
 #: part of the speeds by which the stages of a fixed step on a loop may disagree
 THROWN = 0.5
@@ -232,20 +232,22 @@ def refresh_followed(call, run, t):
 def inside(call, run, t_out):
     """Consistent state at t_out inside the accepted step. Writes: scr.y_out, scr.closure.
 
-    Explicit steps: dense output brought back onto the constraints. An implicit step is taken again, shorter,
-    from the start of the accepted one, and nothing goes on from it: interpolating would kick the modes that
-    the step does not resolve; close to a change point there is none. Neither depends on other output times.
+    Explicit steps: dense output brought back onto the constraints. Where there is none, and for implicit
+    ones, a step is taken again, shorter, from the start of the accepted one, and nothing goes on from it:
+    interpolating would kick the modes that it does not resolve. Neither depends on other output times.
     """
-    data, opt, mem, scr = run.data, run.opt, run.mem, run.scr
+    data, opt, tab, mem, scr = run.data, run.opt, run.tab, run.mem, run.scr
     t, h = mem.t[0], mem.h_step[0]
-    bh = gh = 0.0
+    status, bh, gh = 0, 0.0, 0.0
     if opt.explicit == 1 or mem.over[0] == 1:
+        part = max(t_out - t, 0.0)
         if mem.dense[0] == 0:
             status = explicit_dense(call, run, t, h, scr.f_end)
-            if status != 0:
-                return status
-            mem.dense[0] = 1
-        explicit_at(run, max(t_out - t, 0.0) / h, scr.y_out)
+        if mem.dense[0] == 1:
+            explicit_at(run, part / h, scr.y_out)
+        elif status == 0:
+            status = stages(call, run, t, part, mem.y, mem.f, scr.y_out, scr.near[3 * tab.A.shape[0] :])
+            mem.evaluations[0] += tab.n_stages
     else:
         part, contraction = max(t_out - t, 1e-12 * h), mem.contraction[0]
         status = implicit_step(call, run, t, part, scr.y_out, scr.a1)
@@ -255,10 +257,8 @@ def inside(call, run, t_out):
             status = NO_CONVERGENCE
         if status == 0:
             status = work_of_step(call, run, t_out, part, scr.y_out, scr.err)
-        if status != 0:
-            return status
         bh, gh = metric(opt.rho_inf, part)
-    return call.project(data, t_out, scr.y_out, bh, gh, scr.closure)
+    return status if status != 0 else call.project(data, t_out, scr.y_out, bh, gh, scr.closure)
 
 
 @kernel(lean=True, apart=True)

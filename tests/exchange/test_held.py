@@ -13,7 +13,8 @@ from flexmbs.case import Case, run
 from flexmbs.certificate.summary import modal_data, modal_text
 from flexmbs.cli.main import main
 from flexmbs.errors import InputError, UsageError
-from flexmbs.exchange import export_body, import_body
+from flexmbs.exchange import export_body, extptfm, import_body
+from flexmbs.exchange.boundary import Boundary
 from tests.exchange.test_bodies import as_openfast_reads
 
 CASE = """
@@ -177,3 +178,27 @@ def test_a_held_body_is_refused_where_it_is_not_known(folder, old, new, said):
     (folder / "bad.toml").write_text(CASE.replace(old, new, 1))
     with pytest.raises(InputError, match=f"bodies.mast: .*{said}"):
         run(Case.load(folder / "bad.toml"), folder / "bad.h5")
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        (lambda K, M: K[6].fill(1e4), "exchange.symmetry"),
+        (lambda K, M: (K[6:].fill(0.0), K[:, 6:].fill(0.0)), "exchange.grounded"),
+        (lambda K, M: M.fill(0.0), "exchange.mass"),
+        (lambda K, M: np.fill_diagonal(M[6:, 6:], -1.0), "exchange.content"),
+    ],
+)
+def test_matrices_that_no_body_has_are_refused(changed, code, tmp_path):
+    """A free body of one interface and two modes, then what is changed."""
+    K, M = np.zeros((8, 8)), np.eye(8)
+    K[6, 6], K[7, 7] = 1e4, 2e4
+    whole = Boundary(np.zeros((1, 3)), K, M, np.zeros((8, 8)))
+    path = tmp_path / "b.extptfm"
+    path.write_text("\n".join(extptfm.lines_of(whole)))
+    assert not import_body(path)[0].held
+    changed(K, M)
+    path.write_text("\n".join(extptfm.lines_of(whole)))
+    with pytest.raises(InputError) as refused:
+        import_body(path)
+    assert refused.value.diagnostics[0].code == code

@@ -75,6 +75,17 @@ def test_order_with_quaternions(name):
     assert np.all(found.mean(axis=0) > order - 0.5)
 
 
+def test_samples_do_not_kick_what_steps_do_not_move():
+    """A stiff oscillator at rest but for rounding, in steps at the edge of stability."""
+    stiff, rtol = 1e5, 1e-8
+    _, y, run, _ = integrate(
+        oscillators(1.0, stiff), [1, 1e-13, 0, 0, 0], 40.0, "dop853", times=8001, rtol=rtol, atol=1e-9
+    )
+    assert run.statistics()["rejected"] > 100
+    energy = y[:, 3] ** 2 + stiff * y[:, 1] ** 2
+    assert np.sqrt(energy.max()) < 500 * rtol
+
+
 @pytest.mark.parametrize("name", COMPILED)
 def test_adaptive_steps_follow_the_tolerance(name):
     t, y, run, _ = integrate(oscillators(1.0, 4.0), [1, 1, 0, 0, 0], 20.0, name, rtol=1e-7, atol=1e-9)

@@ -21,7 +21,7 @@ class Tableau(NamedTuple):
 
     Stage k is evaluated at `t + C[k] h` from `A[k]`. Stages up to `n_stages` make the step, with weights `B`;
     the stage after them is the rate at the end of the step, the rest serve dense output only. `E` are two
-    rows of error weights over the first n_stages + 1 (zero: none), `D` the higher coefficients of the dense
+    rows of error weights over the first n_stages + 1 (or none), `D` the higher coefficients of the dense
     output. Without error weights the error is that of two half steps.
     """
 
@@ -61,7 +61,7 @@ def tableau(
     times = np.ones(size)
     times[: len(C)] = C
     return Tableau(
-        dense(A, size), dense([B], 1)[0], times, dense(E, 2), dense(D, len(D)),
+        dense(A, size), dense([B], 1)[0], times, dense(E, 2 if E else 0), dense(D, len(D)),
         n_stages, order, error_order, int(end_rate),
     )  # fmt: skip
 
