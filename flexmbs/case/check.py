@@ -74,6 +74,7 @@ def counted(counts: Mobility) -> dict[str, Any]:
         "redundant_rows": counts.redundant_rows,
         "indeterminate_joints": counts.indeterminate_joints,
         "stiffness_decides": counts.stiffness_decides,
+        "not_known": counts.not_known,
         "kinematic_class": counts.kind,
         "topology_class": counts.structure,
         "loops": counts.n_loops,

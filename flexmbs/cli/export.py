@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--inertia-order", choices=("xy-xz-yz", "xy-yz-xz"), help="of J in a SID file, default: the first"
     )
     parser.add_argument(
+        "--openfast", type=int, choices=(5, 4), help="version that reads an .extptfm file, default: 5"
+    )
+    parser.add_argument(
         "--fmi", action="store_true", help="write a case as an FMU; --channel: further outputs"
     )
     parser.add_argument(
@@ -78,7 +81,8 @@ def body(args: argparse.Namespace) -> Output:
     """A reduced body in the format of another program."""
     from flexmbs.exchange import export_body
 
-    options = {"invariants": args.invariants, "inertia_order": args.inertia_order}
+    names = ("invariants", "inertia_order", "openfast")
+    options = {name: getattr(args, name) for name in names}
     done = export_body(args.result, args.output, overwrite=args.overwrite, **options)
     return Output(
         "\n".join([f"{done['file']}: {done['modes']} modes for {done['program']}", *done["notes"]]), done

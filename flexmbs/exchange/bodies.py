@@ -32,7 +32,7 @@ FORMATS = {
     ".sid": Format("Simpack, Modelica (SID)", sid.write, sid.read, ("inertia_order",)),
     ".mbsim.h5": Format("MBSim", mbsim.write, mbsim.read),
     ".simscape.mat": Format("Simscape", simscape.write, simscape.read),
-    ".extptfm": Format("OpenFAST", extptfm.write, extptfm.read, held=True),
+    ".extptfm": Format("OpenFAST", extptfm.write, extptfm.read, ("openfast",), held=True),
     ".vtu": Format("ParaView and others", pictures.write, pictures.read, held=True),
     ".xdmf": Format("ParaView and others", pictures.write, pictures.read, held=True),
 }

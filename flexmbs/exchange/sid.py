@@ -22,11 +22,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 from flexmbs.disk import atomic_file
 from flexmbs.errors import Diagnostic, InputError, UsageError
 from flexmbs.exchange.given import Nodes, bad, body_of, interface_nodes, loads_of, real, symmetric
 from flexmbs.ffrf.integrals import ShapeIntegrals, euler_tensor
+from flexmbs.ffrf.mass import mass_matrix
 from flexmbs.modaldata import ModalData
 from flexmbs.spatial import LEVI_CIVITA, skew
 
@@ -38,6 +40,7 @@ CENTRIFUGAL = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 INERTIA_ORDERS = {"xy-yz-xz": CENTRIFUGAL, "xy-xz-yz": ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))}
 K_W = tuple("w." + "xyz"[k] + "xyz"[ell] for k, ell in CENTRIFUGAL)
 K_A, K_AL = (tuple(f"{kind}.{axis}" for axis in "xyz") for kind in ("a", "alpha"))
+AXES = tuple(f"{way} {axis}" for way in ("along", "about") for axis in "xyz")
 #: numbers that a file says twice agree to this part: consistent and lumped integrals of a mesh differ
 AGREE = 0.02
 DIGITS = 1e-6
@@ -416,3 +419,27 @@ def _same(found: File, bare: ShapeIntegrals) -> None:
             what = f"{name} differs by {error:.3g} of itself from what {of} say"
             why = "expected expansions of the same shapes"
             raise InputError(Diagnostic("exchange.contradiction", found.path.name, what, why))
+    part, axis, mode = _coupled(bare)
+    if part > 1.0 + DIGITS:
+        what = (
+            f"Ct, Cr and Me: modes take {part:.3g} of the inertia of the body in one motion, "
+            f"most of it mode {mode + 1} {axis}"
+        )
+        why = "expected less than 1: such a body gains energy. Have the file made again"
+        raise InputError(Diagnostic("exchange.contradiction", found.path.name, what, why))
+
+
+def _coupled(i: ShapeIntegrals) -> tuple[float, str, int]:
+    """Largest part of the rigid inertia that modes take, whatever the frame; with its axis and mode.
+
+    int rho |u + Phi q|^2 >= 0 for all u and q: C Me^-1 C^T <= M_rigid, the inequality of Cauchy and Schwarz.
+    """
+    M = mass_matrix(i, np.zeros(i.nf))
+    rigid, C = M[:6, :6], M[6:, :6]
+    if not i.nf or np.linalg.eigvalsh(i.m_ff)[0] <= 0.0 or np.linalg.eigvalsh(rigid)[0] <= 0.0:
+        return 0.0, "", 0  # said elsewhere
+    parts, motions = eigh(C.T @ np.linalg.solve(i.m_ff, C), rigid)
+    worst = motions[:, -1]
+    share = worst * (rigid @ worst)
+    mode = int(np.argmax((C @ worst) ** 2 / np.diag(i.m_ff)))
+    return float(parts[-1]), AXES[int(np.argmax(share))], mode

@@ -96,12 +96,13 @@ def _resources(case: Case, folder: Path, channels: tuple[str, ...]) -> tuple[dic
     data = _with_files(case, data, (), folder)
     try:
         again = Case.from_dict(data, folder=folder)
-        shown = ports(again, simulation(again), channels)
+        sim = simulation(again)
     except InputError as error:
         what = f"the case does not stand alone: {error.diagnostics[0].what}"
         raise InputError(
             Diagnostic("fmu.case", error.diagnostics[0].where, what, error.diagnostics[0].remedy)
         ) from None
+    shown = ports(again, sim, channels)
     told = {"case": data, "ports": shown.to_data()}
     files = {
         f"resources/{item.relative_to(folder).as_posix()}": item.read_bytes()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from flexmbs import units
 from flexmbs.case import Case
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression
 from flexmbs.fmu.variables import INPUTS, METRICS, PARAMETERS, Port, Ports
+from flexmbs.model.held import held_bodies
 from flexmbs.simulate.record.ports import channels
 from flexmbs.simulate.stepping import Simulation
 
@@ -29,6 +32,7 @@ def ports(case: Case, sim: Simulation, wanted: tuple[str, ...] = ()) -> Ports:
         Port(1 + k, name, unit_of(unit), 0.0, place)
         for k, (name, unit, place) in enumerate(zip(found.names, found.units, found.places, strict=True))
     ]
+    _check_known(case, sim, outputs)
     inputs = [(item.name, item.unit, item.default / item.factor) for item in case.model().inputs.values()]
     inputs += [
         (name, "", float(item.initial)) for name, item in case.model().states.items() if _is_held(item.rate)
@@ -55,6 +59,15 @@ def ports(case: Case, sim: Simulation, wanted: tuple[str, ...] = ()) -> Ports:
 
 
 _WORDS = ("position", "velocity")
+
+
+def _check_known(case: Case, sim: Simulation, outputs: list[Port]) -> None:
+    """Refuse outputs that a body whose frame is held leaves unknown: no system model can use NaN."""
+    for port in outputs if held_bodies(case.model()) else ():
+        path, component = port.place
+        if np.isnan(np.reshape(sim.field(path), -1)[component]):
+            what = "is not known: a body does not say what holds it, nor what its rigid motions weigh"
+            raise InputError(Diagnostic("body.held", port.name, what, "leave this output out"))
 
 
 def _is_held(rate: Any) -> bool:

@@ -29,6 +29,7 @@ SLOPE_END = 1.5  # rad, beyond which modes mean nothing and a run ends
 SPIN_LIMIT = 0.2  # of the first frequency, without geometric stiffening
 BALANCE_LIMIT = 1e-3  # of the largest energy
 NO_SPEED = 1e-9  # m/s or rad/s
+ROUNDING = 1e-14  # of the largest energy
 _SPIN = f"turns faster than {SPIN_LIMIT} of its first frequency, without geometric stiffening"
 _SLOPE = f"elastic rotations are beyond linear elasticity ({SLOPE_LIMIT} rad)"
 
@@ -222,7 +223,8 @@ class Watch:
         """
         found = []
         mass = self.system.tables.tree.mass_scale
-        nothing = NO_SPEED**2 * float(mass[0] + mass[1])  # nothing moves: rounding is no energy
+        stored = max((float(np.abs(ends).max()) for ends in self.swings.values()), default=0.0)
+        nothing = NO_SPEED**2 * float(mass[0] + mass[1]) + ROUNDING * stored  # no energy: nothing moves
         if advice is not None and not self.balance <= BALANCE_LIMIT * self.energy + nothing:
             share = self.balance / self.energy if self.energy > 0.0 else np.inf
             found.append(

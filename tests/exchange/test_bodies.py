@@ -195,19 +195,20 @@ def test_a_file_by_hand_says_its_mass_and_frequencies(tmp_path):
     modal.save(tmp_path / "b.modal.h5")
 
 
-#: exponents of the modal mass in a file -> what is said
+#: block of a file, how the exponents of its numbers change -> what is said
 IMPOSSIBLE = [
-    (lambda exponent: exponent - 6, "of no body: some motion has a negative mass.*; the file says so"),
-    (lambda exponent: 0, "the modal mass is not positive definite"),
+    ("Me", lambda exponent: exponent - 6, r"modes take [\d.e+]+ of the inertia of the body in one motion"),
+    ("Cr", lambda exponent: exponent + 2, r"Ct, Cr and Me: .* most of it mode \d about [xyz]; expected less"),
+    ("Me", lambda exponent: 0, "the modal mass is not positive definite"),
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), IMPOSSIBLE)
-def test_bodies_that_cannot_be_are_refused_by_what_the_file_says(tmp_path, change, said):
+@pytest.mark.parametrize(("block", "change", "said"), IMPOSSIBLE)
+def test_bodies_that_cannot_be_are_refused_by_what_the_file_says(tmp_path, block, change, said):
     """Some files in use couple a mode with more mass than there is."""
     export_body(body(geo=False)[1], tmp_path / "b.SID_FEM")
     text = (tmp_path / "b.SID_FEM").read_text()
-    start, end = text.index(" Me\n"), text.index("end Me")
+    start, end = text.index(f" {block}\n"), text.index(f"end {block}")
     wrong = re.sub(r"D([+-]\d\d)", lambda found: f"D{change(int(found[1])):+03d}", text[start:end])
     (tmp_path / "b.SID_FEM").write_text(text[:start] + wrong + text[end:])
     with pytest.raises(InputError, match=said):
@@ -396,16 +397,18 @@ def test_ExtPtfm_and_Simscape_keep_frequencies_and_mass(tmp_path):
     same(np.array([item.position for item in modal.interfaces.values()]), np.array(place), "frames")
 
 
-def as_openfast_reads(path):
-    """Its reader in words of its manual: what `!dimension:` says counts from the header on, the line behind a
-    title is skipped, then come rows; loads have as many lines as the header says, and a time in front."""
+OPENFAST_TITLES = ("MASS", "STIFFNESS", "DAMPING", "LOADING", "WEIGHT CONSTANT", "WEIGHT STIFFNESS")
+
+
+def as_openfast_reads(path, version=5):
+    """Its reader in words of its manual: what `!dimension:` says counts from the header on; behind a title
+    come rows, up to version 4 after a line that is skipped; loads, which only version 4 has, are as many
+    lines as the header says, with a time in front."""
     lines, n, dt, T, found = path.read_text().splitlines(), -1, -1.0, -1.0, {}
-    k = 0
+    k, skipped = 0, int(version == 4)
     while k < len(lines):
         line = lines[k].upper()
-        title = next(
-            (t for t in ("MASS", "STIFFNESS", "DAMPING", "LOADING") if line.startswith(f"!{t}")), None
-        )
+        title = next((t for t in OPENFAST_TITLES if line.startswith(f"!{t}")), None)
         k += 1
         if line.startswith("!DIMENSION"):
             n = int(line[11:])
@@ -414,14 +417,16 @@ def as_openfast_reads(path):
         elif line.startswith("!TOTAL SIMULATION TIME IN FILE:"):
             T = float(line[31:])
         elif title:
-            count = round(T / dt) + 1 if title == "LOADING" else n
-            rows = [list(map(float, row.split())) for row in lines[k + 1 : k + 1 + count]]
-            found[title], k = np.array(rows), k + 1 + count
-    assert lines[0].startswith("!") and "FLEX 5 FORMAT" in lines[1].upper()
+            assert (title == "LOADING") <= (version == 4) and title.startswith("WEIGHT") <= (version == 5)
+            count = {"LOADING": round(T / dt) + 1, "WEIGHT CONSTANT": 1}.get(title, n)
+            rows = [list(map(float, row.split())) for row in lines[k + skipped : k + skipped + count]]
+            found[title], k = np.array(rows), k + skipped + count
+    assert lines[0].startswith("!") and (version == 5 or "FLEX 5 FORMAT" in lines[1].upper())
     return n, found
 
 
-def test_OpenFAST_reads_a_supported_pile(tmp_path):
+@pytest.mark.parametrize("version", [5, 4])
+def test_OpenFAST_reads_a_supported_pile(tmp_path, version):
     """The stiffness of a cantilever at its tip; loads are zero at all times."""
     L, outer, inner, E, nu = 20.0, 5.0, 4.88, 210e9, 0.3
     mesh = {
@@ -430,10 +435,17 @@ def test_OpenFAST_reads_a_supported_pile(tmp_path):
     }  # fmt: skip
     recipe = {"mesh": mesh, "interfaces": {"top": {"set": "z_max"}}, "fix": {"z_min": "x y z rx ry rz"}}
     modal = reduce(recipe, material={"young": E, "poisson": nu, "density": 7850.0}, modes=4)
-    export_body(modal, tmp_path / "b.extptfm")
-    n, found = as_openfast_reads(tmp_path / "b.extptfm")
+    export_body(modal, tmp_path / "b.extptfm", openfast=version)
+    n, found = as_openfast_reads(tmp_path / "b.extptfm", version)
     assert n == 10 and all(found[name].shape == (10, 10) for name in ("MASS", "STIFFNESS", "DAMPING"))
-    assert found["LOADING"].shape == (2, 11) and not found["LOADING"][:, 1:].any()
+    if version == 4:
+        assert found["LOADING"].shape == (2, 11) and not found["LOADING"][:, 1:].any()
+    else:
+        assert found["WEIGHT CONSTANT"].shape == (1, 10) and found["WEIGHT STIFFNESS"].shape == (10, 10)
+        assert not found["WEIGHT CONSTANT"].any() and not found["WEIGHT STIFFNESS"].any()
+    np.testing.assert_allclose(
+        import_body(tmp_path / "b.extptfm")[0].integrals.m_ff, found["MASS"], rtol=1e-12
+    )
     A, I2 = np.pi / 4 * (outer**2 - inner**2), np.pi / 64 * (outer**4 - inner**4)
     EI, GJ = E * I2, E / (2 + 2 * nu) * 2 * I2
     K = np.diag([12 * EI / L**3, 12 * EI / L**3, E * A / L, 4 * EI / L, 4 * EI / L, GJ / L])

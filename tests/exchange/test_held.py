@@ -10,11 +10,13 @@ from scipy.integrate import solve_ivp
 
 import flexmbs as fm
 from flexmbs.case import Case, run
+from flexmbs.case.check import check
 from flexmbs.certificate.summary import modal_data, modal_text
 from flexmbs.cli.main import main
 from flexmbs.errors import InputError, UsageError
 from flexmbs.exchange import export_body, extptfm, import_body
 from flexmbs.exchange.boundary import Boundary
+from flexmbs.fmu import export_fmu
 from tests.exchange.test_bodies import as_openfast_reads
 
 CASE = """
@@ -112,14 +114,38 @@ def test_what_a_held_body_does_not_know_is_said(folder, tmp_path):
         broken.save(tmp_path / "broken.modal.h5")
 
 
-def test_loads_of_a_file_are_left_out_by_name(folder, tmp_path):
-    text = (folder / "mast.extptfm").read_text().splitlines()
-    _, notes = import_body(folder / "mast.extptfm")
-    assert not any("loads" in note for note in notes)
-    text[-1] = text[-1].replace("0.0", "5.0", 2)
-    (tmp_path / "loaded.extptfm").write_text("\n".join(text))
-    _, notes = import_body(tmp_path / "loaded.extptfm")
-    assert any("loads of the file are left out" in note for note in notes)
+@pytest.mark.parametrize(("version", "name"), [(4, "loads"), (5, "weights")])
+def test_loads_of_a_file_are_left_out_by_name(folder, tmp_path, version, name):
+    """In the last line of a file of that version of OpenFAST; the first number of loads is a time."""
+    path = tmp_path / "b.extptfm"
+    export_body(fm.ModalData.load(folder / "original.modal.h5"), path, openfast=version)
+    text = path.read_text().splitlines()
+    assert not any("left out" in note for note in import_body(path)[1])
+    text[-1] = text[-1].replace("0.0", "5.0", 1)
+    path.write_text("\n".join(text))
+    assert [note for note in import_body(path)[1] if note.startswith(f"{name} of the file are left out")]
+
+
+def test_a_held_body_rests_where_its_stiffness_holds_it(folder):
+    """K q = f of the file, from `start = "equilibrium"`; at rest, nothing is said of energies."""
+    still = CASE.replace('"=9e-3*sin(20*t)"', "9e-3").replace('"=4e-3*cos(15*t)"', "4e-3")
+    still = still.replace("t_end = 0.2", 't_end = 0.02\nstart = "equilibrium"')
+    (folder / "still.toml").write_text(still)
+    result = run(Case.load(folder / "still.toml"), folder / "still.h5")
+    _, file = as_openfast_reads(folder / "mast.extptfm")
+    wanted = np.linalg.solve(file["STIFFNESS"], [9e-3, 5e-3, -3e-3, 2e-3, 4e-3, 7e-3, 0, 0, 0])
+    q = np.asarray(result["bodies/mast/q"])
+    np.testing.assert_allclose(q[[0, -1]], [wanted, wanted], rtol=0, atol=1e-8 * np.abs(wanted).max())
+
+
+def test_a_check_says_which_reactions_are_not_known(folder):
+    (folder / "case.toml").write_text(CASE)
+    counts = check(Case.load(folder / "case.toml")).counts
+    assert counts.not_known == ["joints.base"]
+    assert counts.lines()[-2:] == [
+        "not known   reaction of joints.base: its body does not say what holds it",
+        "unique      every other component of the reactions",
+    ]
 
 
 def test_a_held_body_moves_by_the_matrices_of_its_file(folder):
@@ -202,3 +228,14 @@ def test_matrices_that_no_body_has_are_refused(changed, code, tmp_path):
     with pytest.raises(InputError) as refused:
         import_body(path)
     assert refused.value.diagnostics[0].code == code
+
+
+@pytest.mark.needs("cc")
+def test_a_held_body_becomes_an_fmu(folder, tmp_path):
+    """Sensors are outputs as of any case; what is not known is none."""
+    (folder / "case.toml").write_text(CASE)
+    case = Case.load(folder / "case.toml")
+    done = export_fmu(case, tmp_path / "mast.fmu")
+    assert done["outputs"] == [f"sensors.top.{axis}" for axis in "xyz"]
+    with pytest.raises(InputError, match=r"joints.base.reaction_force.x .* is not known"):
+        export_fmu(case, tmp_path / "no.fmu", channels=("joints.base.reaction_force",))

@@ -152,16 +152,21 @@ def bending(system: System, i: int, length: float) -> Array:
     """
     t, found = system.tables, system.numbers.integrals[i]
     assert found is not None
-    mass, nf = max(float(found.mass), NOTHING), int(t.body.nf[i])
-    measures = [np.sqrt(np.abs(np.diag(found.m_ff)) / mass) / length]
+    nf, m_ff = int(t.body.nf[i]), np.abs(np.diag(found.m_ff))
+    of_markers = [
+        np.abs(t.marker.data[t.marker.row[m] :][: 6 * nf]).reshape(nf, 6)
+        for m in np.flatnonzero((t.marker.body == i) & (t.marker.row >= 0))
+    ]
+    rows = np.max(of_markers, axis=0, initial=0.0) if of_markers else np.zeros((nf, 6))
+    way, turn = rows[:, :3].max(axis=1), rows[:, 3:].max(axis=1)
+    mass = float(found.mass) or float(np.max(m_ff[way > 0.0] / way[way > 0.0] ** 2, initial=0.0))
+    mass = mass or float(m_ff.max(initial=NOTHING))  # of a body whose mass is not known: what its places move
+    measures = [np.sqrt(m_ff / mass) / length, way / length, turn]
     of_body = [mass * length] * 3 + [mass * length**2] * (len(BODY_LOADS) - 3)
     for k, K in enumerate(found.K_geo):
         of_marker = length if k % 6 < 3 else 1.0  # forces, moments
         size = of_body[k] if k < len(of_body) else of_marker
         measures.append(np.sqrt(np.abs(np.diag(K)) / size))
-    for m in np.flatnonzero((t.marker.body == i) & (t.marker.row >= 0)):
-        rows = np.abs(t.marker.data[t.marker.row[m] :][: 6 * nf]).reshape(nf, 6)
-        measures += [rows[:, :3].max(axis=1) / length, rows[:, 3:].max(axis=1)]
     return np.maximum(np.max(measures, axis=0), NOTHING)
 
 

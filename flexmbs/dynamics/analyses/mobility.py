@@ -21,6 +21,7 @@ from flexmbs.dynamics.reactions.self_stress import open_reactions
 from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.dynamics.tree.screws import free_twists
 from flexmbs.model.bodies import GROUND, Particle
+from flexmbs.model.held import holding_joints
 from flexmbs.model.rows import Row, cut_group
 from flexmbs.model.topology import body_of, floating
 from flexmbs.spatial import skew
@@ -45,7 +46,7 @@ class Mobility:
     point; `conditions` b of all joints and couplings, in the tree or not. `driven`: freedoms of the mobility
     that drives take. `indeterminate_joints`: reactions, forces of couplings, efforts of drives that stay
     open. `stiffness_decides`: those that equilibrium leaves open, but flexible bodies or compliant joints do
-    not.
+    not. `not_known`: reactions of joints that hold the frame of a body whose file does not say what holds it.
     """
 
     mobility: int
@@ -62,6 +63,7 @@ class Mobility:
     redundant_rows: list[str] = field(default_factory=list)
     indeterminate_joints: list[str] = field(default_factory=list)
     stiffness_decides: list[str] = field(default_factory=list)
+    not_known: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     n_hidden: int = 0
     condition: float = 1.0
@@ -110,10 +112,11 @@ class Mobility:
         rows = [f"redundant   {row}" for row in self.redundant_rows[:20]]
         rows += [f"open        reaction of {item}" for item in self.indeterminate_joints[:20]]
         rows += [f"stiffness   decides the reaction of {item}" for item in self.stiffness_decides[:20]]
-        if not self.indeterminate_joints:
-            rows.append("unique      every component of the reactions")
-        else:
-            rows.append("unique      every other component of the reactions")
+        rows += [
+            f"not known   reaction of {item}: its body does not say what holds it" for item in self.not_known
+        ]
+        other = "other " * bool(self.indeterminate_joints or self.not_known)
+        rows.append(f"unique      every {other}component of the reactions")
         free = f" + {self.n_floating} free" if self.n_floating else ""
         loops = f"loops {self.n_joints} joints{free} - {self.n_bodies} bodies = {self.n_loops}"
         rank = f"{self.mobility} by rank" + f", {self.driven} of it driven" * bool(self.driven)
@@ -153,6 +156,7 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
             [row for k, row in enumerate(rows) if k not in set(kept)],
             evaluator,
         ),
+        not_known=[f"joints.{name}" for name in holding_joints(system.model)],
         hidden=[item.text for item in hidden],
         n_hidden=sum(len(item.twists) for item in hidden),
         condition=condition,
