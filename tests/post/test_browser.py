@@ -5,6 +5,7 @@ import base64
 import numpy as np
 import pytest
 
+from flexmbs.post import visuals
 from flexmbs.post.animation import animate
 from flexmbs.post.record import Record
 from flexmbs.post.scene import result_scene
@@ -283,6 +284,68 @@ def test_what_moves_is_coarser_without_a_graphics_card_and_rests_in_full(opened)
     opened.run("flexmbs.viewer.coarse = true; flexmbs.viewer.draw()")
     opened.wait("!flexmbs.viewer.coarse && !flexmbs.viewer.dirty")
     assert opened.run(SIZE) == full
+    opened.run(IN_FULL)
+
+
+#: whether a moving picture leaves the back of a skin out
+OUTSIDE = """(() => {
+    const { renderer, stage } = flexmbs.viewer;
+    const [points, triangles, edges] = [new Float32Array(%s), new Uint32Array(%s), new Uint32Array(0)];
+    const thing = renderer.upload({ points, triangles, edges });
+    renderer.draw(thing, { pose: new Float32Array(16), colour: [0, 0, 0, 1], coarse: true });
+    renderer.remove(thing);
+    return thing.outside;
+})()"""
+TURNED = [0, 2, 1]
+
+
+def test_the_back_of_a_skin_is_left_out_where_nobody_could_see_it(opened):
+    inner, outer = visuals.box([1, 1, 1]), visuals.box([2, 2, 2])
+    beside = inner.moved([5, 0, 0])
+    faces, n = inner.triangles, len(inner.points)
+    twice = np.concatenate([inner.points, beside.points])
+    around = np.concatenate([outer.points, inner.points])
+    one_turned = np.concatenate([faces[:-1], faces[-1:, TURNED]])
+    skins = {
+        "closed": (inner.points, faces, True),
+        "two bodies": (twice, np.concatenate([faces, faces + n]), True),
+        "a triangle is missing": (inner.points, faces[:-1], False),
+        "a triangle is turned": (inner.points, one_turned, False),
+        "inside out": (inner.points, faces[:, TURNED], False),
+        "one of two is inside out": (twice, np.concatenate([faces, faces[:, TURNED] + n]), False),
+        "a cavity": (around, np.concatenate([faces, faces[:, TURNED] + n]), False),
+    }  # fmt: skip
+    for name, (points, triangles, wanted) in skins.items():
+        found = opened.run(OUTSIDE % (points.ravel().tolist(), triangles.ravel().tolist()))
+        assert found is wanted, name
+
+
+def test_a_moving_picture_without_backs_is_the_one_with_them(opened):
+    """But for single places on its outline, where front and back are equally far."""
+    opened.run("flexmbs.set({ edges: false, joints: false })")
+    compared = """(() => {
+        const { viewer } = flexmbs;
+        const { gl, canvas } = viewer.renderer;
+        const { bodies } = viewer.stage;
+        const seen = () => {
+            viewer.coarse = true;
+            viewer.draw();
+            const out = new Uint8Array(4 * canvas.width * canvas.height);
+            gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, out);
+            return out;
+        };
+        const without = seen();
+        const some = bodies.some((thing) => thing.outside);
+        for (const thing of bodies) thing.outside = false;
+        const whole = seen();
+        for (const thing of bodies) delete thing.outside;
+        return [some, whole.filter((x, k) => Math.abs(x - without[k]) > 2).length];
+    })()"""
+    for _ in range(3):
+        opened.run("flexmbs.viewer.camera.orbit(70, 40)")
+        some, different = opened.run(compared)
+        assert some and different <= 30
+    opened.run("flexmbs.viewer.camera.preset('iso'), flexmbs.set({ edges: true, joints: true })")
     opened.run(IN_FULL)
 
 

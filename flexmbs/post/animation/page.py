@@ -30,6 +30,7 @@ MODULES = (
     "motion",
     "probe",
     "plot",
+    "surface",
     "renderer",
     "controls",
     "labels",

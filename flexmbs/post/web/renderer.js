@@ -1,5 +1,6 @@
 // WebGL2: programs, vertex arrays of things at rest and deformed, picking by colour.
 import { deform } from "./motion.js";
+import { only_outside } from "./surface.js";
 
 const UNIFORMS = ["view_projection", "view", "pose", "field", "depth_bias", "colour", "level_min", "level_max", "section", "palette"];
 const NO_SECTION = [0, 0, 0, 1];
@@ -137,7 +138,8 @@ export class Renderer {
     }
 
     // `how`: pose, colour, and optionally rest (undeformed), field, level_min, level_max, section, edges (draw lines),
-    // flat (one colour), on_top (in front of everything), in_front (of what lies in the same place).
+    // flat (one colour), on_top (in front of everything), in_front (of what lies in the same place), coarse (without what closed
+    // skins hide of themselves).
     draw(thing, how) {
         const gl = this.gl;
         const { program, places } = how.edges || how.flat ? this.plain : this.surface;
@@ -150,11 +152,13 @@ export class Renderer {
         gl.uniform4fv(places.section, how.section || NO_SECTION);
         gl.uniform1f(places.depth_bias, (how.edges ? 4e-5 : 0) + (how.in_front ? 8e-5 : 0));
         if (how.on_top) gl.disable(gl.DEPTH_TEST);
+        if (how.coarse && !how.section && (thing.outside ??= only_outside(thing.mesh))) gl.enable(gl.CULL_FACE);
         const { buffer, count } = how.edges ? thing.edges : thing.triangles;
         gl.bindVertexArray((how.rest ? thing.rest : thing.now).vao);
         gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffer);
         gl.drawElements(how.edges ? gl.LINES : gl.TRIANGLES, count, gl.UNSIGNED_INT, 0);
         gl.enable(gl.DEPTH_TEST);
+        gl.disable(gl.CULL_FACE);
         gl.bindVertexArray(null);
     }
 

@@ -52,7 +52,7 @@ export class Stage {
         this.axes = [0, 1, 2].map((k) => renderer.upload(lines([[0, 0, 0], [0, 1, 2].map((i) => (i === k ? 0.25 * radius : 0))])));
     }
 
-    // `coarse`: without the edges of fine meshes, as long as it moves.
+    // `coarse`: without the edges of fine meshes and what closed skins hide, as long as it moves.
     draw(camera, poses, show, coarse = false) {
         const { renderer } = this;
         const { view, view_projection } = camera.matrices(renderer.canvas.width / renderer.canvas.height);
@@ -67,7 +67,7 @@ export class Stage {
             const colour = body ? [...body.colour, 1] : JOINT_COLOUR;
             const [level_min, level_max] = show.levels;
             const { section } = show;
-            renderer.draw(thing, { pose, colour, field: body ? show.field : 0, level_min, level_max, section });
+            renderer.draw(thing, { pose, colour, field: body ? show.field : 0, level_min, level_max, section, coarse });
             if (number === show.selected) renderer.draw(thing, { pose, colour: SELECTED, edges: true, section });
             else if (show.edges && body && !(coarse && thing.edges.count > FINE)) renderer.draw(thing, { pose, colour: [0, 0, 0, 0.18], edges: true, section });
             if (show.undeformed && body && body.n_modes) {
