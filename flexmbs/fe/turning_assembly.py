@@ -57,15 +57,18 @@ def turning_matrices(
     """K_fe, M_fe (6 n_nodes, 6 n_nodes) and the mass form; K_3, Ms_3 of the solids, 3 dofs at a node and
     scalar."""
     n_dof = 6 * mesh.n_nodes
-    K = sp.csc_array(six(K_3))
     scalar, whole, attached = Ms_3, None, Attached.none(n_dof)
+    turning = np.zeros((mesh.n_nodes, 3, 3))  # inertia of the nodes
     shells = shell_part(mesh)
     if shells.n_cells:
         # names of other cells stay valid: materials are looked up in the whole mesh
-        of_shells = shell_stiffness(mesh, node_graph(mesh.n_nodes, shells.cells), materials)
-        K = K + of_shells if K.nnz else of_shells
-        Ms, off = shell_inertia(mesh, materials, mass)
-        scalar, attached = scalar + Ms, attached.join(off)
+        graph = node_graph(mesh.n_nodes, shells.cells)
+        of_shells = shell_stiffness(mesh, graph, materials)
+        Ms, turning, attached = shell_inertia(mesh, graph, materials, mass)
+        with_solids = any(not ELEMENTS[kind].turns for kind in mesh.cells)
+        K, scalar = (six(K_3) + of_shells, Ms_3 + Ms) if with_solids else (of_shells, Ms)
+    else:
+        K = six(K_3)
     if len(mesh.cells.get("beam2", ())):
         groups = list(beam_groups(mesh, materials))
         K = K + beam_stiffness(mesh, groups)
@@ -77,13 +80,15 @@ def turning_matrices(
             whole = tuple(
                 tuple(form.Ms_kl[k][ell] + placed(scalar, k, ell) for ell in range(3)) for k in range(3)
             )
+    both = turning_nodes(turning).join(attached)
     if whole is None:
-        moving = translating(scalar)
-        form = MassForm(6, Ms=sp.csr_array(scalar), attached=attached)
+        M = nodal_mass(scalar, turning)
+        form = MassForm(6, Ms=sp.csr_array(scalar), attached=both)
     else:
-        moving = sum((whole[k][k] for k in range(1, 3)), start=whole[0][0])
-        form = MassForm(6, Ms_kl=whole, attached=attached)
-    M = sp.csc_array(moving + attached.matrix()) if len(attached.mass) + len(attached.inertia) else moving
+        M = sum((whole[k][k] for k in range(3)), start=nodal_mass(sp.csr_array(scalar.shape), turning))
+        form = MassForm(6, Ms_kl=whole, attached=both)
+    if len(attached.mass) + len(attached.inertia):
+        M = M + attached.matrix()
     return K, sp.csc_array(M), form
 
 
@@ -95,17 +100,34 @@ def six(A: Any) -> Any:
     return sp.coo_array((A.data, (i, j)), shape=(n, n)).tocsc()
 
 
-def translating(Ms: Any) -> Any:
-    """A symmetric scalar mass matrix on each translation of the nodes, six dofs each."""
+def turning_nodes(inertia: Floats) -> Attached:
+    """Inertias (n_nodes, 3, 3) that turn with their nodes, where there are any (F7a)."""
+    nodes = np.flatnonzero(inertia.any(axis=(1, 2)))
+    columns = (6 * nodes[:, None] + [3, 4, 5]).ravel()
+    place = np.ones(len(columns)), columns, np.arange(len(columns) + 1)
+    none = Attached.none(6 * len(inertia))
+    rows = sp.csr_array(place, shape=(len(columns), 6 * len(inertia)))
+    return Attached(none.mass, none.position, none.rows, inertia[nodes], rows)
+
+
+def nodal_mass(Ms: Any, inertia: Floats) -> Any:
+    """A symmetric scalar mass matrix on each translation of the nodes, six dofs each, and inertias
+    (n_nodes, 3, 3) on their rotations."""
     A = sp.csr_array(Ms)
+    nodes = np.flatnonzero(inertia.any(axis=(1, 2)))
     count = np.zeros((A.shape[0], 6), dtype=np.int64)
     count[:, :3] = np.diff(A.indptr)[:, None]
+    count[nodes, 3:] = 3
     indptr = np.concatenate([[0], np.cumsum(count.ravel())])
-    indices, data = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
+    index = np.int32 if indptr[-1] < 2**31 else np.int64
+    indices, data = np.empty(indptr[-1], dtype=index), np.empty(indptr[-1])
+    row = np.repeat(np.arange(A.shape[0]), count[:, 0])
     for k in range(3):
-        place = np.arange(A.nnz) + np.repeat(indptr[k:-1:6] - A.indptr[:-1], count[:, k])
-        indices[place], data[place] = 6 * A.indices.astype(np.int64) + k, A.data
-    found = sp.csc_array((data, indices, indptr), shape=(6 * A.shape[0],) * 2)
+        place = np.arange(A.nnz) + (indptr[k:-1:6] - A.indptr[:-1])[row]
+        indices[place], data[place] = 6 * A.indices + k, A.data
+        turning = indptr[6 * nodes + 3 + k][:, None] + np.arange(3)
+        indices[turning], data[turning] = 6 * nodes[:, None] + [3, 4, 5], inertia[nodes, k]
+    found = sp.csc_array((data, indices, indptr.astype(index)), shape=(6 * A.shape[0],) * 2)
     found.has_sorted_indices = A.has_sorted_indices
     return found
 

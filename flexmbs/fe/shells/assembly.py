@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import kernel
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.elements import ELEMENTS, SHELLS
-from flexmbs.fe.graph import NodeGraph, expand_blocks, node_graph
+from flexmbs.fe.graph import NodeGraph, expand_blocks, expand_scalar, node_graph
 from flexmbs.fe.massform import Attached
 from flexmbs.fe.materials import Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
@@ -21,6 +22,7 @@ from flexmbs.fe.shells.loops import condense_loop, shell_stiffness_loop
 from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_stiffness
 from flexmbs.fe.shells.strains import (
     SOFTEN,
+    Geometry,
     ShellPoints,
     directors,
     drilling_share,
@@ -35,7 +37,8 @@ from flexmbs.spatial import skew
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CHUNK = 1024  # cells at once: tables of a few megabytes
+CHUNK = 1024  # cells at once
+ROOM = 2**21  # bytes of strains at once, which stay in the cache
 PRODUCTS = 2**17  # of pairs of modes at once, which stay in the cache
 
 
@@ -54,13 +57,18 @@ class ShellCells:
     directors: Floats
     share: Floats | None
 
+    def part(self, cells: slice) -> ShellCells:
+        share = None if self.share is None else self.share[cells]
+        which, nodes, D = self.which[cells], self.nodes[cells], self.directors[cells]
+        return ShellCells(self.kind, which, nodes, self.section, self.material, D, share)
+
 
 @dataclass(frozen=True)
 class ShellChunk(ShellCells):
-    """Cells at their points; S (cells, points, 9, 9).
+    """Cells at their points; S (cells or 1, points or 1, 9, 9).
 
     axis (cells, 3): direction that angles of layers count from
-    rows (cells, points, 9, 6 n): strains of nodal values, inner functions condensed
+    rows (cells, points, 9, 6 n): strains of nodal values in the order of `dofs`, inner functions condensed
     """
 
     axis: Floats
@@ -70,7 +78,8 @@ class ShellChunk(ShellCells):
 
     @property
     def dofs(self) -> Ints:
-        return (6 * self.nodes[:, :, None] + np.arange(6)).reshape(len(self.nodes), -1)
+        """(cells, 6 n), component by component of all nodes."""
+        return (6 * self.nodes[:, None, :] + np.arange(6)[:, None]).reshape(len(self.nodes), -1)
 
 
 def shell_kinds(mesh: Mesh) -> list[str]:
@@ -78,10 +87,16 @@ def shell_kinds(mesh: Mesh) -> list[str]:
 
 
 def shell_chunks(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellChunk]:
-    """The shell cells of a mesh by type, section and material, a thousand at a time, with their strains."""
+    """The shell cells of a mesh by type, section and material, some at a time, with their strains."""
     for cells in shell_cells(mesh, materials):
         axis = mesh.shell.axis_of(cells.kind, cells.which, cells.section)  # type: ignore[union-attr]
-        yield _chunk(mesh.points, cells, axis)
+        X = mesh.points[cells.nodes]
+        at = geometry(cells.kind, X)
+        S = _stiffness(cells, X, at, axis)
+        step = max(1, ROOM // (432 * cells.nodes.shape[1] * at.area.shape[1]))
+        for start in range(0, len(X), step):
+            some = slice(start, start + step)
+            yield _chunk(cells.part(some), X[some], at.part(some), axis[some], S[some] if len(S) > 1 else S)
 
 
 def shell_cells(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellCells]:
@@ -110,26 +125,30 @@ def shell_cells(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[Shell
                 yield ShellCells(kind, part, nodes[part], section, item, D[part], some)
 
 
-def _chunk(points: Floats, cells: ShellCells, axis: Floats) -> ShellChunk:
-    kind, section, X = cells.kind, cells.section, points[cells.nodes]
-    at = geometry(kind, X)
-    S = section_stiffness(section, cells.material, at.axes, axis)
+def _stiffness(cells: ShellCells, X: Floats, at: Geometry, axis: Floats) -> Floats:
+    """Of the section (cells or 1, points or 1, 9, 9); thin triangles are softened in shear."""
+    S, thickness = section_stiffness(cells.section, cells.material, at.axes, axis), cells.section.thickness
+    if cells.kind == "tri3":
+        h2 = ((np.roll(X, 1, axis=1) - X) ** 2).sum(axis=2).max(axis=1)
+        S = np.repeat(S, len(X) // len(S), axis=0)
+        S[..., 6:8, 6:8] *= (thickness**2 / (thickness**2 + SOFTEN * h2))[:, None, None, None]
+    return S
+
+
+def _chunk(cells: ShellCells, X: Floats, at: Geometry, axis: Floats, S: Floats) -> ShellChunk:
+    section = cells.section
     poisson = S[:, 0, 0, 1] / np.sqrt(S[:, 0, 0, 0] * S[:, 0, 1, 1])
-    found = shell_points(kind, X, at, cells.directors, poisson, cells.share)
-    if kind == "tri3":
-        h2 = (np.roll(X, 1, axis=1) - X) ** 2
-        t2 = section.thickness**2
-        S[..., 6:8, 6:8] *= (t2 / (t2 + SOFTEN * h2.sum(axis=2).max(axis=1)))[:, None, None, None]
+    found = shell_points(cells.kind, X, at, cells.directors, poisson, cells.share)
     rows, inner = found.rows, found.inner
     if section.membrane:  # what is left moves in its surface, by the displacements of the nodes
         rows, inner = rows.copy(), inner[..., inner[:, :, :3].any(axis=(0, 1, 2))]
         rows[:, :, 3:] = 0.0
-        rows.reshape(*rows.shape[:3], -1, 6)[..., 3:] = 0.0
+        rows[..., 3 * X.shape[1] :] = 0.0
     if size := inner.shape[3]:
-        room = np.empty(9), np.empty((size, size)), np.empty((size, rows.shape[3]))
+        room = np.empty((9, size)), np.empty((size, size)), np.empty((size, rows.shape[3]))
         condense_loop(np.ascontiguousarray(inner), S, found.area, room, rows)
     return ShellChunk(
-        kind,
+        cells.kind,
         cells.which,
         cells.nodes,
         section,
@@ -174,60 +193,46 @@ def scatter(nodes, which, K, loc, upper):
                             block[6 * d + c] += K[e, 6 * a + c, 6 * b + d]
 
 
-def shell_inertia(mesh: Mesh, materials: Mapping[str, Material], mass: str) -> tuple[sp.csr_array, Attached]:
-    """Scalar mass of the nodes (n_nodes, n_nodes), and what turns or stands off them (F7a).
+def shell_inertia(
+    mesh: Mesh, graph: NodeGraph, materials: Mapping[str, Material], mass: str
+) -> tuple[Any, Floats, Attached]:
+    """Scalar mass of the nodes (n_nodes, n_nodes), inertia that turns with them (n_nodes, 3, 3), and what
+    stands off them (F7a); `graph` of the cells.
 
     Fibres along the normal turn with the nodes, by their moment of inertia; those of a section off its
     nodes are masses at their own places: at the integration points, or lumped beside the nodes.
     """
-    n_nodes = mesh.n_nodes
-    blocks: list[tuple[Ints, Ints, Floats]] = []
-    turning, off = np.zeros((n_nodes, 3, 3)), []
-    points = Attached.none(6 * n_nodes)
+    turning, lumped = np.zeros((9, mesh.n_nodes)), np.zeros(mesh.n_nodes)
+    pairs, off = np.zeros(graph.n_pairs), []
+    points = Attached.none(6 * mesh.n_nodes)
     for chunk in shell_cells(mesh, materials):
         rho, first, second = chunk.section.density(chunk.material)
         N, area, D = shell_inertia_points(chunk.kind, mesh.points[chunk.nodes], chunk.directors)
-        share = np.einsum("eg,ga,gb->eab", area, N, N, optimize=True)
-        nodal = share.sum(axis=2)
+        nodal = area @ (N * N.sum(axis=1, keepdims=True))
         if ELEMENTS[chunk.kind].order == 2:
-            diagonal = np.einsum("eaa->ea", share)
+            diagonal = area @ (N * N)
             nodal = diagonal * (area.sum(axis=1) / diagonal.sum(axis=1))[:, None]
         height = first / rho if rho > 0.0 else 0.0
         fibre = 0.0 if chunk.section.membrane else second - rho * height**2
-        across = np.eye(3) - D[..., :, None] * D[..., None, :]
-        np.add.at(turning, chunk.nodes, (fibre * nodal)[..., None, None] * across)
-        if abs(height) > 1e-12 * chunk.section.thickness and mass == "consistent":
-            points = points.join(_points_off(mesh, chunk.nodes, N, D, rho * area, height))
-        elif abs(height) > 1e-12 * chunk.section.thickness:
-            off.append((chunk.nodes.ravel(), (rho * nodal).ravel(), height * D.reshape(-1, 3)))
+        node, v, share = chunk.nodes.ravel(), D.reshape(-1, 3), fibre * nodal.ravel()
+        for k in range(9):
+            value = share * (float(k % 4 == 0) - v[:, k // 3] * v[:, k % 3])
+            turning[k] += np.bincount(node, weights=value, minlength=mesh.n_nodes)
+        if abs(height) > 1e-12 * chunk.section.thickness:
+            if mass == "consistent":
+                points = points.join(_points_off(mesh, chunk.nodes, N, D, rho * area, height))
+            else:
+                off.append((node, (rho * nodal).ravel(), height * v))
         elif mass == "consistent":
-            n = chunk.nodes.shape[1]
-            blocks.append(
-                (
-                    np.repeat(chunk.nodes, n, axis=1).ravel(),
-                    np.tile(chunk.nodes, (1, n)).ravel(),
-                    (rho * share).ravel(),
-                )
-            )
+            a, b = np.triu_indices(chunk.nodes.shape[1])
+            of_pairs = area @ (rho * N[:, a] * N[:, b])
+            place = graph.loc[chunk.kind][chunk.which].ravel()
+            pairs += np.bincount(place, weights=of_pairs.ravel(), minlength=graph.n_pairs)
         else:
-            blocks.append((chunk.nodes.ravel(), chunk.nodes.ravel(), (rho * nodal).ravel()))
-    Ms = sp.csr_array((n_nodes, n_nodes))
-    if blocks:
-        i, j, v = (np.concatenate(part) for part in zip(*blocks, strict=True))
-        Ms = sp.csr_array(sp.coo_array((v, (i, j)), shape=(n_nodes, n_nodes)))
-    return Ms, _turning(turning).join(_standing_off(mesh, off)).join(points)
-
-
-def _turning(inertia: Floats) -> Attached:
-    """Inertias (n_nodes, 3, 3) that turn with their nodes."""
-    n_dof = 6 * len(inertia)
-    nodes = np.flatnonzero(inertia.any(axis=(1, 2)))
-    columns = (6 * nodes[:, None] + [3, 4, 5]).ravel()
-    rows = sp.csr_array(
-        (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), n_dof)
-    )
-    none = Attached.none(n_dof)
-    return Attached(none.mass, none.position, none.rows, inertia[nodes], rows)
+            lumped += np.bincount(node, weights=(rho * nodal).ravel(), minlength=mesh.n_nodes)
+    pairs[graph.ptr[:-1]] += lumped
+    Ms = expand_scalar(graph, pairs) if mass == "consistent" else sp.csr_array(sp.diags_array(lumped))
+    return Ms, turning.T.reshape(-1, 3, 3).copy(), _standing_off(mesh, off).join(points)
 
 
 def _points_off(mesh: Mesh, nodes: Ints, N: Floats, D: Floats, mass: Floats, height: float) -> Attached:
@@ -285,26 +290,29 @@ def _strains(chunk: ShellChunk, U: Floats) -> Floats:
 FACES = {"bottom": -1.0, "middle": 0.0, "top": 1.0}
 
 
-def _face_stress(chunk: ShellChunk, eps: Floats, face: str) -> tuple[Floats, Floats]:
-    """Stress of strains (cells, points, 8 or more, m) at a face of the section, in axes of the points (F53).
-
-    In the surface (.., 3, m), xx yy xy, and across it (.., 2, m), zx zy.
+def _face_law(chunk: ShellChunk, face: str) -> Floats:
+    """Stress xx yy xy, zx zy (cells or 1, points or 1, 5, 8) of strains, at a face of the section, in axes of
+    the points (F53).
 
     Shear across the surface vanishes at the faces and is half as large again as its mean in the middle.
     """
+    eps = np.eye(8)
     section, R = chunk.section, chunk.points.axes
     if (
         section.stiffness
     ):  # as if it were of one material: forces over t, moments about the middle over t^3 / 12
-        t, resultant = section.thickness, chunk.S[..., :8, :8] @ eps[:, :, :8]
-        moment = resultant[:, :, 3:6] - section.offset * resultant[:, :, :3]
-        in_plane = resultant[:, :, :3] / t + FACES[face] * 6.0 / (section.bending * t**2) * moment
-        return in_plane, (1.5 / t if face == "middle" else 0.0) * resultant[:, :, 6:8]
+        t, resultant = section.thickness, chunk.S[..., :8, :8]
+        moment = resultant[..., 3:6, :] - section.offset * resultant[..., :3, :]
+        in_plane = resultant[..., :3, :] / t + FACES[face] * 6.0 / (section.bending * t**2) * moment
+        across = (1.5 / t if face == "middle" else 0.0) * resultant[..., 6:8, :]
+        return np.concatenate([in_plane, across], axis=-2)
     z = section.offset + 0.5 * FACES[face] * section.thickness
     layers = layer_stiffness(section, chunk.material, R, chunk.axis)
     _, _, Q, G = layers[section.layer_at(FACES[face])]
-    in_plane = Q @ (eps[:, :, :3] + z * eps[:, :, 3:6])
-    return in_plane, (1.5 * section.shear if face == "middle" else 0.0) * (G @ eps[:, :, 6:8])
+    in_plane = Q @ (eps[:3] + z * eps[3:6])
+    across = (1.5 * section.shear if face == "middle" else 0.0) * (G @ eps[6:8])
+    law = np.concatenate([in_plane, across], axis=-2)
+    return law if law.ndim == 4 else law[None, None]
 
 
 def shell_extrapolation(kind: str) -> Floats:
@@ -319,7 +327,7 @@ def add_shell_stress(
 ) -> None:
     """Add stresses of fields U (n_dof, m). Writes: total (rows, 6, m)."""
     for chunk in shell_chunks(mesh, materials):
-        _spread_stress(mesh, chunk, _face_stress(chunk, _strains(chunk, U), face), at, total)
+        _spread_stress(mesh, chunk, _strains(chunk, U), face, at, total)
 
 
 def add_shell_expansion(
@@ -328,25 +336,21 @@ def add_shell_expansion(
     """Add the stress that a free strain (n_cells, 3), at the `FACES` of all cells of the mesh, takes away.
     Writes: total (rows, 6, 1)."""
     for chunk in shell_chunks(mesh, materials):
-        eps = np.zeros((*chunk.S.shape[:2], 8, 1))
+        eps = np.zeros((*chunk.points.area.shape, 8, 1))
         own = free[mesh.first_cell(chunk.kind) + chunk.which, list(FACES).index(face)]
         eps[:, :, :2] = own[:, None, None, None]
-        _spread_stress(mesh, chunk, _face_stress(chunk, eps, face), at, total)
+        _spread_stress(mesh, chunk, eps, face, at, total)
 
 
-def _spread_stress(
-    mesh: Mesh, chunk: ShellChunk, stress: tuple[Floats, Floats], at: str, total: Floats
-) -> None:
-    """Stresses to nodes, cell by cell, or the mean of the cells. Writes: total (rows, 6, m)."""
+def _spread_stress(mesh: Mesh, chunk: ShellChunk, eps: Floats, face: str, at: str, total: Floats) -> None:
+    """Stresses of strains to nodes, cell by cell, or the mean of the cells. Writes: total (rows, 6, m)."""
     if at == "nodes":
         weights, targets = shell_extrapolation(chunk.kind)[None], chunk.nodes
     else:
         weights = (chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True))[:, None]
         targets = (mesh.first_cell(chunk.kind) + chunk.which)[:, None]
-    in_plane, across = (np.ascontiguousarray(part) for part in stress)
-    spread_stress_loop(
-        in_plane, across, chunk.points.axes, (weights, targets), np.empty(total.shape[1:]), total
-    )
+    room, law = (np.empty(8), np.empty(total.shape[2])), np.ascontiguousarray(_face_law(chunk, face))
+    spread_stress_loop(eps, law, chunk.points.axes, (weights, targets), room, total)
 
 
 def shell_geometric_stiffness(
@@ -380,7 +384,7 @@ def shell_geometric_stiffness(
 
 def thermal_forces(chunk: ShellChunk) -> Floats:
     """Forces and moments (cells, points, 6) that hold free expansion back, per degree."""
-    section, found = chunk.section, np.zeros((*chunk.S.shape[:2], 6))
+    section, found = chunk.section, np.zeros((*chunk.points.area.shape, 6))
     if section.stiffness:
         return np.asarray(chunk.material.expansion * chunk.S[..., :6, :2].sum(axis=-1))
     layers = layer_stiffness(section, chunk.material, chunk.points.axes, chunk.axis)

@@ -21,18 +21,18 @@ def _tangents(x, dN, A):
 
 
 @kernel(reassociate=True)
-def geometry_loop(X, dN, centre, tangents, area, axes, inverse):
-    """Tangents, area of the reference cell's unit, axes and derivatives along them at all points of cells X.
+def geometry_loop(X, dN, centre, A, area, axes, inverse):
+    """Area of the reference cell's unit, axes and derivatives along them at all points of cells X.
 
     x is the first tangent in the middle of the cell (derivatives `centre`), projected: the same at all points
-    of a flat cell. Writes: tangents (cells, points, 2, 3), area (cells, points), axes (.., 3, 3), rows along,
-    across, normal, inverse (.., 2, 2): derivatives along the axes out of those of the reference cell.
+    of a flat cell. Writes: area (cells, points), axes (.., 3, 3), rows along, across, normal, inverse
+    (.., 2, 2): derivatives along the axes out of those of the reference cell; A (2, 3).
     """
     for e in range(len(X)):
-        _tangents(X[e], centre, tangents[e, 0])
-        x0, x1, x2 = tangents[e, 0, 0, 0], tangents[e, 0, 0, 1], tangents[e, 0, 0, 2]
+        _tangents(X[e], centre, A)
+        x0, x1, x2 = A[0, 0], A[0, 1], A[0, 2]
         for p in range(len(dN)):
-            A, R = tangents[e, p], axes[e, p]
+            R = axes[e, p]
             _tangents(X[e], dN[p], A)
             R[2, 0] = A[0, 1] * A[1, 2] - A[0, 2] * A[1, 1]
             R[2, 1] = A[0, 2] * A[1, 0] - A[0, 0] * A[1, 2]
@@ -58,161 +58,266 @@ def geometry_loop(X, dN, centre, tangents, area, axes, inverse):
 
 
 @kernel(inline=True)
-def _surface_samples(x, dN, A, samples):
-    """Stretch xx, yy, 2 xy of the reference cell at the ties. Writes: samples (ties, 3, n, 3), A."""
-    for t in range(len(dN)):
-        _tangents(x, dN[t], A)
-        for a in range(dN.shape[1]):
-            u, v = dN[t, a, 0], dN[t, a, 1]
-            for k in range(3):
-                samples[t, 0, a, k] = A[0, k] * u
-                samples[t, 1, a, k] = A[1, k] * v
-                samples[t, 2, a, k] = A[0, k] * v + A[1, k] * u
-
-
-@kernel(inline=True)
-def _across_samples(x, D, dN, N, A, samples):
-    """Shear across the surface at the ties; N of what turns. Writes: samples (ties, 2, n_turn, 6), A."""
-    for t in range(len(dN)):
-        _tangents(x, dN[t], A)
-        n0, n1, n2 = 0.0, 0.0, 0.0
-        for a in range(dN.shape[1]):
-            n0 += N[t, a] * D[a, 0]
-            n1 += N[t, a] * D[a, 1]
-            n2 += N[t, a] * D[a, 2]
-        for i in range(2):
-            for a in range(len(D)):
-                row = samples[t, i, a]
-                g = dN[t, a, i] if a < dN.shape[1] else 0.0
-                row[0], row[1], row[2] = n0 * g, n1 * g, n2 * g
-                row[3] = N[t, a] * (D[a, 1] * A[i, 2] - D[a, 2] * A[i, 1])
-                row[4] = N[t, a] * (D[a, 2] * A[i, 0] - D[a, 0] * A[i, 2])
-                row[5] = N[t, a] * (D[a, 0] * A[i, 1] - D[a, 1] * A[i, 0])
-
-
-@kernel(inline=True)
-def _turned_strains(V, first, second, u, v, row):
-    """Rows xx, yy, 2 xy along the axes of one node's vectors `first`, `second`. Writes: row (3, 3)."""
+def _slopes_of(x, dN, A):
+    """Derivatives (2, 3) of a field x (3, n). Writes: A."""
     for k in range(3):
-        xx, yy = first[k] * u, second[k] * v
-        xy = first[k] * v + second[k] * u
-        for c in range(3):
-            row[c, k] = V[c, 0] * xx + V[c, 1] * yy + V[c, 2] * xy
+        u, v = 0.0, 0.0
+        for a in range(dN.shape[1]):
+            u += dN[0, a] * x[k, a]
+            v += dN[1, a] * x[k, a]
+        A[0, k], A[1, k] = u, v
+
+
+@kernel(inline=True)
+def _surface_samples(x, ties, A, samples):
+    """Stretch xx, yy or 2 xy of the reference cell at the ties. Writes: samples (ties, 3 n), A."""
+    component, dN = ties[0], ties[1]
+    n = dN.shape[2]
+    for t in range(len(component)):
+        _slopes_of(x, dN[t], A)
+        u, v = dN[t, 0], dN[t, 1]
+        for k in range(3):
+            row = samples[t, k * n : k * n + n]
+            p = A[0, k] if component[t] != 1 else 0.0
+            q = A[1, k] if component[t] != 0 else 0.0
+            if component[t] == 2:
+                p, q = q, p
+            for a in range(n):
+                row[a] = p * u[a] + q * v[a]
+
+
+@kernel(inline=True)
+def _across_samples(x, D, ties, A, samples):
+    """Shear across the surface at the ties, of what turns too. Writes: samples (ties, 3 n + 3 n_turn), A."""
+    component, dN, N = ties[0], ties[1], ties[2]
+    n, n_turn = dN.shape[2], N.shape[1]
+    for t in range(len(component)):
+        i = component[t]
+        _slopes_of(x, dN[t], A)
+        for k in range(3):
+            g, h = (k + 1) % 3, (k + 2) % 3
+            normal = 0.0
+            for a in range(n):
+                normal += N[t, a] * D[k, a]
+            for a in range(n):
+                samples[t, k * n + a] = normal * dN[t, i, a]
+            turn = samples[t, 3 * n + k * n_turn : 3 * n + (k + 1) * n_turn]
+            for b in range(n_turn):
+                turn[b] = N[t, b] * (D[g, b] * A[i, h] - D[h, b] * A[i, g])
+
+
+@kernel(inline=True)
+def _tied(first, table, samples, values):
+    """Samples, weighted: the components at one point. Writes: values (components, columns by fours)."""
+    start, which, weight = table
+    for c in range(len(values)):
+        for q in range(0, values.shape[1], 4):
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+            for s in range(start[first + c], start[first + c + 1]):
+                w, i = weight[s], which[s]
+                t0 += w * samples[i, q]
+                t1 += w * samples[i, q + 1]
+                t2 += w * samples[i, q + 2]
+                t3 += w * samples[i, q + 3]
+            values[c, q], values[c, q + 1], values[c, q + 2], values[c, q + 3] = t0, t1, t2, t3
+
+
+@kernel(inline=True)
+def _in_axes(g, h, x, y, row, k, n):
+    """Rows xx, yy, 2 xy of component k, of slopes g, h of the nodes along axes x, y. Writes: row (3, ..)."""
+    p, q, r = row[0, k * n : k * n + n], row[1, k * n : k * n + n], row[2, k * n : k * n + n]
+    for a in range(n):
+        p[a] = g[a] * x
+        q[a] = h[a] * y
+        r[a] = g[a] * y + h[a] * x
+
+
+@kernel(inline=True)
+def _bend(d, R, slope, rows, P, inner):
+    """Curvature of what turns: nodes, and a bubble about the directions P. Writes: rows (9, 6 n), inner."""
+    n = rows.shape[1] // 6
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        at = 3 * n + k * n
+        for b in range(n):
+            x = d[i, b] * R[0, j] - d[j, b] * R[0, i]
+            y = d[i, b] * R[1, j] - d[j, b] * R[1, i]
+            rows[3, at + b] = slope[0, b] * x
+            rows[4, at + b] = slope[1, b] * y
+            rows[5, at + b] = slope[0, b] * y + slope[1, b] * x
+        for q in range(len(P)):
+            x = d[i, n] * R[0, j] - d[j, n] * R[0, i]
+            y = d[i, n] * R[1, j] - d[j, n] * R[1, i]
+            inner[3, q] += P[q, k] * slope[0, n] * x
+            inner[4, q] += P[q, k] * slope[1, n] * y
+            inner[5, q] += P[q, k] * (slope[0, n] * y + slope[1, n] * x)
+
+
+@kernel(inline=True)
+def _shear(inverse, sampled, rows, P, inner):
+    """Shear across, along the axes, of its reference components. Writes: rows (9, 6 n), inner."""
+    n = rows.shape[1] // 6
+    n_turn = (sampled.shape[1] - 3 * n) // 3
+    for c in range(2):
+        u, v = inverse[c, 0], inverse[c, 1]
+        row = rows[6 + c]
+        for q in range(3 * n):
+            row[q] = u * sampled[0, q] + v * sampled[1, q]
+        for k in range(3):
+            at, of = 3 * n + k * n, 3 * n + k * n_turn
+            for b in range(n):
+                row[at + b] = u * sampled[0, of + b] + v * sampled[1, of + b]
+            for q in range(len(P)):
+                inner[6 + c, q] += P[q, k] * (u * sampled[0, of + n] + v * sampled[1, of + n])
 
 
 @kernel(reassociate=True)
-def strain_loop(X, D, tables, geometry, room, slopes, B):
-    """Strains of nodal values of cells X with directors D of what turns: nodes, and the bubble of tri6.
+def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
+    """Strains of nodal values of cells: columns of `rows` are k n + a, component k of node a.
 
-    `tables` = (dN, N, d_turn, weights, surface, across), surface = (dN, weights) and across = (dN, N_turn,
-    weights) at the ties; `geometry` as in `geometry_loop`; room = (A (2, 3), V (3, 3), surface samples,
-    across samples, tied (n, 3), mean (3, n, 3)). Stretch is sampled at the ties, with the mean of that which
-    is not: a state of constant stress sees the mean, so that distorted cells pass the patch test.
-    Writes: slopes (cells, points, 2, n), B (cells, points, 9, n_turn, 6), room.
+    `fields` = (X (cells, 3, n), D (cells, 3, n_turn), P (cells, 2 or 0, 3)): directors of what turns, which
+    are the nodes and the bubble of tri6, and the two directions that it turns about; `tables` = `_Tables`;
+    `geometry` as in `geometry_loop`; room of their sizes, columns by fours. Stretch is sampled at the ties,
+    with the mean of that which is not: a state of constant stress sees the mean, so that distorted cells pass
+    the patch test.
+    Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), inner (cells, points, 9, 2 or 0),
+    room.
     """
-    dN, N, d_turn, weights, (dN_s, W_s), (dN_a, N_a, W_a) = tables
-    (tangents, area, axes, inverse), (A, V, S_s, S_a, tied, mean) = geometry, room
-    n, n_turn, n_ties = X.shape[1], D.shape[1], len(dN_s)
+    (X, D, directions), (area, axes, inverse) = fields, geometry
+    d_turn, N, weights, surface, across = tables
+    A, slope, tied, mean, sampled, of_surface, of_across = room
+    n, has_ties = X.shape[2], len(surface[0]) > 0
     for e in range(len(X)):
-        x, d = X[e], D[e]
-        _surface_samples(x, dN_s, A, S_s)
-        _across_samples(x, d, dN_a, N_a, A, S_a)
+        x, d, P = X[e], D[e], directions[e]
+        _surface_samples(x, surface, A, of_surface)
+        _across_samples(x, d, across, A, of_across)
         total = 0.0
-        for p in range(len(dN)):
+        for p in range(len(N)):
             total += area[e, p] * weights[p]
         for c in range(3):
+            for q in range(3 * n):
+                mean[c, q] = 0.0
+        for p in range(len(N)):
+            inv, R, B, own = inverse[e, p], axes[e, p], rows[e, p], inner[e, p]
+            for b in range(d.shape[1]):
+                u, v = d_turn[p, 0, b], d_turn[p, 1, b]
+                slope[0, b] = inv[0, 0] * u + inv[0, 1] * v
+                slope[1, b] = inv[1, 0] * u + inv[1, 1] * v
+            own[:] = 0.0
+            _slopes_of(d, d_turn[p, :, :n], A)
+            for k in range(3):
+                u, v = A[0, k], A[1, k]
+                _in_axes(slope[0], slope[1], R[0, k], R[1, k], B, k, n)
+                x_d, y_d = inv[0, 0] * u + inv[0, 1] * v, inv[1, 0] * u + inv[1, 1] * v
+                _in_axes(slope[0], slope[1], x_d, y_d, B[3:6], k, n)
+                for a in range(n):
+                    at, turn = k * n + a, 3 * n + k * n + a
+                    B[0, turn], B[1, turn], B[2, turn] = 0.0, 0.0, 0.0
+                    B[8, at] = 0.5 * (slope[1, a] * R[0, k] - slope[0, a] * R[1, k])
+                    B[8, turn] = N[p, a] * R[2, k]
             for a in range(n):
-                for k in range(3):
-                    mean[c, a, k] = 0.0
-        for p in range(len(dN)):
-            inv, T, R, rows = inverse[e, p], tangents[e, p], axes[e, p], B[e, p]
-            V[0, 0], V[0, 1], V[0, 2] = inv[0, 0] ** 2, inv[0, 1] ** 2, inv[0, 0] * inv[0, 1]
-            V[1, 0], V[1, 1], V[1, 2] = inv[1, 0] ** 2, inv[1, 1] ** 2, inv[1, 0] * inv[1, 1]
-            V[2, 0], V[2, 1] = 2.0 * inv[0, 0] * inv[1, 0], 2.0 * inv[0, 1] * inv[1, 1]
-            V[2, 2] = inv[0, 0] * inv[1, 1] + inv[0, 1] * inv[1, 0]
-            _tangents(d[:n], dN[p], A)
-            for a in range(n):
-                u, v = dN[p, a, 0], dN[p, a, 1]
-                slopes[e, p, 0, a] = inv[0, 0] * u + inv[0, 1] * v
-                slopes[e, p, 1, a] = inv[1, 0] * u + inv[1, 1] * v
-                _turned_strains(V, T[0], T[1], u, v, rows[:3, a, :3])
-                _turned_strains(V, A[0], A[1], u, v, rows[3:6, a, :3])
-                g, h = slopes[e, p, 0, a], slopes[e, p, 1, a]
-                for k in range(3):
-                    rows[8, a, k] = 0.5 * (h * R[0, k] - g * R[1, k])
-                    rows[8, a, 3 + k] = N[p, a] * R[2, k]
-            for b in range(n_turn):
-                for i in range(2):
-                    A[i, 0] = d[b, 1] * T[i, 2] - d[b, 2] * T[i, 1]
-                    A[i, 1] = d[b, 2] * T[i, 0] - d[b, 0] * T[i, 2]
-                    A[i, 2] = d[b, 0] * T[i, 1] - d[b, 1] * T[i, 0]
-                _turned_strains(V, A[0], A[1], d_turn[p, b, 0], d_turn[p, b, 1], rows[3:6, b, 3:])
-            for c in range(2):
-                for t in range(len(dN_a)):
-                    for q in range(2):
-                        w = inv[c, 0] * W_a[p, 0, t, q] + inv[c, 1] * W_a[p, 1, t, q]
-                        if w != 0.0:
-                            for b in range(n_turn):
-                                for k in range(6):
-                                    rows[6 + c, b, k] += w * S_a[t, q, b, k]
-            if n_ties:
-                share = area[e, p] * weights[p] / total
+                slopes[e, p, 0, a], slopes[e, p, 1, a] = slope[0, a], slope[1, a]
+            _bend(d, R, slope, B, P, own)
+            _tied(2 * p, across[3], of_across, sampled)
+            _shear(inv, sampled, B, P, own)
+            if has_ties:
+                _tied(3 * p, surface[2], of_surface, tied)
+                share, a, b, c, f = (
+                    area[e, p] * weights[p] / total,
+                    inv[0, 0],
+                    inv[0, 1],
+                    inv[1, 0],
+                    inv[1, 1],
+                )
+                for q in range(3 * n):
+                    xx, yy, xy = tied[0, q], tied[1, q], tied[2, q]
+                    r, s, t = B[0, q], B[1, q], B[2, q]
+                    B[0, q] = a * a * xx + b * b * yy + a * b * xy
+                    B[1, q] = c * c * xx + f * f * yy + c * f * xy
+                    B[2, q] = 2.0 * (a * c * xx + b * f * yy) + (a * f + b * c) * xy
+                    mean[0, q] += share * (r - B[0, q])
+                    mean[1, q] += share * (s - B[1, q])
+                    mean[2, q] += share * (t - B[2, q])
+        if has_ties:
+            for p in range(len(N)):
                 for c in range(3):
-                    for a in range(n):
-                        for k in range(3):
-                            mean[c, a, k] += share * rows[c, a, k]
-                            tied[a, k] = 0.0
-                    for t in range(n_ties):
-                        for q in range(3):
-                            w = (
-                                V[c, 0] * W_s[p, 0, t, q]
-                                + V[c, 1] * W_s[p, 1, t, q]
-                                + V[c, 2] * W_s[p, 2, t, q]
-                            )
-                            if w != 0.0:
-                                for a in range(n):
-                                    for k in range(3):
-                                        tied[a, k] += w * S_s[t, q, a, k]
-                    for a in range(n):
-                        for k in range(3):
-                            rows[c, a, k] = tied[a, k]
-                            mean[c, a, k] -= share * tied[a, k]
-        if n_ties:
-            for p in range(len(dN)):
-                for c in range(3):
-                    for a in range(n):
-                        for k in range(3):
-                            B[e, p, c, a, k] += mean[c, a, k]
+                    for q in range(3 * n):
+                        rows[e, p, c, q] += mean[c, q]
+
+
+@kernel(reassociate=True)
+def inner_loop(X, dN, points, geometry, inner):
+    """Strains of the inner displacements 1 - x^2, 1 - y^2 in the surface of quad4, as `elements` has them for
+    bricks.
+
+    X (cells, 4, 3), dN (4, 2) in the middle, `points` (points, 2), `geometry` as in `strain_loop`.
+    Writes: inner (cells, points, 9, 4), of which the other entries are zero.
+    """
+    area, axes = geometry
+    for e in range(len(X)):
+        own = inner[e]
+        A = own[0, 3:5]  # room
+        _tangents(X[e], dN, A)
+        x0, x1, x2 = A[0, 0], A[0, 1], A[0, 2]
+        y0, y1, y2 = A[1, 0], A[1, 1], A[1, 2]
+        A[:] = 0.0
+        n0, n1, n2 = x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0
+        size = (n0 * n0 + n1 * n1 + n2 * n2) ** 0.5
+        long = (x0 * x0 + x1 * x1 + x2 * x2) ** 0.5
+        u0, u1, u2 = x0 / long, x1 / long, x2 / long
+        v0, v1, v2 = (n1 * u2 - n2 * u1) / size, (n2 * u0 - n0 * u2) / size, (n0 * u1 - n1 * u0) / size
+        for p in range(len(points)):
+            R, B = axes[e, p], own[p]
+            a = x0 * R[0, 0] + x1 * R[0, 1] + x2 * R[0, 2]
+            b = x0 * R[1, 0] + x1 * R[1, 1] + x2 * R[1, 2]
+            c = y0 * R[0, 0] + y1 * R[0, 1] + y2 * R[0, 2]
+            d = y0 * R[1, 0] + y1 * R[1, 1] + y2 * R[1, 2]
+            scale = -2.0 * size / (area[e, p] * (a * d - b * c))
+            for k in range(2):
+                s = scale * points[p, k]
+                g, h = (d * s, -c * s) if k == 0 else (-b * s, a * s)
+                for q in range(2):
+                    f0, f1, f2 = (u0, u1, u2) if q == 0 else (v0, v1, v2)
+                    x = R[0, 0] * f0 + R[0, 1] * f1 + R[0, 2] * f2
+                    y = R[1, 0] * f0 + R[1, 1] * f1 + R[1, 2] * f2
+                    column = 2 * k + q
+                    B[0, column], B[1, column] = x * g, y * h
+                    B[2, column], B[8, column] = x * h + y * g, 0.5 * (x * h - y * g)
 
 
 @kernel(reassociate=True)
 def condense_loop(inner, S, area, room, rows):
     """Strains with inner functions of least energy: rows less inner times what they follow the nodes by.
 
-    inner (cells, points, 9, m), S (cells, points, 9, 9), room = (T (9,), G (m, m), W (m, N)).
+    inner (cells, points, 9, m), S (cells or 1, points or 1, 9, 9), room = (T (9, m), G (m, m), W (m, N)).
     Writes: rows (cells, points, 9, N), room.
     """
     T, G, W = room
     m, n = W.shape
     for e in range(len(rows)):
+        of_cell = S[e if len(S) > 1 else 0]
         for i in range(m):
             for j in range(m):
                 G[i, j] = 0.0
             for q in range(n):
                 W[i, q] = 0.0
         for p in range(rows.shape[1]):
-            for i in range(m):
-                for r in range(9):
-                    t = 0.0
-                    for s in range(9):
-                        t += S[e, p, r, s] * inner[e, p, s, i]
-                    T[r] = t * area[e, p]
-                for r in range(9):
-                    if T[r] != 0.0:
+            C = of_cell[p if len(of_cell) > 1 else 0]
+            for r in range(9):
+                for i in range(m):
+                    T[r, i] = 0.0
+                for q in range(9):
+                    t = C[r, q] * area[e, p]
+                    if t != 0.0:
+                        for i in range(m):
+                            T[r, i] += t * inner[e, p, q, i]
+                for i in range(m):
+                    t = T[r, i]
+                    if t != 0.0:
                         for j in range(i + 1):
-                            G[i, j] += T[r] * inner[e, p, r, j]
+                            G[i, j] += t * inner[e, p, r, j]
                         for q in range(n):
-                            W[i, q] += T[r] * rows[e, p, r, q]
+                            W[i, q] += t * rows[e, p, r, q]
         for i in range(m):
             for j in range(i + 1):
                 t = G[i, j]
@@ -239,42 +344,57 @@ def condense_loop(inner, S, area, room, rows):
                             rows[e, p, r, q] -= t * W[i, q]
 
 
+@kernel(inline=True)
+def _add_products(rows, S, area, SB, K):
+    """Add rows^T S rows of one point above the diagonal, two rows of K at a time. Writes: K (N, N), SB."""
+    n = rows.shape[1]
+    for r in range(9):
+        for j in range(n):
+            SB[r, j] = 0.0
+        for q in range(9):
+            s = S[r, q] * area
+            if s != 0.0:
+                for j in range(n):
+                    SB[r, j] += s * rows[q, j]
+    for i in range(0, n, 2):
+        a0, a1, a2, a3, a4 = rows[0, i], rows[1, i], rows[2, i], rows[3, i], rows[4, i]
+        a5, a6, a7, a8 = rows[5, i], rows[6, i], rows[7, i], rows[8, i]
+        b0, b1, b2, b3, b4 = rows[0, i + 1], rows[1, i + 1], rows[2, i + 1], rows[3, i + 1], rows[4, i + 1]
+        b5, b6, b7, b8 = rows[5, i + 1], rows[6, i + 1], rows[7, i + 1], rows[8, i + 1]
+        for j in range(i, n):
+            s0, s1, s2, s3, s4 = SB[0, j], SB[1, j], SB[2, j], SB[3, j], SB[4, j]
+            s5, s6, s7, s8 = SB[5, j], SB[6, j], SB[7, j], SB[8, j]
+            K[i, j] += ((a0 * s0 + a1 * s1) + (a2 * s2 + a3 * s3)) + (
+                (a4 * s4 + a5 * s5) + ((a6 * s6 + a7 * s7) + a8 * s8)
+            )
+            K[i + 1, j] += ((b0 * s0 + b1 * s1) + (b2 * s2 + b3 * s3)) + (
+                (b4 * s4 + b5 * s5) + ((b6 * s6 + b7 * s7) + b8 * s8)
+            )
+
+
 @kernel(reassociate=True)
 def shell_stiffness_loop(rows, S, area, pattern, room, upper):
     """Add int rows^T S rows of every cell to the pairs of the pattern = (nodes, which, loc).
 
-    Writes: upper (n_pairs, 36), room = (SB (9, N), K (N, N)).
+    S (cells or 1, points or 1, 9, 9). Writes: upper (n_pairs, 36), room = (SB (9, N), K (N, N)).
     """
     (nodes, which, loc), (SB, K) = pattern, room
     n = nodes.shape[1]
     for e in range(len(nodes)):
         for i in range(6 * n):
-            for j in range(i, 6 * n):
+            for j in range(6 * n):
                 K[i, j] = 0.0
+        of_cell = S[e if len(S) > 1 else 0]
         for p in range(rows.shape[1]):
-            at = rows[e, p]
-            for r in range(9):
-                for j in range(6 * n):
-                    SB[r, j] = 0.0
-                for q in range(9):
-                    s = S[e, p, r, q] * area[e, p]
-                    if s != 0.0:
-                        for j in range(6 * n):
-                            SB[r, j] += s * at[q, j]
-            for i in range(6 * n):
-                b0, b1, b2, b3, b4 = at[0, i], at[1, i], at[2, i], at[3, i], at[4, i]
-                b5, b6, b7, b8 = at[5, i], at[6, i], at[7, i], at[8, i]
-                for j in range(i, 6 * n):
-                    K[i, j] += ((b0 * SB[0, j] + b1 * SB[1, j]) + (b2 * SB[2, j] + b3 * SB[3, j])) + (
-                        (b4 * SB[4, j] + b5 * SB[5, j]) + ((b6 * SB[6, j] + b7 * SB[7, j]) + b8 * SB[8, j])
-                    )
+            _add_products(rows[e, p], of_cell[p if len(of_cell) > 1 else 0], area[e, p], SB, K)
         pair = 0
         for a in range(n):
             for b in range(a, n):
                 block = upper[loc[which[e], pair]]
                 pair += 1
-                turned = nodes[e, a] > nodes[e, b]
+                i, j = (b, a) if nodes[e, a] > nodes[e, b] else (a, b)
                 for c in range(6):
-                    for d in range(6):
-                        i, j = 6 * a + c, 6 * b + d
-                        block[6 * d + c if turned else 6 * c + d] += K[min(i, j), max(i, j)]
+                    block[7 * c] += K[c * n + a, c * n + b]
+                    for d in range(c + 1, 6):
+                        block[6 * c + d] += K[c * n + i, d * n + j]
+                        block[6 * d + c] += K[c * n + j, d * n + i]

@@ -229,8 +229,11 @@ def given_stiffness(section: ShellSection, R: Floats, axis: Floats) -> Floats:
 def section_stiffness(section: ShellSection, item: Material, R: Floats, axis: Floats) -> Floats:
     """(cells, points, 9, 9): stretch, curvature (xx yy 2xy), shear (zx zy), turning about the normal.
 
-    About the surface of the nodes, so that an offset couples stretch and curvature.
+    About the surface of the nodes, so that an offset couples stretch and curvature. Of an isotropic section
+    (1, 1, 9, 9), which has no axes.
     """
+    if not section.stiffness and not section.layers and item.E is not None:
+        R, axis = R[:1, :1], axis[:1]
     S = np.zeros((*R.shape[:2], 9, 9))
     z = section.offset
     if section.stiffness:

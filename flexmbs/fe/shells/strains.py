@@ -9,7 +9,9 @@ about the normal less that of the surface, all in axes of the point.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,8 @@ from numpy.typing import NDArray
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shells.drilling import triangle_stretch
-from flexmbs.fe.shells.loops import geometry_loop, strain_loop
-from flexmbs.fe.shells.ties import ShellRule, shell_rule
+from flexmbs.fe.shells.loops import geometry_loop, inner_loop, strain_loop
+from flexmbs.fe.shells.ties import Tying, shell_rule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,7 +37,8 @@ class ShellPoints:
     """Cells of one type at their integration points.
 
     area (cells, points): weight times area; axes (cells, points, 3, 3), rows along, across, normal
-    rows (cells, points, 9, 6 n): strains of nodal values;  inner (cells, points, 9, m): of inner functions
+    rows (cells, points, 9, 6 n): strains of nodal values, columns 6 by n
+    inner (cells, points, 9, m): of inner functions
     slopes (cells, points, 2, n): derivatives of the shape functions along the axes; N (points, n)
     directors (cells, n, 3)
     """
@@ -52,13 +55,19 @@ class ShellPoints:
 def normals(kind: str, X: Floats, xi: Floats) -> Floats:
     """Unit normals (cells, points, 3) of cells with nodes X (cells, n, 3)."""
     A = tangents(kind, X, xi)
-    v = np.cross(A[..., 0, :], A[..., 1, :])
-    return np.asarray(v / np.linalg.norm(v, axis=-1, keepdims=True))
+    x, y, v = A[..., 0, :], A[..., 1, :], np.empty(A.shape[:2] + (3,))
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        v[..., k] = x[..., i] * y[..., j] - x[..., j] * y[..., i]
+    v /= np.sqrt(np.einsum("epk,epk->ep", v, v))[..., None]
+    return v
 
 
 def tangents(kind: str, X: Floats, xi: Floats) -> Floats:
     """(cells, points, 2, 3): derivatives of the surface."""
-    return np.einsum("pna,enk->epak", _dshape(kind, xi), X, optimize=True)
+    dN = _dshape(kind, xi)
+    table = dN.swapaxes(1, 2).reshape(-1, dN.shape[1])  # (2 points, n)
+    return np.asarray(table @ X).reshape(len(X), len(xi), 2, 3)
 
 
 def _flat(xi: Floats) -> Floats:
@@ -71,6 +80,13 @@ def _shape(kind: str, xi: Floats) -> Floats:
 
 def _dshape(kind: str, xi: Floats) -> Floats:
     return ELEMENTS[kind].dshape(_flat(xi))[..., :2]
+
+
+@cache
+def _at_points(kind: str) -> tuple[Floats, Floats, Floats]:
+    """Shape functions and derivatives at the points of the rule; derivatives in the middle of the cell."""
+    xi, corners = shell_rule(kind).points, ELEMENTS[kind].ref_coords[: ELEMENTS[kind].n_corners, :2]
+    return _shape(kind, xi), _dshape(kind, xi), _dshape(kind, corners.mean(axis=0)[None])[0]
 
 
 def _turn_shape(kind: str, xi: Floats) -> tuple[Floats, Floats]:
@@ -99,15 +115,21 @@ def directors(mesh: Mesh, kinds: list[str]) -> dict[str, Floats]:
     own = [normals(kind, mesh.points[mesh.cells[kind]], ELEMENTS[kind].ref_coords[:, :2]) for kind in kinds]
     node = np.concatenate([mesh.cells[kind].ravel() for kind in kinds])
     vector = np.concatenate([part.reshape(-1, 3) for part in own])
-    result, todo = np.zeros_like(vector), np.arange(len(node))
+    result, todo, first = np.empty_like(vector), np.arange(len(node)), np.empty(mesh.n_nodes, dtype=np.int64)
     while len(todo):
-        found, first, place = np.unique(node[todo], return_index=True, return_inverse=True)
-        cosine = np.einsum("ik,ik->i", vector[todo], vector[todo][first][place])
-        same, side = np.abs(cosine) >= FOLD, np.sign(cosine)[:, None]
-        total = np.zeros((len(found), 3))
-        np.add.at(total, place[same], (vector[todo] * side)[same])
-        total /= np.linalg.norm(total, axis=1, keepdims=True)
-        result[todo[same]] = (total[place] * side)[same]
+        here, v = node[todo], vector[todo]
+        first[here[::-1]] = todo[::-1]
+        cosine = np.einsum("ik,ik->i", v, vector[first[here]])
+        v[cosine < 0.0] *= -1.0
+        same = np.abs(cosine) >= FOLD
+        if not same.all():
+            here, v, cosine = here[same], v[same], cosine[same]
+        sums = [np.bincount(here, weights=v[:, k], minlength=mesh.n_nodes) for k in range(3)]
+        total = np.stack(sums, axis=1).astype(float)
+        total /= np.maximum(np.sqrt(np.einsum("ik,ik->i", total, total)), 1e-300)[:, None]
+        mean = total[here]
+        mean[cosine < 0.0] *= -1.0
+        result[todo[same]] = mean
         todo = todo[~same]
     stops = np.cumsum([part.shape[0] * part.shape[1] for part in own])[:-1]
     parts = np.split(result, stops)
@@ -132,23 +154,21 @@ def drilling_share(nodes: Ints, X: Floats, D: Floats, thickness: Floats) -> Floa
 class Geometry:
     """Cells of one type at their integration points, by `geometry_loop`; area without the weights."""
 
-    tangents: Floats
     area: Floats
     axes: Floats
     inverse: Floats
+
+    def part(self, cells: slice) -> Geometry:
+        return Geometry(self.area[cells], self.axes[cells], self.inverse[cells])
 
 
 def geometry(kind: str, X: Floats) -> Geometry:
     """Of cells with nodes X (cells, n, 3); quad8 are quad9 with a node in the middle."""
     kind, X = _whole(kind, X)
-    xi, shape = shell_rule(kind).points, (len(X), len(shell_rule(kind).points))
-    corners = ELEMENTS[kind].ref_coords[: ELEMENTS[kind].n_corners, :2]
-    found = Geometry(
-        np.empty((*shape, 2, 3)), np.empty(shape), np.empty((*shape, 3, 3)), np.empty((*shape, 2, 2))
-    )
-    centre = _dshape(kind, corners.mean(axis=0)[None])[0]
+    _, dN, middle = _at_points(kind)
+    found = Geometry(*(np.empty((len(X), len(dN), *shape)) for shape in ((), (3, 3), (2, 2))))
     nodes = np.ascontiguousarray(X)
-    geometry_loop(nodes, _dshape(kind, xi), centre, found.tangents, found.area, found.axes, found.inverse)
+    geometry_loop(nodes, dN, middle, np.empty((2, 3)), found.area, found.axes, found.inverse)
     return found
 
 
@@ -163,99 +183,112 @@ def shell_inertia_points(kind: str, X: Floats, D: Floats) -> tuple[Floats, Float
     rule = shell_rule(kind)
     if kind == "tri3":
         D = np.repeat(normals(kind, X, rule.points[:1]), 3, axis=1)
-    return _shape(kind, rule.points), geometry(kind, X).area * rule.weights, D
+    return _at_points(kind)[0], geometry(kind, X).area * rule.weights, D
 
 
 def shell_points(
     kind: str, X: Floats, at: Geometry, D: Floats, poisson: Floats, share: Floats | None
 ) -> ShellPoints:
     """Strains of cells with nodes X and directors D (cells, n, 3); poisson (cells,) of the section."""
-    rule, N = shell_rule(kind), _shape(kind, shell_rule(kind).points)
+    rule, N = shell_rule(kind), _at_points(kind)[0]
     if kind == "quad8":  # of nine nodes, the middle one inside
         d = _shape(kind, np.zeros((1, 2))) @ D
         both = np.concatenate([D, d / np.linalg.norm(d, axis=2, keepdims=True)], axis=1)
         nine = shell_points("quad9", _whole(kind, X)[1], at, both, poisson, None)
         slopes = np.swapaxes(_dshape(kind, rule.points) @ np.swapaxes(at.inverse, 2, 3), 2, 3)
-        rows, inner = nine.rows[..., :48], nine.rows[..., 48:]
-        return ShellPoints(nine.area, nine.axes, np.ascontiguousarray(rows), inner, slopes, N, D)
+        whole = nine.rows.reshape(*nine.rows.shape[:3], 6, 9)
+        rows = np.ascontiguousarray(whole[..., :8]).reshape(*whole.shape[:3], 48)
+        return ShellPoints(nine.area, nine.axes, rows, whole[..., 8], slopes, N, D)
     flat = kind == "tri3"
     own = np.repeat(normals(kind, X, rule.points[:1]), 3, axis=1) if flat else D
-    n, m = X.shape[1], len(rule.points)
-    B, slopes = _strains(kind, X, own, at)
+    slopes, rows, inner = _strains(kind, X, own, at)
     if flat:
         assert share is not None
-        B[:, :, :3], B[:, :, 8] = triangle_stretch(X, at.axes[:, 0], poisson, share), 0.0
-    inner = B[:, :, :, n:, 3:].reshape(len(X), m, 9, 3 * (B.shape[3] - n))
-    if kind == "tri6":  # the bubble turns about two axes; its turn about the normal does nothing
-        inner = inner @ _tangent(_turn_directors(kind, D)[:, n])[:, None]
+        stretch = triangle_stretch(X, at.axes[:, 0], np.broadcast_to(poisson, len(X)), share)
+        rows[:, :, :3], rows[:, :, 8] = stretch.swapaxes(3, 4).reshape(len(X), 3, 3, 18), 0.0
     if kind == "quad4":
-        inner = _inner_strains(X, at, rule)
-    rows = B[:, :, :, :n].reshape(len(X), m, 9, 6 * n)
+        inner = _inner_strains(X, at)
     return ShellPoints(at.area * rule.weights, at.axes, rows, inner, slopes, N, own)
 
 
-def _strains(kind: str, X: Floats, D: Floats, at: Geometry) -> tuple[Floats, Floats]:
-    """Rows (cells, points, 9, what turns, 6) and slopes (cells, points, 2, n)."""
+@dataclass(frozen=True)
+class _Tables:
+    """What `strain_loop` takes of a type: derivatives (points, 2, n_turn) of what turns, shape functions
+    (points, n_turn), weights; ties of the surface, and across it.
+
+    Ties: component and derivatives (samples, 2, n) of each sample, what turns there (across only), and by
+    rows (point, component) the samples and their weights.
+    """
+
+    d_turn: Floats
+    N: Floats
+    weights: Floats
+    surface: tuple[Any, ...]
+    across: tuple[Any, ...]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.d_turn, self.N, self.weights, self.surface, self.across))
+
+
+@cache
+def _tables(kind: str) -> _Tables:
     rule = shell_rule(kind)
-    directors_of = np.ascontiguousarray(_turn_directors(kind, D))
-    (N_turn, d_turn), n, n_turn = _turn_shape(kind, rule.points), X.shape[1], directors_of.shape[1]
-    ties, weights = np.zeros((0, 2)), np.zeros((len(rule.points), 3, 0, 3))
-    if rule.surface is not None:
-        ties, weights = rule.surface.points, rule.surface.weights
-    surface = np.ascontiguousarray(_dshape(kind, ties)).reshape(-1, n, 2), weights
-    across = rule.across.points
-    sampled = _dshape(kind, across), _turn_shape(kind, across)[0], rule.across.weights
-    tables = _dshape(kind, rule.points), N_turn, d_turn, rule.weights, surface, sampled
+    N, d = _turn_shape(kind, rule.points)
+    none = Tying(np.zeros((0, 2)), np.zeros((len(rule.points), 3, 0, 3)))
+    tie, component, rows = _samples(rule.surface or none)
+    surface = component, _across_first(_dshape(kind, (rule.surface or none).points[tie])), rows
+    tie, component, rows = _samples(rule.across)
+    at = rule.across.points[tie]
+    across = component, _across_first(_dshape(kind, at)), _turn_shape(kind, at)[0], rows
+    return _Tables(_across_first(d), N, rule.weights, surface, across)
+
+
+def _across_first(dN: Floats) -> Floats:
+    return np.ascontiguousarray(dN.swapaxes(1, 2))
+
+
+def _samples(tying: Tying) -> tuple[Ints, Ints, tuple[Ints, Ints, Floats]]:
+    """Ties and components that are used, and how: starts of the rows (point, component), samples, weights."""
+    points, c, *samples = tying.weights.shape
+    W = tying.weights.reshape(points * c, *samples)
+    used = np.abs(W) > 1e-14 * np.abs(W).max(initial=1.0)
+    tie, component = np.nonzero(used.any(axis=0))
+    row, sample = np.nonzero(used[:, tie, component])
+    start = np.searchsorted(row, np.arange(len(W) + 1))
+    return tie, component, (start, sample, np.ascontiguousarray(W[:, tie, component][row, sample]))
+
+
+def _strains(kind: str, X: Floats, D: Floats, at: Geometry) -> tuple[Floats, Floats, Floats]:
+    """Slopes (cells, points, 2, n), rows (cells, points, 9, 6 n) and inner (cells, points, 9, 2 or 0)."""
+    tables, turning = _tables(kind), _turn_directors(kind, D)
+    n, n_turn = X.shape[1], turning.shape[1]
+    # the bubble turns about two axes; its turn about the normal does nothing
+    P = _tangent(turning[:, n]) if n_turn > n else np.zeros((len(X), 0, 3))
+    surface, across = (-(-columns // 4) * 4 for columns in (3 * n, 3 * (n + n_turn)))  # by fours
     room = (
-        np.empty((2, 3)), np.empty((3, 3)), np.empty((len(ties), 3, n, 3)),
-        np.empty((len(across), 2, n_turn, 6)), np.empty((n, 3)), np.empty((3, n, 3)),
+        np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, surface)), np.empty((3, 3 * n)),
+        np.empty((2, across)), np.zeros((len(tables.surface[0]), surface)),
+        np.zeros((len(tables.across[0]), across)),
     )  # fmt: skip
-    slopes = np.empty((*at.area.shape, 2, n))
-    B = np.zeros((*at.area.shape, 9, n_turn, 6))
-    strain_loop(
-        np.ascontiguousarray(X),
-        directors_of,
-        _plain(tables),
-        (at.tangents, at.area, at.axes, at.inverse),
-        room,
-        slopes,
-        B,
-    )
-    return B, slopes
-
-
-def _plain(tables: Any) -> Any:
-    """Arrays of nested tuples in one layout."""
-    if isinstance(tables, tuple):
-        return tuple(_plain(item) for item in tables)
-    return np.ascontiguousarray(tables)
+    cells = at.area.shape
+    slopes, rows = np.empty((*cells, 2, n)), np.empty((*cells, 9, 6 * n))
+    inner = np.empty((*cells, 9, P.shape[1]))
+    fields = _across_first(X), _across_first(turning), P
+    strain_loop(fields, tuple(tables), (at.area, at.axes, at.inverse), room, slopes, rows, inner)
+    return slopes, rows, inner
 
 
 def _tangent(v: Floats) -> Floats:
-    """Two unit vectors across each of the vectors v (cells, 3): (cells, 3, 2)."""
+    """Two unit vectors across each of the vectors v (cells, 3): (cells, 2, 3)."""
     other = np.eye(3)[np.abs(v).argmin(axis=1)]
     x = np.cross(v, other)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    return np.stack([x, np.cross(v, x)], axis=2)
+    return np.stack([x, np.cross(v, x)], axis=1)
 
 
-def _inner_strains(X: Floats, at: Geometry, rule: ShellRule) -> Floats:
-    """Strains of the inner displacements 1 - x^2, 1 - y^2 in the surface, as `elements` has them for
-    bricks."""
-    A = tangents("quad4", X, np.zeros((1, 2)))
-    normal = np.cross(A[..., 0, :], A[..., 1, :])
-    size = np.linalg.norm(normal, axis=-1, keepdims=True)
-    x = A[:, 0, 0] / np.linalg.norm(A[:, 0, 0], axis=-1, keepdims=True)
-    own = np.stack([x, np.cross((normal / size)[:, 0], x)], axis=1)  # axes in the middle
-    inverse = np.linalg.inv(A @ np.swapaxes(at.axes[:, :, :2], 2, 3))
-    inverse = inverse * (size[:, 0] / at.area)[..., None, None]
-    along = at.axes[:, :, :2] @ np.swapaxes(own, 1, 2)[:, None]
+def _inner_strains(X: Floats, at: Geometry) -> Floats:
     inner = np.zeros((*at.area.shape, 9, 4))
-    for k in range(2):
-        g = inverse[..., k] * (-2.0 * rule.points[:, k])[None, :, None]
-        for b in range(2):
-            d, column = along[..., b], 2 * k + b
-            inner[:, :, 0, column], inner[:, :, 1, column] = d[..., 0] * g[..., 0], d[..., 1] * g[..., 1]
-            inner[:, :, 2, column] = d[..., 0] * g[..., 1] + d[..., 1] * g[..., 0]
-            inner[:, :, 8, column] = 0.5 * (d[..., 0] * g[..., 1] - d[..., 1] * g[..., 0])
+    inner_loop(
+        np.ascontiguousarray(X), _at_points("quad4")[2], shell_rule("quad4").points, (at.area, at.axes), inner
+    )
     return inner

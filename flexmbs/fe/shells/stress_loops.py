@@ -6,31 +6,38 @@ from flexmbs._jit import kernel
 
 
 @kernel(reassociate=True)
-def spread_stress_loop(in_plane, across, axes, spreading, sigma, total):
+def spread_stress_loop(eps, law, axes, spreading, room, total):
     """Add stresses of all points, turned to the axes of the mesh, to the targets of their cells (F53).
 
-    in_plane (cells, points, 3, m) xx yy xy and across (cells, points, 2, m) zx zy in the axes
-    (cells, points, 3, 3); `spreading` = (weights, targets): weights (cells or 1, n_targets, points), targets
-    (cells, n_targets) rows of the result. Writes: total (rows, 6, m), sigma (6, m).
+    eps (cells, points, 8 or 9, m); law (cells or 1, points or 1, 5, 8): stresses xx yy xy zx zy of strains,
+    in the axes (cells, points, 3, 3); `spreading` = (weights, targets): weights (cells or 1, n_targets,
+    points), targets (cells, n_targets) rows of the result.
+    Writes: total (rows, 6, m), room = (C (8,), sigma (m,)).
     """
-    weights, targets = spreading
-    for e in range(len(in_plane)):
+    (weights, targets), (C, sigma) = spreading, room
+    for e in range(len(eps)):
         W = weights[e if len(weights) > 1 else 0]
-        for p in range(in_plane.shape[1]):
-            s, t, R = in_plane[e, p], across[e, p], axes[e, p]
+        of_cell = law[e if len(law) > 1 else 0]
+        for p in range(eps.shape[1]):
+            F, R = of_cell[p if len(of_cell) > 1 else 0], axes[e, p]
             for r in range(6):
                 i, j = (r, r) if r < 3 else (r - 3, (r - 2) % 3)
                 xx, yy = R[0, i] * R[0, j], R[1, i] * R[1, j]
                 xy = R[0, i] * R[1, j] + R[1, i] * R[0, j]
                 zx = R[0, i] * R[2, j] + R[2, i] * R[0, j]
                 zy = R[1, i] * R[2, j] + R[2, i] * R[1, j]
-                for k in range(sigma.shape[1]):
-                    sigma[r, k] = (xx * s[0, k] + yy * s[1, k]) + (xy * s[2, k] + zx * t[0, k]) + zy * t[1, k]
-            for q in range(targets.shape[1]):
-                row, w = total[targets[e, q]], W[q, p]
-                for r in range(6):
-                    for k in range(sigma.shape[1]):
-                        row[r, k] += w * sigma[r, k]
+                for s in range(8):
+                    C[s] = (xx * F[0, s] + yy * F[1, s]) + (xy * F[2, s] + zx * F[3, s]) + zy * F[4, s]
+                for k in range(len(sigma)):
+                    sigma[k] = 0.0
+                for s in range(8):
+                    if C[s] != 0.0:
+                        for k in range(len(sigma)):
+                            sigma[k] += C[s] * eps[e, p, s, k]
+                for q in range(targets.shape[1]):
+                    row, w = total[targets[e, q], r], W[q, p]
+                    for k in range(len(sigma)):
+                        row[k] += w * sigma[k]
 
 
 @kernel(inline=True)
