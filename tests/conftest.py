@@ -10,6 +10,8 @@ import pytest
 INSTALL = {
     "ccx": "apt-get install calculix-ccx",
     "chromium": "apt-get install chromium",
+    "fish": "apt-get install fish",
+    "zsh": "apt-get install zsh",
     "ffmpeg": "apt-get install ffmpeg",
     "ncdump": "apt-get install netcdf-bin",
     "h5dump": "apt-get install hdf5-tools",

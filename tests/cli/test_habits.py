@@ -66,7 +66,7 @@ def test_bash_completes_commands_options_choices_and_files(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("fish"), reason="apt-get install fish")
+@pytest.mark.needs("fish")
 def test_fish_completes(tmp_path):
     (tmp_path / "script").write_text(script_of("fish"))
 
@@ -104,7 +104,7 @@ for k in range(1, len(sys.argv), 2):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("zsh"), reason="apt-get install zsh")
+@pytest.mark.needs("zsh")
 def test_zsh_completes(tmp_path):
     """Typed at a terminal of its own."""
     (tmp_path / "_flexmbs").write_text(script_of("zsh"))
