@@ -75,9 +75,7 @@ class CaseDoor:
             case "pose":
                 return self.keep_pose(texts)
             case "save":
-                names = [name for name in self.sheets.save(texts) if name != self.path.name]
-                also = f" with {', '.join(names)}" if names else ""
-                return {"said": f"{self.path.name} is kept{also}; flexmbs run {self.path.name}"}
+                return self.save(texts)
         return self.runs.act(word, data)
 
     def close(self) -> None:
@@ -89,6 +87,19 @@ class CaseDoor:
         if found["errors"] or self.case is None:
             return found
         return self.runs.begin(self.case, self.picture()[1])
+
+    def save(self, texts: Texts) -> dict[str, Any]:
+        """Keep the texts; they come back where somebody else has changed other lines of the files."""
+        main = self.path.name
+        names, joined = self.sheets.save(texts)
+        also = ", ".join(name for name in names if name != main)
+        said = f"{main} is kept{f' with {also}' if also else ''}; flexmbs run {main}"
+        if joined == texts:
+            return {"said": said}
+        theirs = ", ".join(name for name in joined if joined[name] != texts[name])
+        return told(joined, main, texts) | {
+            "said": f"{said}; what somebody else changed in {theirs} is there"
+        }
 
     def parameter(self, texts: Texts, data: dict[str, Any]) -> dict[str, Any] | None:
         """The texts with another number for a parameter, its unit as it was."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.toml_file import Path_, TomlFile, parse_toml
+from flexmbs.units import UnitError, parse_quantity
 
 DIGITS = 12
+NUMBER_AND_UNIT = re.compile(r"^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)$")
 _HEADER = re.compile(r"\[([^\[\]]+)\]")
 
 
@@ -50,17 +52,31 @@ def with_table(text: str, path: tuple[str, str], table: Mapping[str, Any]) -> st
 
 
 def with_value(text: str, path: tuple[str, ...], value: Any) -> str:
-    """The text with another value at a path, of a key that is there or not."""
+    """The text with another value at a path, of a key that is there or not; numbers stay in their units."""
     file = parse_toml(text)
     wanted = inner = copy.deepcopy(file.data)
     for key in path[:-1]:
         inner = inner.setdefault(key, {}) if isinstance(inner, dict) else {}
     if isinstance(inner, dict):
-        inner[path[-1]] = value
+        value = inner[path[-1]] = in_its_unit(value, inner.get(path[-1]))
     for made in _changed(file, path, value_text(value)):
         if _says(made, wanted):
             return made
     raise _by_hand(".".join(path))
+
+
+def in_its_unit(value: Any, there: Any) -> Any:
+    """A number (SI) in the unit of what stands there; of a list, item by item."""
+    if isinstance(value, list) and isinstance(there, list) and len(value) == len(there):
+        return [in_its_unit(item, old) for item, old in zip(value, there, strict=True)]
+    known = NUMBER_AND_UNIT.match(there) if isinstance(there, str) else None
+    if known is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    try:
+        factor = parse_quantity(f"1 {known[2]}").value
+    except UnitError:
+        return value
+    return f"{value / factor:.{DIGITS}g} {known[2]}"
 
 
 def _changed(file: TomlFile, path: tuple[str, ...], value: str) -> list[str]:

@@ -211,11 +211,13 @@ class PartDoor:
         return {"text": made, "said": f"{solid or 'the part'}: {name}", **self.check(made)}
 
     def save(self, text: str) -> dict[str, Any]:
-        """Keep the text in its file, unless somebody else has changed that."""
+        """Keep the text in its file, joined with what somebody else has changed there in other lines."""
         if self.cad is not None:
             self.cad.keep()
-        self.kept.save(text)
-        return {"errors": [], "said": f"{self.target.name} is kept; flexmbs reduce {self.target.name}"}
+        joined, said = self.kept.save(text), f"{self.target.name} is kept; flexmbs reduce {self.target.name}"
+        if joined == text:
+            return {"errors": [], "said": said}
+        return {"text": joined, "said": f"{said}; what somebody else changed is there", **self.check(joined)}
 
     def reduce(self, text: str) -> dict[str, Any]:
         """Begin the reduction; its modal data stay in memory until a command keeps them."""

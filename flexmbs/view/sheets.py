@@ -66,14 +66,15 @@ class Sheets:
         path = Path(where).resolve()
         return next((name for name, kept in self.kept.items() if kept.path.resolve() == path), None)
 
-    def save(self, texts: Texts) -> list[str]:
-        """Keep all texts that have changed, or none where somebody else was there."""
+    def save(self, texts: Texts) -> tuple[list[str], Texts]:
+        """Keep all texts that have changed, or none where somebody else has changed the same lines.
+
+        Names of those that have, and the texts with what somebody else has changed in other lines.
+        """
         changed = [name for name, text in texts.items() if text != self.kept[name].text]
-        for name in changed:
-            self.kept[name].refuse_changed()
-        for name in changed:
-            self.kept[name].save(texts[name])
-        return changed
+        for name, text in texts.items():
+            self.kept[name].joined(text)
+        return changed, {name: self.kept[name].save(text) for name, text in texts.items()}
 
 
 def includes(text: str) -> list[str]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from flexmbs.errors import FlexmbsError
 from flexmbs.toml_file import parse_toml
+from flexmbs.view.case_edit import NUMBER_AND_UNIT
 
 if TYPE_CHECKING:
     from flexmbs.case.check import Check
 
 #: tables of parts that have a line of their own
 PARTS = ("bodies", "joints", "couplings", "drives", "states", "inputs", "forces", "sensors")
-_NUMBER = re.compile(r"^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\d\s].*)$")
 
 
 def report_lines(found: Check) -> list[str]:
@@ -45,7 +44,7 @@ def parameters_of(*texts: str) -> list[dict[str, Any]]:
     tables = [parse_toml(text).data.get("parameters", {}) for text in texts]
     found = []
     for name, value in (item for table in tables for item in table.items()):
-        match = _NUMBER.match(value) if isinstance(value, str) else None
+        match = NUMBER_AND_UNIT.match(value) if isinstance(value, str) else None
         if match:
             found.append({"name": name, "number": float(match[1]), "unit": match[2].strip()})
         elif isinstance(value, int | float) and not isinstance(value, bool):

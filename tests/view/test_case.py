@@ -74,6 +74,34 @@ def test_files_keep_every_character_that_was_not_typed(tmp_path):
     assert path.read_bytes() == b"\xef\xbb\xbfa = 2"
 
 
+LINES = "a = 1\nb = 2\nc = 3\nd = 4\n"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "wanted"),
+    [
+        ("a = 5\nb = 2\nc = 3\nd = 4\n", "a = 1\nb = 2\nc = 6\nd = 4\n", "a = 5\nb = 2\nc = 6\nd = 4\n"),
+        ("b = 2\nc = 3\nd = 4\n", LINES + "e = 5\n", "b = 2\nc = 3\nd = 4\ne = 5\n"),
+        (LINES + "e = 5\n", LINES + "e = 5\n", LINES + "e = 5\n"),  # both the same
+        (LINES + "e = 5\n", LINES + "f = 5\n", None),
+        ("a = 5\nb = 2\nc = 3\nd = 4\n", "a = 6\nb = 2\nc = 3\nd = 4\n", None),
+        ("a = 5\nb = 2\nc = 3\nd = 4\n", "a = 1\nb = 6\nc = 3\nd = 4\n", None),  # side by side
+        ("x = 1\n" + LINES, LINES + "x = 1\n", None),  # twice the same key
+    ],
+)
+def test_changes_of_two_in_other_lines_are_joined(tmp_path, ours, theirs, wanted):
+    path = tmp_path / "a.toml"
+    path.write_text(LINES)
+    kept = Kept(path)
+    path.write_text(theirs)
+    if wanted is None:
+        with pytest.raises(InputError, match="changed or made by somebody else"):
+            kept.save(ours)
+        assert path.read_text() == theirs
+    else:
+        assert kept.save(ours) == wanted == path.read_text()
+
+
 def test_a_text_is_checked_as_if_it_stood_in_its_file(copied):
     path = copied("rssr")
     text = path.read_text().replace("mass = 0.2", "mas = 0.2")
@@ -175,6 +203,21 @@ def test_a_value_changes_where_it_stands(path, value, old, new):
     made = with_value(TEXT, path, value)
     assert made == TEXT.replace(old, new, 1)
     assert with_value(made, path, value) == made
+
+
+@pytest.mark.parametrize(
+    ("there", "value", "new"),
+    [
+        ('"60 deg"', np.pi / 4, '"45 deg"'),
+        ('["10 mm", 0, "=x"]', [0.0125, 0.5, 2.0], '["12.5 mm", 0.5, 2.0]'),
+        ('"1e-3 kg*m^2"', 0.002, '"0.002 kg*m^2"'),
+        ('"3"', 0.5, "0.5"),
+        ('"60 deg"', [0.5, 0.25], "[0.5, 0.25]"),
+    ],
+)
+def test_a_number_stays_in_its_unit(there, value, new):
+    text = "[joints.a.initial]\nposition = {}   # kept\n"
+    assert with_value(text.format(there), ("joints", "a", "initial", "position"), value) == text.format(new)
 
 
 def test_a_table_goes_behind_those_of_its_kind():
@@ -346,7 +389,10 @@ def test_a_case_is_typed_seen_and_kept_in_the_browser(copied):
         assert "=pi/2 - phi1" not in page.run("document.getElementById('source').value")
         press(page, "drag")
         # two frames are clicked, a spring is put between them
+        unnamed = "document.querySelectorAll('.label.frame[hidden]').length"
+        hidden = page.run(unnamed)
         page.run("document.getElementById('insert').open = true")
+        page.wait(f"{unnamed} < {hidden}")  # names of frames come first
         for name in ("ground.top", "carrier.top"):
             page.run(
                 f"[...document.querySelectorAll('.label')].find((x) => x.textContent === '{name}').click()"

@@ -121,8 +121,11 @@ def test_the_recipe_is_kept_unless_somebody_else_changed_it(bracket):
     again = PartDoor(file)
     door.act("save", {"text": door.text + "# more\n"})
     with pytest.raises(InputError, match="was changed or made by somebody else"):
-        again.act("save", {"text": again.text})
-    assert file.read_text().endswith("# more\n")
+        again.act("save", {"text": again.text + "# other\n"})
+    assert file.read_text() == door.text + "# more\n"
+    found = again.act("save", {"text": "# mine\n" + again.text})
+    assert file.read_text() == found["text"] == "# mine\n" + door.text + "# more\n"
+    assert "what somebody else changed is there" in found["said"] and found["errors"] == []
 
 
 def test_a_reduction_runs_beside_the_page_and_shows_its_modes(bracket):

@@ -110,6 +110,27 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_numbers(path):
     assert [item.name for item in path.parent.iterdir()] == ["a.toml"]
 
 
+#: how many places of the picture the ghosts change
+GHOSTLY = """(() => {
+    const { viewer } = flexmbs;
+    const { gl, canvas } = viewer.renderer;
+    const seen = () => {
+        viewer.coarse = false;
+        viewer.draw();
+        const out = new Uint8Array(4 * canvas.width * canvas.height);
+        gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, out);
+        return out;
+    };
+    viewer.play(false);
+    viewer.set_time(0.5 * viewer.span()[1]);
+    const whole = seen();
+    const ghosts = viewer.ghosts.splice(0);
+    const alone = seen();
+    viewer.ghosts.push(...ghosts);
+    return whole.filter((x, k) => k % 4 === 0 && x !== alone[k]).length;
+})()"""
+
+
 @pytest.mark.slow
 @pytest.mark.needs("chromium")
 def test_runs_are_begun_followed_and_put_side_by_side_in_the_browser(path):
@@ -146,4 +167,5 @@ def test_runs_are_begun_followed_and_put_side_by_side_in_the_browser(path):
             "Math.abs(flexmbs.viewer.ghosts[0].scene.bodies[0].quaternion[4 * 200]"
             " - flexmbs.viewer.scene.bodies[0].quaternion[4 * 200]) > 1e-3"
         )
+        assert page.run(GHOSTLY) > 3000  # links: 9400, edges alone 600
         assert page.console == []

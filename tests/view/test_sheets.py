@@ -88,8 +88,23 @@ def test_all_files_are_kept_or_none(path):
     assert path.read_text() == MAIN + "# more\n" and arm.read_bytes() == longer.replace("\n", "\r\n").encode()
     arm.write_text(ARM)
     with pytest.raises(InputError, match="changed or made by somebody else"):
-        door.act("save", {"text": MAIN, "others": other(longer + "# b\n")})
+        door.act("save", {"text": MAIN, "others": other(ARM.replace("400 mm", "420 mm"))})
     assert path.read_text() == MAIN + "# more\n" and arm.read_text() == ARM
+
+
+def test_changes_of_somebody_else_in_other_lines_are_joined_in_the_browsers_texts(path):
+    door, arm = CaseDoor(path), path.parent / "parts" / "arm.toml"
+    door.act("check", {"text": MAIN})
+    path.write_text(MAIN.replace("t_end = 1.0", "t_end = 2.0   # theirs"))
+    arm.write_bytes(ARM.replace("mass = 2.0", "mass = 3.0").replace("\n", "\r\n").encode())
+    mine = ARM.replace("400 mm", "410 mm")
+    found = door.act("save", {"text": MAIN, "others": other(mine)})
+    both = mine.replace("mass = 2.0", "mass = 3.0")
+    assert found["text"] == path.read_text() == MAIN.replace("t_end = 1.0", "t_end = 2.0   # theirs")
+    assert found["others"] == other(both) and arm.read_bytes() == both.replace("\n", "\r\n").encode()
+    assert found["said"].endswith("what somebody else changed in a.toml, parts/arm.toml is there")
+    again = door.act("save", {"text": found["text"], "others": found["others"]})
+    assert "text" not in again and arm.read_bytes() == both.replace("\n", "\r\n").encode()
 
 
 def test_an_include_that_is_not_there_or_outside_is_told(path):

@@ -20,7 +20,11 @@ export function work_on_case(viewer) {
     const report = element("pre", { id: "report" });
     const tree = element("div", { id: "tree" });
     const buttons = element("div", { className: "buttons" }, [
-        action("save", "save", async () => answer(await ask("save", sheets.data))),
+        action("save", "save", async () => {
+            const found = await ask("save", sheets.data);
+            answer(found);
+            if (found.text !== undefined) sheets.become(found);
+        }),
         action("undo", "undo", () => sheets.editor.undo(), "Ctrl+Z"), action("redo", "redo", () => sheets.editor.redo(), "Ctrl+Shift+Z")]);
     const name = element("input", { id: "part-name", placeholder: "name", size: 8, ariaLabel: "name of the new part" });
     const form = element("select", { id: "form", ariaLabel: "kind of the new part" }, Object.entries(told.choices).map(([kind, forms]) =>
@@ -28,6 +32,7 @@ export function work_on_case(viewer) {
     const ends = ["from", "to"].map((key) => element("input", { id: `frame-${key}`, size: 12, placeholder: "click a frame", ariaLabel: `frame ${key}` }));
     const insert = element("details", { id: "insert" }, [element("summary", { textContent: "Insert between two frames" }),
         labelled("part", form, [name]), labelled("from", ends[0]), labelled("to", ends[1]), action("put", "insert", () => put())]);
+    insert.addEventListener("toggle", () => viewer.set({ frames_first: insert.open }));
     const hand = action("drag", "drag", () => arm(!viewer.grab), "take a body and move it along its freedoms");
     const keep = action("keep-pose", "keep this pose", async () => {
         const found = await ask("pose", sheets.data);

@@ -144,7 +144,8 @@ export class Labels {
         const [width, height] = [this.holder.clientWidth, this.holder.clientHeight];
         const taken = [];
         const key = show.named;
-        const order = [...this.items].sort((a, b) => (b.key === key) - (a.key === key));
+        const first = (item) => 2 * (item.key === key) + (show.frames_first && item.kind === "frame");
+        const order = [...this.items].sort((a, b) => first(b) - first(a));
         for (const item of order) {
             const visible = show.names && (!this.viewer.mode || Boolean(this.viewer.scene.body)) && (!item.symbol || shown(item.symbol, show)) && this.put(item, poses, view_projection, show, width, height, taken);
             if (item.node.hidden === visible) item.node.hidden = !visible;
@@ -163,7 +164,7 @@ export class Labels {
             item.size = [item.node.offsetWidth, item.node.offsetHeight];
         }
         const [wide, high] = item.size;
-        for (const [dx, dy] of [[0, 0], [0, 20], [-14 - wide, 0], [-14 - wide, 20]]) {
+        for (const [dx, dy] of [[0, 0], [0, 20], [-14 - wide, 0], [-14 - wide, 20], [0, 40], [-14 - wide, 40], [0, -20], [-14 - wide, -20]]) {
             const box = [left + dx, top + dy, left + dx + wide, top + dy + high];
             if (box[0] < 0 || box[1] < 34 || box[2] > width || box[3] > height) continue;
             if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;

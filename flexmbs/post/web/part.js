@@ -78,7 +78,11 @@ export function work_on(viewer) {
         show(answer);
     }
 
-    async function keep() { show(await ask("save", { text: editor.text })); }
+    async function keep() {
+        const answer = await ask("save", { text: editor.text });
+        if (answer.text !== undefined) editor.become(answer.text);
+        show(answer);
+    }
 
     async function begin() {
         const answer = await ask("reduce", { text: editor.text });

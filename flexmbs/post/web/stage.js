@@ -6,6 +6,7 @@ import { symbol_lines } from "./labels.js";
 
 const IDENTITY = pose_matrix([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 0, 0]);
 const SMALL = [[0.12, 0, 0], [0, 0.12, 0], [0, 0, 0.12]];     // of the axes: a cross at a probed point
+const BREATH = 0.3;      // of the faces of another run
 const FINE = 20000;      // ends of lines
 const JOINT_COLOUR = [0.93, 0.55, 0.13, 1];
 const SELECTED = [0.98, 0.45, 0.05, 1];
@@ -93,11 +94,12 @@ export class Stage {
         for (const { thing, colour, faces, on_top } of layers) this.renderer.draw(thing, { pose: IDENTITY, colour, edges: !faces, in_front: true, on_top });
     }
 
-    // The bodies as edges alone: another run.
+    // The bodies as edges and in a breath of colour: another run.
     draw_ghost(poses, show) {
         this.each(poses, show.scale, (thing, pose, number, body) => {
             if (body) this.renderer.deform(thing, poses[number], show.scale, 0);
             this.renderer.draw(thing, { pose, colour: show.ghost, edges: true, section: show.section });
+            this.renderer.draw(thing, { pose, colour: [...show.ghost.slice(0, 3), BREATH], section: show.section, coarse: true });
         }, false);
     }
 
