@@ -137,8 +137,9 @@ class Descriptor:
         self.evaluator.kinematics(state)
         found = found_in(self.ws)
         g, g_dot, gamma, coef = self.sums.at(self.ws, state.t, found)
-        closed = 1.0 - np.isin(self.sums.rows, self.evaluator.open_rows)
-        held, coef = self.active * closed, closed[self.sums.part] * coef
+        closed = np.ones(self.system.n_rows)
+        closed[self.evaluator.open_rows] = 0.0
+        held, coef = self.active * closed[self.sums.rows], closed[self.sums.rows][self.sums.part] * coef
         g, g_dot, gamma = held * g, held * g_dot, held * gamma
         e = state.pos[self.at.e_of]
         H = rate_matrices(e)

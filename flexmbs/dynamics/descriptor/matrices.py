@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.descriptor.kernels import gradients, rigid_inertia
+from flexmbs.dynamics.descriptor.rows import cross
 from flexmbs.dynamics.descriptor.saddle import Pattern
 from flexmbs.ffrf.mass import evaluate as body_inertia
 from flexmbs.ffrf.table import SYM
+from flexmbs.spatial import skew
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -27,12 +28,14 @@ WHOLE = np.empty((3, 3), dtype=np.int64)
 for n, (k, m) in enumerate(SYM):
     WHOLE[k, m] = WHOLE[m, k] = n
 
+#: H^-1 of each of the four parameters alone, as rows
+RATES = np.array([[[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]] for w, x, y, z in 2.0 * np.eye(4)])
+RATES = RATES.reshape(4, 12)
+
 
 def rate_matrices(e: Array) -> Array:
     """H^-1 of Euler parameters (n, 4), body axes: w = H^-1 e_dot, (n, 3, 4) (F12)."""
-    w, x, y, z = e.T
-    rows = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
-    return 2.0 * np.moveaxis(rows, 2, 0)
+    return np.asarray(e @ RATES).reshape(-1, 3, 4)
 
 
 class Coordinates:
@@ -95,7 +98,6 @@ class Matrices:
         self.mass = np.array([found.mass for found in integrals])
         self.S = np.array([found.S_O for found in integrals]).reshape(-1, 3)
         self.J = np.array([found.inertia for found in integrals]).reshape(-1, 3, 3)
-        self.soft = np.array(t.body.nf[1:]) > 0
         self.turn_place = np.full(len(t.tree.parent), -1)
         self.turn_place[at.turning] = np.arange(len(at.turning))
         self._sides()
@@ -119,7 +121,6 @@ class Matrices:
         self.s_body = t.marker.body[self.s_mark]
         self.s_place = self.turn_place[self.s_body]
         self.s_turn = np.flatnonzero(self.s_place >= 0)
-        self.wrench = np.empty((len(self.s_term), 6))
         self._columns()
 
     def _columns(self) -> None:
@@ -147,14 +148,17 @@ class Matrices:
 
     def jacobian(self, ws: Workspace, H: Array, e: Array, found: Found, coef: Array) -> tuple[Any, Any]:
         """Phi_s: rows of joints, then the normalisations; and the gradients of the joint coordinates."""
-        factor = self.s_sign * np.concatenate([coef, np.ones(len(self.with_entry))])[self.s_term]
-        force, moment = np.ascontiguousarray(found.force), np.ascontiguousarray(found.moment)
-        data = np.empty(len(self.G_row))
-        sides = factor, self.s_entry, self.s_mark, self.s_body, self.s_place
-        pose = ws.marker.x, ws.body.r, ws.body.R, H, ws.marker.L
-        relations, modal = (self.tables.relation.q, force, moment), (self.f_side, self.f_L)
-        gradients(sides, relations, pose, modal, self.wrench, data)
-        return self.gradients(np.concatenate([data, e.ravel()]))
+        F, m, place = self.wrenches_on_bodies(ws, found, coef)
+        k = self.s_turn
+        T = m[k] + cross(place[k] - ws.body.r[self.s_body[k]], F[k])
+        T = np.einsum("nij,ni->nj", ws.body.R[self.s_body[k]], T)
+        data = [F, np.einsum("nij,ni->nj", H[self.s_place[k]], T)]
+        if len(self.f_side):
+            k = self.f_side
+            at_marker = np.hstack([F[k], m[k] + cross(place[k] - ws.marker.x[self.s_mark[k]], F[k])])
+            data.append(np.einsum("ni,ni->n", ws.marker.L[6 * self.f_L[:, None] + np.arange(6)], at_marker))
+        data.append(e)
+        return self.gradients(np.concatenate([x.ravel() for x in data]))
 
     def gradients(self, data: Array) -> tuple[csc_matrix, csc_matrix]:
         """Phi_s and the gradients of the joint coordinates from the numbers of all their places."""
@@ -208,20 +212,22 @@ class Matrices:
     def inertia(self, ws: Workspace, H: Array, pos: Array, vel: Array) -> tuple[csc_matrix, Array]:
         """M, and the velocity, elastic and gravity forces p1 (F12-F15)."""
         at, t = self.at, self.tables
-        S, J, w = self.S.copy(), self.J.copy(), np.zeros_like(self.S)
+        S, J, w, R, elastic = self.S.copy(), self.J.copy(), np.zeros_like(self.S), ws.body.R[1:], []
         w[at.turning - 1] = vel[at.w_of]
-        Q_T, Q_R, R, elastic = np.empty_like(S), np.empty_like(S), ws.body.R[1:], []
+        W = skew(w)
+        Q = -W @ np.concatenate([W @ S[..., None], J @ w[..., None]], axis=2)  # Q_T, Q_R as columns
         for i, q, q_dot in at.modes:
             body, rows = body_inertia(self.system.numbers.blocks[i], pos[q], vel[q_dot], w[i - 1])
-            S[i - 1], Q_T[i - 1], Q_R[i - 1] = body[:3], body[9:12], body[12:15]
+            S[i - 1], Q[i - 1] = body[:3], body[9:15].reshape(2, 3).T
             J[i - 1] = body[3:9][WHOLE]
             elastic.append(rows)
-        blocks, force = np.empty(3 * len(S) + 40 * len(H)), np.empty(at.n)
-        force_r, force_e = np.empty_like(S), np.empty((len(H), 4))
-        bodies, turning = (self.mass, S, J, Q_T, Q_R, self.soft), self.turn_place[1:]
-        rigid_inertia(bodies, w, turning, ws.body.R, H, t.grav, blocks, (force_r, force_e))
-        force[at.r_of], force[at.e_of] = force_r, force_e
-        data = [blocks]
+        force, k = np.empty(at.n), at.turning - 1
+        force[at.r_of] = (R @ Q[..., :1])[..., 0] + self.mass[:, None] * t.grav
+        S_tilde, R_t = skew(S[k]), R[k]
+        torque = Q[k, :, 1:] + S_tilde @ (t.grav @ R_t)[..., None]
+        force[at.e_of] = (torque.transpose(0, 2, 1) @ H)[:, 0]
+        m_re, m_ee = -R_t @ (S_tilde @ H), H.transpose(0, 2, 1) @ (J[k] @ H)
+        data = [np.repeat(self.mass, 3), m_re.ravel(), m_re.transpose(0, 2, 1).ravel(), m_ee.ravel()]
         for (i, q, q_dot), rows in zip(at.modes, elastic, strict=True):
             found = self.system.numbers.integrals[i]
             assert found is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,14 +35,12 @@ class Pattern:
         found, self.where = np.unique(places, return_inverse=True)
         self.size = len(found)
         start = np.searchsorted(found, np.arange(shape[1] + 1) * max(shape[0], 1))
-        made = csc_matrix((np.zeros(self.size), found % max(shape[0], 1), start), shape)
-        self.indices, self.start = made.indices, made.indptr
+        self.empty = csc_matrix((np.zeros(self.size), found % max(shape[0], 1), start), shape)
 
     def matrix(self, data: Array) -> csc_matrix:
-        from scipy.sparse import csc_matrix
-
-        values = np.bincount(self.where, data, self.size)
-        return csc_matrix((values, self.indices, self.start), self.shape)
+        filled = copy(self.empty)  # places as they are, which the constructor would look through
+        filled.data = np.bincount(self.where, data, self.size)
+        return filled
 
 
 class Blocks:
