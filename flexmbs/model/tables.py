@@ -425,12 +425,11 @@ class NullWork(NamedTuple):
     lo: Ints  # (n_rows,) first state with which that of a place has products
     stack: Ints  # scratch
     v: Floats  # (n_null + 1, 6) wrenches of a joint or coupling in a metric, then as they are
-    A: Floats  # (n_rows, n_null) squares, energies, directions without energy
-    B: Floats
-    V: Floats
+    A: Floats  # (n_rows, n_null) squares of a block and their factors
+    B: Floats  # energy, the same; at last factors of what decides where contacts push
+    V: Floats  # (n_null, n_null) both metrics together, of one block
     y: Floats  # (n_rows,) how much of every state
-    d: Floats
-    e: Floats
+    d: Floats  # what the energy asks for
     i: Ints
 
 

@@ -164,7 +164,7 @@ def null_work(t: Tables) -> NullWork:
         size=zero(3, np.int64), lo=zero(n_rows, np.int64),
         stack=zero(max(len(t.front.body), len(rows)), np.int64),
         v=zero((n_null + 1, 6)), A=zero((n_rows, n_null)), B=zero((n_rows, n_null)), V=zero((n_null, n_null)),
-        y=zero(n_rows), d=zero(n_rows), e=zero(2 * n_null), i=zero(n_null, np.int64),
+        y=zero(n_rows), d=zero(n_rows), i=zero(n_null, np.int64),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.descriptor.saddle import ACCURATE, SOFT, Blocks
 from flexmbs.dynamics.reactions.least_distance import without_pull
-from flexmbs.dynamics.reactions.share import NO_ENERGY
+from flexmbs.dynamics.reactions.symmetric import NO_ENERGY
 from flexmbs.dynamics.tolerances import NOTHING, RANK
 from flexmbs.model.joints.base import OFFSET
 

@@ -1,10 +1,8 @@
 """Shares of contacts that only push: the self-stress is bounded (F28)."""
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.reactions.symmetric import factorise_symmetric, solve_factors, yield_to
+from flexmbs.dynamics.reactions.symmetric import factorise_symmetric, solve_factors
 
-#: what decides: squares; energy; energy, and squares where it leaves something open
-BY_SQUARES, BY_ENERGY, BY_BOTH = 0, 1, 2
 #: what a contact does: pushes by its share; would pull, and is held at zero; cannot but pull
 FREE, HELD, PULLS = 0, 1, 2
 #: how far it is with one that is to be held
@@ -14,12 +12,12 @@ ZERO, NO_RATE, SUMMAND = 1e-12, 1e-12, 1e-9
 
 
 @kernel(lean=True, later="void")
-def hold_contacts(sys, ws, b, metric):
+def hold_contacts(sys, ws, b, F):
     """Shares of block b in which no contact pulls, nearest to those that are found (F28).
 
     `u` is what holds them. Contacts that cannot but pull, as in a prescribed motion, count as couplings that
-    hold both ways. Needs the factors of the metric. Writes: null_y, side_is; side_f, side_q, side_M,
-    side_C, side_z, side_u, side_x, side_i, null_d.
+    hold both ways. `F`: factors of the metric. Writes: null_y, side_is; side_f, side_q, side_M, side_C,
+    side_z, side_u, side_x, side_i.
     """
     first, n = sys.block.first[b], ws.null.n[b]
     y, z, f, q, u = ws.null.y, ws.side.z, ws.side.f, ws.side.q, ws.side.u
@@ -38,11 +36,7 @@ def hold_contacts(sys, ws, b, metric):
         ws.side.i[m], q[m], scale = k, sys.row.side[r] * s, max(scale, size)
         for a in range(n):
             z[m, a] = sys.row.side[r] * ws.null.lam[a, r]
-        if metric == BY_BOTH:
-            yield_to(ws.null.A[first : first + n], ws.null.V, ws.null.e, z[m], n)
-        else:
-            F = ws.null.V[:n] if metric == BY_ENERGY else ws.null.A[first : first + n]
-            solve_factors(F, ws.null.lo[first : first + n], z[m], n)
+        solve_factors(F, ws.null.lo[first : first + n], z[m], n)
         m += 1
     for i in range(m):
         r = sys.row.contact[ws.side.i[i]]
@@ -132,5 +126,5 @@ def answer(ws, m, k):
             both = held and ws.side.state[ws.side.i[j]] == HELD
             C[i, j] = M[i, j] if both else 0.0
         C[i, i] = M[i, i] if held else 1.0
-    factorise_symmetric(C, ws.side.lo, m)
+    factorise_symmetric(C, C, 1.0, ws.side.lo, m)
     solve_factors(C, ws.side.lo, x, m)

@@ -3,31 +3,14 @@
 import math
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.reactions.contact_shares import (
-    BY_BOTH,
-    BY_ENERGY,
-    BY_SQUARES,
-    FREE,
-    HELD,
-    hold_contacts,
-)
-from flexmbs.dynamics.reactions.symmetric import (
-    eigenvectors,
-    factorise_symmetric,
-    inverse_root,
-    solve_factors,
-    yield_to,
-)
+from flexmbs.dynamics.reactions.contact_shares import FREE, HELD, hold_contacts
+from flexmbs.dynamics.reactions.symmetric import factorise_symmetric, solve_factors
 from flexmbs.dynamics.reactions.wrenches import add_stress
 from flexmbs.model.joints.base import OFFSET
 
 #: metrics of joint forces: moments over a length; compliances of the joints
 SQUARES, ENERGY = 0, 1
-#: a direction with less energy than this part of what a unit of force can have has none
-NO_ENERGY = 1e-12
-#: the same of directions that surely have some: pivots say it but for a factor
-CLEAR_ENERGY = 1e-9
-#: energy that a direction without any counts with, of the largest one, where contacts push
+#: a direction without energy counts with this part of the largest one where contacts push
 SMALL_ENERGY = 1e-9
 
 
@@ -39,28 +22,29 @@ def share_forces(sys, ws, length):
     the forces of all joints and couplings, moments over `length`. Contacts do not pull.
     Needs reactions of the solution as it is, and self_stress before them. Writes: reaction, effort, row_force
     """
-    y, d, first, top = ws.null.y, ws.null.d, sys.block.first, 0.0
+    y, lo, first, top = ws.null.y, ws.null.lo, sys.block.first, 0.0
     for k in range(y.shape[0]):
-        y[k] = ws.loop.swap[k] = 0.0
+        ws.loop.swap[k] = 0.0
     for j in range(sys.joint.soft.shape[0]):
         for row in range(6):
             top = max(top, sys.joint.soft[j, row] * (length**2 if row > 2 else 1.0))
     envelope(sys, ws)
-    gather(sys, ws, SQUARES, length, ws.null.A)
-    for b in range(ws.null.n.shape[0]):
-        n, end = ws.null.n[b], first[b] + ws.null.n[b]
-        factorise_symmetric(ws.null.A[first[b] : end], ws.null.lo[first[b] : end], n)
-        solve_factors(ws.null.A[first[b] : end], ws.null.lo[first[b] : end], d[first[b] : end], n)
-        for a in range(first[b], end):
-            y[a] = d[a]
+    gather(sys, ws, SQUARES, length, (ws.null.A, y))
     if top > 0.0:
-        gather(sys, ws, ENERGY, length, ws.null.B)
+        gather(sys, ws, ENERGY, length, (ws.null.B, ws.null.d))
     for k in range(sys.row.contact.shape[0]):
         ws.side.state[k] = FREE
     for b in range(ws.null.n.shape[0]):
-        metric = least_energy(ws, first[b], ws.null.n[b], top) if ws.null.n[b] * top > 0.0 else BY_SQUARES
-        if ws.null.n[b] > 0 and sys.row.contact.shape[0] > 0:
-            hold_contacts(sys, ws, b, metric)
+        n, end = ws.null.n[b], first[b] + ws.null.n[b]
+        F = ws.null.A[first[b] : end]
+        if top > 0.0 and n > 0:
+            F = ws.null.B[first[b] : end]
+            least_energy(ws, first[b], n, top)
+        else:
+            factorise_symmetric(F, F, 1.0, lo[first[b] : end], n)
+            solve_factors(F, lo[first[b] : end], y[first[b] : end], n)
+        if n > 0 and sys.row.contact.shape[0] > 0:
+            hold_contacts(sys, ws, b, F)
     for b in range(ws.null.n.shape[0]):
         for a in range(ws.null.n[b]):
             for k in range(ws.null.span[first[b] + a, 0], ws.null.span[first[b] + a, 1]):
@@ -71,50 +55,69 @@ def share_forces(sys, ws, length):
     add_stress(sys, ws, ws.loop.swap)
 
 
-@kernel(lean=True, later="int64")
+@kernel(lean=True, later="void")
 def least_energy(ws, first, n, top):
-    """From least squares to least energy in the block whose places begin at `first`; returns what decides.
+    """Least energy in the block whose places begin at `first`, and least squares of what it leaves open.
 
-    Where every direction has energy its factors do, in their envelope. What it leaves open stays with the
-    squares: where their factors make the identity, directions without energy are the eigenvectors of zero,
-    measured against a unit of force in the softest joint. Writes: null_y, null_d, null_B, null_V, null_e.
+    B = L D L^T of the energy has D = 0 for those, and leaves them to w = L^T y. Bounds move what is open by
+    energy first, and after it what is not. Needs forces in y (squares) and null_d (energy).
+    Writes: y; B: factors of the metric for bounds; A, V, null_d.
     """
-    L, B, V, e = ws.null.A[first : first + n], ws.null.B[first : first + n], ws.null.V[:n], ws.null.e
-    d, lo, clear = ws.null.d[first : first + n], ws.null.lo[first : first + n], True
+    A, B, V = ws.null.A[first : first + n], ws.null.B[first : first + n], ws.null.V[:n]
+    y, d, lo = ws.null.y[first : first + n], ws.null.d[first : first + n], ws.null.lo[first : first + n]
     for a in range(n):
         for b in range(lo[a], a + 1):
-            V[a, b] = B[a, b]
-    factorise_symmetric(V, lo, n)
+            V[a, b] = B[a, b] + SMALL_ENERGY * top * A[a, b]
+    decided = factorise_symmetric(B, A, top, lo, n)
+    solve_factors(B, lo, d, n)
+    if decided:
+        for a in range(n):
+            y[a] = d[a]
+        return
+    factorise_symmetric(V, A, SMALL_ENERGY * top, lo, n)
     for a in range(n):
-        clear = clear and V[a, a] > CLEAR_ENERGY * top * L[a, a]
-    if clear:
-        solve_factors(V, lo, d, n)
-    else:
-        for a in range(n):
-            for b in range(lo[a]):
-                L[a, b] = B[a, b] = 0.0
-            for b in range(a):
-                B[b, a] = B[a, b]
-        for c in range(n):  # B := F^-1 B F^-T with F = L sqrt(D), row by row, then column by column
-            for a in range(n):
-                for b in range(a):
-                    B[c, a] -= L[a, b] * B[c, b]
-        for c in range(n):
-            for a in range(n):
-                for b in range(a):
-                    B[a, c] -= L[a, b] * B[b, c]
-        for a in range(n):
-            for b in range(n):
-                B[a, b] *= inverse_root(L[a, a]) * inverse_root(L[b, b])
-        eigenvectors(B, V, n)
-        for a in range(n):
-            e[a] = 1.0 / B[a, a] if B[a, a] > NO_ENERGY * top else 0.0
-        yield_to(L, V, e, d, n)
+        for b in range(lo[a], a + 1):
+            y[a] -= A[a, b] * d[b]
+            y[b] -= A[a, b] * d[a] if b < a else 0.0
+    least_squares_of_open(ws, A, B, lo, y, n)
     for a in range(n):
-        ws.null.y[first + a] += d[a]
-        # bounds move what is open by energy first, and after it what is not
-        e[a] = 1.0 / (B[a, a] / top + SMALL_ENERGY)
-    return BY_ENERGY if clear else BY_BOTH
+        y[a] += d[a]
+        for b in range(lo[a], a + 1):
+            B[a, b] = V[a, b]
+
+
+@kernel(lean=True)
+def least_squares_of_open(ws, A, L, lo, y, n):
+    """From forces y to the change of y that makes squares A least, by those w = L^T y that have no pivot.
+
+    In w the squares are L^-1 A L^-T, which is full. Writes: y, A, null_i.
+    """
+    for a in range(n):
+        for b in range(lo[a]):
+            A[a, b] = 0.0
+        for b in range(a):
+            A[b, a] = A[a, b]
+        for b in range(lo[a], a):
+            y[a] -= L[a, b] * y[b]
+    for c in range(n):  # row by row, then column by column
+        for a in range(n):
+            for b in range(lo[a], a):
+                A[c, a] -= L[a, b] * A[c, b]
+    for c in range(n):
+        for a in range(n):
+            for b in range(lo[a], a):
+                A[a, c] -= L[a, b] * A[b, c]
+    for a in range(n):
+        ws.null.i[a] = 0
+        y[a] = 0.0 if L[a, a] > 0.0 else y[a]
+        for b in range(a + 1):
+            if L[a, a] > 0.0 or L[b, b] > 0.0:
+                A[a, b] = 1.0 if a == b else 0.0
+    factorise_symmetric(A, A, 1.0, ws.null.i, n)
+    solve_factors(A, ws.null.i, y, n)
+    for a in range(n - 1, -1, -1):
+        for b in range(lo[a], a):
+            y[b] -= L[a, b] * y[a]
 
 
 @kernel(lean=True)
@@ -145,13 +148,16 @@ def envelope(sys, ws):
 
 
 @kernel(lean=True)
-def gather(sys, ws, level, length, A):
-    """Squares or energy of all forces with null_y of self-stress, by blocks. Writes: A, null_d, null_v."""
-    v = ws.null.v
+def gather(sys, ws, level, length, out):
+    """Squares or energy of all forces by states of self-stress, in blocks; forces to make them least.
+
+    `out` = (A, d): products of states with each other and with the solution as it is. Writes: out; null_v.
+    """
+    (A, d), v = out, ws.null.v
     for b in range(ws.null.n.shape[0]):
         for a in range(ws.null.n[b]):
             s = sys.block.first[b] + a
-            ws.null.d[s] = 0.0
+            d[s] = 0.0
             for c in range(ws.null.lo[s], a + 1):
                 A[s, c] = 0.0
     for j in range(ws.joint.reaction.shape[0]):
@@ -163,7 +169,7 @@ def gather(sys, ws, level, length, A):
         while k >= 0:
             weigh(sys, ws, j, level, length, ws.null.w[k], v[ws.null.of[k]])
             ws.null.i[m], m, k = ws.null.of[k], m + 1, ws.null.next[k]
-        add_products(ws, sys.block.first[b], n, m, 6, A)
+        add_products(ws, sys.block.first[b], n, m, 6, out)
     if level == ENERGY:
         return  # couplings do not give way
     for k in range(sys.row.shared.shape[0]):
@@ -175,19 +181,13 @@ def gather(sys, ws, level, length, A):
             if ws.null.lam[a, r] != 0.0:
                 v[a, 0], ws.null.i[m] = size * ws.null.lam[a, r], a
                 m += 1
-        add_products(ws, sys.block.first[b], n, m, 1, A)
+        add_products(ws, sys.block.first[b], n, m, 1, out)
 
 
 @kernel(lean=True)
-def add_products(ws, first, n, m, width, A):
-    """Products of the forces of a part under those m states that load it, null_i, and as they are, null_v.
-
-    Writes: A, null_d; null_v.
-    """
-    v, y, d = ws.null.v, ws.null.y, ws.null.d
-    for i in range(m):
-        for c in range(width):
-            v[n, c] += y[first + ws.null.i[i]] * v[ws.null.i[i], c]
+def add_products(ws, first, n, m, width, out):
+    """Products of the forces of a part, null_v, under those m states that load it, null_i. Writes: out."""
+    (A, d), v = out, ws.null.v
     for i in range(m):
         a = ws.null.i[i]
         for c in range(width):
