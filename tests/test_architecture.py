@@ -170,6 +170,24 @@ def test_the_longest_chain_is_found():
     assert longest_chain(graph) == ["a", "b", "d", "e"]
 
 
+@pytest.mark.parametrize("here", ["model", "dynamics", "integrate", "simulate"])
+def test_a_tolerance_has_one_name_in_its_room(here):
+    """Constants that are fractions: what two modules need, one of them or `tolerances.py` has."""
+    found = {}
+    for path in (PACKAGE / here).rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if not isinstance(node, ast.Assign):
+                continue
+            target, value = node.targets[0], node.value
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = zip(target.elts, value.elts, strict=True)
+            for name, number in pairs:
+                if isinstance(number, ast.Constant) and isinstance(number.value, float):
+                    found.setdefault(ast.unparse(name), []).append(path.name)
+    assert found and not {name: files for name, files in found.items() if len(files) > 1}
+
+
 def kernels():
     """Room, name, number of lines and of arguments of every compiled function."""
     for path in modules():

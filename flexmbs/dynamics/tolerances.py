@@ -6,6 +6,8 @@ RANK_OF_ROWS = 1e-8
 RANK = 1e-9
 #: a change of positions below this is rounding
 ROUNDED = 1e-13
+#: a gap of positions that is none where loops are closed again and again [rad, m]
+GAP = 1e-9
 #: keeps quotients defined where there is nothing
 NOTHING = 1e-300
 #: friction and reactions belong together when the loads change by no more than this part; rounds to find them

@@ -27,7 +27,7 @@ HANDICAP = 5.0
 #: evaluations that bringing the end of an explicit step onto the constraints is worth (measured: 8 to 14)
 PROJECTION = 10
 #: the rest of a motion is worth a pilot, of 100 to 200 evaluations, from so many evaluations on
-WORTH = 2000.0
+WORTH_CHOOSING = 2000.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def choose(
         speed = _speed(head, EXPLICIT_STEPS, problem.closed)
     if head.done:
         return Choice(EXPLICIT, f"{head.statistics()['steps']} steps make the motion"), run
-    if (t_end - head.t) < WORTH * speed:
+    if (t_end - head.t) < WORTH_CHOOSING * speed:
         return Choice(EXPLICIT, f"a motion too short to try {IMPLICIT}"), run
     t, y = (head.t, head.memory.y.copy()) if speed > 0.0 else (t_start, y0)
     pilot = head.beside(replace(settings, method=IMPLICIT, step=0.0, until=-1), t, y, np.zeros(0))

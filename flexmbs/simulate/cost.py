@@ -18,9 +18,9 @@ from flexmbs.simulate.settings import RunSettings
 
 Floats = NDArray[np.float64]
 #: wall time after which the cost is told, and the least that must be to go then [s]
-PATIENCE, WORTH = 3.0, 15.0
+PATIENCE, WORTH_SAYING = 3.0, 15.0
 #: step times the highest angular frequency from which on an explicit method is held by it
-STABLE = 0.5
+HELD_BACK = 0.5
 #: part of the time to go over which rates are seen to change
 SMALL = 1e-7
 #: wall time over which a motion is tried [s]
@@ -54,7 +54,7 @@ class Cost:
         self.told = True
         done, left = run.t - self.t_start, self.settings.t_end - run.t
         to_go = spent * left / done if done > 0.0 else np.inf
-        if to_go < WORTH:
+        if to_go < WORTH_SAYING:
             return
         words = f"t = {run.t:.3g} of {self.settings.t_end:g} s after {spent:.0f} s: {duration(to_go)} to go"
         self.say("; ".join([words, *self._why(run)]))
@@ -113,7 +113,7 @@ class Cost:
 
     def _fastest(self, step: float) -> int | None:
         """The speed of the highest mode, where an explicit method can take no longer steps because of it."""
-        t, found, highest = self.system.tables, None, STABLE / (2.0 * np.pi * step)
+        t, found, highest = self.system.tables, None, HELD_BACK / (2.0 * np.pi * step)
         for i, name in enumerate(self.system.bodies):
             body = self.system.model.bodies.get(name)
             if isinstance(body, FlexibleBody) and t.body.nf[i]:

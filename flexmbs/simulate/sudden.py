@@ -13,7 +13,7 @@ from flexmbs.model.system import System
 
 Floats = NDArray[np.float64]
 #: part of the deflection at rest, and of the energy of all bodies, that is worth a word
-WORTH, SHARE = 0.1, 0.01
+SHARP, SHARE = 0.1, 0.01
 
 
 def sudden(system: System, state: Any, motion: Any) -> str:
@@ -33,7 +33,7 @@ def sudden(system: System, state: Any, motion: Any) -> str:
         struck = np.where(above(body), 0.0, lacking)
         energy, full = (float(x @ integrals.K_ff @ x) for x in (struck, rest))
         whole += full
-        if energy > worst and energy > WORTH**2 * full:
+        if energy > worst and energy > SHARP**2 * full:
             worst, found = energy, _told(name, body, np.sqrt(energy / full), rest)
     return found if worst > SHARE * whole else ""
 

@@ -25,7 +25,6 @@ FLOOR, NOISE = 1e-13, 1e-15
 #: digits of places make
 OF_WEIGHT, OF_TERMS, OF_STIFFNESS = 1e-6, 1e-9, 1e-14
 LITTLE_MASS = 1e-6  # inertia of what has none, in the metric, over the largest
-RANK = 1e-9
 
 
 class Balance:

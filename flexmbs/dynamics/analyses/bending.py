@@ -17,7 +17,7 @@ from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.fronts import ACCELERATION
 from flexmbs.dynamics.loops.projection import project
-from flexmbs.dynamics.tolerances import ROUNDED
+from flexmbs.dynamics.tolerances import GAP, ROUNDED
 from flexmbs.model.state import State
 
 Array = NDArray[np.float64]
@@ -26,9 +26,9 @@ Ints = NDArray[np.int64]
 #: stiffness over inertia of the softest mode in the passes
 OUTWEIGHS = 1000.0
 #: rounds, the last change of the shapes, of their size (a tenth or less is left), and rounding, of positions
-ROUNDS, SETTLED, SMALLEST = 30, 1e-5, 1e-15
-#: rounds of closing, a gap that is none [rad, m; per s], and gaps that are closed, of how far shapes move
-CLOSING, OPEN, CLOSED = 20, 1e-9, 1e-4
+ROUNDS, SHAPES_SETTLED, STILL_SHAPES = 30, 1e-5, 1e-15
+#: rounds of closing, and gaps that are closed, of how far shapes move
+CLOSING, GAP_OF_SHAPES = 20, 1e-4
 #: rates of shapes that close loops, of the largest speed: more is none of joints alone
 SHARE = 1e-6
 #: how far shapes move at first [m], as far as it is known, and where they are lost
@@ -60,7 +60,7 @@ class Bending:
         pos, rates, shift = state.pos, self.rates, (0.0, self.shift, ACCELERATION)
         size, args = float(np.abs(pos).max()), self.evaluator._args(state, self.still)
         for _ in range(ROUNDS):
-            self._close(state, args, max(ROUNDED * max(size, 1.0), CLOSED * moved))
+            self._close(state, args, max(ROUNDED * max(size, 1.0), GAP_OF_SHAPES * moved))
             if self._call(evaluate.with_friction, *args, shift, self.acc) != 0:
                 return None
             last, left = left, self.shift * self.acc[rates]
@@ -71,7 +71,7 @@ class Bending:
             moved = float(np.abs(bent).max())
             if not moved < LOST:
                 return None
-            if moved <= max(SETTLED * float(np.abs(pos[self.shape]).max()), SMALLEST * size):
+            if moved <= max(SHAPES_SETTLED * float(np.abs(pos[self.shape]).max()), STILL_SHAPES * size):
                 self.acc[rates], lam = 0.0, args[1].row.lam.copy()
                 closed = self._close(state, args, 10.0 * ROUNDED * max(size, 1.0))
                 args[1].row.lam[:], state.vel[rates] = lam, 0.0
@@ -84,7 +84,7 @@ class Bending:
         worst, worst_dot, _ = self._call(project, *args, 0.0, self.shift, (tolerance, CLOSING, False))
         self.still[:] = 0.0
         speed = max(float(np.abs(state.vel).max()), 1.0)
-        return worst < OPEN and max(worst_dot, float(np.abs(state.vel[self.rates]).max())) < SHARE * speed
+        return worst < GAP and max(worst_dot, float(np.abs(state.vel[self.rates]).max())) < SHARE * speed
 
     def forces(self, state: State, acc: Array) -> None:
         """Everything that is reported of a state that is settled. Writes: ws, as `Evaluator.observe` does."""

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 #: what may be left of a closed row, of the size of the model; of the length of an element, by an interface
 CLOSED, MESHED = 1e-9, 1e-5
 #: cells that tell the size of elements; what is rounding of a row; what a coarse mesh may make of a centroid
-LOOKED_AT, ROUNDED, OF_MESH = 200, 1e-11, 1e-3
+LOOKED_AT, ROW_NOISE, OF_MESH = 200, 1e-11, 1e-3
 
 
 def model_size(system: System) -> float:
@@ -60,7 +60,7 @@ def keep_apart(system: System, evaluator: Evaluator) -> None:
     """Rows of joints that nothing can close keep what they are open by: the motion then keeps it too."""
     rows = np.array([group.kind == "joint" for group in system.groups for _ in group.rows], dtype=bool)
     open_by = np.where(rows & (system.tables.row.side == 0.0), evaluator.ws.row.g, 0.0)
-    system.tables.row.const[:] += np.where(np.abs(open_by) > ROUNDED * model_size(system), open_by, 0.0)
+    system.tables.row.const[:] += np.where(np.abs(open_by) > ROW_NOISE * model_size(system), open_by, 0.0)
 
 
 def cause(system: System, where: str, left: float) -> str:

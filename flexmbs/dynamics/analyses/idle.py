@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 #: part of a wrench that a motion may work against and still be free, in radians or lengths of the group
-FREE = 1e-9
+NO_WORK = 1e-9
 #: bodies that a strut is made of, each as many as slide in each other
 PARTS = 3
 
@@ -135,7 +135,7 @@ def free_motions(links: list[Link], point: bool) -> Array:
     """Twists (k, 6) at the origin of ground that no link resists; a mass point has no turns."""
     places = np.array([link.at for link in links])
     apart = float(np.linalg.norm(places - places[0], axis=1).max())
-    size = apart if apart > FREE * np.abs(places).max() else 1.0  # at one point, but for rounding
+    size = apart if apart > NO_WORK * np.abs(places).max() else 1.0  # at one point, but for rounding
     rows = []
     for link in links:
         force, moment = link.wrenches[:, :3], link.wrenches[:, 3:]
@@ -153,7 +153,7 @@ def free_motions(links: list[Link], point: bool) -> Array:
 def null_space(A: Array) -> Array:
     """Basis of the x with A x = 0, in rows."""
     _, s, Vt = np.linalg.svd(A)
-    return np.asarray(Vt[int(np.sum(s > FREE)) :])
+    return np.asarray(Vt[int(np.sum(s > NO_WORK)) :])
 
 
 def is_new(bodies: tuple[str, ...], twists: Array, known: list[Hidden]) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-TOLERANCE = 1e-12  # of the size of the model
+ASSEMBLY = 1e-12  # of the size of the model
 ITERATIONS, CLOSING = 60, 10
 
 
@@ -143,7 +143,7 @@ def _positions(system: System, evaluator: Evaluator, guess: Guess, active: NDArr
         g = evaluator.ws.row.g[active].copy()
         best = float(np.abs(g).max(initial=0.0))
         change = _Problem(*guess.soft_rows(evaluator, start, free), G, g).solve(relax)
-        closed = best <= TOLERANCE * size or bool(np.all(np.abs(g) <= limits))
+        closed = best <= ASSEMBLY * size or bool(np.all(np.abs(g) <= limits))
         if closed and (k > 0 or not guess.cut_targets) and _small(change):
             return
         _damped_step(evaluator, state, free, change, active, best)
@@ -217,7 +217,7 @@ def elsewhere(system: System, evaluator: Evaluator, state: State, rest: set[str]
         add_increment(evaluator.tables, moved.pos.copy(), step, moved.pos)
         step[:] = 0.0
         evaluator.kinematics(moved)
-        if float(np.abs(evaluator.ws.row.g).max(initial=0.0)) <= TOLERANCE * model_size(system):
+        if float(np.abs(evaluator.ws.row.g).max(initial=0.0)) <= ASSEMBLY * model_size(system):
             return moved
     return None
 

@@ -24,7 +24,7 @@ from flexmbs.dynamics.loops.projection import add_increment
 from flexmbs.dynamics.reactions.null_states import self_stress
 from flexmbs.dynamics.reactions.share import share_forces
 from flexmbs.dynamics.reactions.wrenches import reactions
-from flexmbs.dynamics.tolerances import FRICTION_TOLERANCE, RANK, ROUNDED
+from flexmbs.dynamics.tolerances import FRICTION_TOLERANCE, GAP, RANK, ROUNDED
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression, Node, spline_through
 from flexmbs.model.drives import Drive
@@ -34,13 +34,12 @@ from flexmbs.model.system import System
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SETTLING, SETTLED = 60, 1e-7  # rounds of bending, and the change of q that ends them, of its size
-SMALLEST = 1e-13  # of a position: rounding
-ROUNDING = 1e-13  # of stiffness and constraints together
+SETTLING, BENT = 60, 1e-7  # rounds of bending, and the change of q that ends them, of its size
+STIFFNESS_ROUNDING = 1e-13  # of stiffness and constraints together
 #: the least singular value of G below this part of its size elsewhere: near a change point (F28)
-NEAR = 0.01
-#: rounds of closing, and a gap of positions that is none [rad, m]; part of a gap left that is too much
-ROUNDS, OPEN, SLOW = 40, 1e-9, 0.1
+NEARLY_SINGULAR = 0.01
+#: rounds of closing; part of a gap left that is too much
+ROUNDS, SLOW = 40, 0.1
 #: so far may an angle of a cut joint be from where its rates lead to [rad]
 TURN = 1.0
 #: distance of the places beside it, rad or m, and the speed that has no direction
@@ -132,7 +131,7 @@ class Follower:
         self.rank = self.rank or rank
         self.least = float(s[self.rank - 1] / s[0]) if self.rank else 1.0
         self.regular = max(self.regular, self.least)
-        self.near = self.least < NEAR * self.regular
+        self.near = self.least < NEARLY_SINGULAR * self.regular
         return rank
 
     def put(self, state: State, acc: Array) -> None:
@@ -282,7 +281,7 @@ class Follower:
         """A change of shapes that is none; angles, which may be many turns, have their rounding alone."""
         pos = np.abs(self.state.pos)
         shapes = [pos[o : o + n].max() for o, n in zip(*self._shapes, strict=True)]
-        return max(SETTLED * max(shapes, default=0.0), SMALLEST * float(pos.max(initial=0.0)))
+        return max(BENT * max(shapes, default=0.0), ROUNDED * float(pos.max(initial=0.0)))
 
     @cached_property
     def _shapes(self) -> tuple[Ints, Ints]:
@@ -314,7 +313,7 @@ class Follower:
         whole = np.empty((n + len(G), n + len(G)))
         whole[:n, :n], whole[:n, n:] = unit * K, -G[:, rest].T
         whole[n:, :n], whole[n:, n:] = G[:, rest], C / unit
-        return Bending(LeastSquares(whole, ROUNDING), rest, elastic, give, G_e, unit, n_vel)
+        return Bending(LeastSquares(whole, STIFFNESS_ROUNDING), rest, elastic, give, G_e, unit, n_vel)
 
     @cached_property
     def _condensed(self) -> tuple[Ints, Array, Ints, Array]:
@@ -331,7 +330,7 @@ class Follower:
             nf = int(t.body.nf[i])
             own = np.arange(t.tree.o_qd[i], t.tree.o_qd[i] + nf)
             block = t.body.K_data[t.body.o_K[i] + nf * nf : t.body.o_K[i] + 2 * nf * nf].reshape(nf, nf)
-            if nf and np.linalg.eigvalsh(block)[0] > ROUNDING * np.abs(block).max():
+            if nf and np.linalg.eigvalsh(block)[0] > STIFFNESS_ROUNDING * np.abs(block).max():
                 elastic.append(own)
                 give.append(np.linalg.inv(block))
             else:
@@ -382,7 +381,7 @@ class Follower:
             moved, last = moved + size, size
             ev.kinematics(state)
         else:
-            if np.abs(g).max() > OPEN:
+            if np.abs(g).max() > GAP:
                 self._fail("positions", g)
         if exact and moved > 0.0:
             G = ev.jacobian(state)

@@ -27,7 +27,7 @@ Complex = NDArray[np.complex128]
 
 #: accelerations that inertia is taken from, of unit displacements: far above what loads make, so exact
 LARGE = 2.0**30
-ROUNDING = 2.0**-52
+LAST_DIGIT = 2.0**-52
 #: eigenvalue of a scaled mass matrix below which rounding is all there is
 NO_INERTIA = 1e-13
 
@@ -48,7 +48,7 @@ class Natural:
         if not len(self.own):
             return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), np.zeros(0)
         values, left, right = eig(self.own, left=True, right=True)
-        whole = self.error + ROUNDING * np.linalg.norm(self.own)
+        whole = self.error + LAST_DIGIT * np.linalg.norm(self.own)
         moved = np.einsum("ik,ij,jk->k", np.abs(left), whole, np.abs(right))
         angle = np.abs(np.einsum("ik,ik->k", left.conj(), right))
         bound = np.where(angle > 0.0, moved / np.maximum(angle, NOTHING), np.inf)
@@ -193,5 +193,5 @@ def pencil(rates: Rates) -> Pencil | None:
     rows, error = diagonal[:, None] * found.values[:n], diagonal[:, None] * found.error[:n]
     stiffness, terms = forces.modal_stiffness()
     rows[:, :n] -= stiffness
-    error[:, :n] += ROUNDING * terms
+    error[:, :n] += LAST_DIGIT * terms
     return Pencil(M, rows, error, found.values[n:], found.error[n:], rates._turning(), found)

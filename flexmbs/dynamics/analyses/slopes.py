@@ -18,14 +18,14 @@ from flexmbs.errors import Diagnostic, SolverError
 Array = NDArray[np.float64]
 
 #: first step, of unit displacements; each further one is divided by SHRINK, at most LEVELS of them
-STEP, SHRINK, LEVELS = 1e-3, 4.0, 14
+FIRST_STEP, SHRINK, LEVELS = 1e-3, 4.0, 14
 #: first differences that can be compared: of fourth order over two steps, twice
 FIRST = 2
 #: an entry is done when it changes by this part, or by what this part of its row, more than rounding, makes
-AGREED, ROUNDING, EPSILON = 1e-9, 1e-12, 1e-15
+AGREED, ROW_ROUNDING, EPSILON = 1e-9, 1e-12, 1e-15
 #: it has no value when at every step it is off by more than this part, and what it is off by goes on by one
 #: ratio, within that part, over the last steps: rounding does not; the ratio of a kink is about one
-LOST, LAST, STEADY = 1e-3, 5, 0.1
+NO_SLOPE, LAST, STEADY = 1e-3, 5, 0.1
 FADES, GROWS = 0.4, 2.5
 
 
@@ -76,7 +76,7 @@ class Ladder:
 
     def refine(self) -> None:
         """Add the next smaller step."""
-        h = STEP / SHRINK ** len(self.sides)
+        h = FIRST_STEP / SHRINK ** len(self.sides)
         up, down = (self._change(sign * h) for sign in (1.0, -1.0))
         self.sides.append(np.array([-down / h, up / h]))
         self.central.append(0.5 * (up - down) / h)
@@ -101,13 +101,13 @@ class Ladder:
 
     def over_steps(self, size: Array) -> Array:
         """Values of the size of f over the steps of `compared`, (levels, rows)."""
-        steps = STEP / SHRINK ** np.arange(FIRST, len(self.sides))
+        steps = FIRST_STEP / SHRINK ** np.arange(FIRST, len(self.sides))
         return size / steps[:, None]
 
     def settled(self, size: Array) -> bool:
         """Whether every slope is as good as it gets."""
         slope, error = self.compared()
-        good = error <= AGREED * np.abs(slope) + ROUNDING * self.over_steps(size)
+        good = error <= AGREED * np.abs(slope) + ROW_ROUNDING * self.over_steps(size)
         return bool(good.any(axis=0).all())
 
 
@@ -119,7 +119,7 @@ def slopes(f: Callable[[Array], Array], units: Array) -> Slopes:
         for _ in range(FIRST + 1):
             ladder.refine()
     shape = (len(middle), len(units))
-    changes = np.array([STEP * np.abs(ladder.sides[0]).max(axis=0) for ladder in ladders])
+    changes = np.array([FIRST_STEP * np.abs(ladder.sides[0]).max(axis=0) for ladder in ladders])
     changes = np.nan_to_num(changes).reshape(len(units), len(middle))
     size = np.maximum(changes.max(axis=0, initial=0.0), np.abs(middle))
     values, marks = np.zeros((4, *shape)), np.zeros((2, *shape), dtype=bool)
@@ -137,12 +137,12 @@ def _take(found: Slopes, k: int, ladder: Ladder, size: Array) -> None:
     """Of every row the slope that is known best, into column k."""
     slope, error = ladder.compared()
     over = ladder.over_steps(size)
-    best = np.argmin(error + ROUNDING * over, axis=0), np.arange(len(size))
+    best = np.argmin(error + ROW_ROUNDING * over, axis=0), np.arange(len(size))
     found.values[:, k], found.error[:, k] = slope[best], (error + EPSILON * over)[best]
     found.left[:, k], found.right[:, k] = ladder.sides[-1]
     if len(ladder.sides) == LEVELS:
-        lost, noise = (error > LOST * np.abs(slope)).all(axis=0), ROUNDING * size
-        steps = STEP / SHRINK ** np.arange(LEVELS)[:, None]
+        lost, noise = (error > NO_SLOPE * np.abs(slope)).all(axis=0), ROW_ROUNDING * size
+        steps = FIRST_STEP / SHRINK ** np.arange(LEVELS)[:, None]
         kink, jump = np.array(ladder.jump), np.array(ladder.central) * steps
         found.kinks[:, k] = lost & _stays(extrapolated(kink, SHRINK), noise / steps[-1])
         bit = EPSILON * size.max()  # rows of nothing but rounding have that of the others

@@ -27,8 +27,8 @@ ITERATIONS, HALVINGS = 200, 60
 #: bends within it, as a stop does, it becomes less.
 STEP, LEAST_STEP = 1e-6, 1e-12
 #: change of a coordinate in one iteration, of unit displacements; more while the slope tells what comes
-REACH, LONGEST = 0.5, 2.0**40
-SMALL, FLAT = 1e-11, 1e-17  # a change, of unit displacements; the work that it does, of that of a term
+FIRST_REACH, LONGEST = 0.5, 2.0**40
+NO_CHANGE, FLAT = 1e-11, 1e-17  # a change, of unit displacements; the work that it does, of that of a term
 AT_REST = 1e-9  # of a rate, over the larger of 1 and the state
 
 
@@ -55,7 +55,7 @@ def equilibrium(
     state = minimal.moved(start.copy(), np.zeros(free), speeds)
     if not free and not system.model.states:
         return state
-    reach, step, settled = REACH, STEP, False
+    reach, step, settled = FIRST_REACH, STEP, False
     for _ in range(ITERATIONS):
         local = Local(Balance(evaluator, state), step)
         if settled and local.excess(local.balance.missing) <= 1.0:
@@ -73,7 +73,7 @@ def equilibrium(
             state, share, foreseen = local.go(change)
             settled = share == 0.0
             bends |= not foreseen and share * local.size(change) < 10.0 * step
-            reach = min(2.0 * reach, LONGEST) if foreseen else max(0.25 * reach, REACH)
+            reach = min(2.0 * reach, LONGEST) if foreseen else max(0.25 * reach, FIRST_REACH)
         step = max(0.1 * step, LEAST_STEP) if bends else step
     raise local.unbalanced(change)
 
@@ -125,7 +125,7 @@ class Local:
             return np.zeros((0, 0))
         root = np.linalg.cholesky(self.metric)
         inverse = np.linalg.inv(root)
-        added = 1e-3 * float(np.linalg.norm(inverse @ force)) * REACH / reach * self.metric
+        added = 1e-3 * float(np.linalg.norm(inverse @ force)) * FIRST_REACH / reach * self.metric
         if self.softest()[0] < 0.0:
             K = inverse @ self.stiffness @ inverse.T
             values, vectors = np.linalg.eigh(0.5 * (K + K.T))
@@ -160,8 +160,8 @@ class Local:
         """Whether the change is rounding, or leads along what is flat: no energy tells its places apart."""
         b = self.balance
         far = 1e-3 * float(np.abs(b.state.pos).max(initial=0.0))
-        small = np.abs(change[: b.n]) * b.unit < SMALL * np.maximum(b.unit, far)
-        own = np.abs(change[b.n :]) < SMALL * np.maximum(1.0, np.abs(b.state.aux[: b.n_own]))
+        small = np.abs(change[: b.n]) * b.unit < NO_CHANGE * np.maximum(b.unit, far)
+        own = np.abs(change[b.n :]) < NO_CHANGE * np.maximum(1.0, np.abs(b.state.aux[: b.n_own]))
         work = abs(float(b.missing[: b.n] @ change[: b.n]))
         flat = work <= FLAT * float(b.terms.max(initial=0.0)) and self.excess(b.missing) <= 1.0
         return bool((flat or np.all(small)) and np.all(own))

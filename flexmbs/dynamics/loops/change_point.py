@@ -27,11 +27,11 @@ from flexmbs.model.state import State
 Array = NDArray[np.float64]
 
 #: n.gamma(v) below this part of gamma(v) is zero
-ZERO = 1e-7
+VANISHES = 1e-7
 #: given velocities are taken onto a branch that is nearer than this part of them
-NEAR = 0.05
+BRANCH_NEAR = 0.05
 #: rows and speeds are of size one: gamma below this is rounding where it vanishes everywhere
-FLOOR = 1e-3
+NO_GAMMA = 1e-3
 DRAWS = 6
 
 
@@ -155,9 +155,9 @@ class Position:
         """Number of conditions of second order on the velocities: 0 where rows are redundant everywhere."""
         rng = np.random.default_rng(0)
         samples = [self.quadratic(y) for y in rng.normal(size=(DRAWS, self.Z.shape[1]))]
-        self.size = max(FLOOR, *(float(np.abs(q).max(initial=0.0)) for q in samples))
+        self.size = max(NO_GAMMA, *(float(np.abs(q).max(initial=0.0)) for q in samples))
         found = np.array([self.null.T @ q for q in samples])
-        return int(np.sum(np.linalg.svd(found, compute_uv=False) > ZERO * self.size * DRAWS))
+        return int(np.sum(np.linalg.svd(found, compute_uv=False) > VANISHES * self.size * DRAWS))
 
     def slope(self, velocity: Array) -> Array:
         """Derivative of n.gamma along Z: exact, as gamma is of second order."""
@@ -178,7 +178,7 @@ class Position:
                 return None
             change = self.along(np.asarray(np.linalg.lstsq(slope, -left, rcond=1e-6)[0], dtype=np.float64))
             velocity = velocity + change
-            if np.linalg.norm(velocity - self.state.vel) > NEAR * speed:
+            if np.linalg.norm(velocity - self.state.vel) > BRANCH_NEAR * speed:
                 return None
             if np.linalg.norm(change) < 1e-13 * speed:
                 break

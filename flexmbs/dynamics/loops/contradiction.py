@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: what may be left of the constraints on acceleration level, over the size of their terms
 CONTRADICTION = 1e-6
 #: accelerations that rows have without their forces count this much less: only rounding is left of them
-ROUNDING = 1e-4
+FREE_SHARE = 1e-4
 #: an acceleration that is none [m/s^2, rad/s^2]
 NONE = 1e-6
 
@@ -32,7 +32,7 @@ def check_rows(system: System, ws: Any, state: State, acc: NDArray[np.float64], 
     hard = np.array([group.kind not in ("force", "massless") for group in system.groups], dtype=bool)
     rows = np.flatnonzero(hard[t.row.group] & (t.row.side == 0.0)) if len(hard) else np.zeros(0, dtype=int)
     missed, speed = np.abs(ws.row.g_ddot[rows]), float(np.abs(state.vel).max(initial=0.0))
-    scale = max(float(np.abs(acc).max(initial=0.0)), speed**2, ROUNDING * free, NONE)
+    scale = max(float(np.abs(acc).max(initial=0.0)), speed**2, FREE_SHARE * free, NONE)
     if not missed.max(initial=0.0) <= CONTRADICTION * scale:
         raise contradiction(system, state.t, int(rows[np.argmax(missed)]), float(missed.max()))
 

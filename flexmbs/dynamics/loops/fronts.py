@@ -17,19 +17,19 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.tree.elastic import solve_factor
+from flexmbs.dynamics.tree.recursion import SINGULAR_JOINT
 from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six
 from flexmbs.model.vectors import add_wrench_at, between, on_mode, times_wrench, wrench_at
 
 #: A pivot below this part of what its row had before others were taken out is zero: the square of a
 #: dependence of 1e-5.
-TOLERANCE = 1e-10
+DEPENDENT = 1e-10
 #: Nor is one below this part of the largest row, over the natural sizes of both: rounding squared.
-ROUNDING = 1e-24
+ROUNDOFF = 1e-24
 #: Rows that are tried close with pivots above this part of what they had, and of their natural size.
 SOUND = 1e-4
 #: Forces on a body that differ by less than this part of the largest are combinations of others.
 SAME = 1e-7
-SINGULAR_JOINT = 2
 ACCELERATION, POSITION, VELOCITY = 0, 1, 2
 
 
@@ -166,9 +166,9 @@ def close(sys, ws, f):
             natural = largest * ws.loop.natural[r]
             if sys.row.massless[r] >= 0:
                 # its pivot is what the other rows give it: negative
-                if not -d > TOLERANCE * ws.loop.whole[r]:
+                if not -d > DEPENDENT * ws.loop.whole[r]:
                     return SINGULAR_JOINT
-            elif found >= ws.loop.cap[g] or not (d > TOLERANCE * ws.loop.whole[r] and d > ROUNDING * natural):
+            elif found >= ws.loop.cap[g] or not (d > DEPENDENT * ws.loop.whole[r] and d > ROUNDOFF * natural):
                 ws.row.redundant[r], ws.loop.pivot_inv[first + k] = 1, 0.0
                 continue
             elif ws.row.soft[r] == 0.0 and d < ws.loop.near[0] * natural:
@@ -194,7 +194,7 @@ def try_rows(sys, ws, f, L, first, n):
     k, room, i = sys.front.closed[f], sys.front.room[f], sys.front.body[f]
     m = k + sys.front.tried[f]
     if sys.body.nf[i] == 0:
-        k = close_sound(sys, ws, f, k, m, SOUND if room > 0 else TOLERANCE, 0)
+        k = close_sound(sys, ws, f, k, m, SOUND if room > 0 else DEPENDENT, 0)
         end, m = m, k
         for c in range(k, end):
             if ws.loop.order[first + c] >= 0:
@@ -203,7 +203,7 @@ def try_rows(sys, ws, f, L, first, n):
     if m - k > room:
         kept = 0
         if room > 0:
-            k = close_sound(sys, ws, f, k, m, TOLERANCE, m - room)
+            k = close_sound(sys, ws, f, k, m, DEPENDENT, m - room)
             kept = spread(sys, ws, L, first, n, k, m) if m - k > room else m - k
         for c in range(k, m - kept):
             drop(sys, ws, first + c)
@@ -234,7 +234,7 @@ def close_sound(sys, ws, f, k, end, sound, last):
     Writes: as take_out; near, found. Returns the number of the first row that is left.
     """
     first, n, i = sys.front.row[f], sys.front.row[f + 1] - sys.front.row[f], sys.front.body[f]
-    L, least = ws.loop.L_open[sys.front.L[f] : sys.front.L[f + 1]], ROUNDING if sound == TOLERANCE else sound
+    L, least = ws.loop.L_open[sys.front.L[f] : sys.front.L[f + 1]], ROUNDOFF if sound == DEPENDENT else sound
     while k < end and (last == 0 or k < last):
         best, p = 0.0, -1
         for c in range(k, end):
@@ -242,7 +242,7 @@ def close_sound(sys, ws, f, k, end, sound, last):
             if r < 0:
                 continue
             d, natural = L[packed(n, c) + c], ws.loop.natural[r]
-            if sound == TOLERANCE and ws.loop.found[sys.row.group[r]] >= ws.loop.cap[sys.row.group[r]]:
+            if sound == DEPENDENT and ws.loop.found[sys.row.group[r]] >= ws.loop.cap[sys.row.group[r]]:
                 continue
             if d > sound * ws.loop.whole[r] and d > least * natural:
                 size = d / natural if natural > 0.0 else math.inf
@@ -252,7 +252,7 @@ def close_sound(sys, ws, f, k, end, sound, last):
             break
         exchange(ws, L, first, n, k, p)
         r = ws.loop.order[first + k]
-        if sound == TOLERANCE and ws.row.soft[r] == 0.0 and best < ws.loop.near[0]:
+        if sound == DEPENDENT and ws.row.soft[r] == 0.0 and best < ws.loop.near[0]:
             ws.loop.near[0], ws.loop.near[1] = best, sys.row.group[r]
         ws.loop.found[sys.row.group[r]] += 1
         take_out(sys, ws, L, first, n, k, i)

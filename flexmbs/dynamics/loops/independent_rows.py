@@ -28,7 +28,7 @@ Flags = NDArray[np.bool_]
 TRIALS = 6
 #: what is left of a row beside the others: zero below this part of the size of the model, clear above that of
 #: the row's own. Where any lies between, all rows of the joint are kept
-ZERO, CLEAR = 1e-12, 1e-2
+FOLLOWS, CLEAR = 1e-12, 1e-2
 
 
 def independent_rows(system: System) -> Flags:
@@ -52,7 +52,7 @@ def independent_rows(system: System) -> Flags:
         for g, found in zip(groups, trials, strict=True):
             found.append(_rows_of(system, evaluator, g, per_speed, length))
     for g, found in zip(groups, trials, strict=True):
-        kept[t.group.start[g] : t.group.start[g + 1]] = spanning(np.hstack(found), ZERO * extent)
+        kept[t.group.start[g] : t.group.start[g + 1]] = spanning(np.hstack(found), FOLLOWS * extent)
     return kept
 
 

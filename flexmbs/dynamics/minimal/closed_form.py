@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PARALLEL = 1e-9
+OFF_PLANE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def _closed_form(evaluator: Evaluator, steps: list[Step], unknown: set[int]) -> 
     for step in moving:
         axis = ws.marker.R[step.place.P.number][:, _axis_of(step.place)]
         off = abs(axis @ normal) if step.slides else float(np.linalg.norm(np.cross(axis, normal)))
-        if off > PARALLEL:
+        if off > OFF_PLANE:
             return None
     start = next((k for k, step in enumerate(open_ones) if step.slides), 0)
     ordered = open_ones[start:] + open_ones[:start]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROUNDING = 1e-12
+NO_ROW = 1e-12
 #: iterations that close a loop
 ITERATIONS = 30
 #: Columns of coordinates that are asked for as independent count this much: they become dependent last.
@@ -66,7 +66,7 @@ def choose(system: System, G: Array, sizes: Array, *, as_asked: bool = True) -> 
         weight[[k for k in asked(system) if k >= 0]] = ASKED_SHARE
     norms = np.linalg.norm(G, axis=1)
     # a row of rounding is no row: made as long as the others it would count
-    scaled = G / np.where(norms > ROUNDING * np.maximum(sizes, norms.max()), norms, np.inf)[:, None]
+    scaled = G / np.where(norms > NO_ROW * np.maximum(sizes, norms.max()), norms, np.inf)[:, None]
     if len(G) > SMALL and len(G) > len(free) - len(G):
         return by_motions(scaled, free, weight)
     # the rank is that of all columns, elastic ones too: only the choice among them is weighted

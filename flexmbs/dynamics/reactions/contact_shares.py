@@ -8,7 +8,7 @@ FREE, HELD, PULLS = 0, 1, 2
 #: how far it is with one that is to be held
 DONE, MORE, NEVER = 0, 1, 2
 #: forces of contacts below this part of the largest are zero; pushes that change no force, and their parts
-ZERO, NO_RATE, SUMMAND = 1e-12, 1e-12, 1e-9
+NO_PUSH, NO_RATE, SUMMAND = 1e-12, 1e-12, 1e-9
 
 
 @kernel(lean=True, later="void")
@@ -47,7 +47,7 @@ def hold_contacts(sys, ws, b, F):
     while not push_apart(ws, m, scale):
         pass
     for i in range(m):
-        if ws.side.state[ws.side.i[i]] == FREE and f[i] <= ZERO * scale:
+        if ws.side.state[ws.side.i[i]] == FREE and f[i] <= NO_PUSH * scale:
             ws.side.state[ws.side.i[i]] = HELD
         for a in range(n):
             y[first + a] += u[i] * z[i, a]
@@ -65,7 +65,7 @@ def push_apart(ws, m, scale):
         if ws.side.state[ws.side.i[i]] == HELD:
             ws.side.state[ws.side.i[i]] = FREE
     for _ in range(10 * m):
-        worst, k = -ZERO * scale, -1
+        worst, k = -NO_PUSH * scale, -1
         for i in range(m):
             if ws.side.state[ws.side.i[i]] == FREE and ws.side.f[i] < worst:
                 worst, k = ws.side.f[i], i

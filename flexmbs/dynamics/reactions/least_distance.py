@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.dynamics.reactions.contact_shares import ZERO
+from flexmbs.dynamics.reactions.contact_shares import NO_PUSH
 from flexmbs.dynamics.reactions.share import SMALL_ENERGY
 from flexmbs.dynamics.tolerances import NOTHING
 
@@ -27,12 +27,12 @@ def without_pull(lam: Array, null: Array, squares: Array, energy: Array, side: A
     size, V = np.linalg.eigh((energy @ to_y).T @ (energy @ to_y))
     top = float(size.max(initial=0.0)) or 1.0
     basis = null @ to_y @ V / np.sqrt(np.maximum(size, 0.0) / top + SMALL_ENERGY)
-    rows = np.flatnonzero(side * np.any(np.abs(null) > ZERO * np.abs(null).max(initial=0.0), axis=1))
+    rows = np.flatnonzero(side * np.any(np.abs(null) > NO_PUSH * np.abs(null).max(initial=0.0), axis=1))
     out = lam
     while len(rows):
         scale = float(np.abs(lam[rows]).max()) or 1.0
         G, h = side[rows, None] * basis[rows], -side[rows] * lam[rows] / scale
-        if not np.any(h > ZERO):
+        if not np.any(h > NO_PUSH):
             break
         size = LEFT**0.5 * np.linalg.norm(G, axis=1)  # what may be missed, at a price
         x = least_distance(np.hstack([G, np.diag(size)]), h)

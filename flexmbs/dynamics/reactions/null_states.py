@@ -12,7 +12,7 @@ from flexmbs.dynamics.tree.sixes import plus_six, put_six, six
 from flexmbs.model.vectors import between, times_wrench, wrench_at
 
 #: a multiplier below this part of the redundant one, by their forces, is rounding
-ROUNDING = 1e-14
+NO_LOAD = 1e-14
 
 
 @kernel(lean=True, later="void")
@@ -150,6 +150,6 @@ def stress_inside(sys, ws, f, closed, r, out):
             if ws.loop.order[first + o] >= 0:
                 s += ws.loop.L_open[at + o] * out[ws.loop.order[first + o]]
         s *= -ws.loop.pivot_inv[first + k]
-        rounding = ROUNDING * ROUNDING * ws.loop.natural[r] >= s * s * ws.loop.natural[q]
+        rounding = NO_LOAD * NO_LOAD * ws.loop.natural[r] >= s * s * ws.loop.natural[q]
         if not rounding and sys.block.of_group[sys.row.group[q]] == block:
             load(ws, out, q, s)

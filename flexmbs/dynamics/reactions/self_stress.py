@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 #: a reaction component is open where its share of a self-stress is above this
-OPEN = 1e-6
+LOADED = 1e-6
 #: a self-stress that strains bodies and joints by less than this part of another strains nothing
 NO_STRAIN = 1e-6
 #: a mode that moves interfaces by less than this part of another does not move them
@@ -132,14 +132,14 @@ def _components(
         R = evaluator.ws.marker.R[place.P.number]
         for word, first in (("translation", 6 * j), ("rotation", 6 * j + 3)):
             part = np.abs(R.T @ states.loads[first : first + 3]).max(axis=1, initial=0.0)
-            found += [(f"joints.{name}", word, n) for n, x in zip("xyz", part, strict=True) if x > OPEN]
+            found += [(f"joints.{name}", word, n) for n, x in zip("xyz", part, strict=True) if x > LOADED]
     part = np.abs(states.forces).max(axis=1, initial=0.0)
     own = {id(group.rows[0]): group.name for group in system.groups if group.kind == "coupling"}
-    loaded = [own[id(row)] for row, x in zip(rows, part, strict=True) if id(row) in own and x > OPEN]
+    loaded = [own[id(row)] for row, x in zip(rows, part, strict=True) if id(row) in own and x > LOADED]
     for name in loaded:
         found += [item for item in _carried(system, evaluator, name, length) if item not in found]
     part = np.abs(states.efforts).max(axis=1, initial=0.0)
-    drives = [name for name, places in system.efforts.items() if np.any(part[places] > OPEN)]
+    drives = [name for name, places in system.efforts.items() if np.any(part[places] > LOADED)]
     found += [(f"couplings.{name}", "force", "") for name in loaded]
     return found + [(f"drives.{name}", "effort", "") for name in drives]
 
@@ -165,7 +165,7 @@ def _carried(system: System, evaluator: Evaluator, name: str, length: float) -> 
                 (f"joints.{item.joint}", word, "xyz"[n])
                 for word, k, unit in (("translation", 0, 1.0), ("rotation", 1, length))
                 for n in range(3)
-                if part[n, k] > OPEN * unit and (bool(k), n) not in free
+                if part[n, k] > LOADED * unit and (bool(k), n) not in free
             ]
     return list(dict.fromkeys(found))
 

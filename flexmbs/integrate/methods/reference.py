@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 #: change of a state, over its size or 1, by which its influence is found
 CHANGE = 1.5e-8
 #: change of speeds, over their size or 1, that is a jump; parts of a way and of a run that are none
-JUMP, CLOSE = 1e-6, 1e-9
+JUMP, NO_PART = 1e-6, 1e-9
 
 
 class ReferenceRun:
@@ -113,7 +113,7 @@ class ReferenceRun:
             return
         s = self._switches(t, y)
         if self.seen is None:
-            ahead = CLOSE * (self.t_end - t)
+            ahead = NO_PART * (self.t_end - t)
             y_dot = np.zeros_like(y)
             self.problem.rates(self.problem.data, t, y, y_dot)
             on = np.flatnonzero(jumping & (s == 0.0))
@@ -133,7 +133,7 @@ class ReferenceRun:
             return one[0] + u * (other[0] - one[0]), one[1] + u * (other[1] - one[1])
 
         low, high = 0.0, 1.0
-        while high - low > CLOSE:
+        while high - low > NO_PART:
             u = 0.5 * (low + high)
             low, high = (u, high) if side * self._switches(*place(u))[k] > 0.0 else (low, u)
         t, y = place(low)

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 #: Local error of a step, rotations in rad, that keeps well on its branch of a loop
 BRANCH = 0.02
 #: displacement in a step, rotations in rad, in which at most one change point of a loop lies
-REACH = 0.5
+COMPONENT_REACH = 0.5
 
 
 def displacements(system: System) -> Floats:
@@ -47,7 +47,7 @@ def reaches(system: System) -> Floats:
             p, q = (t.tree.parent[p], q) if i == p else (p, t.tree.parent[q])
     for r in np.flatnonzero(t.row.side):
         inside[t.path.speed[t.path.start[r] : t.path.start[r + 1]]] = True
-    return np.where(inside, REACH * displacements(system), np.inf)
+    return np.where(inside, COMPONENT_REACH * displacements(system), np.inf)
 
 
 def twins(system: System) -> Ints:
