@@ -283,12 +283,15 @@ def test_flat_four_bars_start_as_in_dependent_coordinates(n):
         )
 
 
-@pytest.mark.parametrize("soft", [1, 6], ids=["some decided", "all decided"])
-def test_compliances_share_the_forces_of_a_lift_as_dense_systems_do_F28(soft):
+@pytest.mark.parametrize(
+    "soft, every", [(1, 1), (3, 4), (6, 1)], ids=["one direction", "three of some", "all"]
+)
+def test_compliances_share_the_forces_of_a_lift_as_dense_systems_do_F28(soft, every):
     """Every direction of a joint that gives way lets its energy decide, in the envelope of the loops."""
     data = scissor_lift(9) | {"gravity": [1.0, -9.81, 3.0]}  # out of the plane too
     for k, joint in enumerate(data["joints"].values()):
-        joint["compliance"] = [1e-8 * (1 + k % 3)] * soft + [0.0] * (6 - soft)
+        if k % every == 0:
+            joint["compliance"] = [1e-8 * (1 + k % 3)] * soft + [0.0] * (6 - soft)
     model = Case.from_dict(data).model()
     tree, other = build(model), build(model, formulation="descriptor")
     _, state = moving_state(tree, 0)
