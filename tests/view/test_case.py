@@ -389,10 +389,7 @@ def test_a_case_is_typed_seen_and_kept_in_the_browser(copied):
         assert "=pi/2 - phi1" not in page.run("document.getElementById('source').value")
         press(page, "drag")
         # two frames are clicked, a spring is put between them
-        unnamed = "document.querySelectorAll('.label.frame[hidden]').length"
-        hidden = page.run(unnamed)
         page.run("document.getElementById('insert').open = true")
-        page.wait(f"{unnamed} < {hidden}")  # names of frames come first
         for name in ("ground.top", "carrier.top"):
             page.run(
                 f"[...document.querySelectorAll('.label')].find((x) => x.textContent === '{name}').click()"
@@ -408,11 +405,16 @@ def test_a_case_is_typed_seen_and_kept_in_the_browser(copied):
         page.run("document.querySelector('#offers li').dispatchEvent(new MouseEvent('mousedown'))")
         page.wait("document.getElementById('source').value.endsWith('joint = \"lower\"')")
         page.wait("document.querySelector('#errors .error button') && document.querySelector('.mark.error')")
-        # somebody else was faster
-        path.write_text(before)
+        # somebody else was faster, in the same line, then in another one
+        kept = path.read_text()
+        path.write_text(kept + "# theirs\n")
         press(page, "save")
         page.wait("document.getElementById('errors').textContent.includes('somebody else')")
-        assert page.console == [] and path.read_text() == before
+        assert path.read_text() == kept + "# theirs\n"
+        path.write_text("# theirs\n" + kept)
+        press(page, "save")
+        page.wait("document.getElementById('source').value.startsWith('# theirs')")
+        assert page.console == [] and path.read_text() == page.run("document.getElementById('source').value")
 
 
 @pytest.mark.slow
@@ -433,3 +435,17 @@ def test_a_narrow_page_shows_text_and_picture_and_obeys_the_keyboard(copied):
         page.press_key("ArrowRight")
         page.wait(f"{turn} > {before} + 1e-3")
         assert page.console == []
+
+
+@pytest.mark.slow
+@pytest.mark.needs("chromium")
+def test_frames_at_one_place_have_names_to_click_while_a_part_is_inserted(copied):
+    from tests.post.chromium import Page
+
+    with ViewServer(door_of(copied("double-wishbone"))) as server, Page() as page:
+        page.call("Page.navigate", url=server.url)
+        page.wait("document.querySelector('.label.joint:not([hidden])')")
+        shown = "[...document.querySelectorAll('.label:not([hidden])')].map((x) => x.textContent)"
+        assert not {"carrier.top", "arm3.tip"} <= set(page.run(shown))
+        page.run("document.getElementById('insert').open = true")
+        page.wait(f"{shown}.includes('carrier.top') && {shown}.includes('arm3.tip')", 10)
