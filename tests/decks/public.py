@@ -75,8 +75,23 @@ def outcome(path):
 
 
 def by_calculix(path):
-    """Largest difference of the first frequencies of the free body to CalculiX on the deck, or why not."""
+    """Largest difference of the first frequencies of the free body to CalculiX on the deck, or why not.
+
+    Where it is above 1 %, also with the elements that ours are, in place of plain and reduced ones.
+    """
     text = path.read_text("latin-1")
+    found = _by_calculix(path, text)
+    like = re.sub(r"(?i)(TYPE *= *)(C3D8|C3D20)R?(?= *(,|$))", _like_ours, text, flags=re.M)
+    if like == text or not re.match(r"\d", found) or float(found.split()[0]) < 0.01:
+        return found
+    return f"{found}, {_by_calculix(path, like)} with our elements"
+
+
+def _like_ours(card):
+    return card[1] + {"C3D8": "C3D8I", "C3D20": "C3D20"}[card[2].upper()]
+
+
+def _by_calculix(path, text):
     cards = [card for card in re.split(r"(?m)^(?=\*(?!\*))", re.split(r"(?im)^\*step\b", text)[0])]
     kept = [card for card in cards if not re.match(r"\*(boundary|initial|amplitude|physical)", card, re.I)]
     with tempfile.TemporaryDirectory() as folder:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs.errors import FlexmbsError
 from flexmbs.spatial import axis_angle
 from tests.decks.samples import abaqus, nastran
 
@@ -149,3 +150,14 @@ def test_cyclic_symmetry_stops(tmp_path):
     (tmp_path / "m.inp").write_text(abaqus(second().replace("*TIE,", "*TIE, CYCLIC SYMMETRY,")))
     with pytest.raises(fm.InputError, match="cyclic symmetry"):
         fm.reduce(tmp_path / "m.inp", modes=0)
+
+
+def test_axes_of_a_distribution_are_named(tmp_path):
+    """They differ from cell to cell; the line of the card is a name in place of two points."""
+    card = "*DISTRIBUTION, NAME=D1\n, 1., 0., 0., 0., 1., 0.\n*ORIENTATION, NAME=O\nD1"
+    text = abaqus(material=LAMINA).replace(SECTION, f"{card}\n{SECTION}, ORIENTATION=O")
+    with pytest.raises(FlexmbsError) as caught:
+        frequencies(tmp_path, text)
+    assert [(item.code, item.what[:14]) for item in caught.value.diagnostics] == [
+        ("deck.not_understood", "1 *ORIENTATION")
+    ]

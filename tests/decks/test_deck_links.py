@@ -365,6 +365,12 @@ def test_keywords_of_calculix_need_no_blanks(tmp_path, card):
     np.testing.assert_allclose(modal.integrals.mass, MASS + 2.0, rtol=1e-10)
 
 
+def test_cards_without_effect_need_no_blanks_either(tmp_path):
+    (tmp_path / "m.inp").write_text(abaqus("*DESIGNVARIABLES, TYPE=COORDINATE\nEND"))
+    found = read_mesh(tmp_path / "m.inp").deck
+    assert found.no_effect == {"*DESIGNVARIABLES": 1} and not found.not_understood
+
+
 @pytest.mark.parametrize("lines", ["\n5.E-3", "5.E-3"])
 def test_spring_of_abaqus_along_its_line(tmp_path, lines):
     """CalculiX needs no blank line in front of the stiffness; an axial spring alone leaves parts loose."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -22,7 +23,10 @@ def orientation(card: Card) -> Axes | None:
     kind = SYSTEMS.get(card.options.get("SYSTEM", "RECTANGULAR").upper())
     if kind is None or card.options.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
         return None
-    lines = [[real(word, card.line) for word in line if word] for line in data_lines(card)]
+    words = data_lines(card)
+    if words and re.match(r"[A-Za-z_]", words[0][0]):  # the name of a *DISTRIBUTION, cell by cell
+        return None
+    lines = [[real(word, card.line) for word in line if word] for line in words]
     values = np.zeros(9)
     if not lines or len(lines[0]) < 6:
         raise Damaged("*ORIENTATION needs two points", card.line)
