@@ -1,7 +1,8 @@
-"""Size, load time and cost of a step of an FMU: `python -m tests.benchmarks.fmu`; needs fmpy."""
+"""Size, load time and cost of a step of an FMU: `python -m tests.benchmarks.fmu [carry]`; needs fmpy."""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,11 +15,11 @@ from tests.fmu.test_export import Slave
 COUNT, BATCHES = 200, 30
 
 
-def main() -> None:
+def main(carry: bool) -> None:
     case = Case.from_dict(ARM | {"analysis": {"t_end": 1.0, "method": "rk4", "step": STEP}})
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "arm.fmu"
-        done = export_fmu(case, path)
+        done = export_fmu(case, path, carry=carry)
         begun = time.perf_counter()
         slave = Slave(path, Path(name) / "a")
         loaded = time.perf_counter() - begun
@@ -32,9 +33,11 @@ def main() -> None:
                 slave.t += STEP
             found.append((time.perf_counter() - begun) / COUNT)
         slave.close()
-    words = f"{done['bytes'] / 1e3:.0f} kB, {loaded:.1f} s to load and initialize"
+        unpacked = sum(item.stat().st_size for item in (Path(name) / "a").rglob("*") if item.is_file())
+    sizes = f"{done['bytes'] / 1e3:.0f} kB, unpacked {unpacked / 1e3:.0f} kB"
+    words = f"{sizes}, {loaded:.1f} s to unpack, load and initialize"
     print(f"{words}, {min(found) * 1e6:.0f} us to set, step and get")
 
 
 if __name__ == "__main__":
-    main()
+    main("carry" in sys.argv[1:])
