@@ -454,6 +454,53 @@ def test_a_client_that_is_killed_leaves_a_study_that_goes_on(study, tmp_path):
     assert all((rows / name).stat().st_mtime_ns == when for name, when in before.items())
 
 
+def dask_commands():
+    """An address that is free, and what starts a scheduler there, and one of its workers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    start = [sys.executable, "-m"]
+    scheduler = [*start, "distributed.cli.dask_scheduler", "--no-dashboard", "--host", address]
+    return (
+        address,
+        scheduler,
+        [*start, "distributed.cli.dask_worker", address, "--no-dashboard", "--nthreads", "1"],
+    )
+
+
+#: processes of a cluster, each with its children in a group of its own
+silent = partial(
+    subprocess.Popen, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("distributed")
+def test_all_processes_that_are_killed_at_once_leave_a_study_that_goes_on(study, tmp_path):
+    """Client, scheduler and workers, as by a power cut: what has a row keeps it, all else is done once."""
+    path = study(f'grid = {{ speed = {list(range(1, 81))} }}\nkeep = "none"')
+    fm.sweep(path, tmp_path / "whole", workers=2)
+    address, scheduler_of, worker_of = dask_commands()
+    rows = tmp_path / "cut" / "rows"
+    client_of = [sys.executable, "-m", "flexmbs.cli.main", "sweep", str(path), "-o", str(rows.parent)]
+    running = [silent(scheduler_of), *(silent(worker_of) for _ in range(2))]
+    try:
+        running.insert(0, silent([*client_of, "--cluster", address, "--quiet"]))
+        while running[0].poll() is None and len(list(rows.glob("*.json"))) < 10:
+            time.sleep(0.01)
+    finally:
+        for item in running:  # SIGKILL: nobody says anything to anybody
+            os.killpg(item.pid, signal.SIGKILL)
+        for item in running:
+            item.wait()
+    before = {item.name: item.stat().st_mtime_ns for item in rows.glob("*.json")}
+    assert 10 <= len(before) < 80
+    fm.sweep(path, tmp_path / "cut", workers=2, resume=True)
+    assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
+    assert len(list(rows.iterdir())) == 80  # and nothing half done beside them
+    assert all((rows / name).stat().st_mtime_ns == when for name, when in before.items())
+
+
 @pytest.mark.slow
 @pytest.mark.needs("distributed")
 def test_a_scheduler_that_dies_takes_no_design_with_it(study, tmp_path):
@@ -462,24 +509,11 @@ def test_a_scheduler_that_dies_takes_no_design_with_it(study, tmp_path):
 
     path = study(f'grid = {{ speed = {list(range(1, 41))} }}\nkeep = "none"')
     fm.sweep(path, tmp_path / "here", workers=2)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard", "--host", address]
-    worker = [
-        sys.executable,
-        "-m",
-        "distributed.cli.dask_worker",
-        address,
-        "--no-dashboard",
-        "--nthreads",
-        "1",
-    ]
-    run = partial(subprocess.Popen, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address, scheduler_of, worker_of = dask_commands()
     with (
         config.set({"distributed.comm.timeouts.connect": "3s"}),
-        run(command) as scheduler,
-        run(worker) as one,
+        silent(scheduler_of) as scheduler,
+        silent(worker_of) as one,
     ):
         try:
 
