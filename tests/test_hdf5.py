@@ -258,3 +258,22 @@ def test_many_datasets_on_one_scale_cost_the_same_each(tmp_path):
         users = file["xyz"].attrs["REFERENCE_LIST"]
         assert sorted(file[ref].name for ref, _ in users) == [f"/b{k:04d}/x" for k in range(200)]
         assert {int(axis) for _, axis in users} == {1}
+
+
+def test_attributes_are_those_of_h5py(tmp_path):
+    """Types, shapes and values, whatever is written; again over what is there."""
+    values = {
+        "a": 3, "b": 2.5, "c": True, "d": np.arange(6.0).reshape(2, 3)[:, ::2], "e": np.array([True, False]),
+        "f": 1j, "g": np.zeros(0), "h": np.bytes_(b"text"), "i": np.array([b"x", b"yz"]), "j": np.uint8(7),
+    }  # fmt: skip
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        ours, theirs = file.create_group("ours"), file.create_group("theirs")
+        hdf5.attributes(ours, **dict.fromkeys(values, "before"))
+        hdf5.attributes(ours, **values)
+        for name, value in values.items():
+            theirs.attrs.create(name, value)
+            one, other = ours.attrs.get_id(name), theirs.attrs.get_id(name)
+            assert one.get_type() == other.get_type() and one.shape == other.shape
+            np.testing.assert_array_equal(ours.attrs[name], theirs.attrs[name])
+        with pytest.raises(TypeError, match="does not go into a file"):
+            hdf5.attributes(ours, k=np.array([None]))
