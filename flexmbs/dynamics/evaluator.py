@@ -48,6 +48,9 @@ class Evaluator:
         args = self._args(state, acc)
         if not all(x.flags.c_contiguous for x in args[4][1:]):
             return entry(*args)
+        return self._call(entry, *args)
+
+    def _call(self, entry: Any, *args: Any) -> Any:
         if entry not in self._ready:
             self._ready[entry] = ready(entry, *args)
         return self._ready[entry](*args)
@@ -65,7 +68,7 @@ class Evaluator:
         """The position and velocity stage, and what G may hold anything in, by `pattern`. Fills: loop.G."""
         self.acc[:] = 0.0
         self.run(evaluate.kinematics, state, self.acc)
-        plain_rows(self.tables, self.ws)
+        self._call(plain_rows, self.tables, self.ws)
 
     @property
     def pattern(self) -> tuple[Ints, Ints]:

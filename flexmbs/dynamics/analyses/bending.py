@@ -60,7 +60,7 @@ class Bending:
         pos, rates, shift = state.pos, self.rates, (0.0, self.shift, ACCELERATION)
         size, args = float(np.abs(pos).max()), self.evaluator._args(state, self.still)
         for _ in range(ROUNDS):
-            self._close(state, args, max(ROUNDED * max(size, 1.0), GAP_OF_SHAPES * moved))
+            self._project(state, args, max(ROUNDED * max(size, 1.0), GAP_OF_SHAPES * moved))
             if self._call(evaluate.with_friction, *args, shift, self.acc) != 0:
                 return None
             last, left = left, self.shift * self.acc[rates]
@@ -78,11 +78,16 @@ class Bending:
                 return self.acc.copy() if closed else None
         return None
 
-    def _close(self, state: State, args: tuple[Any, ...], tolerance: float) -> bool:
-        """Close loops by joints; whether these alone can."""
+    def _project(self, state: State, args: tuple[Any, ...], tolerance: float) -> tuple[float, float]:
+        """Close loops, shapes at rest; the gaps that are left, of positions and of speeds."""
         state.vel[self.rates] = 0.0
         worst, worst_dot, _ = self._call(project, *args, 0.0, self.shift, (tolerance, CLOSING, False))
         self.still[:] = 0.0
+        return worst, worst_dot
+
+    def _close(self, state: State, args: tuple[Any, ...], tolerance: float) -> bool:
+        """Close loops by joints; whether these alone can."""
+        worst, worst_dot = self._project(state, args, tolerance)
         speed = max(float(np.abs(state.vel).max()), 1.0)
         return worst < GAP and max(worst_dot, float(np.abs(state.vel[self.rates]).max())) < SHARE * speed
 
