@@ -295,7 +295,7 @@ def test_steps_of_the_linear_model_suit_stiff_bodies_and_regularised_friction_F3
     system = Case.load(resource("cases", "slider_crank.toml")).system()
     state = system.initial_state()
     lin = linearize(system, state)
-    monkeypatch.setattr(room, "STEP", 1e-4)
+    monkeypatch.setattr(room, "FIRST_STEP", 1e-4)
     finer = linearize(system, state)
     np.testing.assert_allclose(lin.frequency_hz, finer.frequency_hz, rtol=1e-7)  # step^4
     monkeypatch.undo()
