@@ -66,7 +66,7 @@ def designs(folder: Path, n: int, keep: str, workers: int = 2) -> None:
     wall = time.perf_counter() - begun
     (early, small, first), (late, large, last) = watch.seen[1], watch.seen[-1]
     cpu = (last - first) / (late - early)
-    stepping = sum(row.get("stepping", 0.0) for row in found.rows)
+    stepping, client = sum(row.get("stepping", 0.0) for row in found.rows), memory(os.getpid())
     begun = time.perf_counter()
     table = fm.Study.load(folder / "s").table
     read = time.perf_counter() - begun
@@ -74,7 +74,7 @@ def designs(folder: Path, n: int, keep: str, workers: int = 2) -> None:
     print(f"  wall {wall:.1f} s, CPU of warm workers {cpu:.1f} s, in time loops {stepping:.1f} s")
     print(f"  (wall x workers - loops) / designs = {(wall * workers - stepping) / n * 1e3:.2f} ms")
     print(f"  (CPU of warm workers - loops) / designs = {(cpu - stepping) / n * 1e3:.2f} ms")
-    print(f"  memory of a worker {small:.0f} MB early, {large:.0f} MB late")
+    print(f"  memory of a worker {small:.0f} MB early, {large:.0f} MB late; of the client {client:.0f} MB")
     print(f"  reading {len(table)} rows into a table {read:.3f} s")
 
 
