@@ -7,7 +7,7 @@ Statuses: 0 done; 1 an elastic block, 2 a joint without inertia, 3 a multiplier 
 """
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.loops.fronts import ACCELERATION, POSITION, load_rows
+from flexmbs.dynamics.loops.columns import ACCELERATION, POSITION, load_rows
 from flexmbs.dynamics.loops.passes import backward, forward
 from flexmbs.dynamics.loops.rows import coordinates, rows
 from flexmbs.dynamics.reactions.contact_shares import FREE

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import ready
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.loops import passes
-from flexmbs.dynamics.loops.fronts import plain_rows
+from flexmbs.dynamics.loops.columns import plain_rows
 from flexmbs.dynamics.tree import recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import prepare
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.loops.fronts import ACCELERATION
+from flexmbs.dynamics.loops.columns import ACCELERATION
 from flexmbs.dynamics.loops.projection import project
 from flexmbs.dynamics.tolerances import GAP, ROUNDED
 from flexmbs.model.state import State

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from flexmbs._jit import handle
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.loops.fronts import plain_rows
+from flexmbs.dynamics.loops.columns import plain_rows
 from flexmbs.model.fronts import passed
 from flexmbs.model.system import System
 

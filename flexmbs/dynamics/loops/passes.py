@@ -1,12 +1,12 @@
 """Backward over the tree with its loops, forward again, and backward for further biases (F22-F26, F54)."""
 
 from flexmbs._jit import kernel
+from flexmbs.dynamics.loops.columns import packed
 from flexmbs.dynamics.loops.fronts import (
     close,
     close_branches,
     multipliers,
     multipliers_of_branches,
-    packed,
     row_in,
     rows_past_joint,
     rows_past_modes,

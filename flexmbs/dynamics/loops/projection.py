@@ -4,7 +4,7 @@ import math
 
 from flexmbs._jit import kernel
 from flexmbs.dynamics.evaluate import change, eliminate, forces, kinematics
-from flexmbs.dynamics.loops.fronts import VELOCITY
+from flexmbs.dynamics.loops.columns import VELOCITY
 from flexmbs.dynamics.loops.passes import again, forward
 from flexmbs.dynamics.tree.sixes import dot_six, plus_six, put_six, six, six_at, upper, upper_times
 from flexmbs.model.quaternions import product

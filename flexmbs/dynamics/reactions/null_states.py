@@ -7,7 +7,7 @@ block.first[b] + a in the lists.
 """
 
 from flexmbs._jit import kernel
-from flexmbs.dynamics.loops.fronts import packed
+from flexmbs.dynamics.loops.columns import packed
 from flexmbs.dynamics.tree.sixes import plus_six, put_six, six
 from flexmbs.model.vectors import between, times_wrench, wrench_at
 
