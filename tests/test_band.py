@@ -152,7 +152,7 @@ def test_a_band_belongs_to_dynamics(folder):
 def test_a_long_run_says_how_long_and_what_limits_it(folder, method, tmp_path, monkeypatch):
     """The highest mode, which lies above the band of its basis, holds the steps of an explicit method."""
     monkeypatch.setattr(cost, "PATIENCE", 0.0)
-    monkeypatch.setattr(cost, "WORTH", 0.0)
+    monkeypatch.setattr(cost, "WORTH_SAYING", 0.0)
     said = []
     case = clamped(folder, force=LOAD, method=method, rtol=1e-5, atol=1e-9, t_end=1.0)
     execute(case, tmp_path / "a.h5", say=said.append)
@@ -172,7 +172,7 @@ def test_durations_are_for_people():
 
 def test_methods_of_other_libraries_name_what_changes_fastest(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(cost, "PATIENCE", 0.0)
-    monkeypatch.setattr(cost, "WORTH", 0.0)
+    monkeypatch.setattr(cost, "WORTH_SAYING", 0.0)
     said = []
     execute(
         clamped(folder, force=LOAD, method="radau", rtol=1e-4, atol=1e-8), tmp_path / "a.h5", say=said.append
