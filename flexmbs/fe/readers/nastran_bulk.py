@@ -6,6 +6,7 @@ to the general reader, which knows every form and says what is wrong where.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ from flexmbs.fe.readers.source import LARGEST, Damaged, Floats, Ints
 
 WIDTH = 8
 CONTINUES = "+* ,"
-UNUSUAL = ",\t$*"
+#: of marks that plain entries do not have
+unusual = re.compile(r"[,\t$*]").search
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ def take_nodes(lines: list[str]) -> Nodes | None:
     fixed, free = [], []
     for at, line in enumerate(lines):
         if line[:4] in ("GRID", "grid"):
-            if line[4:8] == "    " and not line[48:].strip() and not any(c in line for c in UNUSUAL):
+            if line[4:8] == "    " and not line[48:].strip() and not unusual(line):
                 fixed.append(at)
             elif line[4:5] == "," and line.count(",") == 5 and "$" not in line:
                 free.append(at)
@@ -143,7 +145,12 @@ def _plain(lines: list[str], at: int, count: int, end: int) -> bool:
     if tail[end : 9 * WIDTH].strip() or not tail[end - WIDTH : end].strip():
         return False
     whole = "".join(lines[at + k][WIDTH : 9 * WIDTH] for k in range(count))
-    return not any(c in whole for c in UNUSUAL) and all(lines[at + k][:1] in "+ " for k in range(1, count))
+    if unusual(whole):
+        return False
+    for k in range(1, count):
+        if lines[at + k][:1] not in "+ ":
+            return False
+    return True
 
 
 def _empty(lines: list[str], at: Ints) -> None:

@@ -117,7 +117,7 @@ def read_deck(path: Path, data: bytes) -> Deck:
     source = _Lines(path)
     source.add(path, data, 0)
     lines, numbers = source.lines, np.concatenate([np.zeros(0, dtype=np.int64), *source.numbers])
-    begins = [at for at, line in enumerate(lines) if "B" in line[:40].upper() and BEGIN.match(line)]
+    begins = [at for at, line in enumerate(lines) if ("B" in line or "b" in line) and BEGIN.match(line)]
     if begins:
         deck.control = list(zip(lines[: begins[0]], numbers[: begins[0]].tolist(), strict=True))
         lines, numbers = lines[begins[0] + 1 :], numbers[begins[0] + 1 :]
