@@ -22,7 +22,9 @@ TIMES = 301
 def least(name: str, runs: int) -> list[float]:
     """CPU seconds of the best run of each kind."""
     case = Case.load(CASES / f"{name}.toml")
-    system, t_end = prepare(case), case.spec.analysis.t_end
+    system, analysis = prepare(case), case.spec.analysis
+    assert analysis is not None and analysis.t_end is not None
+    t_end = float(analysis.t_end)
     best = [float("inf")] * len(ELASTIC)
     for k in range((runs + 1) * len(ELASTIC)):
         which = k % len(ELASTIC)
