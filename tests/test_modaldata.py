@@ -159,6 +159,10 @@ CHANGES = {
     ),
     "quality/warnings": lambda f: f["quality"].create_dataset("warnings", data=3.0),
     "quality/static_error": lambda f: f["quality"].create_dataset("static_error", data=np.zeros(3)),
+    "quality/frequency_error": lambda f: f["quality"].create_dataset(
+        "frequency_error", data=np.array([b"a", b"b"])
+    ),
+    "quality/tie_patch_error": lambda f: f["quality"].create_dataset("tie_patch_error", data=np.ones(2)),
     "not a group": lambda f: (f.__delitem__("material"), f.create_dataset("material", data=1)),
     "out of range": lambda f: replace(f, "mesh/points", np.full((4, 3), 1e200)),
     "set root has": lambda f: replace(f, "mesh/sets/nodes/root", np.array([0.5, 1.0])),

@@ -23,6 +23,7 @@ from flexmbs.fe.skin import CORNERS_OF_FACE, skin_faces
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.hdf5.foreign import read_arrays, write_arrays
 from flexmbs.modaldata import ModalData
+from flexmbs.modaldata.validate import LARGEST
 
 Floats = NDArray[np.float64]
 
@@ -106,17 +107,16 @@ def _surface(path: Path, indices: NDArray[Any], n: int) -> dict[str, NDArray[np.
 def read(path: Path) -> tuple[ModalData, list[str]]:
     """Read a file; frames of a case name its nodes by number."""
     arrays = read_arrays(path)
-    nf = _get(path, arrays, "stiffness matrix").shape[0]
+    nf = len(np.atleast_1d(_get(path, arrays, "stiffness matrix")))
 
     def array(name: str, *shape: int) -> Floats:
         found = _get(path, arrays, name).astype(float)
-        if found.size != int(np.prod(shape)) or not np.isfinite(found).all():
-            what = (
-                f'"{name}" is {found.shape}'
-                if found.size != int(np.prod(shape))
-                else f'"{name}" is not finite'
-            )
+        if found.size != int(np.prod(shape)):
+            what = f'"{name}" is {found.shape}'
             raise InputError(Diagnostic("exchange.content", path.name, what, f"expected {shape}"))
+        if not (np.abs(found) < LARGEST).all():
+            what = f'"{name}" has numbers that are not finite, or beyond {LARGEST:g}'
+            raise InputError(Diagnostic("exchange.content", path.name, what, "expected numbers of a body"))
         return found.reshape(shape)
 
     blocks = array("shape function shape function integral", 6, nf, nf)
@@ -136,7 +136,7 @@ def read(path: Path) -> tuple[ModalData, list[str]]:
         D_ff=symmetric(D_ff, "damping matrix", path),
     )
     n = _get(path, arrays, "nodal relative position").size // 3
-    numbers = arrays.get("node numbers", np.arange(1, n + 1))
+    numbers = array("node numbers", n) if "node numbers" in arrays else np.arange(1, n + 1)
     Phi = array("nodal shape matrix of translation", n, 3, nf)
     turns = "nodal shape matrix of rotation" in arrays
     Psi = array("nodal shape matrix of rotation", n, 3, nf) if turns else np.zeros((n, 3, nf))

@@ -31,6 +31,9 @@ def read(path: Path, base: str, root: Path) -> Robot:
     except ImportError:
         raise missing_component("reading MJCF", "mujoco", "robots") from None
     check_files(path, root)
+    told: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(told.append)  # else MuJoCo writes a log into the folder where we stand
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
@@ -38,7 +41,13 @@ def read(path: Path, base: str, root: Path) -> Robot:
         raise InputError(
             Diagnostic("exchange.content", path.name, what, "expected a model of MuJoCo")
         ) from None
-    return _Reader(mujoco, model, path).robot
+    finally:
+        mujoco.set_mju_user_warning(before)
+    robot = _Reader(mujoco, model, path).robot
+    robot.left_out += [
+        f"what MuJoCo warns of: {' '.join(text.split())[:200]}" for text in dict.fromkeys(told)
+    ]
+    return robot
 
 
 class _Reader:

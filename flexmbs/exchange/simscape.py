@@ -10,7 +10,9 @@ import numpy as np
 from flexmbs.disk import atomic_file
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.exchange.boundary import NOT_KNOWN, Boundary, body_from, boundary_of
+from flexmbs.exchange.mat5 import read_matrices
 from flexmbs.modaldata import ModalData
+from flexmbs.modaldata.validate import LARGEST
 
 
 def write(modal: ModalData, path: Path, *, overwrite: bool = False) -> list[str]:
@@ -26,27 +28,16 @@ def write(modal: ModalData, path: Path, *, overwrite: bool = False) -> list[str]
 
 def read(path: Path) -> tuple[ModalData, list[str]]:
     """Read P, K, M and, where it is there, C."""
-    from scipy.io import loadmat
-
-    try:
-        found = loadmat(path, variable_names=["P", "K", "M", "C"])
-    except (ValueError, NotImplementedError, TypeError, KeyError, EOFError, OSError) as error:
-        what = f"is not a .mat file of version 5 ({str(error)[:80]})"
-        raise InputError(Diagnostic("file.format", path.name, what, "save it with -v7 or -v6")) from None
-    arrays = {}
+    arrays = read_matrices(path, "PKMC")
     for name in "PKM":
-        if name not in found:
+        if name not in arrays:
             raise InputError(
                 Diagnostic("exchange.content", path.name, f"there is no {name}", "expected P, K, M")
             )
-    for name in [key for key in "PKMC" if key in found]:
-        value = found[name]
-        value = np.asarray(value.todense() if hasattr(value, "todense") else value)
-        if value.dtype.kind not in "fiu" or value.ndim != 2 or not np.isfinite(value.astype(float)).all():
-            raise InputError(
-                Diagnostic("exchange.content", path.name, f"{name} is no matrix of numbers", "expected one")
-            )
-        arrays[name] = value.astype(float)
+    for name, value in arrays.items():
+        if not (np.abs(value) < LARGEST).all():
+            what = f"{name} has numbers that are not finite, or beyond {LARGEST:g}"
+            raise InputError(Diagnostic("exchange.content", path.name, what, "expected numbers of a body"))
     P, K = arrays["P"], arrays["K"]
     C = arrays.get("C", np.zeros_like(K))
     if (

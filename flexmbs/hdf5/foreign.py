@@ -43,7 +43,7 @@ def read_arrays(path: Path, *, most_bytes: int = 4 * 2**30) -> dict[str, NDArray
     except (OSError, RuntimeError) as error:
         raise _unreadable(path, str(error), ["an HDF5 file"]) from None
     found = {}
-    with file:
+    with readable(path), file:
         for name in file:
             if not isinstance(file.get(name, getlink=True), h5py.HardLink):
                 raise InputError(

@@ -27,7 +27,8 @@ SCALARS = (
     "frequency_bound",
     "sylvester_count", "sylvester_missing", "orthogonality", "mean_axis_residual", "static_error",
     "reduction_error", "reduction_error_at_hz", "reduction_band_hz", "reduction_error_uncertainty",
-    "reduction_good_hz", "free_interface_error", "interest_hz",
+    "reduction_good_hz", "free_interface_error", "interest_hz", "reduction_tolerance", "band_is_given",
+    "tie_patch_error",
 )  # fmt: skip
 
 
@@ -152,7 +153,9 @@ class Reader:
             value = np.asarray(table[name])
             if value.ndim or value.dtype.kind not in "fiu":
                 self.refuse(f"/quality/{label} is not a number")
-        for name in ("warnings", "dropped"):
+        if "frequency_error" in tree:
+            tree["frequency_error"] = self._read("quality/frequency_error", (None, 2), "fiu")
+        for name in ("warnings", "dropped", "notes"):
             if name in tree and not isinstance(tree[name], list):
                 if np.size(tree[name]):
                     self.refuse(f"/quality/{name} is not a list of texts")

@@ -146,6 +146,28 @@ def test_stresses_and_surfaces_of_mbsim_come_back(tmp_path):
         import_body(tmp_path / "b.mbsim.h5")
 
 
+def test_damaged_files_of_mbsim_are_told(tmp_path):
+    path = tmp_path / "b.mbsim.h5"
+
+    def told():
+        with pytest.raises(InputError) as refused:
+            import_body(path)
+        return str(refused.value)
+
+    export_body(body(geo=True)[1], path)
+    with h5py.File(path, "a") as file:
+        del file["node numbers"]
+        file["node numbers"] = 3
+    assert '"node numbers" is ()' in told()
+    with h5py.File(path, "a") as file:
+        file["mass"][()] = 1e300
+    assert '"mass" has numbers that are not finite, or beyond' in told()
+    data = path.read_bytes()
+    k = data.index(b"OHDR", 200)  # the head of some dataset: its own checksum does not fit any more
+    path.write_bytes(data[: k + 6] + bytes([data[k + 6] ^ 8]) + data[k + 7 :])
+    assert "is damaged" in told()
+
+
 BY_HAND = """** a file as people write it, for versions without invariants
 ** RECORD GROUP 1, HEADER
 **   REVISION,  NODE,  NORMAL, ATTACHMENT, CONSTRAINT, REJECTED MODES.

@@ -446,6 +446,15 @@ def test_what_a_case_does_not_take_of_mjcf_is_listed(tmp_path):
     assert "0.5" in str(law) and "turn.position" in str(law)
 
 
+@pytest.mark.needs("mujoco")
+def test_warnings_of_mujoco_are_told_and_leave_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("w.xml").write_text(WALKER.replace('pos="0 0.02 -0.2"', 'pos="0 2147483648 -0.2"'))
+    notes = import_robot(Path("w.xml"), Path("w.toml"))["notes"]
+    assert any("what MuJoCo warns of: Inertia matrix" in note for note in notes)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["w.toml", "w.xml"]
+
+
 @pytest.mark.needs("yourdfpy")
 def test_entities_bring_nothing_in(tmp_path):
     (tmp_path / "secret.txt").write_text("precious")

@@ -36,7 +36,7 @@ VTK = {
     "hexahedron27": 29, "wedge": 13, "wedge15": 26, "pyramid": 14, "pyramid13": 27,
 }  # fmt: skip
 #: of the child that reads: bytes and seconds in any case, and for each byte of the file
-LEAST_MEMORY, MEMORY, LEAST_SECONDS, SECONDS = 2**28, 60, 10, 2e-6
+LEAST_MEMORY, MEMORY, LEAST_SECONDS, SECONDS = 2**28, 60, 8, 2e-6
 REMEDY = "write the mesh again, or as .vtu, .msh or .inp"
 OTHER = 1000  # number of a type that VTK_CELLS does not know
 
