@@ -109,6 +109,23 @@ def test_frequencies_lie_within_their_bounds(size):
     assert bounds.max() < 10.0 * size and (size > 1e-3 or bounds[:-2].max() < 1e-6)
 
 
+@pytest.mark.parametrize("part", [1e-2, 1e-5])
+def test_what_a_mode_holds_of_a_lower_one_counts_by_its_square(part):
+    """As in the quotient that gives its frequency; rounding of high modes beside very low ones is no more."""
+    statics, _, _, modes = reduced()
+    held, M = statics.holding(statics.model.boundary), statics.model.M
+    V = modes.V.copy()
+    V[:, -1] += part * V[:, 0]
+    images = held.inverse_mass(V)
+    mu = np.sum(V * (M @ images), axis=0) / np.sum(V * (M @ V), axis=0)
+    near = Modes(1.0 / mu, V)
+    ratio = modes.omega2[-1] / modes.omega2[0]
+    error = np.sqrt(near.omega2[-1] / modes.omega2[-1]) - 1.0
+    assert ratio > 4.0 and np.isclose(error, -0.5 * part**2 * (ratio - 1.0), rtol=0.01, atol=1e-9)
+    for bound in (proofs.eigen_residuals(held, near, images), proofs.frequency_bounds(held, near, images)):
+        assert abs(error) <= bound[-1] + 1e-9 and bound[-1] < 4.0 * part**2 * ratio + 1e-7
+
+
 def test_rigid_residual_notices_a_spring_to_ground():
     mesh = box((0.3, 0.2, 0.1), (2, 1, 1), element="hex8")
     K = assemble(mesh, STEEL).K_fe

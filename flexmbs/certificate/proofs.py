@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 #: eigenvalues within this of each other are not told apart
 CLOSE = 1e-4
+#: eigenvalues of K^-1 M of what counts as a lower mode, in that of the mode
+FAR = 2.0
 
 
 def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
@@ -39,7 +41,20 @@ def rigid_residual(K_fe: Any, points: Floats, n_per_node: int) -> float:
 def eigen_residuals(held: Constrained, modes: Modes, images: Floats | None = None) -> Floats:
     """|v - omega2 K^-1 M v| in M per pair: it bounds the relative error of omega2; `images` are K^-1 M v."""
     images = held.inverse_mass(modes.V) if images is None else images
-    return _size(modes.V - images * modes.omega2, held.model.M)
+    return _residuals(modes.V, images, 1.0 / modes.omega2, held.model.M)
+
+
+def _residuals(V: Floats, images: Floats, mu: Floats, M: Any) -> Floats:
+    """Lengths of v - K^-1 M v / mu in M: how far mu is, relatively, from an eigenvalue of K^-1 M.
+
+    What lies along lower modes counts by its square over the distance of their eigenvalues, as it does in a
+    Rayleigh quotient: rounding of v is made mu_j / mu_i times as long there.
+    """
+    R = V - images / mu
+    lower = mu[:, None] > FAR * mu
+    C = np.where(lower, V.T @ (M @ R), 0.0)
+    second = C**2 * mu / np.where(lower, mu[:, None] - mu, 1.0)
+    return np.asarray(_size(R - V @ C, M) + second.sum(axis=0))
 
 
 def _size(R: Floats, M: Any) -> Floats:
@@ -57,7 +72,7 @@ def frequency_bounds(held: Constrained, modes: Modes, images: Floats) -> Floats:
     M, V = held.model.M, modes.V
     MV = M @ V
     mu = np.einsum("ij,ij->j", MV, images) / np.einsum("ij,ij->j", MV, V)
-    r = _size(images - V * mu, M) / np.sqrt(np.einsum("ij,ij->j", MV, V))
+    r = mu * _residuals(V, images, mu, M) / np.sqrt(np.einsum("ij,ij->j", MV, V))
     bound, n = np.empty(len(mu)), len(mu)
     starts = np.concatenate([[0], np.flatnonzero(mu[:-1] - mu[1:] > CLOSE * mu[:-1]) + 1, [n]])
     for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
