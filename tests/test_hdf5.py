@@ -12,6 +12,7 @@ import pytest
 from flexmbs import disk, hdf5
 from flexmbs.disk import operations
 from flexmbs.errors import InputError
+from flexmbs.hdf5 import writing
 
 
 def fill(root):
@@ -68,7 +69,7 @@ class FullDisk(operations.Operations):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("in_memory", [hdf5.files.IN_MEMORY, 1000])
+@pytest.mark.parametrize("in_memory", [hdf5.files.IN_MEMORY, 100])
 def test_full_disk_is_an_error_and_leaves_nothing(tmp_path, monkeypatch, in_memory):
     """A disk that fills up while HDF5 writes: no crash of the interpreter, no file."""
     monkeypatch.setattr(operations, "system", FullDisk())
@@ -91,7 +92,7 @@ def test_a_file_is_written_at_once_and_a_large_one_piece_by_piece_to_the_same_by
     monkeypatch.setattr(operations, "system", Counted())
     hdf5.build_file(tmp_path / "b.h5", fill, format="test", version=1)
     assert writes == [good.stat().st_size]
-    monkeypatch.setattr(hdf5.files, "IN_MEMORY", 1000)
+    monkeypatch.setattr(hdf5.files, "IN_MEMORY", 100)
     hdf5.build_file(tmp_path / "c.h5", fill, format="test", version=1)
     assert len(writes) > 2
     assert good.read_bytes() == (tmp_path / "b.h5").read_bytes() == (tmp_path / "c.h5").read_bytes()
@@ -266,14 +267,88 @@ def test_attributes_are_those_of_h5py(tmp_path):
         "a": 3, "b": 2.5, "c": True, "d": np.arange(6.0).reshape(2, 3)[:, ::2], "e": np.array([True, False]),
         "f": 1j, "g": np.zeros(0), "h": np.bytes_(b"text"), "i": np.array([b"x", b"yz"]), "j": np.uint8(7),
     }  # fmt: skip
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        ours, theirs = file.create_group("ours"), file.create_group("theirs")
+
+    def fill(root):
+        ours = root.create_group("ours")
         hdf5.attributes(ours, **dict.fromkeys(values, "before"))
         hdf5.attributes(ours, **values)
+        with pytest.raises(TypeError, match="does not go into a file"):
+            hdf5.attributes(ours, k=np.array([None]))
+
+    hdf5.build_file(tmp_path / "a.h5", fill, format="test", version=1)
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        ours, theirs = file["ours"], file.create_group("theirs")
         for name, value in values.items():
             theirs.attrs.create(name, value)
             one, other = ours.attrs.get_id(name), theirs.attrs.get_id(name)
             assert one.get_type() == other.get_type() and one.shape == other.shape
             np.testing.assert_array_equal(ours.attrs[name], theirs.attrs[name])
-        with pytest.raises(TypeError, match="does not go into a file"):
-            hdf5.attributes(ours, k=np.array([None]))
+
+
+def numbered(number, text="", size=3, unit=1):
+    """A file whose content follows from these."""
+
+    def fill(root):
+        time = hdf5.scale(root, "time", number + np.arange(4.0), "s")
+        node = hdf5.dataset(root.require_group("a/b"), "x", np.full((4, size), number), scales=[time])
+        hdf5.attributes(node, unit=unit)
+        hdf5.dataset(root, "one", number)
+        hdf5.dataset(root, "text", text)
+        hdf5.attributes(root, said=float(number), status="complete")
+
+    return fill
+
+
+@pytest.fixture
+def moulds(monkeypatch):
+    """Images of files that are kept: none at first."""
+    monkeypatch.setattr(writing, "_MOULDS", type(writing._MOULDS)())
+    return writing._MOULDS
+
+
+def test_a_file_like_the_last_one_has_the_bytes_of_one_made_afresh(tmp_path, moulds):
+    """Numbers, texts and attributes of the root change; all else is the structure, which is made once."""
+    made = []
+    for number, text in ((1, "one"), (2, "two"), (3, "a" * 300), (4, "b" * 400), (1, "one")):
+        path = tmp_path / "a.h5"
+        hdf5.build_file(path, numbered(number, text), format="test", version=1, overwrite=True)
+        with hdf5.open_checked(path, format="test", max_version=1) as file:
+            assert file["one"][()] == number and file.attrs["said"] == number
+            assert hdf5.text(file["text"][()]) == text and file["a/b/x"][3, 2] == number
+            assert [dim[0].name for dim in file["a/b/x"].dims if len(dim)] == ["/time"]
+        made.append(path.read_bytes())
+    assert len(moulds) == 2 and made[0] == made[-1]  # up to 256 letters, and up to 512
+    for bytes_before, (number, text) in zip(made[1:], ((2, "two"), (3, "a" * 300)), strict=False):
+        moulds.clear()
+        hdf5.build_file(path, numbered(number, text), format="test", version=1, overwrite=True)
+        assert path.read_bytes() == bytes_before
+
+
+def test_files_of_other_structure_are_not_mixed_up(tmp_path, moulds):
+    """Shapes, and values of attributes below the root: 1, 1.0 and True are kept as what they are."""
+    for k, more in enumerate(({}, {"size": 5}, {"unit": 1.0}, {"unit": True}, {"unit": "m"})):
+        path = tmp_path / f"{k}.h5"
+        hdf5.build_file(path, numbered(k, **more), format="test", version=1)
+        with hdf5.open_checked(path, format="test", max_version=1) as file:
+            assert file["a/b/x"].shape == (4, more.get("size", 3))
+            assert type(file["a/b/x"].attrs["unit"]) is type(np.asarray(more.get("unit", 1))[()]) or k == 4
+    assert len(moulds) == 5
+
+
+def test_few_and_small_images_are_kept(tmp_path, moulds, monkeypatch):
+    for size in range(1, writing.MOST + 3):
+        hdf5.build_file(tmp_path / f"{size}.h5", numbered(1, size=size), format="test", version=1)
+    assert len(moulds) == writing.MOST
+    moulds.clear()
+    monkeypatch.setattr(writing, "LARGEST", 1000)
+    hdf5.build_file(tmp_path / "a.h5", numbered(1), format="test", version=1)
+    assert not moulds
+
+
+def test_one_name_is_given_once(tmp_path):
+    def twice(root):
+        hdf5.dataset(root, "x", 1)
+        hdf5.dataset(root, "x", 2)
+
+    with pytest.raises(ValueError, match="/x is in this file already"):
+        hdf5.build_file(tmp_path / "a.h5", twice, format="test", version=1)

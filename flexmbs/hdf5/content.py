@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,37 +18,8 @@ from flexmbs.errors import Diagnostic, InputError
 MAX_OBJECTS = 200_000
 #: bytes of a dataset that are read in one piece
 AT_ONCE = 2**24
-#: where digests of the chunks of large datasets stand, and how many bytes are large
-CHECKSUMS, DIGESTED = "checksums", 2**20
-
-
-def attributes(node: Group | Dataset, **values: Any) -> None:
-    """Set attributes; texts (and lists of texts) become fixed-length strings, which every reader knows."""
-    for name, value in values.items():
-        if isinstance(value, str):
-            value = np.bytes_(value.encode("utf-8") or b" ")
-        elif isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
-            value = text_array(value)
-        elif isinstance(value, list | tuple) and not value:
-            value = np.zeros(0)
-        _attribute(node, name.encode(), np.asarray(value))
-
-
-def _attribute(node: Group | Dataset, name: bytes, array: np.ndarray) -> None:
-    """One attribute, as `node.attrs.create` would: files have hundreds, and that takes two thirds longer."""
-    kind = _stored_as(array.dtype)
-    if h5py.h5a.exists(node.id, name):
-        h5py.h5a.delete(node.id, name)
-    made = h5py.h5a.create(node.id, name, kind, h5py.h5s.create_simple(array.shape))
-    made.write(np.ascontiguousarray(array), mtype=kind)
-
-
-@cache
-def _stored_as(dtype: np.dtype) -> Any:
-    """The type of HDF5 for one of NumPy."""
-    if dtype.kind not in "fiubSc":
-        raise TypeError(f"an attribute of {dtype} does not go into a file")
-    return h5py.h5t.py_create(dtype, logical=True)
+#: where digests of the chunks of large datasets stand
+CHECKSUMS = "checksums"
 
 
 def text_array(texts: Sequence[str]) -> np.ndarray:
@@ -72,46 +42,6 @@ def texts(value: Any) -> list[str]:
         for item in np.atleast_1d(np.asarray(value)).tolist()
         if np.asarray(value).dtype.kind in "SU"
     ]
-
-
-def dataset(
-    group: Group,
-    name: str,
-    data: Any,
-    *,
-    units: str = "",
-    equation: str = "",
-    scales: Sequence[Dataset | None] = (),
-    compress: bool = False,
-    chunks: tuple[int, ...] | None = None,
-    digests: bool = False,
-    **extra: Any,
-) -> Dataset:
-    """Create a dataset with checksum, `units`, `equation` and dimension scales (None: no scale there).
-
-    `digests`: a large one gets a SHA-256 of every chunk, in `/checksums`, so that a part of it can be read
-    and checked alone (`read_part`).
-    """
-    if isinstance(data, str):
-        data = np.bytes_(data.encode("utf-8") or b" ")
-    elif isinstance(data, list | tuple) and data and all(isinstance(item, str) for item in data):
-        data = text_array(data)
-    array = np.asarray(data)
-    if array.dtype.kind not in "fiubSc":
-        raise TypeError(f"{name}: dtype {array.dtype} does not go into a file")
-    filters: dict[str, Any] = {}
-    if array.ndim and array.size:
-        filters = {"fletcher32": True, "chunks": chunks or chunk_shape(array)}
-        if compress:
-            filters |= {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-    node = group.create_dataset(name, data=array, dtype=array.dtype, track_times=False, **filters)
-    attributes(node, units=units or "1", **({"equation": equation} if equation else {}), **extra)
-    if any(scale is not None for scale in scales):
-        attach(node, scales)
-    if digests and array.nbytes > DIGESTED:
-        found = [digest_of(array[place]) for place in grid(array.shape, node.chunks)]
-        dataset(group.file.require_group(CHECKSUMS), str(node.name).lstrip("/"), text_array(found))
-    return node
 
 
 def digest_of(block: np.ndarray) -> str:
@@ -165,33 +95,6 @@ def read_whole(node: Dataset) -> np.ndarray:
     return data
 
 
-def attach(node: Dataset, scales: Sequence[Dataset | None]) -> None:
-    """Name the scales of a dataset's dimensions; in the end `name_users` tells the scales of it.
-
-    HDF5 would add every dataset to a list in the scale, and write the list anew each time: of thousands of
-    datasets most of the file would be old lists.
-    """
-    found = np.empty(node.ndim, dtype=object)
-    for axis in range(node.ndim):
-        scale = scales[axis] if axis < len(scales) else None
-        found[axis] = np.array([scale.ref] if scale is not None else [], dtype=h5py.ref_dtype)
-    node.attrs.create("DIMENSION_LIST", found, dtype=h5py.vlen_dtype(h5py.ref_dtype))
-    attributes(node, dimensions=[str(scale.name) if scale is not None else "" for scale in scales])
-
-
-def name_users(root: Group, nodes: Mapping[str, Group | Dataset]) -> None:
-    """Write into every scale which datasets use it, and for which dimension: the other half of `attach`."""
-    users: dict[str, list[Any]] = {}
-    for node in nodes.values():
-        if isinstance(node, h5py.Dataset) and h5py.h5a.exists(node.id, b"dimensions"):
-            for axis, path in enumerate(texts(node.attrs["dimensions"])):
-                if path:
-                    users.setdefault(path, []).append((node.ref, axis))
-    for path, found in users.items():
-        kind = [("dataset", h5py.ref_dtype), ("dimension", "<u4")]
-        root[path].attrs.create("REFERENCE_LIST", np.array(found, dtype=kind))
-
-
 def dimensions(node: Dataset) -> tuple[str, ...]:
     """Paths of the scales of a dataset, "" where there is none; a scale is its own.
 
@@ -212,21 +115,10 @@ def chunk_shape(array: np.ndarray, target_bytes: int = 2**20) -> tuple[int, ...]
     return (max(1, min(array.shape[0], target_bytes // row)), *array.shape[1:])
 
 
-def scale(group: Group, name: str, values: Any, units: str = "1") -> Dataset:
-    """Create a dimension scale."""
-    node = dataset(group, name, values, units=units)
-    node.make_scale(name)
-    return node
-
-
-def content_hash(root: Group, there: Mapping[str, Group | Dataset] | None = None) -> str:
-    """SHA-256 over the names, shapes, types and bytes of all datasets, or the digests of their chunks.
-
-    there : all objects of the file, where they are known.
-    """
+def content_hash(root: Group) -> str:
+    """SHA-256 over the names, shapes, types and bytes of all datasets, or the digests of their chunks."""
     digest = hashlib.sha256()
-    found = walk(root) if there is None else there.items()
-    nodes = {name: node for name, node in found if isinstance(node, h5py.Dataset)}
+    nodes = {name: node for name, node in walk(root) if isinstance(node, h5py.Dataset)}
     for name, node in sorted(nodes.items()):
         shape, dtype = node.id.shape, node.id.dtype
         digest.update(f"{name}{shape}{dtype.str}".encode())
@@ -299,12 +191,3 @@ def read_tree(group: Group) -> dict[str, Any]:
             is_text = node.dtype.kind == "S"
             tree[name] = (texts(value) if node.ndim else text(value)) if is_text else value
     return tree
-
-
-def write_tree(group: Group, tree: Mapping[str, Any]) -> None:
-    """Write nested dictionaries of arrays, numbers and texts."""
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            write_tree(group.create_group(str(name)), value)
-        else:
-            dataset(group, str(name), value)

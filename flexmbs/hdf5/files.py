@@ -2,123 +2,92 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
-from h5py import Group
+import numpy as np
 
-from flexmbs import disk, interrupts
-from flexmbs.hdf5.content import attributes, content_hash, name_users, walk
+from flexmbs import disk
+from flexmbs.hdf5.content import content_hash
+from flexmbs.hdf5.draft import Draft, Node, attributes
+from flexmbs.hdf5.quiet import opened
 from flexmbs.hdf5.reading import file_format
+from flexmbs.hdf5.writing import content_of, create, describe, image, write_attributes
 
 #: a file up to this size is built in memory and written at once
 IN_MEMORY = 2**26
-
-
-class QuietFile:
-    """A file that keeps its first error instead of raising it; HDF5 cannot survive an exception.
-
-    It lies in memory until it is larger than IN_MEMORY; from then on every piece goes to the disk.
-    """
-
-    def __init__(self, raw: Any) -> None:
-        self.raw = raw
-        self.memory: io.BytesIO | None = io.BytesIO()
-        self.error: OSError | None = None
-
-    @property
-    def here(self) -> Any:
-        return self.raw if self.memory is None else self.memory
-
-    def _guard(self, action: Callable[[], Any], otherwise: Any) -> Any:
-        if self.error is None:
-            try:
-                return action()
-            except OSError as error:
-                self.error = error
-        return otherwise
-
-    def to_disk(self) -> None:
-        """Write what lies in memory, in one piece, and go on behind it on the disk."""
-        if self.memory is not None:
-            place, memory = self.memory.tell(), self.memory
-            self.memory = None
-            self._guard(lambda: self.raw.write(memory.getbuffer()), None)
-            self._guard(lambda: self.raw.seek(place), None)
-
-    def write(self, data: Any) -> int:
-        size = memoryview(data).nbytes
-        if self.memory is not None and self.memory.tell() + size > IN_MEMORY:
-            self.to_disk()
-        self._guard(lambda: self.here.write(data), None)
-        return size
-
-    def read(self, size: int = -1) -> bytes:
-        data: bytes = self._guard(lambda: self.here.read(size), b"")
-        return data
-
-    def readinto(self, buffer: Any) -> int:
-        count: int = self._guard(lambda: self.here.readinto(buffer), 0)
-        return count
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        place: int = self._guard(lambda: self.here.seek(offset, whence), 0)
-        return place
-
-    def tell(self) -> int:
-        place: int = self._guard(lambda: self.here.tell(), 0)
-        return place
-
-    def truncate(self, size: int | None = None) -> int:
-        size = self.tell() if size is None else size
-        if self.memory is not None and size > self.memory.seek(0, io.SEEK_END):
-            self.memory.write(b"\0" * (size - self.memory.tell()))
-        else:
-            self._guard(lambda: self.here.truncate(size), 0)
-        return size
-
-    def flush(self) -> None:
-        """Nothing waits here."""
+GONE = np.zeros(0)
 
 
 def build_file(
     path: str | Path,
-    fill: Callable[[Group], None],
+    fill: Callable[[Node], None],
     *,
     format: str,
     version: int,
     overwrite: bool = False,
     sync: bool = True,
 ) -> None:
-    """Write an HDF5 file whole or not at all; `fill` receives the root group.
+    """Write an HDF5 file whole or not at all; `fill` describes it, from the root group on.
 
     The root gets `format`, `format_version` and `content_sha256`. With `overwrite` it replaces a file of the
     same format. `sync`: see `disk.atomic_file`.
     """
-
-    def whole(file: Group) -> None:
-        fill(file)
-        nodes = dict(walk(file))
-        name_users(file, nodes)
-        attributes(file, format=format, format_version=version, content_sha256=content_hash(file, nodes))
-
-    with disk.atomic_file(path, overwrite, of_format(format), sync=sync) as raw:
-        fill_file(raw, whole)
+    with disk.atomic_file(path, overwrite, of_format(format), sync=sync) as raw, Building(raw) as building:
+        fill(building.draft.root)
+        building.finish(format=format, format_version=version)
 
 
-def fill_file(raw: Any, fill: Callable[[Group], None]) -> None:
-    """Let HDF5 build a file in an open one; an error of writing is raised when the driver is at its end."""
-    quiet = QuietFile(raw)
-    try:
-        with interrupts.held(), h5py.File(quiet, "w", libver=("v110", "v110")) as file:
-            fill(file)
-        quiet.to_disk()
-    finally:
-        if quiet.error is not None:  # whatever HDF5 said afterwards: this is the cause
-            raise quiet.error
+class Building:
+    """A file on its way: a draft in memory; from IN_MEMORY bytes on, what is said goes to HDF5 at once."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw, self._waiting = raw, 0
+        self.draft = Draft(self._added, self.opened)
+        self._file: h5py.File | None = None
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Building:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def _added(self, node: Node) -> None:
+        self._waiting += 0 if node.array is None else node.array.nbytes
+        if self._file is not None:
+            self._create(node)
+        elif self._waiting > IN_MEMORY:
+            self.opened()
+
+    def _create(self, node: Node) -> None:
+        create(self._file, node)
+        if node.array is not None:
+            node.array = GONE  # its numbers are where they belong
+
+    def opened(self) -> h5py.File:
+        """The file itself, for what is written piece by piece; with all that was said so far."""
+        if self._file is None:
+            self._file = self._stack.enter_context(opened(self._raw, IN_MEMORY))
+            for node in self.draft.nodes.values():
+                self._create(node)
+        return self._file
+
+    def finish(self, **said: Any) -> None:
+        """Write what is not there yet."""
+        draft = self.draft
+        attributes(draft.root, **said)
+        if self._file is None:
+            sha256, raw = content_of(draft)
+            attributes(draft.root, content_sha256=sha256)
+            self._raw.write(image(draft, raw))
+            return
+        describe(self._file, draft)
+        attributes(draft.root, content_sha256=content_hash(self._file))
+        write_attributes(h5py.h5o.open(self._file.id, b"/"), draft.root.attributes)
 
 
 def of_format(format: str) -> Callable[[Path], bool]:

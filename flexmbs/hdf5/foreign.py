@@ -7,25 +7,23 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from h5py import Dataset, Group
+from h5py import Dataset
 from numpy.typing import NDArray
 
 from flexmbs import disk
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.hdf5.content import refused, walk
-from flexmbs.hdf5.files import fill_file
+from flexmbs.hdf5.files import IN_MEMORY
+from flexmbs.hdf5.quiet import opened
 from flexmbs.hdf5.reading import _check_dataset, _unreadable, is_hdf5, readable, stored
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[np.generic]], *, overwrite: bool = False) -> None:
     """Write arrays at the root of a new file, without anything of ours beside them."""
 
-    def fill(file: Group) -> None:
+    with disk.atomic_file(path, overwrite, is_hdf5) as raw, opened(raw, IN_MEMORY) as file:
         for name, value in arrays.items():
             file.create_dataset(name, data=value)
-
-    with disk.atomic_file(path, overwrite, is_hdf5) as raw:
-        fill_file(raw, fill)
 
 
 def refuse_links(path: Path) -> None:

@@ -22,7 +22,7 @@ from flexmbs.modaldata.validate import Reader
 SIZES = {"": 0, "rectangle": 2, "circle": 1, "tube": 2}
 
 
-def write_mesh(group: hdf5.Group, mesh: Mesh) -> None:
+def write_mesh(group: hdf5.Node, mesh: Mesh) -> None:
     """`/mesh`: nodes, cells, drawing surface and sets."""
     hdf5.dataset(group, "points", mesh.points, units="m")
     hdf5.dataset(group, "node_number", mesh.node_number)
@@ -47,7 +47,7 @@ def write_mesh(group: hdf5.Group, mesh: Mesh) -> None:
             hdf5.write_tree(part.create_group(safe(name)), by_kind)
 
 
-def _write_beam(group: hdf5.Group, data: BeamData) -> None:
+def _write_beam(group: hdf5.Node, data: BeamData) -> None:
     """Axes of the cells, sections, and which one each cell has."""
     hdf5.dataset(group, "axes", data.axes)
     hdf5.dataset(group, "index", data.index)
@@ -99,7 +99,7 @@ def _read_section(reader: Reader, at: str) -> Beam:
     return Beam(section, reader.text_attribute(at, "theory"), rotary)
 
 
-def _write_shell(group: hdf5.Group, shell: ShellData) -> None:
+def _write_shell(group: hdf5.Node, shell: ShellData) -> None:
     """Sections of shells: thickness, offset, axis, layers; and which section each cell has."""
     sections = shell.sections
     table = [[item.thickness, item.offset, *item.axis] for item in sections]

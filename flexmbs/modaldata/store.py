@@ -53,7 +53,7 @@ def save(modal: ModalData, path: str | Path, *, overwrite: bool) -> None:
     """Write the file whole or not at all."""
     check(modal)
 
-    def fill(root: hdf5.Group) -> None:
+    def fill(root: hdf5.Node) -> None:
         hdf5.attributes(
             root,
             source_sha256=modal.source_sha256,
@@ -74,7 +74,7 @@ def save(modal: ModalData, path: str | Path, *, overwrite: bool) -> None:
     hdf5.build_file(path, fill, format=FORMAT, version=VERSION, overwrite=overwrite)
 
 
-def _write_material(group: hdf5.Group, materials: Mapping[str, Mapping[str, float]]) -> None:
+def _write_material(group: hdf5.Node, materials: Mapping[str, Mapping[str, float]]) -> None:
     units = {"E": "Pa", "rho": "kg/m^3"}
     for name, values in materials.items():
         part = group.create_group(safe(name))
@@ -83,7 +83,7 @@ def _write_material(group: hdf5.Group, materials: Mapping[str, Mapping[str, floa
 
 
 def _write_interfaces(
-    group: hdf5.Group, interfaces: Mapping[str, InterfaceData], units: Mapping[str, str]
+    group: hdf5.Node, interfaces: Mapping[str, InterfaceData], units: Mapping[str, str]
 ) -> None:
     hdf5.attributes(group, order=list(interfaces))
     for name, item in interfaces.items():
@@ -98,7 +98,7 @@ def _write_interfaces(
         hdf5.dataset(part, "Psi", item.Psi, units=units["Psi"], equation="F18")
 
 
-def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
+def _write_modes(group: hdf5.Node, modal: ModalData) -> None:
     nf, units = modal.nf, units_of(modal.method)
     mode = hdf5.scale(group, "mode", np.arange(1, nf + 1))
     xyz = hdf5.scale(group, "xyz", ["x", "y", "z"])
@@ -130,7 +130,7 @@ def _write_modes(group: hdf5.Group, modal: ModalData) -> None:
         hdf5.dataset(group, "preload_strain", modal.preload_strain, units="1", equation="F53")
 
 
-def _write_static_stress(group: hdf5.Group, static: StaticStress) -> None:
+def _write_static_stress(group: hdf5.Node, static: StaticStress) -> None:
     """What the modes miss of the stresses of the unit loads; the loads are those of `/inertia/K_geo`."""
     hdf5.dataset(group, "static_stress", static.stress, units="Pa", equation="F53")
     hdf5.dataset(group, "static_share", static.share, units="1 per unit load", equation="F53")
@@ -139,14 +139,14 @@ def _write_static_stress(group: hdf5.Group, static: StaticStress) -> None:
         hdf5.dataset(group, "static_field", static.field, units="m, rad", equation="F53")
 
 
-def _write_inertia(group: hdf5.Group, integrals: ShapeIntegrals, units: Mapping[str, str]) -> None:
+def _write_inertia(group: hdf5.Node, integrals: ShapeIntegrals, units: Mapping[str, str]) -> None:
     for name, equation in INERTIA.items():
         extra: dict[str, Any] = {"loads": list(integrals.loads)} if name == "K_geo" else {}
         data = np.asarray(getattr(integrals, name), dtype=float)
         hdf5.dataset(group, name, data, units=units[name], equation=equation, **extra)
 
 
-def _write_quality(group: hdf5.Group, quality: Mapping[str, Any]) -> None:
+def _write_quality(group: hdf5.Node, quality: Mapping[str, Any]) -> None:
     hdf5.attributes(group, rigid_modes=int(quality.get("rigid_modes", 6)))
     hdf5.write_tree(group, {key: _storable(value) for key, value in quality.items() if key not in QUALITY})
     for key, units in QUALITY.items():

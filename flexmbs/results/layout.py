@@ -173,8 +173,8 @@ def write_field(group: Any, item: Field, data: np.ndarray, scales: Mapping[str, 
     node, name = parent(group, item.path)
     attached = [scales["time"], *(scales[path] for path in item.axes)]
     labels = {}
-    if item.axes and "labels" in scales[item.axes[-1]].attrs:
-        labels = {"components": list(hdf5.texts(scales[item.axes[-1]].attrs["labels"]))}
+    if item.axes and scales[item.axes[-1]].labels:
+        labels = {"components": scales[item.axes[-1]].labels}
     hdf5.dataset(
         node,
         name,

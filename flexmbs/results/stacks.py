@@ -203,8 +203,8 @@ def write_stack(root: Any, stack: Stack, data: np.ndarray, scales: Mapping[str, 
     for flag in flags:
         values = stack.each([int(member.attributes.get(flag, True)) for member in members])
         hdf5.dataset(group, f"{name}_{flag}", np.array(values, dtype=np.int8), scales=attached[1:2])
-    if stack.further and "labels" in attached[-1].attrs:
-        more["components"] = list(hdf5.texts(attached[-1].attrs["labels"]))
+    if stack.further and attached[-1].labels:
+        more["components"] = attached[-1].labels
     said = units[0] if len(units) == 1 else f"see {name}_units"
     hdf5.dataset(
         group, name, data, units=said, equation=members[0].equation, scales=attached,

@@ -12,7 +12,7 @@ import pytest
 from flexmbs import disk, hdf5
 from flexmbs.disk import operations, whole
 from flexmbs.errors import InputError
-from flexmbs.hdf5 import content, foreign
+from flexmbs.hdf5 import content, draft, foreign
 from flexmbs.results import Result, ResultWriter, pack, segments
 from tests.test_results import LAYOUT, checkpoint, samples, write
 
@@ -91,7 +91,7 @@ def test_a_name_that_cannot_be_given_is_an_error(tmp_path, monkeypatch):
 @pytest.fixture
 def large(tmp_path, monkeypatch):
     """A dataset with a digest of every chunk."""
-    monkeypatch.setattr(content, "DIGESTED", 100)
+    monkeypatch.setattr(draft, "DIGESTED", 100)
     data = np.arange(40.0).reshape(4, 10)
 
     def fill(root):

@@ -16,9 +16,9 @@ def write_vtkhdf(path: Path, grid: Grid, progress: Callable[[float, str], None] 
     """Write the grid; moving points and fields are appended sample by sample."""
 
     def fill(root: Any) -> None:
-        top = root.create_group("VTKHDF")
+        top = root.draft.opened().create_group("VTKHDF")  # moving points are written one after the other
         top.attrs.create("Version", np.array([2, 0], dtype=np.int64))
-        hdf5.attributes(top, Type="UnstructuredGrid")
+        top.attrs.create("Type", np.bytes_(b"UnstructuredGrid"))
         for name, value in (
             ("NumberOfPoints", [grid.n_points]),
             ("NumberOfCells", [len(grid.types)]),
@@ -29,7 +29,7 @@ def write_vtkhdf(path: Path, grid: Grid, progress: Callable[[float, str], None] 
             top.create_dataset(name, data=np.asarray(value, dtype=np.int64))
         top.create_dataset("Types", data=grid.types)
         top.create_dataset("CellData/body", data=grid.body_of_cell)
-        hdf5.attributes(top["CellData/body"], names=grid.names)
+        top["CellData/body"].attrs.create("names", hdf5.text_array(grid.names))
         _steps(top.create_group("Steps"), grid)
         _fields(top, grid, progress)
 
