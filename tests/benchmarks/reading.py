@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import meshio
+
 from flexmbs.fe.readers import read_mesh
 from flexmbs.fe.shapes.parametric import box
 
@@ -20,9 +22,22 @@ MATERIAL = {
 }
 
 
+#: name of the format in meshio, and what else its writer takes
+BY_MESHIO: dict[str, tuple[str, dict[str, str]]] = {
+    ".med": ("med", {}),
+    ".xdmf": ("xdmf", {}),
+    ".xmf": ("xdmf", {"data_format": "XML"}),
+}
+
+
 def write(path: Path, n: int) -> None:
     """A block of 8 n^3 bricks."""
     mesh = box((0.4, 0.2, 0.1), (4 * n, 2 * n, n), element="hex8")
+    if path.suffix in BY_MESHIO:
+        kind, options = BY_MESHIO[path.suffix]
+        whole = meshio.Mesh(mesh.points, [("hexahedron", mesh.cells["hex8"])])
+        meshio.write(path, whole, file_format=kind, **options)
+        return
     points, cells = mesh.points.tolist(), (mesh.cells["hex8"] + 1).tolist()
     with path.open("w") as file:
         if path.suffix == ".inp":
@@ -44,17 +59,20 @@ def write(path: Path, n: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bricks", type=int, default=50, help="bricks along the shortest edge")
+    parser.add_argument("--formats", nargs="*", help="endings, as .med; all without")
     parser.add_argument("--file", type=Path, help="read this file and say what it takes")
     options = parser.parse_args()
     if options.file:
         start = time.process_time()
         mesh = read_mesh(options.file)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        seconds = time.process_time() - start
-        print(f"{options.file.suffix}: {mesh.n_nodes} nodes, {seconds:.1f} CPU s, {peak:.2f} GB")
+        own, child = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        seconds = time.process_time() - start + child.ru_utime + child.ru_stime
+        peak = f"{own.ru_maxrss / 1e6:.2f} GB"
+        beside = f" and {child.ru_maxrss / 1e6:.2f} GB of a process beside it" if child.ru_maxrss else ""
+        print(f"{options.file.suffix}: {mesh.n_nodes} nodes, {seconds:.1f} CPU s, {peak}{beside}")
         return
     with tempfile.TemporaryDirectory() as folder:
-        for ending in MATERIAL:
+        for ending in options.formats or [*MATERIAL, *BY_MESHIO]:
             path = Path(folder) / f"block{ending}"
             write(path, options.bricks)
             subprocess.run([sys.executable, "-m", "tests.benchmarks.reading", "--file", path], check=True)

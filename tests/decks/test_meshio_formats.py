@@ -99,6 +99,19 @@ def test_a_file_that_claims_gigabytes_is_refused(tmp_path):
         read_mesh(tmp_path / "a.h5m")
 
 
+XDMF = '<?xml version="1.0" ?>\n<!DOCTYPE Xdmf SYSTEM "Xdmf.dtd" []>\n'  # as ParaView and FEniCS begin
+
+
+def test_xdmf_with_a_declaration_is_xdmf(tmp_path):
+    write(part(), tmp_path / "a.xdmf")
+    plain = (tmp_path / "a.xdmf").read_text()
+    (tmp_path / "b.xdmf").write_text(XDMF + plain)
+    assert read_mesh(tmp_path / "b.xdmf").cells.keys() == read_mesh(tmp_path / "a.xdmf").cells.keys()
+    (tmp_path / "c.xdmf").write_text(XDMF.replace("[]", '[<!ENTITY a "b">]') + plain)
+    with pytest.raises(fm.InputError, match="declares entities"):
+        read_mesh(tmp_path / "c.xdmf")
+
+
 @pytest.mark.parametrize("form", ["HDF", "Binary"])
 @pytest.mark.parametrize("name", ["../secret.h5:/x", "/etc/passwd:/x"])
 def test_parts_outside_the_folder_are_refused(tmp_path, form, name):

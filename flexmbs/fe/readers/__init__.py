@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -54,6 +55,9 @@ FORMATS = {
     "aster": (".mail",),
     "fedem": (".ftl",),
 }
+#: first elements of files in XML
+ROOTS = {b"VTKFile": "vtu", b"Xdmf": "xdmf", b"dolfin": "dolfin-xml"}
+ROOT = re.compile(rb"<(VTKFile|Xdmf|dolfin)\b")
 CAD = (".step", ".stp", ".geo", ".iges", ".igs", ".brep")
 
 
@@ -142,7 +146,8 @@ def format_of(path: Path, data: bytes) -> str:
     if head.startswith(b"# vtk DataFile"):
         return "vtk"
     if head.startswith((b"<?xml", b"<VTKFile")):
-        return "vtu"
+        root = ROOT.search(head)
+        return ROOTS[root[1]] if root else "vtu"
     ending = path.suffix.lower()
     if head.startswith(b"** MBDyn"):
         what = "is a reduced body of MBDyn, not a mesh"

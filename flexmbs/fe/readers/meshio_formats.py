@@ -64,8 +64,11 @@ def parts_of(path: Path, kind: str) -> list[Path]:
     """The file, and those that it names, which lie in its folder or below."""
     if kind != "xdmf":
         return [path]
+    text = path.read_bytes()
+    if b"<!ENTITY" in text:
+        raise Damaged("the XML declares entities, which no mesh needs")
     try:
-        items = list(ElementTree.fromstring(path.read_bytes()).iter("DataItem"))
+        items = list(ElementTree.fromstring(text).iter("DataItem"))
     except (ElementTree.ParseError, ValueError) as error:
         raise Damaged(f"is no XML: {error}") from None
     named = [item.text or "" for item in items if item.get("Format") in ("HDF", "Binary")]
