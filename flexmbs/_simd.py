@@ -1,4 +1,5 @@
-"""Products of matrix columns with eight right-hand sides at a time, in vector instructions.
+"""Products of matrix columns with eight right-hand sides at a time, and of small matrices, in vector
+instructions.
 
 A compiler cannot tell that the arrays of these loops do not overlap, so it leaves them scalar, four times
 slower. Here the instructions are written out: a row of eight numbers is one vector, on any processor.
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -38,12 +40,16 @@ def _store(builder: Any, vector: Any, data: Any, place: Any) -> None:
     builder.store(vector, pointer, align=8)
 
 
+def _alike(builder: Any, entry: Any) -> Any:
+    """A vector of one number."""
+    first = builder.insert_element(ir.Constant(VECTOR, None), entry, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(first, first, mask)
+
+
 def _less(builder: Any, vector: Any, matrix: Any, place: Any, row: Any) -> Any:
     """vector - matrix[place] * row."""
-    entry = builder.load(builder.gep(matrix, [place]))
-    alike = builder.insert_element(ir.Constant(VECTOR, None), entry, ir.Constant(ir.IntType(32), 0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    alike = builder.shuffle_vector(alike, alike, mask)
+    alike = _alike(builder, builder.load(builder.gep(matrix, [place])))
     return builder.fsub(vector, builder.fmul(alike, row, flags=FUSED), flags=FUSED)
 
 
@@ -88,6 +94,55 @@ def _gather_compiled(columns: int) -> Any:
         return context.get_dummy_value()
 
     return _intrinsic(codegen)
+
+
+def _product_compiled(rows: int) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        out, A, B = (
+            context.make_array(signature.args[k])(context, builder, values[k]).data for k in (0, 3, 6)
+        )
+        to, width, at, ld, source, wide, n = (values[k] for k in (1, 2, 4, 5, 7, 8, 9))
+        sums = [cgutils.alloca_once(builder, VECTOR) for _ in range(rows)]
+        for total in sums:
+            builder.store(ir.Constant(VECTOR, [0.0] * LANES), total)
+        with cgutils.for_range(builder, n) as loop:
+            row = _load(builder, B, builder.add(source, builder.mul(wide, loop.index)))
+            start = builder.add(at, builder.mul(ld, loop.index))
+            for k, total in enumerate(sums):
+                entry = _alike(builder, builder.load(builder.gep(A, [_at(builder, start, k)])))
+                more = builder.fmul(entry, row, flags=FUSED)
+                builder.store(builder.fadd(builder.load(total), more, flags=FUSED), total)
+        for k, total in enumerate(sums):
+            place = builder.add(to, builder.mul(width, ir.Constant(INT, k)))
+            _store(builder, builder.load(total), out, place)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def operation(typing_context, out, to, width, A, at, ld, B, source, wide, n):  # type: ignore[no-untyped-def]
+        if any(item.layout != "C" for item in (out, A, B)):
+            return None  # no such operation: places are counted in contiguous arrays
+        return numba.types.void(out, to, width, A, at, ld, B, source, wide, n), codegen
+
+    return operation
+
+
+def _product_python(rows: int) -> Callable[..., None]:
+    def operation(out, to, width, A, at, ld, B, source, wide, n):  # type: ignore[no-untyped-def]
+        lanes, inner = np.arange(LANES), np.arange(n)[:, None]
+        left = A.reshape(-1)[at + ld * inner + np.arange(rows)]
+        right = B.reshape(-1)[source + wide * inner + lanes]
+        out.reshape(-1)[to + width * np.arange(rows)[:, None] + lanes] = left.T @ right
+
+    return operation
+
+
+def product(rows: int) -> Any:
+    """Operation (out, to, width, A, at, ld, B, source, wide, n): out[r] = sum over k < n of A[k, r] B[k].
+
+    Arrays of any shape, contiguous. A tile has so many rows of `LANES` numbers: row r stands at to + r width
+    in out, row k of B at source + k wide; A[k, r] at at + r + k ld.
+    """
+    return _product_python(rows) if DISABLED else _product_compiled(rows)
 
 
 def _intrinsic(codegen: Callable[..., Any]) -> Any:

@@ -21,7 +21,7 @@ from flexmbs.fe.graph import node_graph
 from flexmbs.fe.massform import Attached, MassForm
 from flexmbs.fe.materials import Material
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shells.assembly import shell_inertia, shell_stiffness
+from flexmbs.fe.shells.assembly import shell_cells, shell_inertia, shell_stiffness
 
 Floats = NDArray[np.float64]
 Materials = Mapping[str, Material]
@@ -63,8 +63,9 @@ def turning_matrices(
     if shells.n_cells:
         # names of other cells stay valid: materials are looked up in the whole mesh
         graph = node_graph(mesh.n_nodes, shells.cells)
-        of_shells = shell_stiffness(mesh, graph, materials)
-        Ms, turning, attached = shell_inertia(mesh, graph, materials, mass)
+        parts = list(shell_cells(mesh, materials))
+        of_shells = shell_stiffness(mesh, graph, parts)
+        Ms, turning, attached = shell_inertia(mesh, graph, parts, mass)
         with_solids = any(not ELEMENTS[kind].turns for kind in mesh.cells)
         K, scalar = (six(K_3) + of_shells, Ms_3 + Ms) if with_solids else (of_shells, Ms)
     else:

@@ -17,9 +17,12 @@ from flexmbs.fe.stress import geometric_stiffness, stress_modes
 from flexmbs.modal.statics import Statics
 from flexmbs.modal.ties import tie
 
-PAIRS = (("quad4", "hex8"), ("tri6", "tet10"), ("quad9", "hex20"))
+PAIRS = (
+    ("tri3", "tet4"), ("quad4", "hex8"), ("tri6", "tet10"), ("quad8", "hex20"), ("quad9", "hex20")
+)  # fmt: skip
 #: freedoms of a square of the plate
-PER_CELL = {"quad4": 6, "tri6": 24, "quad9": 24, "hex8": 6, "tet10": 27, "hex20": 24}
+PER_CELL = {"tri3": 6, "quad4": 6, "tri6": 24, "quad8": 18, "quad9": 24}
+PER_CELL |= {"tet4": 6, "hex8": 6, "tet10": 27, "hex20": 21}
 FIELDS = 16  # modes, and loads
 
 

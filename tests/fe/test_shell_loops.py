@@ -7,7 +7,7 @@ import pytest
 
 from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.shells import strains
-from flexmbs.fe.shells.loops import condense_loop, shell_stiffness_loop
+from flexmbs.fe.shells.loops import INNER, condense_loop, shell_stiffness_loop
 from tests.fe import shell_strains
 
 CELLS = 3
@@ -47,8 +47,8 @@ def test_inner_functions_take_the_amounts_of_least_energy(kind):
     at = strains.shell_points(kind, X, strains.geometry(kind, X), D, np.full(CELLS, 0.3), None)
     G = np.random.default_rng(2).normal(size=(*at.area.shape, 9, 9))
     S = G @ np.swapaxes(G, 2, 3)
-    rows, inner, size = at.rows.copy(), np.ascontiguousarray(at.inner), at.inner.shape[3]
-    room = np.empty((9, size)), np.empty((size, size)), np.empty((size, rows.shape[3]))
+    rows, inner = at.rows.copy(), np.ascontiguousarray(at.inner)
+    room = np.zeros((*inner.shape[1:3], INNER)), np.empty((INNER, INNER)), np.empty((INNER, rows.shape[3]))
     condense_loop(inner, S, at.area, room, rows)
     weight = at.area[..., None, None] * S
     ii = np.einsum("epra,eprs,epsb->eab", inner, weight, inner)
@@ -73,7 +73,7 @@ def test_stiffness_is_summed_block_by_block():
         both = [(row[a], row[b]) for a in range(3) for b in range(a, 3)]
         loc[which[e]] = [pairs.index((min(p), max(p))) for p in both]
     upper = np.zeros((len(pairs), 36))
-    room = np.empty((9, 18)), np.empty((18, 18))
+    room = np.empty((3, 9, 18)), np.empty((18, 18))
     shell_stiffness_loop(at.rows, S, at.area, (nodes, which, loc), room, upper)
     K = np.zeros((30, 30))
     for e, row in enumerate(nodes):

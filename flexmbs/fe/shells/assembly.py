@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs._jit import kernel
+from flexmbs._simd import LANES
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.graph import NodeGraph, expand_blocks, expand_scalar, node_graph
 from flexmbs.fe.massform import Attached
-from flexmbs.fe.materials import Material, material_of_cells
+from flexmbs.fe.materials import PAIRS, Material, material_of_cells
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.pieces import mapped
-from flexmbs.fe.shells.loops import condense_loop, shell_stiffness_loop
+from flexmbs.fe.shells.loops import INNER, condense_loop, shell_stiffness_loop
 from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_stiffness
 from flexmbs.fe.shells.strains import (
     SOFTEN,
@@ -30,7 +32,7 @@ from flexmbs.fe.shells.strains import (
     shell_inertia_points,
     shell_points,
 )
-from flexmbs.fe.shells.stress_loops import mode_products_loop, spread_stress_loop
+from flexmbs.fe.shells.stress_loops import face_stress_loop, mode_products_loop
 from flexmbs.fe.shells.ties import shell_rule
 from flexmbs.spatial import skew
 
@@ -38,7 +40,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CHUNK = 1024  # cells at once
-ROOM = 2**21  # bytes of strains at once, which stay in the cache
+ROOM = 2**20  # bytes of strains at once, which stay in the cache
 PRODUCTS = 2**17  # of pairs of modes at once, which stay in the cache
 
 
@@ -88,7 +90,12 @@ def shell_kinds(mesh: Mesh) -> list[str]:
 
 def shell_chunks(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellChunk]:
     """The shell cells of a mesh by type, section and material, some at a time, with their strains."""
-    for cells in shell_cells(mesh, materials):
+    yield from chunks_of(mesh, shell_cells(mesh, materials))
+
+
+def chunks_of(mesh: Mesh, parts: Iterable[ShellCells]) -> Iterator[ShellChunk]:
+    """Cells, some at a time, with their strains."""
+    for cells in parts:
         axis = mesh.shell.axis_of(cells.kind, cells.which, cells.section)  # type: ignore[union-attr]
         X = mesh.points[cells.nodes]
         at = geometry(cells.kind, X)
@@ -144,8 +151,12 @@ def _chunk(cells: ShellCells, X: Floats, at: Geometry, axis: Floats, S: Floats) 
         rows, inner = rows.copy(), inner[..., inner[:, :, :3].any(axis=(0, 1, 2))]
         rows[:, :, 3:] = 0.0
         rows[..., 3 * X.shape[1] :] = 0.0
-    if size := inner.shape[3]:
-        room = np.empty((9, size)), np.empty((size, size)), np.empty((size, rows.shape[3]))
+    if inner.shape[3]:
+        room = (
+            np.zeros((*inner.shape[1:3], INNER)),
+            np.empty((INNER, INNER)),
+            np.empty((INNER, rows.shape[3])),
+        )
         condense_loop(np.ascontiguousarray(inner), S, found.area, room, rows)
     return ShellChunk(
         cells.kind,
@@ -162,13 +173,13 @@ def _chunk(cells: ShellCells, X: Floats, at: Geometry, axis: Floats, S: Floats) 
     )
 
 
-def shell_stiffness(mesh: Mesh, graph: NodeGraph, materials: Mapping[str, Material]) -> sp.csc_array:
+def shell_stiffness(mesh: Mesh, graph: NodeGraph, parts: Iterable[ShellCells]) -> sp.csc_array:
     """K_fe of the shells (6 n_nodes, 6 n_nodes)."""
     upper = mapped.room((graph.n_pairs, 36))
-    for chunk in shell_chunks(mesh, materials):
+    for chunk in chunks_of(mesh, parts):
         n = chunk.rows.shape[3]
         pattern = chunk.nodes, chunk.which, graph.loc[chunk.kind]
-        room = np.empty((9, n)), np.empty((n, n))
+        room = np.empty(chunk.rows.shape[1:]), np.empty((n, n))
         shell_stiffness_loop(chunk.rows, chunk.S, chunk.points.area, pattern, room, upper)
     return expand_blocks(graph, upper)
 
@@ -194,7 +205,7 @@ def scatter(nodes, which, K, loc, upper):
 
 
 def shell_inertia(
-    mesh: Mesh, graph: NodeGraph, materials: Mapping[str, Material], mass: str
+    mesh: Mesh, graph: NodeGraph, parts: Iterable[ShellCells], mass: str
 ) -> tuple[Any, Floats, Attached]:
     """Scalar mass of the nodes (n_nodes, n_nodes), inertia that turns with them (n_nodes, 3, 3), and what
     stands off them (F7a); `graph` of the cells.
@@ -205,7 +216,7 @@ def shell_inertia(
     turning, lumped = np.zeros((9, mesh.n_nodes)), np.zeros(mesh.n_nodes)
     pairs, off = np.zeros(graph.n_pairs), []
     points = Attached.none(6 * mesh.n_nodes)
-    for chunk in shell_cells(mesh, materials):
+    for chunk in parts:
         rho, first, second = chunk.section.density(chunk.material)
         N, area, D = shell_inertia_points(chunk.kind, mesh.points[chunk.nodes], chunk.directors)
         nodal = area @ (N * N.sum(axis=1, keepdims=True))
@@ -315,19 +326,37 @@ def _face_law(chunk: ShellChunk, face: str) -> Floats:
     return law if law.ndim == 4 else law[None, None]
 
 
-def shell_extrapolation(kind: str) -> Floats:
-    """(n, points): from the integration points to the nodes, by the linear cell."""
+@cache
+def shell_extrapolation(kind: str) -> tuple[Floats, Floats]:
+    """The linear cell that fits the integration points best: fit (q, points), its shapes (n, q) at the
+    nodes."""
     linear = ELEMENTS[{"tri": "tri3", "quad": "quad4"}[ELEMENTS[kind].family]]
     at = np.column_stack([shell_rule(kind).points, np.zeros(len(shell_rule(kind).points))])
-    return linear.shape(ELEMENTS[kind].ref_coords) @ np.linalg.pinv(linear.shape(at))
+    fit = np.asarray(np.linalg.pinv(linear.shape(at)), dtype=float)
+    shape = linear.shape(ELEMENTS[kind].ref_coords)
+    return (shape @ fit, np.eye(len(shape))) if len(shape) == len(fit) else (fit, shape)
 
 
 def add_shell_stress(
     mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, face: str, total: Floats
 ) -> None:
     """Add stresses of fields U (n_dof, m). Writes: total (rows, 6, m)."""
+    fields, m = np.ascontiguousarray(U), -(-U.shape[1] // LANES) * LANES
+    laws: dict[tuple[int, int], Floats] = {}  # of sections without axes
     for chunk in shell_chunks(mesh, materials):
-        _spread_stress(mesh, chunk, _strains(chunk, U), face, at, total)
+        key, spreading = (id(chunk.section), id(chunk.material)), _spreading(mesh, chunk, at)
+        law = laws[key] if key in laws else np.ascontiguousarray(_face_law(chunk, face))
+        if law.shape[:2] == (1, 1):
+            laws[key] = law
+        used = np.flatnonzero(law.any(axis=(0, 1, 2)))
+        n_points, n, q = chunk.rows.shape[1] * len(used), chunk.rows.shape[3], spreading[1].shape[1]
+        columns = -(-6 * q // LANES) * LANES
+        room = (
+            np.empty((n_points, n)), np.zeros((n_points, columns)), np.empty((n, columns)), np.zeros((n, m)),
+            np.empty((6 * q, m)), np.empty(6),
+        )  # fmt: skip
+        section = law, used, chunk.points.axes
+        face_stress_loop(chunk.rows, chunk.nodes, fields, section, spreading, room, total)
 
 
 def add_shell_expansion(
@@ -335,22 +364,27 @@ def add_shell_expansion(
 ) -> None:
     """Add the stress that a free strain (n_cells, 3), at the `FACES` of all cells of the mesh, takes away.
     Writes: total (rows, 6, 1)."""
+    i, j = np.array(PAIRS).T
     for chunk in shell_chunks(mesh, materials):
-        eps = np.zeros((*chunk.points.area.shape, 8, 1))
         own = free[mesh.first_cell(chunk.kind) + chunk.which, list(FACES).index(face)]
-        eps[:, :, :2] = own[:, None, None, None]
-        _spread_stress(mesh, chunk, eps, face, at, total)
+        xx, yy, xy, zx, zy = np.moveaxis(
+            _face_law(chunk, face)[..., :2].sum(axis=-1) * own[:, None, None], -1, 0
+        )
+        rows = [np.stack(row, axis=-1) for row in ((xx, xy, zx), (xy, yy, zy), (zx, zy, 0.0 * zx))]
+        R = chunk.points.axes
+        sigma = (np.swapaxes(R, -1, -2) @ np.stack(rows, axis=-2) @ R)[..., i, j]
+        fit, shape, targets = _spreading(mesh, chunk, at)
+        np.add.at(total[..., 0], targets, shape @ (fit @ sigma))
 
 
-def _spread_stress(mesh: Mesh, chunk: ShellChunk, eps: Floats, face: str, at: str, total: Floats) -> None:
-    """Stresses of strains to nodes, cell by cell, or the mean of the cells. Writes: total (rows, 6, m)."""
+def _spreading(mesh: Mesh, chunk: ShellChunk, at: str) -> tuple[Floats, Floats, Ints]:
+    """From the points of cells to the nodes, cell by cell, or to the mean of the cells, as
+    `face_stress_loop` has it."""
     if at == "nodes":
-        weights, targets = shell_extrapolation(chunk.kind)[None], chunk.nodes
-    else:
-        weights = (chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True))[:, None]
-        targets = (mesh.first_cell(chunk.kind) + chunk.which)[:, None]
-    room, law = (np.empty(8), np.empty(total.shape[2])), np.ascontiguousarray(_face_law(chunk, face))
-    spread_stress_loop(eps, law, chunk.points.axes, (weights, targets), room, total)
+        fit, shape = shell_extrapolation(chunk.kind)
+        return fit[None], shape, chunk.nodes
+    share = chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True)
+    return share[:, None], np.ones((1, 1)), (mesh.first_cell(chunk.kind) + chunk.which)[:, None]
 
 
 def shell_geometric_stiffness(
@@ -362,20 +396,23 @@ def shell_geometric_stiffness(
     across it, and of the second moment of stress what goes with the forces.
     """
     n_load, nf = U_load.shape[1], Phi.shape[1]
-    total, modes = np.zeros((n_load, nf * (nf + 1) // 2)), Phi.reshape(-1, 6, nf)
+    pairs, width = nf * (nf + 1) // 2, -(-nf // LANES) * LANES + LANES  # a vector begins at any mode
+    total, modes = np.zeros((n_load, pairs)), np.ascontiguousarray(Phi).reshape(-1, 6, nf)
     for chunk in shell_chunks(mesh, materials):
         part, points = _strains(chunk, U_load), chunk.points
         forces = (chunk.S[..., :8, :8] @ part[:, :, :8]) * points.area[..., None, None]
         r2 = chunk.section.thickness**2 / 12.0 + chunk.section.offset**2
-        room = np.empty((chunk.nodes.shape[1], 6, nf)), np.empty((5, 3, nf))
+        n = chunk.nodes.shape[1]
+        room = np.zeros((2, 3, n, width)), np.empty((n, 3)), np.zeros((15, width)), np.zeros((15, 8))
         tables = points.directors, points.slopes, points.N
-        step = max(1, PRODUCTS // (points.area.shape[1] * 8 * max(total.shape[1], 1)))
+        step = max(1, PRODUCTS // (points.area.shape[1] * 8 * (pairs + LANES)))
         for e in range(0, len(forces), step):
             own = tuple(np.ascontiguousarray(table[e : e + step]) for table in tables[:2])
             some = forces[e : e + step]
-            products = np.empty((*some.shape[:3], total.shape[1]))
+            products = np.empty((*some.shape[:3], pairs + LANES))
             mode_products_loop(chunk.nodes[e : e + step], modes, (*own, points.N), r2, room, products)
-            total += some.reshape(-1, n_load).T @ products.reshape(-1, total.shape[1])
+            products[..., pairs:] = 0.0
+            total += (some.reshape(-1, n_load).T @ products.reshape(-1, pairs + LANES))[:, :pairs]
     K_geo = np.zeros((n_load, nf, nf))
     i, j = np.triu_indices(nf)
     K_geo[:, i, j] = K_geo[:, j, i] = total

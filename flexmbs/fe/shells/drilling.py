@@ -1,75 +1,107 @@
 """Membrane triangle with drilling freedoms: assumed natural deviatoric strains (Felippa's optimal
-triangle)."""
+triangle).
+
+The same in NumPy, which tests compare, is in tests/fe/shell_strains.py.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from flexmbs._jit import kernel
 
 ALPHA = 1.5
 #: of the three nodes' turns in the strains along the three sides, at node 1; nodes 2 and 3 by turning the
 #: triangle
 BETA = np.array([[1.0, 2.0, 1.0], [0.0, 1.0, -1.0], [-1.0, -1.0, -2.0]])
+#: least squared scale of the higher strains over 1.5^2
+LEAST = 0.01
 
 
-def triangle_stretch(X: Floats, axes: Floats, poisson: Floats, share: Floats) -> Floats:
-    """Stretch rows (cells, 3 points, 3, 3 nodes, 6) of flat triangles at the middles of their sides.
+@kernel(inline=True)
+def _facet(X, R, x, y):
+    """Nodes in the axes R of the facet. Writes: x, y. Returns the area."""
+    for n in range(3):
+        x[n] = X[n, 0] * R[0, 0] + X[n, 1] * R[0, 1] + X[n, 2] * R[0, 2]
+        y[n] = X[n, 0] * R[1, 0] + X[n, 1] * R[1, 1] + X[n, 2] * R[1, 2]
+    return 0.5 * ((x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]))
 
-    X (cells, 3, 3); axes (cells, 3, 3), rows x, y, normal; share (cells, 3) of the turn that each node
-    gives. Turns count from the rotation of the facet, so that rigid motions strain nothing whatever the
-    share.
+
+@kernel(inline=True)
+def _sides(x, y, cosines, back):
+    """Squared lengths of the sides 1-2, 2-3, 3-1, and strains xx yy 2xy (3, 3) of the stretch along them.
+
+    Writes: cosines (4, 3), whose last row are the lengths, and back.
     """
-    x, y = np.einsum("enk,ek->ne", X, axes[:, 0]), np.einsum("enk,ek->ne", X, axes[:, 1])
-    area = 0.5 * ((x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]))
-    after, before = [1, 2, 0], [2, 0, 1]
-    gx, gy = (y[after] - y[before]) / (2 * area), (x[before] - x[after]) / (2 * area)
-    rows = np.zeros((len(X), 3, 3, 3, 6))
-    for n in range(3):  # constant strain of the displacements
-        rows[:, :, 0, n, :3] = gx[n, :, None, None] * axes[:, None, 0]
-        rows[:, :, 1, n, :3] = gy[n, :, None, None] * axes[:, None, 1]
-        rows[:, :, 2, n, :3] = (
-            gy[n, :, None, None] * axes[:, None, 0] + gx[n, :, None, None] * axes[:, None, 1]
-        )
-    turn = _basic(x, y, area)[:, None] + _higher(x, y, area, poisson)  # (cells, points, 3, node)
-    turn = turn * share[:, None, None, :]
-    normal = axes[:, 2]
-    rows[..., 3:] = turn[..., None] * normal[:, None, None, None, :]
-    curl = 0.5 * (gx.T[..., None] * axes[:, None, 1] - gy.T[..., None] * axes[:, None, 0])  # (cells, n, 3)
-    rows[..., :3] -= turn.sum(axis=3)[..., None, None] * curl[:, None, None]
-    return rows
-
-
-def _basic(x: Floats, y: Floats, area: Floats) -> Floats:
-    """Mean strains (cells, 3, node) of the nodes' turns: linear along each side as a beam's."""
-    table = []
+    for s in range(3):
+        dx, dy = x[(s + 1) % 3] - x[s], y[(s + 1) % 3] - y[s]
+        length2 = dx * dx + dy * dy
+        cosines[s, 0], cosines[s, 1], cosines[s, 2] = dx * dx / length2, dy * dy / length2, dx * dy / length2
+        cosines[3, s] = length2
+    det = 0.0
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
+        for r in range(3):
+            g, h = (r + 1) % 3, (r + 2) % 3
+            back[r, i] = cosines[j, g] * cosines[k, h] - cosines[j, h] * cosines[k, g]
+        det += cosines[i, 0] * back[0, i]
+    for i in range(3):
+        for r in range(3):
+            back[r, i] /= det
+
+
+@kernel(inline=True)
+def _turns(x, y, area, poisson, room, turn):
+    """Strains of the nodes' turns: the mean is linear along each side as a beam's, the rest linear in the
+    triangle. Writes: turn (point, 3, node), room = (cosines (4, 3), back (3, 3))."""
+    cosines, back = room
+    _sides(x, y, cosines, back)
+    scale = 1.5 * max(0.5 * (1.0 - 4.0 * poisson**2), LEAST) ** 0.5
+    for n in range(3):
+        j, k = (n + 1) % 3, (n + 2) % 3
         y_jk, x_kj = y[j] - y[k], x[k] - x[j]
-        table.append(
-            [
-                y_jk * ((y[i] - y[k]) - (y[j] - y[i])) / 6,
-                x_kj * ((x[k] - x[i]) - (x[i] - x[j])) / 6,
-                ((x[k] - x[i]) * (y[i] - y[k]) - (x[i] - x[j]) * (y[j] - y[i])) / 3,
-            ]
-        )
-    return 0.5 * ALPHA * np.array(table).transpose(2, 1, 0) / area[:, None, None]
+        share = 0.5 * ALPHA / area
+        xx = share * (y_jk * ((y[n] - y[k]) - (y[j] - y[n])) / 6.0)
+        yy = share * (x_kj * ((x[k] - x[n]) - (x[n] - x[j])) / 6.0)
+        xy = share * (((x[k] - x[n]) * (y[n] - y[k]) - (x[n] - x[j]) * (y[j] - y[n])) / 3.0)
+        for p in range(3):  # the middle of the side from node p to the next, q
+            q = (p + 1) % 3
+            turn[p, 0, n], turn[p, 1, n], turn[p, 2, n] = xx, yy, xy
+            for s in range(3):
+                here, there = BETA[(s - p) % 3, (n - p) % 3], BETA[(s - q) % 3, (n - q) % 3]
+                along = scale * 0.5 * (here + there) * (2.0 * area / 3.0) / cosines[3, s]
+                for r in range(3):
+                    turn[p, r, n] += back[r, s] * along
 
 
-def _higher(x: Floats, y: Floats, area: Floats, poisson: Floats) -> Floats:
-    """Strains (cells, point, 3, node) linear in the triangle, of the nodes' turns against that of the
-    facet."""
-    sides = ((0, 1), (1, 2), (2, 0))
-    dx, dy = np.array([x[j] - x[i] for i, j in sides]), np.array([y[j] - y[i] for i, j in sides])
-    length2 = dx**2 + dy**2
-    # strains along the sides 1-2, 2-3, 3-1 at the three nodes
-    at_node = []
-    for node in range(3):
-        table = np.roll(np.roll(BETA, node, axis=0), node, axis=1)
-        at_node.append(table[:, :, None] * (2.0 * area / 3.0) / length2[:, None, :])
-    cosines = np.stack([dx**2 / length2, dy**2 / length2, dx * dy / length2], axis=1)  # (side, 3, cells)
-    back = np.linalg.inv(cosines.transpose(2, 0, 1))
-    scale = 1.5 * np.sqrt(np.maximum(0.5 * (1.0 - 4.0 * poisson**2), 0.01))
-    middles = [0.5 * (at_node[i] + at_node[j]) for i, j in sides]
-    return np.stack([scale[:, None, None] * (back @ part.transpose(2, 0, 1)) for part in middles], axis=1)
+@kernel
+def triangle_loop(X, axes, poisson, share, room, rows):
+    """Stretch of flat triangles at the middles of their sides in place of that in `rows`.
+
+    X (cells, 3, 3); axes (cells, points, 3, 3), rows x, y, normal; poisson (cells or 1,); share (cells, 3) of
+    the turn that each node gives. Turns count from the rotation of the facet, so that rigid motions strain
+    nothing whatever the share. Writes: rows (cells, 3, 9, 18), columns 6 by n,
+    room = (x (3,), y (3,), cosines (4, 3), back (3, 3), turn (3, 3, 3)).
+    """
+    x, y, cosines, back, turn = room
+    for e in range(len(X)):
+        R = axes[e, 0]
+        area = _facet(X[e], R, x, y)
+        _turns(x, y, area, poisson[e if len(poisson) > 1 else 0], (cosines, back), turn)
+        for p in range(3):
+            B = rows[e, p]
+            for r in range(3):
+                total = 0.0
+                for n in range(3):
+                    turn[p, r, n] *= share[e, n]
+                    total += turn[p, r, n]
+                for n in range(3):
+                    gx = (y[(n + 1) % 3] - y[(n + 2) % 3]) / (2.0 * area)
+                    gy = (x[(n + 2) % 3] - x[(n + 1) % 3]) / (2.0 * area)
+                    # the turn of the facet counts against that of the nodes
+                    u = (gx if r == 0 else (gy if r == 2 else 0.0)) + 0.5 * total * gy
+                    v = (gy if r == 1 else (gx if r == 2 else 0.0)) - 0.5 * total * gx
+                    for k in range(3):
+                        B[r, 3 * k + n] = u * R[0, k] + v * R[1, k]
+                        B[r, 9 + 3 * k + n] = turn[p, r, n] * R[2, k]
+            B[8] = 0.0

@@ -6,6 +6,7 @@ The same strains in NumPy, which tests compare, are in tests/fe/shell_strains.py
 from __future__ import annotations
 
 from flexmbs._jit import kernel
+from flexmbs._simd import LANES, product
 
 
 @kernel(inline=True)
@@ -87,39 +88,74 @@ def _surface_samples(x, ties, A, samples):
 
 
 @kernel(inline=True)
-def _across_samples(x, D, ties, A, samples):
-    """Shear across the surface at the ties, of what turns too. Writes: samples (ties, 3 n + 3 n_turn), A."""
+def _across_samples(x, D, ties, samples):
+    """Shear across the surface at the ties, of what turns too. Writes: samples (ties, 3 n + 3 n_turn)."""
     component, dN, N = ties[0], ties[1], ties[2]
     n, n_turn = dN.shape[2], N.shape[1]
     for t in range(len(component)):
-        i = component[t]
-        _slopes_of(x, dN[t], A)
-        for k in range(3):
-            g, h = (k + 1) % 3, (k + 2) % 3
-            normal = 0.0
-            for a in range(n):
-                normal += N[t, a] * D[k, a]
-            for a in range(n):
-                samples[t, k * n + a] = normal * dN[t, i, a]
-            turn = samples[t, 3 * n + k * n_turn : 3 * n + (k + 1) * n_turn]
-            for b in range(n_turn):
-                turn[b] = N[t, b] * (D[g, b] * A[i, h] - D[h, b] * A[i, g])
+        slope = dN[t, component[t]]
+        A0, A1, A2, d0, d1, d2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for a in range(n):
+            u, v = slope[a], N[t, a]
+            A0 += u * x[0, a]
+            A1 += u * x[1, a]
+            A2 += u * x[2, a]
+            d0 += v * D[0, a]
+            d1 += v * D[1, a]
+            d2 += v * D[2, a]
+        row = samples[t]
+        for a in range(n):
+            row[a] = d0 * slope[a]
+            row[n + a] = d1 * slope[a]
+            row[2 * n + a] = d2 * slope[a]
+        at = 3 * n
+        for b in range(n_turn):
+            row[at + b] = N[t, b] * (D[1, b] * A2 - D[2, b] * A1)
+            row[at + n_turn + b] = N[t, b] * (D[2, b] * A0 - D[0, b] * A2)
+            row[at + 2 * n_turn + b] = N[t, b] * (D[0, b] * A1 - D[1, b] * A0)
+
+
+#: 6 n is a multiple of the rows of a tile
+_tile = product(6)
 
 
 @kernel(inline=True)
-def _tied(first, table, samples, values):
-    """Samples, weighted: the components at one point. Writes: values (components, columns by fours)."""
-    start, which, weight = table
-    for c in range(len(values)):
-        for q in range(0, values.shape[1], 4):
-            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
-            for s in range(start[first + c], start[first + c + 1]):
-                w, i = weight[s], which[s]
-                t0 += w * samples[i, q]
-                t1 += w * samples[i, q + 1]
-                t2 += w * samples[i, q + 2]
-                t3 += w * samples[i, q + 3]
-            values[c, q], values[c, q + 1], values[c, q + 2], values[c, q + 3] = t0, t1, t2, t3
+def _tied(weights, samples, values):
+    """Weighted samples: components of all points. Writes: values (rows by sixes, columns by eights)."""
+    n_samples, n_rows = weights.shape
+    width = values.shape[1]
+    for i in range(0, n_rows, 6):
+        for j in range(0, width, LANES):
+            _tile(values, i * width + j, width, weights, i, n_rows, samples, j, width, n_samples)
+
+
+@kernel(inline=True)
+def _by_component(X, D, x, d, P):
+    """Nodes and directors of one cell; a bubble of rotations turns about two axes P across the mean director.
+
+    Its turn about the normal does nothing. Writes: x (3, n), d (3, n_turn), P.
+    """
+    n = x.shape[1]
+    for a in range(n):
+        for k in range(3):
+            x[k, a], d[k, a] = X[a, k], D[a, k]
+    if d.shape[1] > n:
+        size, least = 0.0, 0
+        for k in range(3):
+            d[k, n] = 0.0
+            for a in range(n):
+                d[k, n] += d[k, a]
+            size += d[k, n] ** 2
+        for k in range(3):
+            d[k, n] /= size**0.5
+            if abs(d[k, n]) < abs(d[least, n]):
+                least = k
+        i, j = (least + 1) % 3, (least + 2) % 3
+        size = (d[i, n] ** 2 + d[j, n] ** 2) ** 0.5
+        P[0, least], P[0, i], P[0, j] = 0.0, d[j, n] / size, -d[i, n] / size
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            P[1, k] = d[i, n] * P[0, j] - d[j, n] * P[0, i]
 
 
 @kernel(inline=True)
@@ -145,7 +181,7 @@ def _bend(d, R, slope, rows, P, inner):
             rows[3, at + b] = slope[0, b] * x
             rows[4, at + b] = slope[1, b] * y
             rows[5, at + b] = slope[0, b] * y + slope[1, b] * x
-        for q in range(len(P)):
+        for q in range(inner.shape[1]):
             x = d[i, n] * R[0, j] - d[j, n] * R[0, i]
             y = d[i, n] * R[1, j] - d[j, n] * R[1, i]
             inner[3, q] += P[q, k] * slope[0, n] * x
@@ -154,10 +190,9 @@ def _bend(d, R, slope, rows, P, inner):
 
 
 @kernel(inline=True)
-def _shear(inverse, sampled, rows, P, inner):
+def _shear(inverse, sampled, n_turn, rows, P, inner):
     """Shear across, along the axes, of its reference components. Writes: rows (9, 6 n), inner."""
     n = rows.shape[1] // 6
-    n_turn = (sampled.shape[1] - 3 * n) // 3
     for c in range(2):
         u, v = inverse[c, 0], inverse[c, 1]
         row = rows[6 + c]
@@ -167,7 +202,7 @@ def _shear(inverse, sampled, rows, P, inner):
             at, of = 3 * n + k * n, 3 * n + k * n_turn
             for b in range(n):
                 row[at + b] = u * sampled[0, of + b] + v * sampled[1, of + b]
-            for q in range(len(P)):
+            for q in range(inner.shape[1]):
                 inner[6 + c, q] += P[q, k] * (u * sampled[0, of + n] + v * sampled[1, of + n])
 
 
@@ -175,22 +210,23 @@ def _shear(inverse, sampled, rows, P, inner):
 def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
     """Strains of nodal values of cells: columns of `rows` are k n + a, component k of node a.
 
-    `fields` = (X (cells, 3, n), D (cells, 3, n_turn), P (cells, 2 or 0, 3)): directors of what turns, which
-    are the nodes and the bubble of tri6, and the two directions that it turns about; `tables` = `_Tables`;
-    `geometry` as in `geometry_loop`; room of their sizes, columns by fours. Stretch is sampled at the ties,
-    with the mean of that which is not: a state of constant stress sees the mean, so that distorted cells pass
-    the patch test.
+    `fields` = (X (cells, n, 3), D (cells, n, 3)): nodes, and their directors; `tables` = `_Tables`;
+    `geometry` as in `geometry_loop`; room of their sizes, columns of samples and what is tied by eights, rows
+    of what is tied by sixes. Stretch is sampled at the ties, with the mean of that which is not: a state of
+    constant stress sees the mean, so that distorted cells pass the patch test.
     Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), inner (cells, points, 9, 2 or 0),
     room.
     """
-    (X, D, directions), (area, axes, inverse) = fields, geometry
+    (X, D), (area, axes, inverse) = fields, geometry
     d_turn, N, weights, surface, across = tables
-    A, slope, tied, mean, sampled, of_surface, of_across = room
-    n, has_ties = X.shape[2], len(surface[0]) > 0
+    (x, d, P), A, slope, mean, (of_surface, tied), (of_across, sampled) = room
+    n, has_ties = X.shape[1], len(surface[0]) > 0
     for e in range(len(X)):
-        x, d, P = X[e], D[e], directions[e]
+        _by_component(X[e], D[e], x, d, P)
         _surface_samples(x, surface, A, of_surface)
-        _across_samples(x, d, across, A, of_across)
+        _across_samples(x, d, across, of_across)
+        _tied(surface[2], of_surface, tied)
+        _tied(across[3], of_across, sampled)
         total = 0.0
         for p in range(len(N)):
             total += area[e, p] * weights[p]
@@ -199,7 +235,7 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
                 mean[c, q] = 0.0
         for p in range(len(N)):
             inv, R, B, own = inverse[e, p], axes[e, p], rows[e, p], inner[e, p]
-            for b in range(d.shape[1]):
+            for b in range(d_turn.shape[2]):
                 u, v = d_turn[p, 0, b], d_turn[p, 1, b]
                 slope[0, b] = inv[0, 0] * u + inv[0, 1] * v
                 slope[1, b] = inv[1, 0] * u + inv[1, 1] * v
@@ -218,10 +254,8 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
             for a in range(n):
                 slopes[e, p, 0, a], slopes[e, p, 1, a] = slope[0, a], slope[1, a]
             _bend(d, R, slope, B, P, own)
-            _tied(2 * p, across[3], of_across, sampled)
-            _shear(inv, sampled, B, P, own)
+            _shear(inv, sampled[2 * p : 2 * p + 2], d_turn.shape[2], B, P, own)
             if has_ties:
-                _tied(3 * p, surface[2], of_surface, tied)
                 share, a, b, c, f = (
                     area[e, p] * weights[p] / total,
                     inv[0, 0],
@@ -230,7 +264,7 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
                     inv[1, 1],
                 )
                 for q in range(3 * n):
-                    xx, yy, xy = tied[0, q], tied[1, q], tied[2, q]
+                    xx, yy, xy = tied[3 * p, q], tied[3 * p + 1, q], tied[3 * p + 2, q]
                     r, s, t = B[0, q], B[1, q], B[2, q]
                     B[0, q] = a * a * xx + b * b * yy + a * b * xy
                     B[1, q] = c * c * xx + f * f * yy + c * f * xy
@@ -285,68 +319,89 @@ def inner_loop(X, dN, points, geometry, inner):
                     B[2, column], B[8, column] = x * h + y * g, 0.5 * (x * h - y * g)
 
 
+#: most inner functions of a cell
+INNER = 6
+_few = product(INNER)
+
+
+@kernel(inline=True)
+def _inner_forces(inner, m, C, area, T):
+    """Forces area C inner of one point, of the first m functions. Writes: T (9, INNER)."""
+    for r in range(9):
+        for i in range(m):
+            T[r, i] = 0.0
+        for q in range(9):
+            s = C[r, q] * area
+            if s != 0.0:
+                for i in range(m):
+                    T[r, i] += s * inner[q, i]
+
+
+@kernel(inline=True)
+def _solve_few(G, W, m):
+    """G^-1 W of the first m rows by Cholesky. Writes: G, W."""
+    n = W.shape[1]
+    for i in range(m):
+        for j in range(i + 1):
+            t = G[i, j]
+            for k in range(j):
+                t -= G[i, k] * G[j, k]
+            G[i, j] = t**0.5 if i == j else t / G[j, j]
+        for k in range(i):
+            for q in range(n):
+                W[i, q] -= G[i, k] * W[k, q]
+        for q in range(n):
+            W[i, q] /= G[i, i]
+    for i in range(m - 1, -1, -1):
+        for k in range(i + 1, m):
+            for q in range(n):
+                W[i, q] -= G[k, i] * W[k, q]
+        for q in range(n):
+            W[i, q] /= G[i, i]
+
+
 @kernel(reassociate=True)
 def condense_loop(inner, S, area, room, rows):
     """Strains with inner functions of least energy: rows less inner times what they follow the nodes by.
 
-    inner (cells, points, 9, m), S (cells or 1, points or 1, 9, 9), room = (T (9, m), G (m, m), W (m, N)).
-    Writes: rows (cells, points, 9, N), room.
+    inner (cells, points, 9, m), m up to INNER; S (cells or 1, points or 1, 9, 9), room = (T (points, 9,
+    INNER), zero at first, G (INNER, INNER), W (INNER, N)). Writes: rows (cells, points, 9, N), room.
     """
     T, G, W = room
-    m, n = W.shape
+    n_points, n, m = rows.shape[1], rows.shape[3], inner.shape[3]
     for e in range(len(rows)):
         of_cell = S[e if len(S) > 1 else 0]
-        for i in range(m):
-            for j in range(m):
-                G[i, j] = 0.0
-            for q in range(n):
-                W[i, q] = 0.0
-        for p in range(rows.shape[1]):
-            C = of_cell[p if len(of_cell) > 1 else 0]
-            for r in range(9):
-                for i in range(m):
-                    T[r, i] = 0.0
-                for q in range(9):
-                    t = C[r, q] * area[e, p]
-                    if t != 0.0:
-                        for i in range(m):
-                            T[r, i] += t * inner[e, p, q, i]
-                for i in range(m):
-                    t = T[r, i]
-                    if t != 0.0:
-                        for j in range(i + 1):
-                            G[i, j] += t * inner[e, p, r, j]
-                        for q in range(n):
-                            W[i, q] += t * rows[e, p, r, q]
+        for p in range(n_points):
+            _inner_forces(inner[e, p], m, of_cell[p if len(of_cell) > 1 else 0], area[e, p], T[p])
         for i in range(m):
             for j in range(i + 1):
-                t = G[i, j]
-                for k in range(j):
-                    t -= G[i, k] * G[j, k]
-                G[i, j] = t**0.5 if i == j else t / G[j, j]
-            for k in range(i):
-                for q in range(n):
-                    W[i, q] -= G[i, k] * W[k, q]
-            for q in range(n):
-                W[i, q] /= G[i, i]
-        for i in range(m - 1, -1, -1):
-            for k in range(i + 1, m):
-                for q in range(n):
-                    W[i, q] -= G[k, i] * W[k, q]
-            for q in range(n):
-                W[i, q] /= G[i, i]
-        for p in range(rows.shape[1]):
+                t = 0.0
+                for p in range(n_points):
+                    for r in range(9):
+                        t += T[p, r, i] * inner[e, p, r, j]
+                G[i, j] = t
+        j = n
+        while j > 0:
+            j = max(j - LANES, 0)
+            _few(W, j, n, T, 0, INNER, rows, e * n_points * 9 * n + j, n, n_points * 9)
+        _solve_few(G, W, m)
+        for p in range(n_points):
             for r in range(9):
-                for i in range(m):
-                    t = inner[e, p, r, i]
-                    if t != 0.0:
+                row = rows[e, p, r]
+                for i in range(0, m - 1, 2):
+                    a, b = inner[e, p, r, i], inner[e, p, r, i + 1]
+                    if a != 0.0 or b != 0.0:
                         for q in range(n):
-                            rows[e, p, r, q] -= t * W[i, q]
+                            row[q] -= a * W[i, q] + b * W[i + 1, q]
+                if m % 2:
+                    a = inner[e, p, r, m - 1]
+                    for q in range(n):
+                        row[q] -= a * W[m - 1, q]
 
 
 @kernel(inline=True)
-def _add_products(rows, S, area, SB, K):
-    """Add rows^T S rows of one point above the diagonal, two rows of K at a time. Writes: K (N, N), SB."""
+def _section_forces(rows, S, area, SB):
+    """Forces S rows of one point, times its area. Writes: SB (9, N)."""
     n = rows.shape[1]
     for r in range(9):
         for j in range(n):
@@ -356,37 +411,33 @@ def _add_products(rows, S, area, SB, K):
             if s != 0.0:
                 for j in range(n):
                     SB[r, j] += s * rows[q, j]
-    for i in range(0, n, 2):
-        a0, a1, a2, a3, a4 = rows[0, i], rows[1, i], rows[2, i], rows[3, i], rows[4, i]
-        a5, a6, a7, a8 = rows[5, i], rows[6, i], rows[7, i], rows[8, i]
-        b0, b1, b2, b3, b4 = rows[0, i + 1], rows[1, i + 1], rows[2, i + 1], rows[3, i + 1], rows[4, i + 1]
-        b5, b6, b7, b8 = rows[5, i + 1], rows[6, i + 1], rows[7, i + 1], rows[8, i + 1]
-        for j in range(i, n):
-            s0, s1, s2, s3, s4 = SB[0, j], SB[1, j], SB[2, j], SB[3, j], SB[4, j]
-            s5, s6, s7, s8 = SB[5, j], SB[6, j], SB[7, j], SB[8, j]
-            K[i, j] += ((a0 * s0 + a1 * s1) + (a2 * s2 + a3 * s3)) + (
-                (a4 * s4 + a5 * s5) + ((a6 * s6 + a7 * s7) + a8 * s8)
-            )
-            K[i + 1, j] += ((b0 * s0 + b1 * s1) + (b2 * s2 + b3 * s3)) + (
-                (b4 * s4 + b5 * s5) + ((b6 * s6 + b7 * s7) + b8 * s8)
-            )
+
+
+@kernel(inline=True)
+def _products(rows, e, SB, K):
+    """rows^T SB of cell e, tile by tile: those that touch the upper triangle. Writes: K (N, N)."""
+    n, n_sums = len(K), rows.shape[1] * 9
+    first = e * n_sums * n
+    for i in range(0, n, 6):
+        j = n
+        while j > i:
+            j = max(j - LANES, 0)
+            _tile(K, i * n + j, n, rows, first + i, n, SB, j, n, n_sums)
 
 
 @kernel(reassociate=True)
 def shell_stiffness_loop(rows, S, area, pattern, room, upper):
     """Add int rows^T S rows of every cell to the pairs of the pattern = (nodes, which, loc).
 
-    S (cells or 1, points or 1, 9, 9). Writes: upper (n_pairs, 36), room = (SB (9, N), K (N, N)).
+    S (cells or 1, points or 1, 9, 9). Writes: upper (n_pairs, 36), room = (SB (points, 9, N), K (N, N)).
     """
     (nodes, which, loc), (SB, K) = pattern, room
     n = nodes.shape[1]
     for e in range(len(nodes)):
-        for i in range(6 * n):
-            for j in range(6 * n):
-                K[i, j] = 0.0
         of_cell = S[e if len(S) > 1 else 0]
         for p in range(rows.shape[1]):
-            _add_products(rows[e, p], of_cell[p if len(of_cell) > 1 else 0], area[e, p], SB, K)
+            _section_forces(rows[e, p], of_cell[p if len(of_cell) > 1 else 0], area[e, p], SB[p])
+        _products(rows, e, SB, K)
         pair = 0
         for a in range(n):
             for b in range(a, n):

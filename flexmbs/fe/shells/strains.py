@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs._simd import LANES
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shells.drilling import triangle_stretch
+from flexmbs.fe.shells.drilling import triangle_loop
 from flexmbs.fe.shells.loops import geometry_loop, inner_loop, strain_loop
 from flexmbs.fe.shells.ties import Tying, shell_rule
 
@@ -99,14 +100,6 @@ def _turn_shape(kind: str, xi: Floats) -> tuple[Floats, Floats]:
     bubble = 27.0 * x * y * z
     slope = 27.0 * np.stack([y * z - x * y, x * z - x * y], axis=1)
     return np.column_stack([N, bubble]), np.concatenate([dN, slope[:, None]], axis=1)
-
-
-def _turn_directors(kind: str, D: Floats) -> Floats:
-    """Directors at what rotates: the nodes, and the middle of tri6."""
-    if kind != "tri6":
-        return D
-    middle = D.sum(axis=1, keepdims=True)
-    return np.concatenate([D, middle / np.linalg.norm(middle, axis=2, keepdims=True)], axis=1)
 
 
 def directors(mesh: Mesh, kinds: list[str]) -> dict[str, Floats]:
@@ -200,12 +193,12 @@ def shell_points(
         rows = np.ascontiguousarray(whole[..., :8]).reshape(*whole.shape[:3], 48)
         return ShellPoints(nine.area, nine.axes, rows, whole[..., 8], slopes, N, D)
     flat = kind == "tri3"
-    own = np.repeat(normals(kind, X, rule.points[:1]), 3, axis=1) if flat else D
+    own = np.repeat(at.axes[:, :1, 2], 3, axis=1) if flat else D
     slopes, rows, inner = _strains(kind, X, own, at)
     if flat:
         assert share is not None
-        stretch = triangle_stretch(X, at.axes[:, 0], np.broadcast_to(poisson, len(X)), share)
-        rows[:, :, :3], rows[:, :, 8] = stretch.swapaxes(3, 4).reshape(len(X), 3, 3, 18), 0.0
+        room = np.empty(3), np.empty(3), np.empty((4, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
+        triangle_loop(np.ascontiguousarray(X), at.axes, poisson, share, room, rows)
     if kind == "quad4":
         inner = _inner_strains(X, at)
     return ShellPoints(at.area * rule.weights, at.axes, rows, inner, slopes, N, own)
@@ -216,8 +209,8 @@ class _Tables:
     """What `strain_loop` takes of a type: derivatives (points, 2, n_turn) of what turns, shape functions
     (points, n_turn), weights; ties of the surface, and across it.
 
-    Ties: component and derivatives (samples, 2, n) of each sample, what turns there (across only), and by
-    rows (point, component) the samples and their weights.
+    Ties: component and derivatives (samples, 2, n) of each sample, what turns there (across only), and
+    weights (samples, rows) of the rows (point, component).
     """
 
     d_turn: Floats
@@ -247,43 +240,38 @@ def _across_first(dN: Floats) -> Floats:
     return np.ascontiguousarray(dN.swapaxes(1, 2))
 
 
-def _samples(tying: Tying) -> tuple[Ints, Ints, tuple[Ints, Ints, Floats]]:
-    """Ties and components that are used, and how: starts of the rows (point, component), samples, weights."""
+def _samples(tying: Tying) -> tuple[Ints, Ints, Floats]:
+    """Ties and components that are used, and weights (samples, rows), rows (point, component) by sixes."""
     points, c, *samples = tying.weights.shape
     W = tying.weights.reshape(points * c, *samples)
     used = np.abs(W) > 1e-14 * np.abs(W).max(initial=1.0)
     tie, component = np.nonzero(used.any(axis=0))
-    row, sample = np.nonzero(used[:, tie, component])
-    start = np.searchsorted(row, np.arange(len(W) + 1))
-    return tie, component, (start, sample, np.ascontiguousarray(W[:, tie, component][row, sample]))
+    weights = np.zeros((len(tie), _whole_tiles(len(W), 6)))
+    weights[:, : len(W)] = W[:, tie, component].T
+    return tie, component, weights
+
+
+def _whole_tiles(number: int, size: int) -> int:
+    return -(-number // size) * size
 
 
 def _strains(kind: str, X: Floats, D: Floats, at: Geometry) -> tuple[Floats, Floats, Floats]:
     """Slopes (cells, points, 2, n), rows (cells, points, 9, 6 n) and inner (cells, points, 9, 2 or 0)."""
-    tables, turning = _tables(kind), _turn_directors(kind, D)
-    n, n_turn = X.shape[1], turning.shape[1]
-    # the bubble turns about two axes; its turn about the normal does nothing
-    P = _tangent(turning[:, n]) if n_turn > n else np.zeros((len(X), 0, 3))
-    surface, across = (-(-columns // 4) * 4 for columns in (3 * n, 3 * (n + n_turn)))  # by fours
-    room = (
-        np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, surface)), np.empty((3, 3 * n)),
-        np.empty((2, across)), np.zeros((len(tables.surface[0]), surface)),
-        np.zeros((len(tables.across[0]), across)),
-    )  # fmt: skip
+    tables = _tables(kind)
+    n, n_turn = X.shape[1], tables.N.shape[1]
+    bubble = 2 * (n_turn - n)
+    ties = [
+        (np.zeros((len(item[0]), width)), np.empty((item[-1].shape[1], width)))
+        for item, columns in ((tables.surface, 3 * n), (tables.across, 3 * (n + n_turn)))
+        for width in (_whole_tiles(columns, LANES),)
+    ]
+    parts = np.empty((3, n)), np.empty((3, n_turn)), np.empty((bubble, 3))
+    room = parts, np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, 3 * n)), *ties
     cells = at.area.shape
-    slopes, rows = np.empty((*cells, 2, n)), np.empty((*cells, 9, 6 * n))
-    inner = np.empty((*cells, 9, P.shape[1]))
-    fields = _across_first(X), _across_first(turning), P
+    slopes, rows, inner = (np.empty((*cells, *shape)) for shape in ((2, n), (9, 6 * n), (9, bubble)))
+    fields = np.ascontiguousarray(X), np.ascontiguousarray(D)
     strain_loop(fields, tuple(tables), (at.area, at.axes, at.inverse), room, slopes, rows, inner)
     return slopes, rows, inner
-
-
-def _tangent(v: Floats) -> Floats:
-    """Two unit vectors across each of the vectors v (cells, 3): (cells, 2, 3)."""
-    other = np.eye(3)[np.abs(v).argmin(axis=1)]
-    x = np.cross(v, other)
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    return np.stack([x, np.cross(v, x)], axis=1)
 
 
 def _inner_strains(X: Floats, at: Geometry) -> Floats:

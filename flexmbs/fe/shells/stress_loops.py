@@ -3,61 +3,109 @@
 from __future__ import annotations
 
 from flexmbs._jit import kernel
+from flexmbs._simd import LANES, product
 
-
-@kernel(reassociate=True)
-def spread_stress_loop(eps, law, axes, spreading, room, total):
-    """Add stresses of all points, turned to the axes of the mesh, to the targets of their cells (F53).
-
-    eps (cells, points, 8 or 9, m); law (cells or 1, points or 1, 5, 8): stresses xx yy xy zx zy of strains,
-    in the axes (cells, points, 3, 3); `spreading` = (weights, targets): weights (cells or 1, n_targets,
-    points), targets (cells, n_targets) rows of the result.
-    Writes: total (rows, 6, m), room = (C (8,), sigma (m,)).
-    """
-    (weights, targets), (C, sigma) = spreading, room
-    for e in range(len(eps)):
-        W = weights[e if len(weights) > 1 else 0]
-        of_cell = law[e if len(law) > 1 else 0]
-        for p in range(eps.shape[1]):
-            F, R = of_cell[p if len(of_cell) > 1 else 0], axes[e, p]
-            for r in range(6):
-                i, j = (r, r) if r < 3 else (r - 3, (r - 2) % 3)
-                xx, yy = R[0, i] * R[0, j], R[1, i] * R[1, j]
-                xy = R[0, i] * R[1, j] + R[1, i] * R[0, j]
-                zx = R[0, i] * R[2, j] + R[2, i] * R[0, j]
-                zy = R[1, i] * R[2, j] + R[2, i] * R[1, j]
-                for s in range(8):
-                    C[s] = (xx * F[0, s] + yy * F[1, s]) + (xy * F[2, s] + zx * F[3, s]) + zy * F[4, s]
-                for k in range(len(sigma)):
-                    sigma[k] = 0.0
-                for s in range(8):
-                    if C[s] != 0.0:
-                        for k in range(len(sigma)):
-                            sigma[k] += C[s] * eps[e, p, s, k]
-                for q in range(targets.shape[1]):
-                    row, w = total[targets[e, q], r], W[q, p]
-                    for k in range(len(sigma)):
-                        row[k] += w * sigma[k]
+_two, _three, _six, _eight = product(2), product(3), product(6), product(8)
 
 
 @kernel(inline=True)
-def _slopes(values, directors, slopes, N, H):
-    """Slopes of displacement and of theta x n, and that itself, at one point. Writes: H (5, 3, nf)."""
-    for i in range(5):
-        for k in range(3):
-            for m in range(H.shape[2]):
-                H[i, k, m] = 0.0
-    for a in range(len(values)):
-        u, n = values[a], directors[a]
+def _turned(F, R, s, C):
+    """Stress xx yy zz xy yz zx, in the axes of the mesh, of strain s; F (5, 8) in axes R. Writes: C (6,)."""
+    for r in range(6):
+        i, j = (r, r) if r < 3 else (r - 3, (r - 2) % 3)
+        xx, yy = R[0, i] * R[0, j], R[1, i] * R[1, j]
+        xy = R[0, i] * R[1, j] + R[1, i] * R[0, j]
+        zx = R[0, i] * R[2, j] + R[2, i] * R[0, j]
+        zy = R[1, i] * R[2, j] + R[2, i] * R[1, j]
+        C[r] = (xx * F[0, s] + yy * F[1, s]) + (xy * F[2, s] + zx * F[3, s]) + zy * F[4, s]
+
+
+@kernel(reassociate=True)
+def face_stress_loop(rows, nodes, U, section, spreading, room, total):
+    """Add stresses of fields at a face of the section, in the axes of the mesh, to the targets of their cells
+    (F53).
+
+    rows (cells, points, 9, 6 n) strains of nodal values; U (6 n_nodes, m); `section` = (law, used, axes): law
+    (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy of strains in the axes (cells, points, 3, 3),
+    of which those `used` give any; `spreading` = (fit, shape, targets): fit (cells or 1, q, points) of
+    q numbers to the points, whose shapes (n_targets, q) are summed at targets (cells, n_targets), rows of the
+    result. The q stresses of nodal values come first, then those of the fields: there are fewer of them than
+    strains.
+    Writes: total (rows, 6, m), room = (B (points used, 6 n), W (.., columns), T (6 n, columns), own (6 n,
+    columns), sigma (6 q, columns), C (6,)), columns by eights, those of W zero at first.
+    """
+    (law, used, axes), (fit, shape, targets) = section, spreading
+    B, W, T, own, sigma, C = room
+    n, m, n_q = nodes.shape[1], U.shape[1], shape.shape[1]
+    n_used, n_rows = len(used), 6 * nodes.shape[1]
+    for e in range(len(nodes)):
+        of_cell, weights = law[e if len(law) > 1 else 0], fit[e if len(fit) > 1 else 0]
+        for p in range(rows.shape[1]):
+            F, R = of_cell[p if len(of_cell) > 1 else 0], axes[e, p]
+            for s in range(n_used):
+                k = p * n_used + s
+                B[k] = rows[e, p, used[s]]
+                _turned(F, R, used[s], C)
+                for q in range(n_q):
+                    for r in range(6):
+                        W[k, 6 * q + r] = weights[q, p] * C[r]
+        for a in range(n):
+            for c in range(6):
+                own[c * n + a, :m] = U[6 * nodes[e, a] + c]
+        for i in range(0, n_rows, 6):
+            for j in range(0, W.shape[1], LANES):
+                _six(T, i * W.shape[1] + j, W.shape[1], B, i, n_rows, W, j, W.shape[1], len(B))
+        for q in range(n_q):
+            for j in range(0, own.shape[1], LANES):
+                width = own.shape[1]
+                _six(sigma, 6 * q * width + j, width, T, 6 * q, W.shape[1], own, j, width, n_rows)
+        for t in range(targets.shape[1]):
+            at = total[targets[e, t]]
+            for q in range(n_q):
+                w = shape[t, q]
+                if w != 0.0:
+                    for r in range(6):
+                        for k in range(m):
+                            at[r, k] += w * sigma[6 * q + r, k]
+
+
+@kernel(inline=True)
+def _fibres(nodes, directors, Phi, values):
+    """Displacements of the nodes of a cell, and theta x n. Writes: values (2, 3, n, columns)."""
+    for a in range(len(nodes)):
+        u, n = Phi[nodes[a]], directors[a]
         for k in range(3):
             g, h = (k + 1) % 3, (k + 2) % 3
-            for m in range(H.shape[2]):
-                fibre = u[3 + g, m] * n[h] - u[3 + h, m] * n[g]
-                H[0, k, m] += slopes[0, a] * u[k, m]
-                H[1, k, m] += slopes[1, a] * u[k, m]
-                H[2, k, m] += slopes[0, a] * fibre
-                H[3, k, m] += slopes[1, a] * fibre
-                H[4, k, m] += N[a] * fibre
+            of, fibre = values[0, k, a], values[1, k, a]
+            x, y, v, w = n[h], n[g], u[3 + g], u[3 + h]
+            for m in range(u.shape[1]):
+                of[m] = u[k, m]
+                fibre[m] = v[m] * x - w[m] * y
+
+
+@kernel(inline=True)
+def _slopes(values, at, H):
+    """Slopes of displacement and of theta x n, and that itself, at one point: xystd. Writes: H (15, .)."""
+    n, width = values.shape[2], values.shape[3]
+    for k in range(3):
+        for j in range(0, width, LANES):
+            _two(H, k * width + j, 3 * width, at, 0, 3, values, k * n * width + j, width, n)
+            _three(H, (6 + k) * width + j, 3 * width, at, 0, 3, values, (3 + k) * n * width + j, width, n)
+
+
+@kernel(inline=True)
+def _coefficients(H, a, r2, C):
+    """What products with mode a take of the rows of H. Writes: C (15, 8), whose other entries are zero."""
+    for k in range(3):
+        x, y, s, t, d = H[k, a], H[3 + k, a], H[6 + k, a], H[9 + k, a], H[12 + k, a]
+        C[k, 0], C[6 + k, 0] = x, r2 * s
+        C[3 + k, 1], C[9 + k, 1] = y, r2 * t
+        C[k, 2], C[3 + k, 2], C[6 + k, 2], C[9 + k, 2] = y, x, r2 * t, r2 * s
+        C[k, 3], C[6 + k, 3] = s, x
+        C[3 + k, 4], C[9 + k, 4] = t, y
+        C[k, 5], C[3 + k, 5], C[6 + k, 5], C[9 + k, 5] = t, s, y, x
+        C[k, 6], C[12 + k, 6] = d, x
+        C[3 + k, 7], C[12 + k, 7] = d, y
 
 
 @kernel(reassociate=True)
@@ -65,35 +113,23 @@ def mode_products_loop(nodes, Phi, points, r2, room, products):
     """Products of mode pairs a <= b that forces, moments and shear forces of the section go with (F17).
 
     Phi (n_nodes, 6, nf); `points` = (directors, slopes, N); r2 : second moment of the section, of its area;
-    room = (values (n, 6, nf), H (5, 3, nf)).
-    Writes: products (cells, points, 8, pairs) of forces and moments xx yy xy, shear forces zx zy; room.
+    room = (values (2, 3, n, columns), at (n, 3), H (15, columns), C (15, 8)), zero at first, of whole vectors
+    that begin below nf. Each row of `products` is written from left to right in whole vectors, whose rest the
+    next pairs overwrite, and at the end what stands there is of no use.
+    Writes: products (cells, points, 8, pairs and `LANES` more) of forces and moments xx yy xy, shear forces
+    zx zy; room.
     """
-    (directors, slopes, N), (values, H) = points, room
-    nf = Phi.shape[2]
+    (directors, slopes, N), (values, at, H, C) = points, room
+    nf, width, n_points, wide = Phi.shape[2], H.shape[1], len(N), products.shape[3]
     for e in range(len(nodes)):
-        for a in range(nodes.shape[1]):
-            for c in range(6):
-                for m in range(nf):
-                    values[a, c, m] = Phi[nodes[e, a], c, m]
-        for p in range(len(N)):
-            _slopes(values, directors[e], slopes[e, p], N[p], H)
-            P = products[e, p]
-            for r in range(8):
-                for q in range(P.shape[1]):
-                    P[r, q] = 0.0
-            for k in range(3):
-                q = 0
-                for a in range(nf):
-                    x, y, s, t, d = H[0, k, a], H[1, k, a], H[2, k, a], H[3, k, a], H[4, k, a]
-                    for b in range(nf - a):
-                        X, Y, S, T = H[0, k, a + b], H[1, k, a + b], H[2, k, a + b], H[3, k, a + b]
-                        D = H[4, k, a + b]
-                        P[0, q + b] += x * X + r2 * s * S
-                        P[1, q + b] += y * Y + r2 * t * T
-                        P[2, q + b] += x * Y + y * X + r2 * (s * T + t * S)
-                        P[3, q + b] += x * S + s * X
-                        P[4, q + b] += y * T + t * Y
-                        P[5, q + b] += x * T + s * Y + y * S + t * X
-                        P[6, q + b] += x * D + d * X
-                        P[7, q + b] += y * D + d * Y
-                    q += nf - a
+        _fibres(nodes[e], directors[e], Phi, values)
+        for p in range(n_points):
+            for a in range(nodes.shape[1]):
+                at[a, 0], at[a, 1], at[a, 2] = slopes[e, p, 0, a], slopes[e, p, 1, a], N[p, a]
+            _slopes(values, at, H)
+            to = (e * n_points + p) * 8 * wide
+            for a in range(nf):
+                _coefficients(H, a, r2, C)
+                for b in range(a, nf, LANES):
+                    _eight(products, to + b - a, wide, C, 0, 8, H, b, width, 15)
+                to += nf - a
