@@ -135,12 +135,29 @@ def test_modes_that_were_stopped_go_on_behind_their_last_pass(tmp_path, small, m
     raw[1000] ^= 1  # the last one is torn: the one before it counts
     blocks[-1].write_bytes(raw)
     passes, stop, said = [], 10**9, []
+    monkeypatch.setattr(route, "LANES", 16)  # memory has room for other blocks now: those that are there stay
     ours = fm.reduce(BLOCK, limits=in_pieces(tmp_path, say=said.append))
     assert f"{len(blocks) - 1} passes of the modes were there from an earlier run" in said
     assert len(passes) == needed - (len(blocks) - 1)
     assert not list(tmp_path.iterdir())
     np.testing.assert_allclose(ours.frequency_hz, whole.frequency_hz, rtol=1e-10)
     np.testing.assert_allclose(ours.frequency_hz, fm.reduce(BLOCK).frequency_hz, rtol=1e-8)
+
+
+@pytest.mark.parametrize("free", [10**12, 10**6])
+def test_vectors_go_eight_at_a_time_where_the_machine_has_room_for_the_files(
+    tmp_path, small, monkeypatch, free
+):
+    widths, real = [], factor.PiecesFactor.solve
+
+    def counted(self, B):
+        widths.append(B.shape[1])
+        return real(self, B)
+
+    monkeypatch.setattr(factor.PiecesFactor, "solve", counted)
+    monkeypatch.setattr(route, "available_bytes", lambda: free)
+    fm.reduce(BLOCK, limits=in_pieces(tmp_path, memory=10**10))
+    assert widths.count(24) == 0 if free > 10**9 else widths.count(24) > 2
 
 
 def test_pieces_of_another_matrix_count_for_nothing(tmp_path, small, monkeypatch):

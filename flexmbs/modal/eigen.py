@@ -56,7 +56,7 @@ def modes_of(
     model = held.model
     factor: Any = held.statics.factor
     block = getattr(factor, "wide", BLOCK)
-    begun = factor.iteration(model.M, held.C, block) if hasattr(factor, "iteration") else None
+    begun = factor.iteration(model.M, held.C) if hasattr(factor, "iteration") else None
     modes = lowest_modes(held.respond, model.M, n, fmax, progress, held.dimension, block, begun)
     V, r = modes.V, held.unbalanced(modes.V, modes.omega2)
     off = np.linalg.norm(r, axis=0) > BALANCED * largest_entry(model.K) * np.linalg.norm(V, axis=0)

@@ -112,8 +112,10 @@ def local_shape(shape: Symbolic, piece: Piece, known: Ints) -> tuple[Symbolic, i
 
 def local_columns(A: Any, known: Ints, columns: Ints) -> sparse.csc_matrix:
     """Columns of the matrix with their rows in places of `known`; those of earlier pieces are left out."""
-    at = np.minimum(np.searchsorted(known, A.indices), len(known) - 1)
-    here = known[at] == A.indices
+    place = np.full(A.shape[0], -1)
+    place[known] = np.arange(len(known))
+    at = place[A.indices]
+    here = at >= 0
     if (A.indices[~here] > np.repeat(columns, np.diff(A.indptr))[~here]).any():
         raise OtherPattern
     count = np.concatenate([[0], np.cumsum(here)])[A.indptr]

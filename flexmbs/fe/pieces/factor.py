@@ -60,6 +60,7 @@ class PiecesFactor:
         self.pivot_tolerance, self.say = pivot_tolerance, say
         self.found = 0  # pieces that were there
         self._panels: dict[int, Floats] = {}
+        self._runs_of = [self._runs(piece) for piece in self.plan.pieces]
         done, work, so_far = self._found(), self.plan.work, 0.0
         tiny = self._smallest_pivot(A)
         for k, piece in enumerate(self.plan.pieces):
@@ -140,7 +141,7 @@ class PiecesFactor:
             if len(piece.boundary):
                 self.store.save(f"{k}.count", made.rest, sync=False)
             self._drop_rests(piece, "count")
-            for begin, end, first in self._runs(piece, upward=False):
+            for begin, end, first in self._runs_of[k]:
                 n = int(np.sum(np.diff(self.plan.shape.panel[begin : end + 1])))
                 half.forward(begin, end, made.panels[first : first + n])
         X = half.values()
@@ -154,20 +155,20 @@ class PiecesFactor:
             if k not in self._panels:  # mapped once: a page that is there costs nothing
                 self._panels[k] = self.store.view(name, self.plan.entries(piece))
             L = self._panels[k]
-            for begin, end, first in self._runs(piece, upward):
+            for begin, end, first in self._runs_of[k][:: -1 if upward else 1]:
                 n = int(panel[end] - panel[begin])
                 read_ahead(L, first, n)
                 yield begin, end, L[first : first + n]
 
-    def iteration(self, M: Any, C: Any, block: int) -> Iteration:
+    def iteration(self, M: Any, C: Any) -> Iteration:
         """Vectors of the modes of M with C u held, in the folder of the factor, and those of a killed run."""
         known = digest_of([M.indptr, M.indices, M.data, C.indptr, C.indices, C.data])
-        found = Iteration(self.store, f"modes-{known.hex()[:16]}-{block}")
+        found = Iteration(self.store, f"modes-{known.hex()[:16]}")
         if found.found and self.say is not None:
             self.say(f"{found.found} passes of the modes were there from an earlier run")
         return found
 
-    def _runs(self, piece: Piece, upward: bool) -> list[tuple[int, int, int]]:
+    def _runs(self, piece: Piece) -> list[tuple[int, int, int]]:
         """Supernodes [begin, end) of a piece that stand side by side, and where its entries have them."""
         s = piece.supernodes
         size = np.diff(self.plan.shape.panel)[s]
@@ -177,7 +178,7 @@ class PiecesFactor:
             if k == len(s) or s[k] != s[k - 1] + 1 or at[k + 1] - at[first] > READ:
                 runs.append((int(s[first]), int(s[k - 1]) + 1, int(at[first])))
                 first = k
-        return runs[::-1] if upward else runs
+        return runs
 
 
 def key_of(A: sparse.csc_matrix, plan: Plan) -> bytes:

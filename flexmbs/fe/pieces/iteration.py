@@ -20,26 +20,25 @@ class Iteration:
     def __init__(self, store: Store, name: str) -> None:
         self.store, self.name = store, name
         self.steps: list[tuple[Floats, Floats, Floats]] = []
-        while (step := self._read(len(self.steps))) is not None:
-            self.steps.append(step)
+        while (values := store.load(self._name(len(self.steps)))) is not None:
+            self.steps.append(parts_of(values))
         self.found = len(self.steps)
 
-    def _read(self, k: int) -> tuple[Floats, Floats, Floats] | None:
-        values = self.store.load(f"{self.name}.{k}")
-        if values is None:
-            return None
-        rows, columns, size, high, wide = values[:HEAD].astype(np.int64).tolist()
-        ends = np.cumsum([HEAD, size * size, high * wide, rows * columns]).tolist()
-        A, R, block = (values[a:b] for a, b in pairwise(ends))
-        return block.reshape(rows, columns), A.reshape(size, size).copy(), R.reshape(high, wide).copy()
+    def _name(self, k: int) -> str:
+        return f"{self.name}.{k}"
 
     def keep(self, block: Floats, A: Floats, R: Floats) -> Floats:
         """Write the block that is next, with the projection A of those before; the block in its file."""
         head = np.array([*block.shape, len(A), *R.shape], dtype=float)
-        k = len(self.steps)
-        self.store.save(f"{self.name}.{k}", np.concatenate([head, *map(np.ravel, (A, R))]), block.ravel())
-        step = self._read(k)
-        if step is None:
-            raise self.store.changed(f"{self.name}.{k}")
-        self.steps.append(step)
-        return step[0]
+        name, numbers = self._name(len(self.steps)), np.concatenate([head, *map(np.ravel, (A, R))])
+        self.store.save(name, numbers, block.ravel())
+        self.steps.append(parts_of(self.store.view(name, len(numbers) + block.size)))
+        return self.steps[-1][0]
+
+
+def parts_of(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Block, projection and residual factor in the numbers of a file."""
+    rows, columns, size, high, wide = values[:HEAD].astype(np.int64).tolist()
+    ends = np.cumsum([HEAD, size * size, high * wide, rows * columns]).tolist()
+    A, R, block = (values[a:b] for a, b in pairwise(ends))
+    return block.reshape(rows, columns), A.reshape(size, size).copy(), R.reshape(high, wide).copy()

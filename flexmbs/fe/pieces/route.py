@@ -215,8 +215,8 @@ class Route:
             raise solvers.singular(f"{factor.negative_pivots} eigenvalues are negative")
         if isinstance(factor, WorkersFactor):
             return factor
-        if self.found is not None and self.found.pieces + plan.disk_bytes <= self._memory():
-            factor.wide = LANES  # the system keeps the files in memory: no need to save passes
+        if self.found is not None and self.found.pieces + plan.disk_bytes <= available_bytes():
+            factor.wide = LANES  # the system can keep the files in memory: no need to save passes
         if factor.found and self.limits.say is not None:
             self.limits.say(f"{factor.found} of {len(plan.pieces)} pieces were there from an earlier run")
         return factor

@@ -206,10 +206,10 @@ class WorkersFactor:
         finally:
             other.drop()
 
-    def iteration(self, M: Any, C: Any, block: int) -> Iteration:
+    def iteration(self, M: Any, C: Any) -> Iteration:
         """Vectors of the modes of M with C u held, here; those of a killed run are there."""
         known = digest_of([M.indptr, M.indices, M.data, C.indptr, C.indices, C.data])
-        return Iteration(self.store, f"modes-{known.hex()[:16]}-{block}")
+        return Iteration(self.store, f"modes-{known.hex()[:16]}")
 
     def drop(self) -> None:
         """Let the workers forget it."""
