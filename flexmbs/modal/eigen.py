@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 BLOCK = 8
-TOLERANCE = 1e-7  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
+TOLERANCE = 1e-9  # residual of a Ritz vector, of its Ritz value; the frequency is then good to its square
 LEFT = 1e-8  # square of what must be left of a vector for one sweep of orthogonalisation to be enough
 FLOOR = 1e-15  # of the largest Ritz value: rounding of the operator
 MAX_VECTORS = 3000
@@ -101,7 +101,7 @@ def lowest_modes(
         if grown and basis.count < check_at and basis.count <= most_vectors(size):
             continue
         if basis.count**3 > 100 * size:  # a Ritz problem per block would cost more than the blocks
-            check_at = basis.count + basis.count // 8
+            check_at = basis.count + basis.count // 16
         mu, W, residual = basis.ritz()
         if not len(mu):  # everything that has mass is held
             return Modes(np.zeros(0), np.zeros((size, 0)))
