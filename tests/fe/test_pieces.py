@@ -19,6 +19,7 @@ def narrow(monkeypatch):
     monkeypatch.setattr("flexmbs.fe.pieces.elimination.WIDTH", 5)
     monkeypatch.setattr("flexmbs.fe.pieces.plan.TOGETHER", 300)
     monkeypatch.setattr("flexmbs.fe.pieces.factor.READ", 100)
+    monkeypatch.setattr("flexmbs.fe.solve.substitution.CACHED", 60)
 
 
 @pytest.mark.parametrize("freedoms", [1, 10, 40, 10**6])
