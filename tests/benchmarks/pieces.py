@@ -193,7 +193,7 @@ def modes_by_both(dof: str, modes: str) -> dict[str, Any]:
     """Seconds of factor and fixed-interface modes by both routes, and of the pieces."""
     from flexmbs.fe.pieces import factor, mapped
     from flexmbs.fe.solve.cholesky import SparseFactor
-    from flexmbs.modal.eigen import lowest_modes
+    from flexmbs.modal.eigen import BLOCK, lowest_modes
     from tests.benchmarks.stage1 import clamped_rod
 
     cost, real = list[float](), factor.eliminate
@@ -213,6 +213,7 @@ def modes_by_both(dof: str, modes: str) -> dict[str, Any]:
             with Clock() as first:
                 pieces = factor.PiecesFactor(K, node_of, folder=Path(name))
             with Clock() as second:
+                pieces.wide = BLOCK  # as where memory holds the files
                 begun = pieces.iteration(M, K[:0].tocsr())
                 ours = lowest_modes(pieces.solve, M, n, begun=begun).frequency_hz
         with Clock() as third:

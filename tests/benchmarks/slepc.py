@@ -54,7 +54,7 @@ def modes_in_pieces(dof: str) -> dict[str, Any]:
     """Factor on disk, in passes of 8 vectors, and the modes."""
     from flexmbs.fe.pieces.factor import PiecesFactor
     from flexmbs.fe.pieces.mapped import storing_in
-    from flexmbs.modal.eigen import lowest_modes
+    from flexmbs.modal.eigen import BLOCK, lowest_modes
     from tests.benchmarks.pieces import Memory
     from tests.benchmarks.runner import Clock
     from tests.benchmarks.stage1 import clamped_rod, modes_answer
@@ -66,6 +66,7 @@ def modes_in_pieces(dof: str) -> dict[str, Any]:
             memory.start()
             with Clock() as clock:
                 factor = PiecesFactor(K, np.arange(K.shape[0]) // 3, folder=Path(name))
+                factor.wide = BLOCK  # as where memory holds the files
                 modes = lowest_modes(factor.solve, M, MODES, begun=factor.iteration(M, K[:0].tocsr()))
             memory.ended.set()
     answer = modes_answer(K, M, modes.omega2, modes.V, clock.seconds)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from flexmbs._simd import LANES
 from flexmbs.fe.pieces.elimination import Eliminated, eliminate, front_of, panels_of
 from flexmbs.fe.pieces.iteration import Iteration
 from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, make_plan, triangle
@@ -28,7 +29,7 @@ Progress = Callable[[float, str], None]
 READ = 2**23
 #: right-hand sides of a pass over the files
 COLUMNS = 24
-VERSION = b"2"
+VERSION = b"3"
 
 
 class PiecesFactor:
@@ -157,7 +158,8 @@ class PiecesFactor:
             L = self._panels[k]
             for begin, end, first in self._runs_of[k][:: -1 if upward else 1]:
                 n = int(panel[end] - panel[begin])
-                read_ahead(L, first, n)
+                if self.wide > LANES:  # or else the system keeps the files
+                    read_ahead(L, first, n)
                 yield begin, end, L[first : first + n]
 
     def iteration(self, M: Any, C: Any) -> Iteration:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import mmap
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,11 @@ class Store:
             raise stopped(path, error.diagnostics[0].what) from error
 
     def _digest(self, name: str, *arrays: Any) -> bytes:
-        found = hashlib.sha256(self.key + name.encode())
+        """Of the key and the name by SHA-256; of the numbers by CRC-32, which takes half of the time."""
+        numbers = 0
         for values in arrays:
-            found.update(memoryview(values).cast("B"))
-        return found.digest()
+            numbers = zlib.crc32(memoryview(values).cast("B"), numbers)
+        return hashlib.sha256(self.key + name.encode() + numbers.to_bytes(4, "little")).digest()
 
     def load(self, name: str) -> Floats | None:
         """The numbers of a file; None where it is not there, or not what was written for this matrix."""
