@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.certificate import proofs
+from flexmbs.certificate.discretisation import judge_mesh, mesh_tests
 from flexmbs.certificate.geometry import surface_inertia
 from flexmbs.errors import Diagnostics, SolverError
 from flexmbs.fe.elements import ELEMENTS
@@ -75,6 +76,7 @@ def certify(
     quality |= inertia_tests(reduction, modal, materials)
     quality |= model_tests(reduction, modal)
     quality |= basis_tests(reduction)
+    quality |= mesh_tests(reduction, modal, materials)
     if reduction.source.tie_error is not None:
         quality["tie_patch_error"] = reduction.source.tie_error
     if tol is not None:
@@ -87,6 +89,7 @@ def certify(
     found.extend(reduction.source.warnings)
     found.extend(reduction.warnings)
     judge(quality, where, found, imported=not reduction.source.own_elements)
+    judge_mesh(quality, modal.mesh, where, found)
     sanity(reduction, modal, materials, where, found)
     found.raise_errors(SolverError)
     quality["element_quality"] = reduction.source.element_quality

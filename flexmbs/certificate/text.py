@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.certificate.certify import ERRORS, WARNINGS, enough
+from flexmbs.certificate.discretisation import mesh_told
 from flexmbs.modaldata import ModalData
 
 LABELS = {
@@ -79,6 +80,9 @@ def certificate_text(modal: ModalData) -> str:
     told = frequencies(quality)
     if told:
         lines.append(f"  {'frequencies of the free body':<34} {told}")
+    told = mesh_told(quality)
+    if told:
+        lines.append(f"  {'frequencies, by the mesh':<34} {told}")
     if "tie_patch_error" in quality:
         lines.append(f"  {'patch test across ties':<34} {float(quality['tie_patch_error']):>10.1e}")
     lumped = quality.get("lumped_difference", {})

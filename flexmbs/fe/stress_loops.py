@@ -77,6 +77,51 @@ def stress_loop(solids, rule, elastic, U, spreading, room, scratch, total):
                         row[r, k] += s * sig[r, k]
 
 
+@kernel(reassociate=True)
+def jump_loop(solids, rule, elastic, fields, tables, room, scratch, energy):
+    """Add the energy of the difference between recovered stresses and those of the cells.
+
+    `fields` = (U, recovered stresses (rows, 6, m)); `tables` = (spread (n, points), factor (n, n), compliance
+    (materials, 6, 6), slots (n_cells, n) rows of the recovered): factor F with F F^T the integrals of N_a N_b
+    over the reference cell, whose det J is taken as its mean over the cell (F52a).
+    Writes: energy (m,), scratch = (Ue, eps, sig, d (n, 6, m), g (6, m)).
+    """
+    (cells, which, points, mat), (_, weights) = solids, rule
+    (U, recovered), (spread, factor, compliance, slots) = fields, tables
+    Ue, eps, sig, d, g = scratch
+    m = sig.shape[1]
+    for e in which:
+        _element_fields(cells[e], points, rule, elastic.terms[mat[e]], elastic.values[mat[e]], U, room, Ue)
+        volume, whole = 0.0, 0.0
+        for a in range(len(d)):
+            d[a] = recovered[slots[e, a]]
+        for p in range(len(weights)):
+            volume += weights[p] * room.detJ[p if len(room.detJ) > 1 else 0]
+            whole += weights[p]
+            _point_stress(room.grad[p], elastic.C[mat[e]], Ue, eps, sig)
+            for a in range(len(d)):
+                s = spread[a, p]
+                for r in range(6):
+                    for k in range(m):
+                        d[a, r, k] -= s * sig[r, k]
+        S = compliance[mat[e]]
+        for q in range(len(d)):
+            for r in range(6):
+                for k in range(m):
+                    g[r, k] = 0.0
+            for a in range(q, len(d)):
+                f = factor[a, q]
+                for r in range(6):
+                    for k in range(m):
+                        g[r, k] += f * d[a, r, k]
+            for r in range(6):
+                for s in range(6):
+                    c = S[r, s] * volume / whole
+                    if c != 0.0:
+                        for k in range(m):
+                            energy[k] += c * g[r, k] * g[s, k]
+
+
 @kernel(inline=True)
 def _mode_gradients(grad, Phi, H):
     """d_i of component k of all modes (3, 3, nf) at one point. Writes: H."""

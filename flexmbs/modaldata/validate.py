@@ -153,9 +153,10 @@ class Reader:
             value = np.asarray(table[name])
             if value.ndim or value.dtype.kind not in "fiu":
                 self.refuse(f"/quality/{label} is not a number")
-        if "frequency_error" in tree:
-            tree["frequency_error"] = self._read("quality/frequency_error", (None, 2), "fiu")
-        for name in ("warnings", "dropped", "notes"):
+        for name in ("frequency_error", "mesh_error"):
+            if name in tree:
+                tree[name] = self._read(f"quality/{name}", (None, 2), "fiu")
+        for name in ("warnings", "dropped", "notes", "mesh_error_without"):
             if name in tree and not isinstance(tree[name], list):
                 if np.size(tree[name]):
                     self.refuse(f"/quality/{name} is not a list of texts")
