@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -474,6 +475,17 @@ silent = partial(
 )
 
 
+def scheduling(command, address):
+    """A scheduler that answers: how long its program takes to begin is nothing that a client waits for."""
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    process = silent(command)
+    while process.poll() is None:
+        with suppress(OSError), socket.create_connection((host, int(port)), timeout=5.0):
+            return process
+        time.sleep(0.1)
+    raise RuntimeError(f"the scheduler ended with {process.returncode}")
+
+
 @pytest.mark.slow
 @pytest.mark.needs("distributed")
 def test_all_processes_that_are_killed_at_once_leave_a_study_that_goes_on(study, tmp_path):
@@ -483,7 +495,7 @@ def test_all_processes_that_are_killed_at_once_leave_a_study_that_goes_on(study,
     address, scheduler_of, worker_of = dask_commands()
     rows = tmp_path / "cut" / "rows"
     client_of = [sys.executable, "-m", "flexmbs.cli.main", "sweep", str(path), "-o", str(rows.parent)]
-    running = [silent(scheduler_of), *(silent(worker_of) for _ in range(2))]
+    running = [scheduling(scheduler_of, address), *(silent(worker_of) for _ in range(2))]
     try:
         running.insert(0, silent([*client_of, "--cluster", address, "--quiet"]))
         while running[0].poll() is None and len(list(rows.glob("*.json"))) < 10:
@@ -511,8 +523,8 @@ def test_a_scheduler_that_dies_takes_no_design_with_it(study, tmp_path):
     fm.sweep(path, tmp_path / "here", workers=2)
     address, scheduler_of, worker_of = dask_commands()
     with (
-        config.set({"distributed.comm.timeouts.connect": "3s"}),
-        silent(scheduler_of) as scheduler,
+        config.set({"distributed.comm.timeouts.connect": "10s"}),
+        scheduling(scheduler_of, address) as scheduler,
         silent(worker_of) as one,
     ):
         try:
