@@ -96,14 +96,14 @@ def test_every_type_has_a_method_that_editors_know(registry):
 
 
 def test_what_editors_complete_are_the_keys_of_the_file():
-    from flexmbs.case import fluent
+    from flexmbs.case import fluent_keys
     from flexmbs.case.schema.analysis import Analysis, OutputTable
     from flexmbs.case.schema.joints import JointTable
 
     for keys, table in (
-        (fluent.AnalysisKeys, Analysis),
-        (fluent.OutputKeys, OutputTable),
-        (fluent.JointKeys, JointTable),
+        (fluent_keys.AnalysisKeys, Analysis),
+        (fluent_keys.OutputKeys, OutputTable),
+        (fluent_keys.JointKeys, JointTable),
     ):
         wanted = {item.alias or name for name, item in table.model_fields.items()}
         assert set(keys.__annotations__) == wanted - {"from", "to"}, table
