@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import signal
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -154,6 +155,8 @@ def test_page_runs_from_top_to_bottom(
     """Commands and Python of a page, in order, in one folder; a comment `# exit 3` names another ending."""
     write_files(tmp_path, page)
     monkeypatch.chdir(tmp_path)
+    # gmsh of a page lets a broken connection of any later test end the process without a word
+    request.addfinalizer(lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN))
     space: dict[str, object] = {"__name__": "manual"}
     for block in blocks_of(page):
         if block.kind == "python" and not block.name:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from flexmbs.errors import FlexmbsError
 from flexmbs.post.animation.animate import Story, result_story
 from flexmbs.post.animation.page import animation_page
 from flexmbs.post.channels import Channel, catalogue
+from flexmbs.post.loopback import LoopbackServer
 from flexmbs.post.record import Floats, Record
 from flexmbs.post.skin import Skin
 from flexmbs.post.stress import largest_von_mises
@@ -170,19 +171,16 @@ class LiveServer:
         self.done = threading.Event()
         self.source = Source(Path(path), t_end, self.done)
         handler = type("Handler", (_Handler,), {"live": self})
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.server.daemon_threads = False  # they read HDF5: the program must not end in their midst
+        self.server = LoopbackServer(handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
-        self._thread = threading.Thread(target=self.server.serve_forever, daemon=True)
 
     def __enter__(self) -> LiveServer:
-        self._thread.start()
+        self.server.begin()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self.done.set()
-        self.server.shutdown()
-        self.server.server_close()  # waits until the last samples have reached the pages
+        self.server.end()  # waits until the last samples have reached the pages
 
     def batches(self, start: int) -> Iterator[dict[str, Any] | None]:
         """New samples as they come (None: still nothing), until the run has ended and all are sent."""

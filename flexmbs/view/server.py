@@ -7,10 +7,11 @@ import hmac
 import json
 import secrets
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Protocol
 
 from flexmbs.errors import FlexmbsError
+from flexmbs.post.loopback import LoopbackServer
 
 MAX_BODY = 4_000_000  # bytes of a request
 HEADERS = {
@@ -38,19 +39,16 @@ class ViewServer:
         self.door, self.token = door, secrets.token_urlsafe(16)
         self.guard = threading.Lock()  # HDF5 is read by one thread at a time
         handler = type("Handler", (_Handler,), {"view": self})
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self.server.daemon_threads = False  # they read HDF5: the program must not end in their midst
+        self.server = LoopbackServer(handler, port)
         self.hosts = [f"{name}:{self.server.server_address[1]}" for name in ("127.0.0.1", "localhost")]
         self.url = f"http://{self.hosts[0]}/{self.token}/"
-        self._thread = threading.Thread(target=self.server.serve_forever, daemon=True)
 
     def __enter__(self) -> ViewServer:
-        self._thread.start()
+        self.server.begin()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+        self.server.end()
         self.door.close()
 
 

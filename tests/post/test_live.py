@@ -1,6 +1,8 @@
 """The page that follows a run."""
 
 import json
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -95,6 +97,35 @@ def test_the_server_answers_only_to_its_own_name_and_paths(run):
         ):
             with pytest.raises(urllib.error.HTTPError):
                 urllib.request.urlopen(request)
+
+
+BROKEN = """
+import signal, socket, time
+from http.server import BaseHTTPRequestHandler
+from flexmbs.post.loopback import LoopbackServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        for _ in range(5):
+            self.wfile.write(b"answer")
+            time.sleep(0.1)
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as gmsh leaves it
+server = LoopbackServer(Handler)
+server.begin()
+for _ in range(2):
+    with socket.create_connection(server.server_address) as page:
+        page.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
+        print(page.recv(6).decode())
+    time.sleep(0.6)
+server.end()
+"""
+
+
+def test_a_page_that_is_closed_ends_no_program_in_which_gmsh_has_been():
+    """gmsh lets SIGPIPE end the process, silently; a report in an iframe was enough."""
+    done = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "answer\n" * 2), done.stderr
 
 
 @pytest.mark.slow
