@@ -26,9 +26,9 @@ SMALL = 0.25
 def jacobian_coefficients(t2):
     """`(1-cos t)/t^2`, `(t-sin t)/t^3` and their derivatives by t^2 (F18)."""
     if t2 < SMALL:
-        b = 1 / 40320 - t2 * (1 / 3628800 - t2 * (1 / 479001600 - t2 / 87178291200))
+        b = 1 / 40320 - t2 * (1 / 3628800 - t2 * (1 / 479001600 - t2 * (1 / 87178291200)))
         b = 0.5 - t2 * (1 / 24 - t2 * (1 / 720 - t2 * b))
-        c = 1 / 362880 - t2 * (1 / 39916800 - t2 * (1 / 6227020800 - t2 / 1307674368000))
+        c = 1 / 362880 - t2 * (1 / 39916800 - t2 * (1 / 6227020800 - t2 * (1 / 1307674368000)))
         c = 1 / 6 - t2 * (1 / 120 - t2 * (1 / 5040 - t2 * c))
         b1 = 3 / 40320 - t2 * (4 / 3628800 - t2 * (5 / 479001600 - t2 * (6 / 87178291200)))
         b1 = -1 / 24 + t2 * (2 / 720 - t2 * b1)
@@ -48,7 +48,7 @@ def jacobian_coefficients(t2):
 def inverse_jacobian_coefficient(t2):
     """e in `J^-1 = 1 - theta~/2 + e theta~ theta~` (F18)."""
     if t2 < SMALL:
-        e = 1 / 1209600 + t2 * (1 / 47900160 + t2 * (691 / 1307674368000 + t2 / 74724249600))
+        e = 1 / 1209600 + t2 * (1 / 47900160 + t2 * (691 / 1307674368000 + t2 * (1 / 74724249600)))
         return 1 / 12 + t2 * (1 / 720 + t2 * (1 / 30240 + t2 * e))
     t = math.sqrt(t2)
     return 1.0 / t2 - math.sin(t) / (2.0 * t * (1.0 - math.cos(t)))
@@ -76,11 +76,8 @@ def rotation_bias(x, y, z, wx, wy, wz):
 
 
 @kernel(inline=True)
-def turn_by(R0, m, x, y, z, R):
-    """`R[m] = exp(theta~) R0[m]` for theta = (x, y, z). Writes: R[m] (F18)."""
-    t2 = x * x + y * y + z * z
-    b, c, _b1, _c1 = jacobian_coefficients(t2)
-    a = 1.0 - t2 * c  # sin(t)/t
+def turn_by(R0, m, x, y, z, a, b, R):
+    """`R[m] = exp(theta~) R0[m]`, theta = (x, y, z), a = sin(t)/t, b = (1-cos t)/t^2. Writes: R[m] (F18)."""
     for k in range(3):
         p, q, r = R0[m, 0, k], R0[m, 1, k], R0[m, 2, k]
         nx, ny, nz = y * r - z * q, z * p - x * r, x * q - y * p
@@ -106,10 +103,19 @@ def weighted(columns, first, factors):
 
 @kernel(inline=True)
 def add_weighted(data, K, factors, sign, out):
-    """out += sign sum_b factors_b (column b of K_P), a column is as long as all rows of a marker (F17a)."""
-    n = 6 * factors.shape[0]
-    for b in range(factors.shape[0]):
-        s, y = sign * factors[b], data[K + n * b : K + n * (b + 1)]
+    """out += sign sum_b factors_b (column b of K_P), a column is as long as all rows of a marker (F17a).
+
+    Two columns at a time: `out` is read and written half as often.
+    """
+    nf = factors.shape[0]
+    n = 6 * nf
+    for b in range(0, nf - 1, 2):
+        o = K + n * b
+        s, t, y, z = sign * factors[b], sign * factors[b + 1], data[o : o + n], data[o + n : o + 2 * n]
+        for a in range(n):
+            out[a] += s * y[a] + t * z[a]
+    if nf % 2 == 1:
+        s, y = sign * factors[nf - 1], data[K + n * (nf - 1) : K + n * nf]
         for a in range(n):
             out[a] += s * y[a]
 
@@ -137,8 +143,9 @@ def marker_position(m, nf, rest, modes, at, pose, columns):
         x, y, z = 0.5 * (x + px), 0.5 * (y + py), 0.5 * (z + pz)
     u[m, 0], u[m, 1], u[m, 2] = u0[m, 0] + ux, u0[m, 1] + uy, u0[m, 2] + uz
     theta[m, 0], theta[m, 1], theta[m, 2] = x, y, z
-    turn_by(R0, m, x, y, z, R)
-    b, c, _b1, _c1 = jacobian_coefficients(x * x + y * y + z * z)
+    t2 = x * x + y * y + z * z
+    b, c, _b1, _c1 = jacobian_coefficients(t2)
+    turn_by(R0, m, x, y, z, 1.0 - t2 * c, b, R)  # sin(t)/t
     for a in range(nf):
         px, py, pz = L[6 * a + 3], L[6 * a + 4], L[6 * a + 5]
         nx, ny, nz = y * pz - z * py, z * px - x * pz, x * py - y * px

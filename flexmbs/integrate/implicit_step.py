@@ -18,7 +18,7 @@ FROZEN = 1e4
 #: least contraction that is counted on, the power by which a step that counts on it trusts it less, and how
 #: much less may be left then; still less with larger relative tolerances, as constraints close tighter, and
 #: with smaller ones, as nothing bounds what is left of speeds
-LEAST, DOUBT, SURE, USUAL = 1e-6, 0.8, 10.0, 1e-6
+LEAST, DOUBT, SURE, USUAL = 1e-6, 0.9, 10.0, 1e-6
 #: a displacement of this part of its bound or size is rounding; passes repeat themselves to ten times that
 ROUNDING, REPEATS = (1e-13, 2e-15), 10.0
 

@@ -388,6 +388,49 @@ def equal_error_exudyn(n: str, t_end: str) -> dict[str, Any]:
     return answer
 
 
+@measurement
+def scissor_exudyn(n: str) -> dict[str, Any]:
+    """Seconds per implicit step of the lift of rigid bars, planar ones: what is least work for it."""
+    import exudyn as exu
+    import exudyn.itemInterface as items
+
+    mbs, rise = exu.SystemContainer().AddSystem(), 0.5
+    ground, ends = mbs.AddObject(items.ObjectGround()), {}
+    for k in range(int(n)):
+        for side, angle in (("a", rise), ("b", -rise)):
+            place = [0.5 * np.cos(rise), (k + 0.5) * np.sin(rise), angle]
+            node = mbs.AddNode(items.NodeRigidBody2D(referenceCoordinates=place))
+            bar = mbs.AddObject(
+                items.ObjectRigidBody2D(physicsMass=1, physicsInertia=1 / 12, nodeNumber=node)
+            )
+            for x in (-0.5, 0.0, 0.5):
+                marker = items.MarkerBodyPosition(bodyNumber=bar, localPosition=[x, 0, 0])
+                ends[side, k, x] = mbs.AddMarker(marker)
+            mass = mbs.AddMarker(items.MarkerBodyMass(bodyNumber=bar))
+            mbs.AddLoad(items.LoadMassProportional(markerNumber=mass, loadVector=[0, -GRAVITY, 0]))
+    base = mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=ground, localPosition=[0, 0, 0]))
+    pairs = [(base, ends["a", 0, -0.5])]
+    for k in range(int(n)):
+        pairs.append((ends["a", k, 0.0], ends["b", k, 0.0]))
+        if k + 1 < int(n):
+            pairs.append((ends["b", k, -0.5], ends["a", k + 1, -0.5]))
+            pairs.append((ends["a", k, 0.5], ends["b", k + 1, 0.5]))
+    for pair in pairs:
+        mbs.AddObject(items.ObjectJointRevolute2D(markerNumbers=list(pair)))
+    mbs.Assemble()
+    settings, steps = exu.SimulationSettings(), max(20, 4000 // int(n))
+    settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = steps, 1e-3 * steps
+    settings.timeIntegration.verboseMode = 0
+    settings.timeIntegration.newton.useModifiedNewton = True
+    settings.solutionSettings.writeSolutionToFile = False
+    settings.linearSolverType, best = exu.LinearSolverType.EigenSparse, np.inf
+    for _ in range(10):
+        started = time.process_time()
+        mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.GeneralizedAlpha)
+        best = min(best, time.process_time() - started)
+    return {"seconds": best / steps}
+
+
 def four_bars_exudyn(n: int, t_end: float, step: float) -> tuple[float, float]:
     """CPU seconds of a run, and the angle of the first crank at its end."""
     import exudyn as exu

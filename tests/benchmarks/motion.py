@@ -117,6 +117,13 @@ def shared_loop_rows() -> list[dict[str, str]]:
             target=f"{1e6 * limit:.3g} us", note=note,
         )  # fmt: skip
         table.append(aimed(line, best["ours"], limit, SHARES))
+    for n in (10, 40, 160):
+        best = best_of(3, {"ours": ("lift_flexmbs", n, 6, 1e-4), "peer": ("scissor_exudyn", n)})
+        line = row(
+            f"scissor lift of {n} stages of flexible rods of 6 modes, one implicit step", best["ours"],
+            best["peer"], "Exudyn, rigid planar bars", target=1.3, note="with stiffening",
+        )  # fmt: skip
+        table.append(aimed(line, best["ours"], 5e-6 * n, "three quarters of it are modes"))
     for n in (1, 10, 40):
         best = best_of(3, {"ours": ("platforms_flexmbs", n), "peer": ("platforms_pinocchio", n)})
         line = row(
