@@ -14,8 +14,7 @@ ROOMS = {
         95.0,
         "flexmbs/fe/readers/* flexmbs/toml_file.py flexmbs/units.py flexmbs/expressions/files.py "
         "flexmbs/expressions/parser.py flexmbs/expressions/tree.py flexmbs/reduce/matrix_files.py "
-        "flexmbs/exchange/robots.py flexmbs/exchange/urdf.py flexmbs/exchange/mjcf.py "
-        "flexmbs/exchange/xml_files.py",
+        "flexmbs/exchange/*",
     ),
     "checkers": (
         95.0,
