@@ -138,6 +138,8 @@ BAD = [
     ("[interfaces]", "[fix]\nx_min = 'x y z'\n[interfaces]", "held by"),
     ("[interfaces]", "[sets]\nq = { sphre = 3 }\n[interfaces]", 'did you mean "sphere"'),
     ("[interfaces]", "[loads]\nq = { force = [0, 0, 1] }\n[interfaces]", "needs either set or node"),
+    ("[interfaces]", "[given]\nstiffness = 3\n[interfaces]", "expected a list of .* numbers, found 3"),
+    ("[interfaces]", "[given]\nstiffness = [[1, 0], [0]]\n[interfaces]", "rows of different lengths"),
 ]
 
 

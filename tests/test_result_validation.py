@@ -9,6 +9,7 @@ import pytest
 from flexmbs.errors import InputError
 from flexmbs.hdf5.content import content_hash
 from flexmbs.results import Result, ResultWriter, segments
+from flexmbs.results.validate import _numbers
 from tests.damage import generators as g
 from tests.test_results import LAYOUT, samples, write
 
@@ -43,6 +44,11 @@ def put(path, name, data):
         file.attrs.modify("content_sha256", np.bytes_(content_hash(file)))
 
 
+def fields(values):
+    """What is said of the numbers of datasets."""
+    return [what for path, item in values.items() for _, what, _ in _numbers(path, item)]
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_datasets_of_another_kind_are_refused_by_name(result, name):
     path, data, said = WRONG[name]
@@ -51,6 +57,19 @@ def test_datasets_of_another_kind_are_refused_by_name(result, name):
     place = asked if "expected numbers below" in said or "holds -" in said else path.replace("_axis", "_part")
     with pytest.raises(InputError, match=f"a.h5  error  /{place}.*{said}"):
         Result.load(result)[asked]
+
+
+def test_quaternions_have_length_one(tmp_path):
+    assert fields({"bodies/rod/quaternion": np.full((5, 4), 0.5)}) == []
+    assert fields({"bodies/rod/quaternion": np.ones((5, 4))}) == ["has a length that is off by 1"]
+
+
+def test_a_result_without_times_is_refused(result):
+    with h5py.File(result, "r+") as file:
+        del file["time"]
+        file.attrs.modify("content_sha256", np.bytes_(content_hash(file)))
+    with pytest.raises(InputError, match="/time is missing"):
+        Result.load(result)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,12 @@ def test_schema_is_json(capsys, tmp_path):
         "size",
         "divisions",
     ]
-    page = Path("docs/reduction.md").read_text().partition("| key | default |")[2].partition("\n\n")[0]
+    page = (
+        (Path(__file__).resolve().parents[2] / "docs" / "reduction.md")
+        .read_text()
+        .partition("| key | default |")[2]
+        .partition("\n\n")[0]
+    )
     keys = re.findall(r"`\[?(\w+)[^`]*`", "\n".join(line.split("|")[1] for line in page.splitlines()[2:]))
     assert len(keys) > 20 and set(keys) <= set(schema["properties"])
     assert main(["schema", "-o", str(tmp_path / "no" / "s.json")]) == 3
