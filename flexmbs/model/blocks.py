@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 def block_tables(groups: list[Group], joints: dict[str, Any], numbers: BodyNumbers) -> BlockTables:
     """Block of every group, and of every joint that one of its groups loads, or -1."""
-    loaded = [_loaded(group, numbers) for group in groups]
+    loaded = [loaded_bodies(group, numbers) for group in groups]
     above = list(range(len(numbers.names)))
     for bodies in loaded:
         for body in bodies:
@@ -40,7 +40,7 @@ def first_rows(of_group: Ints, n_rows: Ints) -> Ints:
     return offsets(np.bincount(of_group, weights=n_rows).astype(np.int64))
 
 
-def _loaded(group: Group, numbers: BodyNumbers) -> set[int]:
+def loaded_bodies(group: Group, numbers: BodyNumbers) -> set[int]:
     """Bodies whose joints, or whose modes, the forces of a group load."""
     found: set[int] = set()
     for row in group.rows:

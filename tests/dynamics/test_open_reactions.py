@@ -11,6 +11,9 @@ import pytest
 import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.check import check
+from flexmbs.case.generate import four_bars, scissor_lift
+from flexmbs.dynamics.analyses.mobility import mobility
+from flexmbs.dynamics.reactions import self_stress
 from flexmbs.spatial import axis_angle
 
 LOCKED = {"revolute": "xyzXY", "cylindrical": "xyXY", "spherical": "xyz", "prismatic": "xyXYZ"}
@@ -228,3 +231,26 @@ def test_the_drive_of_a_ball_beside_a_hinge_is_open():
         *(("joints.slide", "translation", axis) for axis in "xy"),
         ("drives.m", "", ""),
     }
+
+
+@pytest.mark.parametrize("data", [scissor_lift(9), four_bars(12)], ids=["lift", "four-bars"])
+def test_states_that_share_no_joint_are_looked_at_together(data, monkeypatch):
+    """As few columns as states load a joint, and the same reactions as with a column for each."""
+
+    def reactions():
+        system = Case.from_dict(data).system()
+        evaluator, state = system.evaluator(), system.initial_state()
+        evaluator.kinematics(state)
+        report = mobility(system, evaluator, state)
+        return report.redundant, report.indeterminate_joints
+
+    columns, together = [], self_stress._side_by_side
+
+    def counted(*given):
+        columns.append(together(*given).shape[1])
+        return together(*given)
+
+    monkeypatch.setattr(self_stress, "_side_by_side", counted)
+    found = reactions()
+    monkeypatch.setattr(self_stress, "_side_by_side", lambda system, rows, stress: stress)
+    assert reactions() == found and found[1] and max(columns) < found[0] / 2

@@ -139,6 +139,7 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
     names, rows = constraints(system, ("joint", "coupling"))
     kept, stress, condition = independent(evaluator, rows, G[:, rigid], length)
     kind, hidden = kinematic_class(system, evaluator), hidden_freedoms(system, evaluator, state)
+    others = np.setdiff1d(np.arange(len(rows)), kept)
     report = Mobility(
         mobility=int(rigid.sum()) - len(kept),
         gruebler=gruebler(system, kind),
@@ -151,11 +152,7 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
         n_floating=len(floating(system.model)),
         body_freedoms=body_freedoms(system.model, 6),
         conditions=sum(conditions(system)) + len(system.model.couplings),
-        redundant_rows=in_ground(
-            [name for k, name in enumerate(names) if k not in set(kept)],
-            [row for k, row in enumerate(rows) if k not in set(kept)],
-            evaluator,
-        ),
+        redundant_rows=in_ground([names[k] for k in others], [rows[k] for k in others], evaluator),
         not_known=[f"joints.{name}" for name in holding_joints(system.model)],
         hidden=[item.text for item in hidden],
         n_hidden=sum(len(item.twists) for item in hidden),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from flexmbs.dynamics.reactions.wrenches import push_rows, wrenches
 from flexmbs.dynamics.tolerances import NOTHING
+from flexmbs.model.blocks import loaded_bodies
 from flexmbs.model.touching.ends import load_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ Array = NDArray[np.float64]
 
 #: a reaction component is open where its share of a self-stress is above this
 LOADED = 1e-6
+#: a force of a self-stress below this part of its largest is none
+ROUNDING = 1e-12
 #: a self-stress that strains bodies and joints by less than this part of another strains nothing
 NO_STRAIN = 1e-6
 #: a mode that moves interfaces by less than this part of another does not move them
@@ -67,6 +70,8 @@ def open_reactions(
     G = G[numbers]
     size = evaluator.row_sizes(length)[numbers][:, None]
     stress = stress / np.maximum(np.abs(size * stress).max(axis=0, initial=0.0), NOTHING)
+    if not (np.any(gives_way) or np.any(system.tables.joint.soft)):  # nothing strains: no combination counts
+        stress = _side_by_side(system, rows, np.where(np.abs(size * stress) > ROUNDING, stress, 0.0))
     unit = np.tile(np.repeat([1.0, length], 3), len(system.joints))[:, None]
     loads = stress_of_joints(evaluator, numbers, stress) / unit
     states = States(size * stress, loads, _efforts(system, numbers, stress, G, length))
@@ -77,6 +82,29 @@ def open_reactions(
         return _texts(in_any), []
     still = _components(system, evaluator, rows, states.combined(_unstrained(strain)), length)
     return _texts(still), _texts([item for item in in_any if item not in still])
+
+
+def _side_by_side(system: System, rows: list[Row], stress: Array) -> Array:
+    """States as few columns, in each of which those stand that load no joint in common.
+
+    A joint feels one of them alone, as if it had a column of its own: as many columns as states load a joint,
+    however many loops there are.
+    """
+    of_group = [(group, loaded_bodies(group, system.numbers)) for group in system.groups]
+    of_row = {id(row): bodies for group, bodies in of_group for row in group.rows}
+    columns: dict[int, set[int]] = {}  # of the states that load the joint of a body
+    out = np.zeros((len(rows), 0))
+    for state in stress.T:
+        loaded = np.flatnonzero(state)
+        bodies = set[int]().union(*(of_row[id(rows[k])] for k in loaded))
+        taken = set[int]().union(*(columns.get(body, ()) for body in bodies))
+        column = next(n for n in range(len(taken) + 1) if n not in taken)
+        for body in bodies:
+            columns.setdefault(body, set()).add(column)
+        if column == out.shape[1]:
+            out = np.hstack([out, np.zeros((len(rows), 1))])
+        out[loaded, column] = state[loaded]
+    return out
 
 
 def _efforts(system: System, numbers: list[int], stress: Array, G: Array, length: float) -> Array:
