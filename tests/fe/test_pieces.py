@@ -1,9 +1,12 @@
 """The factor on disk against dense algebra and against the factor in memory."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+from flexmbs.fe.pieces.estimate import seconds_of
 from flexmbs.fe.pieces.factor import PiecesFactor
 from flexmbs.fe.pieces.plan import make_plan, parents, split
 from flexmbs.fe.solve.cholesky import SingularMatrix, SparseFactor
@@ -37,6 +40,13 @@ def test_solutions_and_counts_are_those_of_the_factor_in_memory(tmp_path, narrow
     assert np.abs(pieces.solve(B) - expected).max() < 1e-10 * np.abs(expected).max()
     assert np.abs(pieces.solve(B[:, 0]) - expected[:, 0]).max() < 1e-10 * np.abs(expected).max()
     assert not list(tmp_path.glob("*.rest")), "what pieces leave to their parents is used up"
+
+
+def test_the_time_that_is_foretold_is_of_the_processor_whoever_else_has_it(monkeypatch):
+    A, node_of = grid_matrix((9, 6, 3), 3, seed=1)
+    wall = itertools.count(step=10**6)
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(wall)))
+    assert 0.0 < seconds_of(make_plan(analyse(A, node_of))) < 1.0
 
 
 def test_loose_parts_and_single_unknowns(tmp_path, narrow):
