@@ -1,7 +1,7 @@
 """Compiled kernels called with all but their last numbers given beforehand: no types are looked at again.
 
 A call through numba unpacks every argument anew, and functions as arguments cost 20 us each. Who calls a
-kernel thousands of times a second with the same functions and pointers lays them down once.
+kernel often with the same functions and pointers lays them down once.
 """
 
 from __future__ import annotations
@@ -27,23 +27,16 @@ def bound(
     """
     if DISABLED or not isinstance(handle, Handle):
         return None
-    types = (kinds, handle.kind, *(numba.typeof(number) for number in numbers))
-    found = entry.overloads.get(types)
-    if found is None or found.signature.return_type != numba.types.int64:
+    found = _call_of(entry, kinds, handle.kind, numbers)
+    if found is None:
         return None
-    context = cpu_target.target_context
-    context.refresh()  # types are known from when something is compiled, and here all may have been loaded
-    layout = context.call_conv.get_function_type(found.signature.return_type, types)
-    converted = [_converted(item) for item in layout.args]
+    call, width = found
     given = [
         place for item, kind in zip(functions, kinds.types, strict=True) for place in _places(item, kind)
     ]
     given.append(handle.address)
-    fits = isinstance(layout.return_type, ir.IntType) and layout.return_type.width == 32
-    if not fits or None in converted or len(layout.args) != 2 + len(given) + len(numbers):
+    if width != len(given):
         return None
-    address = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
-    call = ctypes.CFUNCTYPE(ctypes.c_int32, *converted)(address)
     result, raised = ctypes.c_int64(), ctypes.c_void_p()
     first = [ctypes.addressof(result), ctypes.addressof(raised), *given]
 
@@ -54,6 +47,36 @@ def bound(
 
     run.kept = (result, raised, call, handle, functions)  # type: ignore[attr-defined]
     return run
+
+
+#: by the entry and the identities of types, which are kept with what was found: their hashes take longer
+_CALLS: dict[tuple[int, ...], Any] = {}
+_PLACES: dict[tuple[int, int], Any] = {}
+
+
+def _call_of(entry: Any, kinds: Any, kind: Any, numbers: Sequence[Any]) -> tuple[Any, int] | None:
+    """How C calls an entry, and how many words stand between its results and its numbers."""
+    key = (id(entry), id(kinds), id(kind), *(id(type(number)) for number in numbers))
+    if key not in _CALLS:
+        _CALLS[key] = _new_call(entry, (kinds, kind, *map(numba.typeof, numbers)), len(numbers)), kinds, kind
+    found: tuple[Any, int] | None = _CALLS[key][0]
+    return found
+
+
+def _new_call(entry: Any, types: tuple[Any, ...], n_numbers: int) -> tuple[Any, int] | None:
+    found = entry.overloads.get(types)
+    if found is None or found.signature.return_type != numba.types.int64:
+        return None
+    context = cpu_target.target_context
+    context.refresh()  # types are known from when something is compiled, and here all may have been loaded
+    layout = context.call_conv.get_function_type(found.signature.return_type, types)
+    converted = [_converted(item) for item in layout.args]
+    fits = isinstance(layout.return_type, ir.IntType) and layout.return_type.width == 32
+    if not fits or None in converted:
+        return None
+    address = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+    call = ctypes.CFUNCTYPE(ctypes.c_int32, *converted)(address)
+    return call, len(converted) - 2 - n_numbers
 
 
 def _converted(kind: Any) -> Any:
@@ -67,7 +90,11 @@ def _converted(kind: Any) -> Any:
 
 def _places(function: Any, kind: Any) -> tuple[int, int, int]:
     """A function of declared type as numba holds it: address for C, Python's object, its own address."""
-    found = function.get_compile_result(kind.signature)
-    names = found.fndesc.llvm_cfunc_wrapper_name, found.fndesc.llvm_func_name
-    wrapper, own = (found.library.get_pointer_to_function(name) for name in names)
-    return wrapper, id(function), own
+    key = id(function), id(kind)
+    if key not in _PLACES:
+        found = function.get_compile_result(kind.signature)
+        names = found.fndesc.llvm_cfunc_wrapper_name, found.fndesc.llvm_func_name
+        wrapper, own = (found.library.get_pointer_to_function(name) for name in names)
+        _PLACES[key] = (wrapper, id(function), own), function, kind
+    places: tuple[int, int, int] = _PLACES[key][0]
+    return places

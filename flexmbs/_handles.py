@@ -27,7 +27,7 @@ class HandleType(numba.types.Type):  # type: ignore[misc]
     """Type of a `Handle` in kernels: a pointer to a packed named tuple."""
 
     def __init__(self, fields: tuple[tuple[str, Any, tuple[int, ...]], ...]) -> None:
-        self.fields = fields
+        self.fields, self.words = fields, sum(_words(kind) for _, kind, _ in fields)
         text = ",".join(f"{name}:{kind}:{inner}" for name, kind, inner in fields)
         # a short name: numba writes it into the symbol of every function that takes one
         super().__init__(name=f"Handle{hashlib.sha256(text.encode()).hexdigest()[:16]}")
@@ -56,7 +56,7 @@ def _handle_named(name: str, fields: bytes) -> HandleType:
 
 def _words(kind: Any) -> int:
     if isinstance(kind, HandleType):
-        return sum(_words(item) for _, item, _ in kind.fields)
+        return int(kind.words)
     return 5 + 2 * kind.ndim if isinstance(kind, numba.types.Array) else 1
 
 
@@ -71,12 +71,14 @@ def _inner_shapes(owner: Any) -> dict[str, tuple[int, ...]]:
 _KNOWN: dict[Any, HandleType] = {}
 
 
-def _signature(value: Any) -> tuple[Any, ...]:
+def _signature(value: Any, like: Any = None) -> tuple[Any, ...]:
     """What the type of a tuple follows from; checks that arrays are as kernels take them."""
     owner: Any = type(value)
     found, shapes = [owner], _inner_shapes(owner)
-    for name, item in zip(value._fields, value, strict=True):
-        if isinstance(item, np.ndarray):
+    for k, (name, item) in enumerate(zip(value._fields, value, strict=True)):
+        if like is not None and item is like.value[k]:
+            found.append(like.kind.fields[k][1])
+        elif isinstance(item, np.ndarray):
             if not item.flags.c_contiguous:
                 raise TypeError(f"{name}: arrays of kernels are contiguous")
             inner = shapes.get(name, ())
@@ -90,9 +92,9 @@ def _signature(value: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _handle_type(value: Any) -> HandleType:
+def _handle_type(value: Any, like: Any = None) -> HandleType:
     """Type of a tuple; made once for all tuples alike, as numba takes milliseconds for it."""
-    key = _signature(value)
+    key = _signature(value, like)
     if key not in _KNOWN:
         _KNOWN[key] = _new_type(value)
     return _KNOWN[key]
@@ -139,9 +141,12 @@ def _quick_data_of() -> Callable[[Any], int]:
 data_of = _quick_data_of()
 
 
-def _pack(value: Any, words: list[int]) -> None:
-    for item in value:
-        if isinstance(item, np.ndarray):
+def _pack(value: Any, words: list[int], like: Any = None) -> None:
+    for k, item in enumerate(value):
+        if like is not None and item is like.value[k]:
+            start = len(words)
+            words += like.memory[start : start + _words(like.kind.fields[k][1])].tolist()
+        elif isinstance(item, np.ndarray):
             words += (0, 0, item.size, item.itemsize, data_of(item), *item.shape, *item.strides)
         elif isinstance(item, Handle):
             words += item.memory.tolist()
@@ -159,28 +164,29 @@ class Handle:
     A tuple goes to a function as seven numbers per array; two hundred arrays make that a microsecond and
     minutes of compilation. A handle has the same fields, in kernels and in Python. A field annotated as
     `Annotated[Floats, 3, 3]` has the shape (n, 3, 3), which kernels then know when they are compiled.
+    `like`: the handle of another tuple of the same kind, for fields that are the very same.
     """
 
     value: Any
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, like: Any = None) -> None:
         words: list[int] = []
-        _pack(value, words)
+        _pack(value, words, like)
         # what is looked up often is found without a detour; nothing shadows what a handle has itself
         self.__dict__.update(zip(value._fields, value, strict=True))
         self.value, self.memory = value, np.array(words, dtype=np.int64)
         self.address = int(self.memory.ctypes.data)
-        self.kind = _handle_type(value)
+        self.kind = _handle_type(value, like)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or name == "_numba_type_":  # asked by numba at every call
             raise AttributeError(name)
         return getattr(self.value, name)
 
 
-def handle(value: Any) -> Any:
-    """Handle of a named tuple; the tuple itself when kernels are not compiled."""
-    return value if DISABLED else Handle(value)
+def handle(value: Any, like: Any = None) -> Any:
+    """Handle of a named tuple; the tuple itself when kernels are not compiled. `like`: see `Handle`."""
+    return value if DISABLED else Handle(value, like)
 
 
 #: bytes of arrays that are copied together; what is larger may be memory that nobody ever touches
@@ -200,11 +206,11 @@ class Copies:
         self._make = make
         first = make()
         arrays: list[Any] = []
-        self._parts: dict[str, tuple[Any, int, int]] = {}
+        self.parts: dict[str, tuple[Any, int, int]] = {}
         for name, item in zip(first._fields, first, strict=True):
             start = len(arrays)
             _arrays_of((item,), arrays)
-            self._parts[name] = item, start, len(arrays)
+            self.parts[name] = item, start, len(arrays)
         self._places = np.cumsum([0, *(-(-item.nbytes // LINE) * LINE for item in arrays)]).tolist()
         self.together = not DISABLED and 0 < self._places[-1] <= MOST_TOGETHER
         if not self.together:
@@ -212,21 +218,21 @@ class Copies:
         self.owner, self._kinds = type(first), [(item.shape, item.dtype) for item in arrays]
         self._memory = np.zeros(self._places[-1], dtype=np.uint8)
         for k, item in enumerate(arrays):
-            self._view(self._memory, k)[...] = item
-        whole = Handle(self.owner(*(self.part(name, self._memory) for name in self._parts)))
+            self.view(self._memory, k)[...] = item
+        whole = Handle(self.owner(*(self.part(name, self._memory) for name in self.parts)))
         here = int(self._memory.ctypes.data)
         self.kind, self._words = whole.kind, whole.memory
         self._addresses = np.flatnonzero((self._words >= here) & (self._words <= here + self._places[-1]))
         self._offsets = self._words[self._addresses] - here
 
-    def _view(self, memory: Any, k: int) -> Any:
+    def view(self, memory: Any, k: int) -> Any:
         shape, dtype = self._kinds[k]
         return np.ndarray(shape, dtype, memory, self._places[k])
 
     def part(self, name: str, memory: Any) -> Any:
         """A field, with its arrays in this memory."""
-        item, start, end = self._parts[name]
-        views = iter([self._view(memory, k) for k in range(start, end)])
+        item, start, end = self.parts[name]
+        views = iter([self.view(memory, k) for k in range(start, end)])
         return _with_arrays((item,), views)[0]
 
     def new(self) -> Any:
@@ -243,23 +249,46 @@ class _Copy(Handle):
 
     def __init__(self, copies: Copies, arrays: Any, words: Any) -> None:
         self.memory, self.kind, self.address = words, copies.kind, int(words.ctypes.data)
-        self._copies, self._arrays, self._made = copies, arrays, dict[str, Any]()
+        self._copies, self._arrays = copies, arrays
 
     def __getattr__(self, name: str) -> Any:
-        names = self._copies.owner._fields
         if name == "value":
-            found = self._copies.owner(*(self._field(field) for field in names))
-        elif name in names:
-            found = self._field(name)
+            names = self._copies.owner._fields
+            found = self._copies.owner(*(self._copies.part(field, self._arrays) for field in names))
+        elif name in self._copies.parts:
+            item, start, _ = self._copies.parts[name]
+            is_plain = isinstance(item, tuple) and not any(isinstance(x, tuple) for x in item)
+            found = _Part(self, item, start) if is_plain else self._copies.part(name, self._arrays)
         else:
             return super().__getattr__(name)
         self.__dict__[name] = found
         return found
 
-    def _field(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = self._copies.part(name, self._arrays)
-        return self._made[name]
+
+class _Part:
+    """A field of a copy that is a named tuple: its arrays are made for Python one by one, when it asks."""
+
+    def __init__(self, copy: _Copy, item: Any, start: int) -> None:
+        self._copy, self._item, self._start = copy, item, start
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name not in self._item._fields:
+            return getattr(self._whole(), name)
+        k = self._item._fields.index(name)
+        found = self._item[k]
+        if isinstance(found, np.ndarray):
+            place = self._start + sum(isinstance(item, np.ndarray) for item in self._item[:k])
+            found = self._copy._copies.view(self._copy._arrays, place)
+        self.__dict__[name] = found
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._whole())
+
+    def _whole(self) -> Any:
+        places = range(self._start, self._start + sum(isinstance(item, np.ndarray) for item in self._item))
+        views = iter([self._copy._copies.view(self._copy._arrays, k) for k in places])
+        return _with_arrays(self._item, views)
 
 
 def _arrays_of(value: Any, found: list[Any]) -> None:

@@ -68,15 +68,19 @@ class Endings:
 
 def ending(names: Iterable[str] | Endings, words: Sequence[str]) -> list[str]:
     """Names that the words mean: the one that they are in full, else all that end with them."""
-    known, wanted = names if isinstance(names, Endings) else Endings(names), ".".join(words)
-    return known.full.get(wanted) or known.short.get(wanted, [])
+    wanted = ".".join(words)
+    if isinstance(names, Endings):
+        return names.full.get(wanted) or names.short.get(wanted, [])
+    dotted = [(name, name.replace("/", ".")) for name in names]
+    full = [name for name, text in dotted if text == wanted]
+    return full or [name for name, text in dotted if text.endswith(f".{wanted}")]
 
 
 def find(
     names: Iterable[str] | Endings, words: Sequence[str], components: Callable[[str], Sequence[str]]
 ) -> list[tuple[str, int | None]]:
     """What the words mean: names, each with the number of the component that the last word names, or None."""
-    names = names if isinstance(names, Endings) else Endings(names)
+    names = names if isinstance(names, Endings) else list(names)
     found: list[tuple[str, int | None]] = [(name, None) for name in ending(names, words)]
     if found or len(words) < 2:
         return found

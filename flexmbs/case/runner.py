@@ -29,11 +29,12 @@ from flexmbs.simulate.stepping import Simulation
 
 @dataclass(frozen=True)
 class CaseRun:
-    """A finished run: the result, the closing summary, and [expected] line by line."""
+    """A finished run: the result, the closing summary, [expected] line by line, and values of [metrics]."""
 
     result: Result
     summary: Summary
     comparisons: list[Comparison]
+    metrics: dict[str, float]
 
     @property
     def passed(self) -> bool:
@@ -119,7 +120,7 @@ def execute(
         items["provenance"] = provenance(case) | {"drawing": Item(drawing(case, target))}
     if keep and resume and (there := complete_result(target, case_hash(case))) is not None:
         told = Summary(followed=["complete already: nothing was left to compute"])
-        return CaseRun(there, told, comparisons(case, there, metrics(case, there)))
+        return compared(case, there, told, metrics(case, there))
     outcome = simulate(
         system,
         replace(settings(case), steps=steps),
@@ -135,8 +136,12 @@ def execute(
         moved=lambda state: moved(case, system, state),
         at_once=at_once,
     )
-    values = computed or metrics(case, outcome.result)
-    return CaseRun(outcome.result, outcome.summary, comparisons(case, outcome.result, values))
+    return compared(case, outcome.result, outcome.summary, computed or metrics(case, outcome.result))
+
+
+def compared(case: Case, result: Result, summary: Summary, values: dict[str, float]) -> CaseRun:
+    """A run with its [expected] values looked at."""
+    return CaseRun(result, summary, comparisons(case, result, values), values)
 
 
 def _coupled(
@@ -157,7 +162,7 @@ def _coupled(
     follow(sim, chosen.output_times(sim.t)[1:], progress)
     summary, result = sim.summary, sim.finish()
     sim.close()
-    return CaseRun(result, summary, comparisons(case, result, metrics(case, result)))
+    return compared(case, result, summary, metrics(case, result))
 
 
 def _campbell(case: Case, progress: Progress | None, say: Callable[[str], None] | None) -> dict[str, Any]:

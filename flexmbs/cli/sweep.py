@@ -11,7 +11,6 @@ Every design that is done leaves a row in STUDY/rows, so that --resume goes on w
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +137,6 @@ def _dry(made: Any) -> Output:
 
 def _output(study: Any) -> Output:
     counts = study.counts
-    data = {"study": str(study.folder), "counts": counts, "rows": json.loads(json.dumps(study.rows))}
+    data = {"study": str(study.folder), "counts": counts, "rows": study.rows}
     bad = set(counts) - {"complete", "open"}
     return Output(f"{study.folder}\n{study.summary()}", data, ExitCode.SOLVER if bad else ExitCode.DONE)

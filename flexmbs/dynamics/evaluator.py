@@ -48,9 +48,10 @@ class Evaluator:
         args = self._args(state, acc)
         if not all(x.flags.c_contiguous for x in args[4][1:]):
             return entry(*args)
-        return self._call(entry, *args)
+        return self.call(entry, *args)
 
-    def _call(self, entry: Any, *args: Any) -> Any:
+    def call(self, entry: Any, *args: Any) -> Any:
+        """A kernel with arguments of the same types in every call."""
         if entry not in self._ready:
             self._ready[entry] = ready(entry, *args)
         return self._ready[entry](*args)
@@ -68,7 +69,7 @@ class Evaluator:
         """The position and velocity stage, and what G may hold anything in, by `pattern`. Fills: loop.G."""
         self.acc[:] = 0.0
         self.run(evaluate.kinematics, state, self.acc)
-        self._call(plain_rows, self.tables, self.ws)
+        self.call(plain_rows, self.tables, self.ws)
 
     @property
     def pattern(self) -> tuple[Ints, Ints]:
@@ -111,12 +112,12 @@ class Evaluator:
     def vanishing_pivots(self, state: State) -> list[int]:
         """Speeds without inertia at a state (F26a); they are those of the first body that has such."""
         self.acc[:] = 0.0
-        evaluate.kinematics(*self._args(state, self.acc))
-        evaluate.masses(self.tables, self.ws, state.pos, state.vel)
+        self.call(evaluate.kinematics, *self._args(state, self.acc))
+        self.call(evaluate.masses, self.tables, self.ws, state.pos, state.vel)
         for array in (self.ws.body.f_app, self.ws.coord.tau, self.ws.coord.K, self.ws.coord.D):
             array[:] = 0.0  # laws need not be defined at an arbitrary place
-        evaluate.residuals(self.tables, self.ws, state.pos, state.vel, self.acc)
-        status, _body = passes.backward(self.tables, self.ws, 0.0, 0.0, False)
+        self.call(evaluate.residuals, self.tables, self.ws, state.pos, state.vel, self.acc)
+        status, _body = self.call(passes.backward, self.tables, self.ws, 0.0, 0.0, False)
         return [int(k) for k in np.flatnonzero(self.ws.tree.N == 0.0)] if status == 2 else []
 
     def tree_forces(self, state: State, acc: Array) -> Array:
@@ -152,7 +153,7 @@ class Evaluator:
         found = self.times_without_value(state)
         if found:
             return found
-        evaluate.forces(*self._args(state, np.zeros(self.system.n_vel)))
+        self.run(evaluate.forces, state, np.zeros(self.system.n_vel))
         good = np.isfinite(self.law_work.out).all(axis=1)
         found = [name for name, fine in zip(self.system.laws.owners, good, strict=True) if not fine]
         rates, own = self.rates_of_states(state), self.system.model.states
@@ -160,7 +161,7 @@ class Evaluator:
 
     def times_without_value(self, state: State) -> list[str]:
         """Drives, lengths and places that follow the time and are no numbers, or have rates that are none."""
-        evaluate.kinematics(*self._args(state, np.zeros(self.system.n_vel)))
+        self.run(evaluate.kinematics, state, np.zeros(self.system.n_vel))
         ws, model = self.ws, self.system.model
         names = [f"drives.{law.name}" for law in self.system.time_laws if law.name]
         lengths = [n for n, j in model.joints.items() if isinstance(getattr(j, "length", None), Expression)]

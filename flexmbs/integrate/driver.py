@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,18 +161,19 @@ class Integrator:
         self._done, self._failed, self._sampled = False, 0, float(t_start)
         self._held: list[Chunk] = []
         self._pace, self._lost = Pace(self._sampled, float(t_end)), ""
-        self._kinds: Any = None
         self._bundle()
-        self._loop = loop or self._compiled()
-        self._run = self._loop
+        self._loop, self._kinds = loop or self._compiled()
+        self._run = self._bound()
         if steps is not None:
-            self._run = Repeated(self._loop, steps, duration) if steps.known else Noted(self._loop)
-        self._quick: Any = None
+            asked = self._run, self.memory, self.options
+            self._run = Repeated(*asked, steps, duration) if steps.known else Noted(*asked)
         self._end: Floats | None = None
 
     def beside(self, settings: Settings, t_start: float, y0: Floats, times: Floats) -> Integrator:
         """Another run of the same problem to the same end; the compiled loop need not be looked up again."""
-        return Integrator(self.problem, settings, t_start, y0, times, self.options.t_end, self._loop)
+        return Integrator(
+            self.problem, settings, t_start, y0, times, self.options.t_end, (self._loop, self._kinds)
+        )
 
     def _bundle(self) -> None:
         """Everything behind one pointer, as the kernels take it."""
@@ -186,8 +188,8 @@ class Integrator:
             p.rates, p.shifted, p.increment, p.project, p.switches, p.nearness, p.turn
         )  # fmt: skip
 
-    def _compiled(self) -> Any:
-        """The loop for the types of this problem: compiled once per installation, then loaded."""
+    def _compiled(self) -> tuple[Any, Any]:
+        """The loop for the types of this problem, compiled once per installation, and what they are."""
         p, y, t = self.problem, self.memory.y, 0.0
         calls = (
             declare(p.rates, p.data, t, y, y),
@@ -198,8 +200,13 @@ class Integrator:
             declare(p.nearness, p.data, y),
             declare(p.turn, p.data, t, y, 0, y, y),
         )
-        self._kinds = tuple_of(mem.Calls, calls)
-        return prepare(run, self._kinds, self._all, 0, 0.0)
+        kinds = tuple_of(mem.Calls, calls)
+        return prepare(run, kinds, self._all, 0, 0.0), kinds
+
+    def _bound(self) -> Callable[[int, float], int]:
+        """The loop, of a number of steps and a time to pause at alone."""
+        found = bound(run, self._calls, self._kinds, self._all, 0, 0.0) if self._kinds is not None else None
+        return found or (lambda steps, pause: int(self._loop(self._calls, self._all, steps, pause)))
 
     @property
     def t(self) -> float:
@@ -245,12 +252,10 @@ class Integrator:
             if self._end is None:
                 offset, kind, _ = self._all.kind.place("opt")
                 self._end = self._all.memory.view(np.float64)[offset + kind.place("t_end")[0] :]
-                if self._kinds is not None:
-                    self._quick = bound(run, self._calls, self._kinds, self._all, 0, 0.0)
             self._end[0] = t_end
         if anew and self.memory.started[0]:
             size, self.memory.started[0] = self.memory.h[0], 0
-            status = self._called(0, 0.0)
+            status = self._run(0, 0.0)
             if status < 0:
                 self._raise(status)
             self.memory.h[0] = max(size, self.memory.h[0])
@@ -262,19 +267,13 @@ class Integrator:
         """
         return self._held.pop(0) if self._held else self._slice(t_pause, n_steps)
 
-    def _called(self, steps: int, t_pause: float) -> int:
-        """The loop, until one of these or the end."""
-        if self._quick is not None:
-            return int(self._quick(steps, t_pause))
-        return int(self._run(self._calls, self._all, steps, t_pause))
-
     def _slice(self, t_pause: float, n_steps: int | None) -> Chunk:
         if self._failed:
             self._raise(self._failed)
         self.out.count[0] = self.events.count[0] = 0
         begun, used = time.perf_counter(), time.thread_time()
         steps = min(self._steps if n_steps is None else n_steps, self._pace.left(int(self.memory.steps[0])))
-        status = self._called(steps, float(t_pause))
+        status = self._run(steps, float(t_pause))
         spent = time.perf_counter() - begun
         self.spent += time.thread_time() - used
         self._steps = int(min(max(steps * min(SLICE_SECONDS / max(spent, 1e-6), 4.0), 1), 10**7))

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.integrate.memory import PAUSED, Memory
+from flexmbs.integrate.memory import PAUSED, Memory, Options
 
 Floats = NDArray[np.float64]
 #: what iterations of implicit steps leave in a run that repeats, in parts of the size of a state
@@ -43,20 +42,20 @@ class Steps:
 class Noted:
     """A compiled loop step by step; `sizes` are those of the steps."""
 
-    def __init__(self, loop: Callable[..., int]) -> None:
-        self.loop = loop
+    def __init__(self, loop: Callable[[int, float], int], memory: Memory, options: Options) -> None:
+        self.loop, self.memory, self.options = loop, memory, options
         self.sizes: list[float] = []
         self._proposed, self._before = 0.0, 0
 
-    def __call__(self, calls: Any, run: Any, n_steps: int, t_pause: float) -> int:
+    def __call__(self, n_steps: int, t_pause: float) -> int:
         """As the loop itself; see there."""
-        m: Memory = run.mem
+        m = self.memory
         for _ in range(n_steps):
             fresh = m.pending[0] == 0
             if fresh:
                 m.event[0], self._proposed, self._before = 0, float(m.h[0]), int(m.steps[0])
-                self.prepare(m, run.opt)
-            status = self.loop(calls, run, 1 if fresh else 0, t_pause)
+                self.prepare(m, self.options)
+            status = self.loop(1 if fresh else 0, t_pause)
             if m.pending[0] == 1:
                 return status  # samples wait to be taken
             met = m.event[0] > 0
@@ -67,7 +66,7 @@ class Noted:
                 return status
         return PAUSED
 
-    def prepare(self, m: Memory, opt: Any) -> None:
+    def prepare(self, m: Memory, opt: Options) -> None:
         """Nothing is prescribed."""
 
     def taken(self, m: Memory, met: bool) -> None:
@@ -81,12 +80,19 @@ class Noted:
 class Repeated(Noted):
     """Takes the steps of another run; those that fail are halved, as fixed steps are."""
 
-    def __init__(self, loop: Callable[..., int], steps: Steps, duration: float) -> None:
-        super().__init__(loop)
+    def __init__(
+        self,
+        loop: Callable[[int, float], int],
+        memory: Memory,
+        options: Options,
+        steps: Steps,
+        duration: float,
+    ) -> None:
+        super().__init__(loop, memory, options)
         self.given = steps.sizes * (duration / steps.duration if steps.duration > 0.0 else 1.0)
         self._next, self._target = 0, -np.inf
 
-    def prepare(self, m: Memory, opt: Any) -> None:
+    def prepare(self, m: Memory, opt: Options) -> None:
         """Prescribe the next step, unless the last one was only a part of it. Writes: m."""
         if m.t[0] < self._target:
             return

@@ -21,7 +21,7 @@ from flexmbs.expressions import Expression, constant
 from flexmbs.ffrf.integrals import ShapeIntegrals
 from flexmbs.model.attitudes import Attitude
 from flexmbs.model.blocks import block_tables
-from flexmbs.model.fronts import front_tables
+from flexmbs.model.fronts import front_tables, passed
 from flexmbs.model.held import check_held
 from flexmbs.model.laws.build import LawPart, collect
 from flexmbs.model.laws.tables import Laws, LawWork
@@ -99,6 +99,11 @@ class System(Told):
     def arrays(self) -> tuple[Any, Any]:
         """Arrays of evaluations, of tables and of laws, as often as somebody wants `new` ones."""
         return Copies(self.workspace), Copies(lambda: self.law_work(self.laws.tables))
+
+    @cached_property
+    def passed(self) -> tuple[Any, Any]:
+        """Groups and bodies on whose joints or modes they depend, in pairs, sorted."""
+        return passed(self.tables)
 
     def law_work(self, laws: Laws) -> LawWork:
         """What the kernels of laws write, with the inputs at their defaults."""

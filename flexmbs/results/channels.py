@@ -48,10 +48,11 @@ def find(result: Any, name: str, known: channels.Endings | None = None) -> tuple
     `known`: names that are looked at, where many channels are found.
     """
     words = read_name(name).words
-    if known is None:
-        full = "/".join(words)
-        known = channels.Endings(p for p in result.paths if not p.startswith("checkpoint/") or p == full)
-    found = channels.find(known, words, lambda path: result.attributes_of(path).get("components", []))
+    full = "/".join(words)
+    if known is None and result.holds(full):
+        return full, None
+    names = known or [path for path in result.paths if not path.startswith("checkpoint/")]
+    found = channels.find(names, words, lambda path: result.attributes_of(path).get("components", []))
     if len(found) == 1:
         return found[0]
     if found:

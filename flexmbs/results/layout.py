@@ -109,9 +109,10 @@ class Layout:
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Item]]:
-    """Leaves of a nested dictionary as (path, Item)."""
+    """Leaves of a nested dictionary as (path, Item); a function is called for its part of the tree."""
     for name, value in tree.items():
         path = f"{prefix}{name}"
+        value = value() if callable(value) else value
         if isinstance(value, Mapping):
             yield from flatten(value, path + "/")
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,16 @@ class MemoryStore(Joined):
 
     def __init__(self, writer: MemoryWriter) -> None:
         self.layout, self._parts, self._noted = writer.layout, writer.parts, writer.events
-        self.attributes = writer.attributes
-        self.items = {
+        self.attributes, self._given = writer.attributes, writer.items
+
+    @cached_property
+    def items(self) -> dict[str, tuple[Any, dict[str, Any], tuple[str, ...]]]:  # type: ignore[override]
+        """What does not change in time; it may have to be worked out."""
+        return {
             path: (item.data, {"units": item.units, "equation": item.equation} | item.attributes, item.axes)
-            for path, item in flatten(writer.items)
+            for path, item in flatten(self._given)
             if item.data is not None
         }
-        self.paths = self._all_paths()
 
     def _count(self) -> int:
         return sum(len(part["time"]) for part in self._parts)

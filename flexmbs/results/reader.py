@@ -35,6 +35,10 @@ class Named:
     name: str
     paths: list[str]
 
+    def holds(self, path: str) -> bool:
+        """Whether there is a dataset of this path."""
+        return path in self.known
+
     @cached_property
     def known(self) -> frozenset[str]:
         return frozenset(self.paths)
@@ -159,11 +163,17 @@ class Joined(Named, ABC):
     def _fields(self) -> dict[str, Field]:
         return {item.path: item for item in self.layout.fields}
 
+    def holds(self, path: str) -> bool:
+        """As above; histories are known without the other items, which may have to be worked out."""
+        return path in self._fields or super().holds(path)
+
     @cached_property
     def _axes(self) -> dict[str, Axis]:
         return {axis.path: axis for axis in self.layout.axes}
 
-    def _all_paths(self) -> list[str]:
+    @cached_property
+    def paths(self) -> list[str]:  # type: ignore[override]
+        """All of them, sorted."""
         events = ("events/event", "events/time", "events/kind", "events/text")
         return sorted(["time", *events, *self._fields, *self._axes, *self.items])
 
@@ -255,7 +265,6 @@ class PartsStore(Joined):
             self.attributes = _plain(file.attrs) | self._state()
         self.name = folder.name
         validate(self.name, shapes | self._shapes(), self.attributes)
-        self.paths = self._all_paths()
 
     def _count(self) -> int:
         return sum(entry.samples for entry in self.entries)
@@ -294,11 +303,11 @@ class Branch(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         path = self._prefix + str(name)
-        if path not in self._store.known:
+        if not self._store.holds(path):
             path = self._prefix + str(name).replace(".", "/")
         if path in self._cache:
             return self._cache[path]
-        if path in self._store.known:
+        if self._store.holds(path):
             return self._cache.setdefault(path, self._store.read(path))
         if path + "/" in self._store.below:
             return Branch(self._store, path + "/", self._cache)
@@ -319,7 +328,7 @@ class Branch(Mapping[str, Any]):
     def __contains__(self, name: object) -> bool:
         """Whether there is something of that name; nothing is read for it."""
         path = self._prefix + str(name).replace(".", "/")
-        return path in self._store.known or path + "/" in self._store.below
+        return self._store.holds(path) or path + "/" in self._store.below
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -374,6 +383,10 @@ class Result(Branch):
     def paths(self) -> list[str]:
         """Paths of all datasets."""
         return list(self._store.paths)
+
+    def holds(self, path: str) -> bool:
+        """Whether there is a dataset of this path."""
+        return self._store.holds(path)
 
     def attributes_of(self, path: str) -> dict[str, Any]:
         """Attributes of a dataset: units, equation, components, ..."""

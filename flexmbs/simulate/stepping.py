@@ -271,6 +271,10 @@ class Simulation:
             self._rows = self.history.sampler.rows(np.array([self.t]), self.y[None, :])
         return self._rows
 
+    def holds(self, path: str) -> bool:
+        """Whether there is a field of this path, as in a result."""
+        return path in self._fields
+
     def attributes_of(self, path: str) -> dict[str, Any]:
         """What names the components of a field, as in a result."""
         axes = self._fields[path].axes

@@ -114,7 +114,7 @@ def fit(
     def read(result: Result) -> Floats:
         return (_read(result, table, times) - np.column_stack(list(measured.values()))) / scale
 
-    runs = Runs(case, table.parameters, lambda result: read(result).ravel(), progress, table.runs)
+    runs = Runs(case, table.parameters, lambda run: read(run.result).ravel(), progress, table.runs)
     first = runs.values(runs.x0)
     far = np.full_like(first, FAR * max(float(np.abs(first).max()), 1e-6))
     tolerance = float(table.tolerance)

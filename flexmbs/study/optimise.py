@@ -15,7 +15,6 @@ from flexmbs.case.schema.search import Optimise
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.study.given import load, without_expected
 from flexmbs.study.search import Progress, Runs
-from flexmbs.study.work import metrics_of
 
 Floats = NDArray[np.float64]
 #: what limits may be passed by, in parts of their size
@@ -69,8 +68,13 @@ def optimise(
         raise InputError(Diagnostic("study.optimise", str(path), "has no [optimise]", remedy))
     goal = table.minimise or table.maximise or ""
     names = [goal, *(name for name in table.limits if name != goal)]
-    runs = Runs(case, table.parameters, lambda result: np.array([metrics_of(result)[name] for name in names]),
-                progress, table.runs)  # fmt: skip
+    runs = Runs(
+        case,
+        table.parameters,
+        lambda run: np.array([run.metrics[name] for name in names]),
+        progress,
+        table.runs,
+    )
     search = _Search(table, runs, names)
     found = search.run()
     best = search.best(found)

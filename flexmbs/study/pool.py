@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,9 @@ TRIES = 3
 BEAT = 0.5
 #: seconds beyond its time-out in which a design may end by itself
 GRACE = 2.0
+#: rings of objects are looked for between designs, where few are left, and within one after so many objects;
+#: among older ones after so many designs
+COLLECT, OLDER = 50_000, 64
 
 
 def serve(connection: Connection, folder: str) -> None:
@@ -35,7 +40,9 @@ def serve(connection: Connection, folder: str) -> None:
             connection.send(f"{type(error).__name__}: {error}")
             return
         connection.send("")
-        while True:
+        gc.freeze()  # what stays is not looked through again and again
+        gc.set_threshold(COLLECT)
+        for n in count():
             k = connection.recv()
             try:
                 connection.send(worker(k))
@@ -43,6 +50,7 @@ def serve(connection: Connection, folder: str) -> None:
                 connection.send({"id": "", "message": str(error), "place": False})
             except Exception as error:  # a defect of one design must not end the study
                 connection.send({"id": "", "message": f"{type(error).__name__}: {error}"})
+            gc.collect(1 if n % OLDER else 2)
 
 
 Life = Callable[[Connection, str], None]

@@ -21,7 +21,6 @@ from flexmbs.study.given import load, without_expected
 from flexmbs.study.pool import run_all
 from flexmbs.study.store import Row, Store, identity
 from flexmbs.study.study import Study
-from flexmbs.study.work import metrics_of
 
 Progress = Callable[[float, str], None]
 
@@ -194,5 +193,5 @@ def run_one(case: Case | str | Path, *, collect: Sequence[str] = (), **parameter
     Raises what `fm.run` raises. A `Case` that is given stays loaded between calls.
     """
     made = without_expected(case if isinstance(case, Case) else Case.load(case)).with_values(**parameters)
-    found = metrics_of(execute(made, keep=False).result)
+    found = execute(made, keep=False).metrics
     return {name: found[name] for name in collect} if collect else found

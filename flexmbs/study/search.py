@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.case import Case
-from flexmbs.case.runner import execute
+from flexmbs.case.runner import CaseRun, execute
 from flexmbs.errors import Diagnostic, FlexmbsError, InputError
 from flexmbs.integrate import Steps
-from flexmbs.results import Result
 from flexmbs.units import UnitError, parse_quantity
 
 Floats = NDArray[np.float64]
@@ -35,7 +34,7 @@ class Runs:
         self,
         case: Case,
         ranges: Mapping[str, Sequence[Any]],
-        read: Callable[[Result], Floats],
+        read: Callable[[CaseRun], Floats],
         progress: Progress | None = None,
         most: int = 1,
     ) -> None:
@@ -89,7 +88,7 @@ class Runs:
         if self._progress is not None:
             self._progress(min(self.count / self._most, 1.0), f"{self.count} runs")
         varied = self.case.with_values(**dict(zip(self.names, self.parameters(x).tolist(), strict=True)))
-        return self.read(execute(varied, keep=False, steps=steps).result)
+        return self.read(execute(varied, keep=False, steps=steps))
 
 
 def differences(

@@ -14,7 +14,6 @@ from flexmbs.errors import unknown_name
 from flexmbs.integrate import Steps
 from flexmbs.study.given import without_expected
 from flexmbs.study.search import differences, value_of
-from flexmbs.study.work import metrics_of
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +31,7 @@ def slopes(
 
     def measure(at: Floats, steps: Steps | None) -> Floats:
         varied = made.with_values(**dict(zip(names, at.tolist(), strict=True)))
-        found = metrics_of(execute(varied, keep=False, steps=steps).result)
+        found = execute(varied, keep=False, steps=steps).metrics
         return np.array([found[name] for name in wanted])
 
     steps = Steps()

@@ -11,7 +11,6 @@ from flexmbs.case import Case
 from flexmbs.case.build import cache
 from flexmbs.case.runner import execute
 from flexmbs.errors import FlexmbsError
-from flexmbs.results import Result
 from flexmbs.study.given import BODIES, load
 from flexmbs.study.spots import hot_spots
 from flexmbs.study.store import Row, Store
@@ -84,13 +83,7 @@ def measured(case: Case, values: dict[str, Any], target: Path | None, time_out: 
     except FlexmbsError as error:
         needs_place(error)
         return {"status": "failed", "message": "; ".join(map(str, error.diagnostics)), "metrics": {}}
-    told, values = "; ".join(done.summary.warnings), metrics_of(done.result) | spots
+    told, values = "; ".join(done.summary.warnings), done.metrics | spots
     return {
         "status": done.result.status, "message": told, "metrics": values, "stepping": done.summary.stepping
     }  # fmt: skip
-
-
-def metrics_of(result: Result) -> dict[str, float]:
-    """Values of [metrics] in a result."""
-    paths = [path for path in result.paths if path.startswith("metrics/")]
-    return {path.removeprefix("metrics/"): float(result[path]) for path in paths}

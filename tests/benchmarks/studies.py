@@ -8,6 +8,7 @@ workers N      : simulated workers, objects of Dask in four processes, whose run
 
 import multiprocessing
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -73,9 +74,20 @@ def designs(folder: Path, n: int, keep: str, workers: int = 2) -> None:
     print(f"{n} designs, keep = {keep}, {workers} workers: {found.counts}")
     print(f"  wall {wall:.1f} s, CPU of warm workers {cpu:.1f} s, in time loops {stepping:.1f} s")
     print(f"  (wall x workers - loops) / designs = {(wall * workers - stepping) / n * 1e3:.2f} ms")
-    print(f"  (CPU of warm workers - loops) / designs = {(cpu - stepping) / n * 1e3:.2f} ms")
+    each, unit = (cpu - stepping) / n, min(import_of_numba() for _ in range(5))
+    print(
+        f"  (CPU of warm workers - loops) / designs = {each * 1e3:.2f} ms, {each / unit:.4f} imports of numba"
+    )
     print(f"  memory of a worker {small:.0f} MB early, {large:.0f} MB late; of the client {client:.0f} MB")
     print(f"  reading {len(table)} rows into a table {read:.3f} s")
+
+
+def import_of_numba() -> float:
+    """CPU seconds of a program that imports numba: by how much this machine is slower than another now."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", "import numba"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def processes(folder: Path, n: int, repeats: int = 3) -> None:

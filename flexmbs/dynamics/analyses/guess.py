@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.model.bodies import GROUND, FlexibleBody
-from flexmbs.model.fronts import passed
 from flexmbs.model.rows import no_turns
 from flexmbs.model.state import State
 from flexmbs.spatial import log_so3, quat_from_matrix, quat_to_matrix
@@ -102,7 +101,7 @@ def moved_by(evaluator: Evaluator, numbers: list[int]) -> NDArray[np.bool_]:
     system, t = evaluator.system, evaluator.tables
     group = {g.name: k for k, g in enumerate(system.groups) if g.kind == "joint"}
     moves = np.zeros((len(numbers), system.n_vel), dtype=bool)
-    groups, bodies = passed(t)
+    groups, bodies = system.passed
     starts = np.searchsorted(groups, np.arange(len(system.groups) + 1))
     for row, number in enumerate(numbers):
         g = group.get(system.coordinates[number].joint)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.analyses.directions import in_ground
-from flexmbs.dynamics.analyses.idle import hidden_freedoms
+from flexmbs.dynamics.analyses.idle import Hidden, hidden_freedoms
+from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.null_spaces import left_null_space
 from flexmbs.dynamics.reactions.self_stress import open_reactions
 from flexmbs.dynamics.tolerances import NOTHING
@@ -27,7 +29,6 @@ from flexmbs.model.topology import body_of, floating
 from flexmbs.spatial import skew
 
 if TYPE_CHECKING:
-    from flexmbs.dynamics.evaluator import Evaluator
     from flexmbs.model.model import Model
     from flexmbs.model.state import State
     from flexmbs.model.system import System
@@ -40,34 +41,85 @@ PARALLEL = 1e-8
 
 @dataclass
 class Mobility:
-    """Counts and names; `kind` is planar, spherical or spatial, `structure` open, closed or branched.
+    """Counts and names; what only reports tell is counted when they ask.
 
-    `n_floating`: groups of bodies that no joint connects to ground. `body_freedoms` f_sz = 6 n_t, 3 of a mass
-    point; `conditions` b of all joints and couplings, in the tree or not. `driven`: freedoms of the mobility
-    that drives take. `indeterminate_joints`: reactions, forces of couplings, efforts of drives that stay
-    open. `stiffness_decides`: those that equilibrium leaves open, but flexible bodies or compliant joints do
-    not. `not_known`: reactions of joints that hold the frame of a body whose file does not say what holds it.
+    `system` at an assembled `state`. `closure_rows` with their rank; `indeterminate_joints`: reactions,
+    forces of couplings, efforts of drives that stay open. `stiffness_decides`: those that equilibrium leaves
+    open, but flexible bodies or compliant joints do not. `driven`: freedoms of the mobility that drives take.
     """
 
+    system: System = field(repr=False)
+    state: State = field(repr=False)
     mobility: int
-    gruebler: int
     closure_rows: int
     closure_rank: int
-    kind: str = "spatial"
-    structure: str = "open"
-    n_bodies: int = 0
-    n_joints: int = 0
-    n_floating: int = 0
-    body_freedoms: int = 0
-    conditions: int = 0
     redundant_rows: list[str] = field(default_factory=list)
     indeterminate_joints: list[str] = field(default_factory=list)
     stiffness_decides: list[str] = field(default_factory=list)
-    not_known: list[str] = field(default_factory=list)
-    hidden: list[str] = field(default_factory=list)
-    n_hidden: int = 0
     condition: float = 1.0
     driven: int = 0
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        found = Evaluator(self.system)
+        found.kinematics(self.state.copy())
+        return found
+
+    @cached_property
+    def kind(self) -> str:
+        """planar, spherical or spatial."""
+        return kinematic_class(self.system, self._evaluator)
+
+    @cached_property
+    def _hidden(self) -> list[Hidden]:
+        return hidden_freedoms(self.system, self._evaluator, self.state)
+
+    @property
+    def hidden(self) -> list[str]:
+        """Motions of bodies that move nothing else."""
+        return [item.text for item in self._hidden]
+
+    @property
+    def n_hidden(self) -> int:
+        return sum(len(item.twists) for item in self._hidden)
+
+    @property
+    def gruebler(self) -> int:
+        """Freedoms by count."""
+        return gruebler(self.system, self.kind)
+
+    @property
+    def structure(self) -> str:
+        """open, closed or branched."""
+        return structure(self.system.model)
+
+    @property
+    def n_bodies(self) -> int:
+        return len(self.system.model.bodies)
+
+    @property
+    def n_joints(self) -> int:
+        return len(self.system.model.joints)
+
+    @property
+    def n_floating(self) -> int:
+        """Groups of bodies that no joint connects to ground."""
+        return len(floating(self.system.model))
+
+    @property
+    def body_freedoms(self) -> int:
+        """f_sz = 6 n_t, 3 of a mass point."""
+        return body_freedoms(self.system.model, 6)
+
+    @property
+    def conditions(self) -> int:
+        """b of all joints and couplings, in the tree or not."""
+        return sum(conditions(self.system)) + len(self.system.model.couplings)
+
+    @property
+    def not_known(self) -> list[str]:
+        """Reactions of joints that hold the frame of a body whose file does not say what holds it."""
+        return [f"joints.{name}" for name in holding_joints(self.system.model)]
 
     @property
     def redundant(self) -> int:
@@ -138,24 +190,14 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
     rigid, length = joint_speeds(system), characteristic_length(system, evaluator)
     names, rows = constraints(system, ("joint", "coupling"))
     kept, stress, condition = independent(evaluator, rows, G[:, rigid], length)
-    kind, hidden = kinematic_class(system, evaluator), hidden_freedoms(system, evaluator, state)
     others = np.setdiff1d(np.arange(len(rows)), kept)
     report = Mobility(
+        system,
+        state.copy(),
         mobility=int(rigid.sum()) - len(kept),
-        gruebler=gruebler(system, kind),
         closure_rows=len(rows),
         closure_rank=len(kept),
-        kind=kind,
-        structure=structure(system.model),
-        n_bodies=len(system.model.bodies),
-        n_joints=len(system.model.joints),
-        n_floating=len(floating(system.model)),
-        body_freedoms=body_freedoms(system.model, 6),
-        conditions=sum(conditions(system)) + len(system.model.couplings),
         redundant_rows=in_ground([names[k] for k in others], [rows[k] for k in others], evaluator),
-        not_known=[f"joints.{name}" for name in holding_joints(system.model)],
-        hidden=[item.text for item in hidden],
-        n_hidden=sum(len(item.twists) for item in hidden),
         condition=condition,
     )
     if system.model.drives:  # they hold what they drive: forces between them are as open as any

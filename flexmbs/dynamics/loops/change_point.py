@@ -9,6 +9,7 @@ fulfil it are the branches.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.analyses.mobility import characteristic_length
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.loops.null_spaces import left_null_space, null_space
+from flexmbs.dynamics.loops.null_spaces import null_spaces
 from flexmbs.dynamics.minimal.coordinates import Minimal
 from flexmbs.dynamics.speeds import speed_paths
 from flexmbs.dynamics.tolerances import NOTHING
@@ -130,8 +131,8 @@ class Position:
         # by natural sizes, not their own: a row that vanishes towards a singular position stays small
         joints = np.array([g.kind == "joint" for g in system.groups for _ in g.rows], dtype=bool)[self.rows]
         self.natural = np.where(joints, np.where(moment, 1.0, 1.0 / length), self.scale)
-        _, self.null, _ = left_null_space(scaled / norms[:, None])
-        self.Z: Any = null_space(scaled / norms[:, None])
+        self.Z: Any
+        _, self.null, _, self.Z = null_spaces(scaled / norms[:, None])
 
     def gamma(self, velocity: Array) -> Array:
         """Velocity terms of the rows, scaled; driven speeds by their law."""
@@ -149,7 +150,12 @@ class Position:
     def quadratic(self, y: Array) -> Array:
         """What gamma has of second order along Z y."""
         v = self.along(y)
-        return 0.5 * (self.gamma(v) + self.gamma(-v)) - self.gamma(0.0 * v)
+        return 0.5 * (self.gamma(v) + self.gamma(-v)) - self.at_rest
+
+    @cached_property
+    def at_rest(self) -> Array:
+        """Velocity terms where only driven speeds move."""
+        return self.gamma(np.zeros(self.system.n_vel))
 
     def conditions(self) -> int:
         """Number of conditions of second order on the velocities: 0 where rows are redundant everywhere."""

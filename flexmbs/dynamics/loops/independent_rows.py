@@ -19,7 +19,6 @@ from flexmbs._jit import handle
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.evaluator import Evaluator
 from flexmbs.dynamics.loops.columns import plain_rows
-from flexmbs.model.fronts import passed
 from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
@@ -81,7 +80,7 @@ def _candidates(system: System) -> list[int]:
     late = any(row.constant_from_start for group in system.groups for row in group.rows)
     if late or len(system.laws.tables.press_law) or np.any(t.marker.travel >= 0):
         return []
-    groups, bodies = passed(t)
+    groups, bodies = system.passed
     flexible = set(groups[t.body.nf[bodies] > 0].tolist())
     return [
         g
@@ -109,7 +108,7 @@ def _without_drives(system: System) -> Any:
     """Tables of a tree whose coordinates no drive moves."""
     free = np.full(system.n_vel, -1, dtype=np.int64)
     tree = system.tables.tree._replace(driven=free, driven_pos=free, attitude_pos=free[:0])
-    return handle(system.tables._replace(tree=tree))
+    return handle(system.tables._replace(tree=tree), like=system.constants[0])
 
 
 def _move(system: System, evaluator: Evaluator, tables: Any, pos: Array) -> None:
@@ -118,8 +117,8 @@ def _move(system: System, evaluator: Evaluator, tables: Any, pos: Array) -> None
     ws.relation.turn[:] = 0.0
     speeds, acc = np.zeros(system.n_vel), np.zeros(system.n_vel)
     at = 0.0, pos, speeds, aux, acc
-    evaluate.kinematics(tables, ws, evaluator.laws, evaluator.law_work, at)
-    plain_rows(tables, ws)
+    evaluator.call(evaluate.kinematics, tables, ws, evaluator.laws, evaluator.law_work, at)
+    evaluator.call(plain_rows, tables, ws)
 
 
 def _turns(system: System) -> Flags:

@@ -46,36 +46,37 @@ def _components(a: Ints, b: Ints, size: int) -> Ints:
 
 def left_null_space(G: Array) -> tuple[list[int], Array, float]:
     """Independent rows, basis of the null space of G^T, and condition of the rank's part."""
+    return null_spaces(G)[:3]
+
+
+def null_spaces(G: Array) -> tuple[list[int], Array, float, Array]:
+    """The same, and an orthonormal basis of what G takes to zero."""
     kept: list[int] = []
+    zero = []
     found = []
     size = np.array([np.inf, 0.0])
     for rows, columns in blocks(G):
-        own, null, ends = _left(G[np.ix_(rows, columns)])
-        kept += [int(k) for k in rows[own]]
-        wide = np.zeros((len(G), null.shape[1]))
-        wide[rows] = null
-        found.append(wide)
-        size = np.array([min(size[0], ends[0]), max(size[1], ends[1])])
+        part = G[np.ix_(rows, columns)]
+        front = Frontal(part, RANK_OF_ROWS * _longest(part))
+        kept += [int(k) for k in rows[front.kept]]
+        found.append(_wide(front.left_null(), rows, len(G)))
+        zero.append(_wide(front.null(), columns, G.shape[1]))
+        size = np.array([min(size[0], front.ends[0]), max(size[1], front.ends[1])])
     condition = float(size[1] / size[0]) if kept else 1.0
-    return sorted(kept), np.hstack([np.zeros((len(G), 0)), *found]), condition
+    left, right = (np.zeros((n, 0)) for n in G.shape)
+    return sorted(kept), np.hstack([left, *found]), condition, np.hstack([right, *zero])
 
 
-def _left(G: Array) -> tuple[Ints, Array, tuple[float, float]]:
-    """Independent rows, null space of G^T, smallest and largest pivot of a block."""
-    found = Frontal(G, RANK_OF_ROWS * _longest(G))
-    return found.kept, found.left_null(), found.ends
+def _wide(own: Array, places: Ints, n: int) -> Array:
+    """Columns of a block among all n entries."""
+    found = np.zeros((n, own.shape[1]))
+    found[places] = own
+    return found
 
 
 def null_space(G: Array) -> Array:
     """Orthonormal basis of what G takes to zero."""
-    found = []
-    for rows, columns in blocks(G):
-        part = G[np.ix_(rows, columns)]
-        own = Frontal(part, RANK_OF_ROWS * _longest(part)).null()
-        wide = np.zeros((G.shape[1], own.shape[1]))
-        wide[columns] = own
-        found.append(wide)
-    return np.hstack([np.zeros((G.shape[1], 0)), *found])
+    return null_spaces(G)[3]
 
 
 def _longest(G: Array) -> float:

@@ -218,7 +218,7 @@ def stress_of_joints(evaluator: Evaluator, rows: list[int], stress: Array) -> Ar
     for k, out in enumerate(loads):
         ws.body.f_star[:] = 0.0
         ws.row.force[:] = multipliers[:, k]
-        push_rows(evaluator.tables, ws, ws.row.force)
-        wrenches(evaluator.tables, ws, 0.0)
+        evaluator.call(push_rows, evaluator.tables, ws, ws.row.force)
+        evaluator.call(wrenches, evaluator.tables, ws, 0.0)
         out[:] = ws.joint.reaction.ravel()
     return loads.T

@@ -56,8 +56,8 @@ def equations(system: System, evaluator: Any = None, kept: Any = None, *, lifts:
     laws, tables, law_tables = system.laws, *system.constants
     own: Laws = system.laws.tables
     if kept is not None:
-        tables, own = with_rows(system.tables, kept), laws_with_rows(own, kept)
-        law_tables = own
+        tables = handle(with_rows(system.tables, kept), like=tables)
+        law_tables = own = laws_with_rows(own, kept)
     ws = evaluator.ws if evaluator else make_workspace(tables, len(system.time_laws), len(system.travels))
     lw = system.law_work(own) if evaluator is None else evaluator.law_work
     ws.relation.turn[:] = 0.0

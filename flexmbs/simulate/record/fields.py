@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,7 +74,10 @@ class Fields:
         else:
             take = by_blocks(take)
         self.place[path] = len(self.fields)
-        self.fields.append(Field(path, axes, units, more.pop("equation", ""), more))
+        equation = more.pop("equation", "")
+        self.fields.append(
+            Field(path, axes, units, equation, more) if more else _field(path, axes, units, equation)
+        )
         self.takes.append(take)
 
     def take(self, path: str) -> Take:
@@ -96,6 +100,12 @@ class Fields:
         """All fields of the samples `rows`."""
         found = {f.path: take(rows) for f, take in zip(self.fields, self.takes, strict=True)}
         return {path: np.ascontiguousarray(values) for path, values in found.items()}
+
+
+@lru_cache(maxsize=4096)
+def _field(path: str, axes: tuple[str, ...], units: str, equation: str) -> Field:
+    """A field without attributes of its own; runs of a study have the same ones."""
+    return Field(path, axes, units, equation)
 
 
 def balls_of(system: System) -> list[tuple[str, Any]]:
@@ -187,8 +197,13 @@ def joint_columns(system: System, sampler: Sampler, place: JointPlace, ball: int
 
 def units_of(place: JointPlace, suffix: str) -> str:
     """Units of the coordinates of a joint, or with `/s` behind of its speeds."""
+    return _units_of(tuple(place.joint.motion or ()), suffix)
+
+
+@lru_cache(maxsize=256)
+def _units_of(motion: tuple[Any, ...], suffix: str) -> str:
     units = []
-    for item in place.joint.motion or ():
+    for item in motion:
         angle = item.turn != 0.0
         units += ["1"] * 4 if item.axis < 0 and not suffix else ["rad" if angle else "m"] * (
             3 if item.axis < 0 else 1

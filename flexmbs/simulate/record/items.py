@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,7 +101,11 @@ def own_texts(system: Any) -> list[str]:
 
 
 def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
-    """Tree and cuts as texts for people, and the counts."""
+    """Tree and cuts as texts for people, and the counts; worked out when somebody asks for them."""
+    return {"topology": cache(partial(_topology_items, system, counts))}
+
+
+def _topology_items(system: Any, counts: Mobility | None) -> dict[str, Item]:
     topology, tree = system.topology, tree_texts(system)
     cuts = [f"{joint.name}: {topology.reasons.get(joint.name, 'closes a loop')}" for joint in topology.cuts]
     items: dict[str, Any] = {"tree": Item(tree or ["none"]), "cuts": Item(cuts or ["none"])}
@@ -119,4 +124,4 @@ def topology_items(system: Any, counts: Mobility | None) -> dict[str, Any]:
         items["@"] = Item(None, attributes=numbers)
     else:
         items["report"] = Item(left_out(system))
-    return {"topology": items}
+    return items
