@@ -41,7 +41,9 @@ Ints = NDArray[np.int64]
 
 CHUNK = 1024  # cells at once
 ROOM = 2**20  # bytes of strains at once, which stay in the cache
-PRODUCTS = 2**17  # of pairs of modes at once, which stay in the cache
+#: places in a symmetric (3, 3) by rows on and above the diagonal, and those below it in their order
+UPPER, LOWER = [0, 1, 2, 4, 5, 8], [0, 3, 6, 4, 7, 8]
+PRODUCTS = 2**16  # of pairs of modes at once, which stay in the cache
 
 
 @dataclass(frozen=True)
@@ -226,9 +228,9 @@ def shell_inertia(
         height = first / rho if rho > 0.0 else 0.0
         fibre = 0.0 if chunk.section.membrane else second - rho * height**2
         node, v, share = chunk.nodes.ravel(), D.reshape(-1, 3), fibre * nodal.ravel()
-        for k in range(9):
+        for k in UPPER:
             value = share * (float(k % 4 == 0) - v[:, k // 3] * v[:, k % 3])
-            turning[k] += np.bincount(node, weights=value, minlength=mesh.n_nodes)
+            np.add.at(turning[k], node, value)
         if abs(height) > 1e-12 * chunk.section.thickness:
             if mass == "consistent":
                 points = points.join(_points_off(mesh, chunk.nodes, N, D, rho * area, height))
@@ -238,9 +240,10 @@ def shell_inertia(
             a, b = np.triu_indices(chunk.nodes.shape[1])
             of_pairs = area @ (rho * N[:, a] * N[:, b])
             place = graph.loc[chunk.kind][chunk.which].ravel()
-            pairs += np.bincount(place, weights=of_pairs.ravel(), minlength=graph.n_pairs)
+            np.add.at(pairs, place, of_pairs.ravel())
         else:
-            lumped += np.bincount(node, weights=(rho * nodal).ravel(), minlength=mesh.n_nodes)
+            np.add.at(lumped, node, (rho * nodal).ravel())
+    turning[LOWER] = turning[UPPER]
     pairs[graph.ptr[:-1]] += lumped
     Ms = expand_scalar(graph, pairs) if mass == "consistent" else sp.csr_array(sp.diags_array(lumped))
     return Ms, turning.T.reshape(-1, 3, 3).copy(), _standing_off(mesh, off).join(points)

@@ -173,10 +173,10 @@ def _whole(kind: str, X: Floats) -> tuple[str, Floats]:
 
 def shell_inertia_points(kind: str, X: Floats, D: Floats) -> tuple[Floats, Floats, Floats]:
     """Shape functions (points, n), area (cells, points) at integration points, directors (cells, n, 3)."""
-    rule = shell_rule(kind)
+    at = geometry(kind, X)
     if kind == "tri3":
-        D = np.repeat(normals(kind, X, rule.points[:1]), 3, axis=1)
-    return _at_points(kind)[0], geometry(kind, X).area * rule.weights, D
+        D = np.repeat(at.axes[:, :1, 2], 3, axis=1)
+    return _at_points(kind)[0], at.area * shell_rule(kind).weights, D
 
 
 def shell_points(
