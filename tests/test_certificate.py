@@ -223,8 +223,9 @@ def test_a_number_of_modes_names_no_band_that_could_be_missed():
     """Where no frequency was asked for, up to where they are good is a fact and no warning."""
     body = fm.reduce(PLATE | {"modes": 7})
     assert body.quality["reduction_error"] > 0.3
-    assert "BEYOND" not in certificate_text(body) and "reduction error" not in str(body.quality["warnings"])
-    assert f"up to {body.quality['reduction_good_hz']:.4g} Hz" in certificate_text(body)
+    row = next(line for line in certificate_text(body).splitlines() if "interface response" in line)
+    assert "BEYOND" not in row and "reduction error" not in str(body.quality["warnings"])
+    assert f"up to {body.quality['reduction_good_hz']:.4g} Hz" in row
 
 
 def test_free_modes_are_offered_where_they_are_far_better_F52():

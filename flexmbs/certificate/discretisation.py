@@ -21,6 +21,7 @@ Ints = NDArray[np.int64]
 BOUND, MOST = 0.02, 0.2
 #: share of the energy of a mode that the error has at most: beyond it the estimate is of no use
 LARGEST_SHARE = 0.75
+LABEL = "frequencies by the mesh (estimate)"
 
 
 def mesh_tests(reduction: Any, modal: ModalData, materials: Mapping[str, Material]) -> dict[str, Any]:
@@ -82,15 +83,18 @@ def judge_mesh(quality: Mapping[str, Any], mesh: Mesh, where: str, found: Diagno
     found.warn("fe.coarse", where, what, remedy)
 
 
+def mesh_row(quality: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    """The largest estimate as a row of the certificate: what, value, bound, verdict, remark."""
+    table = of_interest(quality)
+    if not len(table):
+        return []
+    worst = float(table[:, 1].max())
+    remark = f"about {percent(table[0, 1])} too high in the first mode, {percent(worst)} at most up to "
+    verdict = "ok" if worst <= BOUND else "BEYOND"
+    return [(LABEL, f"{worst:.1e}", f"{BOUND:.0e}", verdict, f"{remark}{table[-1, 0]:.4g} Hz")]
+
+
 def mesh_told(quality: Mapping[str, Any]) -> str:
-    """The estimates in words; "" where nothing is known."""
-    table, without = of_interest(quality), list(quality.get("mesh_error_without", []))
-    parts = []
-    if len(table):
-        first, worst = table[0, 1], float(table[:, 1].max())
-        parts = [f"too high by about {percent(first)} in the first mode"]
-        if len(table) > 1:
-            parts.append(f"{percent(worst)} at most up to {table[-1, 0]:.4g} Hz")
-    if without:
-        parts.append(f"not estimated for {', '.join(without)}")
-    return ", ".join(parts)
+    """Which cells the estimate leaves out, in words; "" where it holds for all."""
+    without = list(quality.get("mesh_error_without", []))
+    return f"not estimated for {', '.join(without)}" if without else ""

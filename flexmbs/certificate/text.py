@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs.certificate.certify import ERRORS, WARNINGS, enough
-from flexmbs.certificate.discretisation import mesh_told
+from flexmbs.certificate.discretisation import LABEL, mesh_row, mesh_told
 from flexmbs.modaldata import ModalData
 
 LABELS = {
@@ -49,7 +49,7 @@ def proven(modal: ModalData) -> list[tuple[str, str, str, str, str]]:
         if verdict != "ok" and name == "reduction_error" and enough(quality):
             verdict = f"up to {quality['reduction_good_hz']:.4g} Hz"
         rows.append((label, shown, limit, verdict, remark))
-    return rows
+    return rows + mesh_row(quality)
 
 
 def frequencies(quality: Mapping[str, Any]) -> str:
@@ -82,7 +82,7 @@ def certificate_text(modal: ModalData) -> str:
         lines.append(f"  {'frequencies of the free body':<34} {told}")
     told = mesh_told(quality)
     if told:
-        lines.append(f"  {'frequencies, by the mesh':<34} {told}")
+        lines.append(f"  {LABEL:<34} {told}")
     if "tie_patch_error" in quality:
         lines.append(f"  {'patch test across ties':<34} {float(quality['tie_patch_error']):>10.1e}")
     lumped = quality.get("lumped_difference", {})
