@@ -101,6 +101,7 @@ def processes(folder: Path, n: int, repeats: int = 3) -> None:
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
             fm.sweep(path, target, cluster=cluster.scheduler_address)
 
+    own(study(folder, 2), folder / "warm")  # kernels are compiled
     for k in range(repeats):
         for name, run in (("own", own), ("dask", dask)):
             times = []
