@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba
+import numba.experimental.function_type  # how functions lie in memory; numba takes it in when it compiles
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
@@ -68,7 +69,6 @@ def _new_call(entry: Any, types: tuple[Any, ...], n_numbers: int) -> tuple[Any, 
     if found is None or found.signature.return_type != numba.types.int64:
         return None
     context = cpu_target.target_context
-    context.refresh()  # types are known from when something is compiled, and here all may have been loaded
     layout = context.call_conv.get_function_type(found.signature.return_type, types)
     converted = [_converted(item) for item in layout.args]
     fits = isinstance(layout.return_type, ir.IntType) and layout.return_type.width == 32
