@@ -33,6 +33,7 @@ from flexmbs.results.stacks import Stacks, stacked
 
 PAUSE = 0.25  # seconds between two looks at the folder
 MAX_BATCH = 400  # samples in one message; of more, every second, third, ... is sent
+AT_ONCE = 16  # segments read for one message: who is behind catches up step by step, and keeps no run waiting
 WAITING = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>flexmbs</title>
 <meta http-equiv="refresh" content="1"><link rel="icon" href="data:,"></head>
 <body><p>The run has begun; the first samples are not there yet.</p></body></html>"""
@@ -77,7 +78,7 @@ class Source:
         return story, count
 
     def fresh(self, start: int) -> dict[str, Floats] | None:
-        """Histories of the samples from number `start` on, None when there are no new ones."""
+        """Histories of samples from number `start` on, of some segments; None when there are no new ones."""
         paths = ["time", *(c.path for c in self.channels)]
         paths += [f"bodies/{b}/{word}" for b in self.bodies for word in ("position", "quaternion", "q")]
         folder = segments.parts_folder(self.path)
@@ -85,10 +86,13 @@ class Source:
             record = Record.load(self.path)
             whole = {path: np.asarray(record.get(path))[start:] for path in paths if record.has(path)}
             return whole if len(whole["time"]) else None
-        parts, first = [], 0
+        parts: list[dict[str, Floats]] = []
+        first, stacks = 0, self.stacks(folder)
         for entry in segments.read_manifest(folder):
+            if len(parts) == AT_ONCE:
+                break
             if first + entry.samples > start:
-                found = read_segment(folder / entry.name, paths, self.stacks(folder))
+                found = read_segment(folder / entry.name, paths, stacks)
                 parts.append({path: values[max(0, start - first) :] for path, values in found.items()})
             first += entry.samples
         return {path: np.concatenate([part[path] for part in parts]) for path in parts[0]} if parts else None
@@ -139,14 +143,17 @@ def read_segment(path: Path, paths: list[str], stacks: Stacks) -> dict[str, Floa
     fields = {item.path: item for item in stacks.layout.fields}
     opened = hdf5.open_checked(path, format=SEGMENT_FORMAT, max_version=FORMAT_VERSION, verify=False)
     with opened as file:
-        found = {}
+        found, group = {"time": file["time"][()]}, file["fields"]
+        whole: dict[str, Floats] = {}  # each stack is read once: a run beside waits at every call of HDF5
         for name in paths:
             stack = stacks.place.get(name)
             if stack is not None:
-                found[name] = file["fields"][stack.path][:, stack.columns[name]]
+                if stack.path not in whole:
+                    whole[stack.path] = group[stack.path][()]
+                found[name] = whole[stack.path][:, stack.columns[name]]
             elif name in fields:
-                found[name] = file["fields"][name][()]
-        return found | {"time": file["time"][()]}
+                found[name] = group[name][()]
+        return found
 
 
 def _motion(found: dict[str, Floats], name: str, rows: slice) -> dict[str, Any]:

@@ -122,7 +122,11 @@ export function build_runs(viewer, { texts, answer, start }) {
             node.scope = "col";
             return node;
         });
-        const key = JSON.stringify([runs, shown, viewer.ghosts.map((item) => item.number)]);
+        // a button that is made anew between press and release hears no click: what moves on is changed in place
+        const standing = runs.map((run) => ({ ...run, share: 0, text: "" }));
+        const key = JSON.stringify([standing, shown, viewer.ghosts.map((item) => item.number)]);
+        const bars = [...table.querySelectorAll("progress")];
+        runs.filter((run) => run.state === "running").forEach((run, k) => { if (bars[k]) bars[k].value = run.share; });
         if (table.key === key) return runs;
         table.key = key;
         table.replaceChildren(element("table", {}, [element("thead", {}, [element("tr", {}, head)]), element("tbody", {}, runs.map((run) => {
