@@ -11,6 +11,7 @@ import urllib.request
 import numpy as np
 import pytest
 
+from flexmbs.post import live as live_module
 from flexmbs.post.live import LiveServer, Source
 from flexmbs.post.record import Record
 from flexmbs.results import ResultWriter
@@ -55,6 +56,24 @@ def test_new_samples_arrive_as_events(run):
     np.testing.assert_array_equal(batch["time"], run.time[25:50])
     q = Record.load(run.path).require("bodies/rod/q")[25:50]
     np.testing.assert_array_equal(batch["bodies"][1]["q"], q.ravel())
+
+
+def test_who_is_behind_catches_up_by_some_segments_at_a_time(tmp_path, monkeypatch):
+    """All samples come, in order and once, however few are read for a message."""
+    monkeypatch.setattr(live_module, "AT_ONCE", 2)
+    run = Run(tmp_path / "run.h5", parts=5)
+    with run.writer:
+        run.commit()
+        source = Source(run.path, 0.1, threading.Event())
+        _, start = source.begun()
+        for _ in range(4):
+            run.commit()
+        sizes, times = [], []
+        while (batch := source.batch(start)) is not None:
+            sizes.append(batch["next"] - start)
+            start, times = batch["next"], times + batch["time"]
+    assert sizes == [50, 50]
+    np.testing.assert_array_equal(times, run.time[25:])
 
 
 def test_an_earlier_result_of_the_same_name_is_not_shown(run):

@@ -40,7 +40,7 @@ export function build_runs(viewer, { texts, answer, start }) {
                 append_samples(viewer, found.batch);
                 next = found.batch.next;
             }
-            waiting = run.state === "running";
+            waiting = run.state === "running" || (run.state !== "complete" && Boolean(found.batch));  // samples come some at a time
             if (waiting) await new Promise((resolve) => setTimeout(resolve, AGAIN));
             else if (run.state === "complete") await see(await ask("scene", { run: number }));
             if (!waiting && run.state === "failed") answer({ errors: run.errors });
