@@ -1,6 +1,7 @@
 """Branch coverage of what reads, checks and writes files.
 
-`python .ci/branches.py` prints the files that are measured, for `coverage run --include`; with the name of a
+`python .ci/branches.py` prints the files that are measured, for `coverage run --include`, with `--tests` the
+tests that are about them; with the name of a
 file that `coverage json` wrote it counts their branches, and ends with 1 where a room is below its floor.
 """
 
@@ -28,6 +29,19 @@ ROOMS = {
     ),
 }
 
+#: tests of these files: what they take, all take
+TESTS = (
+    "tests/case tests/cli tests/damage tests/decks tests/disk tests/exchange tests/fe/test_beams.py "
+    "tests/fe/test_checks.py tests/fe/test_mesh_cad.py tests/fe/test_mesh_sets.py "
+    "tests/fe/test_readers.py tests/fe/test_readers_features.py tests/fe/test_sections_of_decks.py "
+    "tests/fe/test_shells.py tests/modal tests/post/test_shell_deck.py tests/study "
+    "tests/test_bonds.py tests/test_certificate.py tests/test_expressions.py tests/test_hdf5.py "
+    "tests/test_modaldata.py tests/test_names_unknown.py tests/test_numerical_faults.py "
+    "tests/test_preload.py tests/test_recipe.py tests/test_reduce.py tests/test_result_validation.py "
+    "tests/test_results.py tests/test_root.py tests/test_stepping.py tests/test_toml.py "
+    "tests/test_units.py tests/test_validity.py "
+)
+
 
 def main(path: str) -> int:
     with open(path, encoding="utf-8") as file:
@@ -45,6 +59,9 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["--tests"]:
+        print(TESTS)
+    elif len(sys.argv) > 1:
         sys.exit(main(sys.argv[1]))
-    print(",".join(",".join(patterns.split()) for _, patterns in ROOMS.values()))
+    else:
+        print(",".join(",".join(patterns.split()) for _, patterns in ROOMS.values()))
