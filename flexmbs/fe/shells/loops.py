@@ -325,16 +325,17 @@ _few = product(INNER)
 
 
 @kernel(inline=True)
-def _inner_forces(inner, m, C, area, T):
-    """Forces area C inner of one point, of the first m functions. Writes: T (9, INNER)."""
+def _section_forces(rows, S, area, SB):
+    """Forces S rows of one point, times its area. Writes: the first columns of SB, as many as of rows."""
+    n = rows.shape[1]
     for r in range(9):
-        for i in range(m):
-            T[r, i] = 0.0
+        for j in range(n):
+            SB[r, j] = 0.0
         for q in range(9):
-            s = C[r, q] * area
+            s = S[r, q] * area
             if s != 0.0:
-                for i in range(m):
-                    T[r, i] += s * inner[q, i]
+                for j in range(n):
+                    SB[r, j] += s * rows[q, j]
 
 
 @kernel(inline=True)
@@ -372,7 +373,7 @@ def condense_loop(inner, S, area, room, rows):
     for e in range(len(rows)):
         of_cell = S[e if len(S) > 1 else 0]
         for p in range(n_points):
-            _inner_forces(inner[e, p], m, of_cell[p if len(of_cell) > 1 else 0], area[e, p], T[p])
+            _section_forces(inner[e, p], of_cell[p if len(of_cell) > 1 else 0], area[e, p], T[p])
         for i in range(m):
             for j in range(i + 1):
                 t = 0.0
@@ -397,20 +398,6 @@ def condense_loop(inner, S, area, room, rows):
                     a = inner[e, p, r, m - 1]
                     for q in range(n):
                         row[q] -= a * W[m - 1, q]
-
-
-@kernel(inline=True)
-def _section_forces(rows, S, area, SB):
-    """Forces S rows of one point, times its area. Writes: SB (9, N)."""
-    n = rows.shape[1]
-    for r in range(9):
-        for j in range(n):
-            SB[r, j] = 0.0
-        for q in range(9):
-            s = S[r, q] * area
-            if s != 0.0:
-                for j in range(n):
-                    SB[r, j] += s * rows[q, j]
 
 
 @kernel(inline=True)
