@@ -95,6 +95,7 @@ def run_on_cluster(
     """
     try:
         from distributed import Client, Security
+        from distributed.client import ClosedClientError
     except ImportError:
         raise missing_component("sweep --cluster", "distributed", "studies") from None
     if address.startswith(OPEN) and not is_open and not _is_here(address):
@@ -120,13 +121,18 @@ def run_on_cluster(
             what = f"the scheduler at {address} has no workers"
             remedy = f"start some: dask worker {address}"
             raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy)) from None
-        _check_workers(client, store)
-        reduced = [
-            client.submit(reduce_body, folder, k, name, key=f"flexmbs-body-{file}", pure=False)
-            for k, name, file in bodies
-        ]
-        client.gather(reduced, errors="skip")  # designs say what is wrong with theirs
-        yield from _designs(client, store, todo, address, work)
+        try:
+            _check_workers(client, store)
+            reduced = [
+                client.submit(reduce_body, folder, k, name, key=f"flexmbs-body-{file}", pure=False)
+                for k, name, file in bodies
+            ]
+            client.gather(reduced, errors="skip")  # designs say what is wrong with theirs
+            yield from _designs(client, store, todo, address, work)
+        except (CancelledError, ClosedClientError):
+            what = f"the scheduler at {address} is gone; what was computed is in {store.folder}"
+            remedy = "start one, and go on with --resume"
+            raise SolverError(Diagnostic("study.scheduler", "--cluster", what, remedy)) from None
 
 
 def _designs(
@@ -153,8 +159,8 @@ def _designs(
         try:
             # it lies on the disk that all share: to fetch it from its worker takes a connection to that
             row = (store.row(k) if future.status == "finished" else None) or future.result()
-        except CancelledError:  # no fault of the design
-            raise _lost(store, address) from None
+        except CancelledError:
+            raise  # no fault of the design
         except Unfit as error:
             fleet.leave_out(*error.args)
             future.release()
@@ -189,7 +195,7 @@ class _Fleet:
         begun = time.monotonic()
         if begun < self._next:
             return
-        there = {name: n for name, n in self._client.nthreads().items() if name not in self._bad}
+        there = {name: n for name, n in _asked(self._client.nthreads).items() if name not in self._bad}
         if self._bad:
             self.chosen = list(there)
             if not there:
@@ -207,10 +213,12 @@ class _Fleet:
         self.look()
 
 
-def _lost(store: Store, address: str) -> SolverError:
-    """The scheduler is gone, and what it knew; rows are where they were computed."""
-    what = f"the scheduler at {address} is gone; what was computed is in {store.folder}"
-    return SolverError(Diagnostic("study.scheduler", "--cluster", what, "start one, and go on with --resume"))
+def _asked(question: Callable[..., Any], *about: Any, **how: Any) -> Any:
+    """What a scheduler answers; one that does not has cancelled all that it was given."""
+    try:
+        return question(*about, **how)
+    except (OSError, RuntimeError) as error:  # refused, or on a connection that is closed since
+        raise CancelledError(str(error)) from None
 
 
 def _is_here(address: str) -> bool:
@@ -239,7 +247,7 @@ def _check_workers(client: Any, store: Store) -> None:
 
 def _of_all(client: Any, question: Callable[[str], Any], store: Store) -> dict[str, Any]:
     """Answers of the workers; one that was lost before it answered takes no part."""
-    found = client.run(question, str(store.folder.resolve()), on_error="return")
+    found = _asked(client.run, question, str(store.folder.resolve()), on_error="return")
     return {worker: answer for worker, answer in found.items() if not isinstance(answer, OSError)}
 
 

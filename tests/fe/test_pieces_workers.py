@@ -154,6 +154,7 @@ def test_the_gain_of_workers_follows_from_the_tree():
 @pytest.mark.needs("distributed")
 @pytest.mark.filterwarnings("ignore")
 def test_what_keeps_from_a_cluster(monkeypatch):
+    import distributed  # noqa: F401  (its settings are there then)
     from dask import config
 
     monkeypatch.setattr("flexmbs.fe.pieces.cluster.PATIENCE", 0.2)
@@ -165,9 +166,30 @@ def test_what_keeps_from_a_cluster(monkeypatch):
     assert caught.value.diagnostics[0].code == "pieces.cluster"
     cluster = Cluster.__new__(Cluster)
     cluster.address, cluster.client = "tcp://head:8786", SimpleNamespace(nthreads=dict)
-    with pytest.raises(fm.SolverError) as caught:
+    with pytest.raises(fm.SolverError, match="no worker") as caught:
         cluster.workers()
     assert caught.value.diagnostics[0].code == "pieces.scheduler"
+
+
+@pytest.mark.needs("distributed")
+@pytest.mark.parametrize(
+    "question", [lambda cluster: cluster.workers(), lambda cluster: cluster.submit(int, on="a")]
+)
+def test_a_scheduler_that_dies_is_told_whatever_is_asked_of_it_first(question):
+    """Whether a task, a question or a connection tells it first depends on a millisecond."""
+    from distributed.client import ClosedClientError
+    from distributed.comm import CommClosedError
+
+    def lost(*unused, **options):
+        raise CommClosedError("connection reset by peer")
+
+    def closed(*unused, **options):
+        raise ClosedClientError("client is closed")
+
+    cluster = Cluster.__new__(Cluster)
+    cluster.address, cluster.client = "tcp://head:8786", SimpleNamespace(nthreads=lost, submit=closed)
+    with pytest.raises(fm.SolverError, match="the scheduler at tcp://head:8786 is gone"):
+        question(cluster)
 
 
 @pytest.mark.slow

@@ -515,8 +515,13 @@ def test_all_processes_that_are_killed_at_once_leave_a_study_that_goes_on(study,
 
 @pytest.mark.slow
 @pytest.mark.needs("distributed")
-def test_a_scheduler_that_dies_takes_no_design_with_it(study, tmp_path):
-    """All designs that it had not handed out were marked as failed, and --resume left them so."""
+@pytest.mark.parametrize("pause", [0.0, 0.5], ids=["told by a design", "told by a question"])
+def test_a_scheduler_that_dies_takes_no_design_with_it(study, tmp_path, pause):
+    """All designs that it had not handed out were marked as failed, and --resume left them so.
+
+    pause : after which the client asks it who is there, before it hears of a design.
+    """
+    import distributed  # noqa: F401  (its settings are there then)
     from dask import config
 
     path = study(f'grid = {{ speed = {list(range(1, 41))} }}\nkeep = "none"')
@@ -532,6 +537,7 @@ def test_a_scheduler_that_dies_takes_no_design_with_it(study, tmp_path):
             def progress(share, text):
                 if share > 0.3:
                     scheduler.kill()
+                    time.sleep(pause)
 
             with pytest.raises(fm.SolverError, match="the scheduler at .* is gone.*--resume"):
                 fm.sweep(path, tmp_path / "there", cluster=address, progress=progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any
 
 from flexmbs import __version__
@@ -14,6 +15,8 @@ from flexmbs.fe.pieces import on_worker
 OPEN, HERE = ("tcp://", "ws://", "ucx://"), ("127.0.0.1", "localhost", "[::1]")
 #: seconds between looks for workers that are gone, and to wait for an answer
 LOOK, PATIENCE = 1.0, 30.0
+#: what a question raises that a scheduler does not answer: refused, cancelled, on a connection closed since
+SILENT = (OSError, CancelledError, RuntimeError)
 
 
 class Cluster:
@@ -60,7 +63,10 @@ class Cluster:
 
     def workers(self) -> list[str]:
         """Addresses of the workers that are there; without any nothing can go on."""
-        found = list(self.client.nthreads())
+        try:
+            found = list(self.client.nthreads())
+        except SILENT:  # asked before a task could tell
+            raise self._gone() from None
         if not found:
             what = f"no worker of {self.address} is left"
             remedy = "start some, and give the same command again: modes go on with what is there"
@@ -74,13 +80,16 @@ class Cluster:
     def submit(self, task: Callable[..., Any], *args: Any, on: str | Sequence[str], memory: int = 0) -> Any:
         """A task for one of these workers, which needs so much of its memory."""
         from dask import config
+        from distributed.client import ClosedClientError
 
         need = {on_worker.MEMORY: float(memory)} if memory else None
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             workers = [on] if isinstance(on, str) else list(on)
-            return self.client.submit(
-                task, *args, workers=workers, resources=need, allow_other_workers=False, pure=False
-            )
+            how = {"workers": workers, "resources": need, "allow_other_workers": False, "pure": False}
+            try:
+                return self.client.submit(task, *args, **how)
+            except ClosedClientError:
+                raise self._gone() from None
 
     def first_of(self, futures: list[Any]) -> list[Any]:
         """Those that are done when the first one is, or after a second."""
@@ -114,13 +123,14 @@ class Cluster:
         return list(self.client.gather(futures))
 
     def cancel(self, futures: Iterable[Any]) -> None:
-        self.client.cancel(list(futures), force=True)
+        with suppress(*SILENT):
+            self.client.cancel(list(futures), force=True)
 
     def everywhere(self, call: Callable[..., Any], *args: Any) -> dict[str, Any]:
         """What all workers that are there answer."""
         try:
             return dict(self.client.run(call, *args, on_error="ignore"))
-        except (OSError, CancelledError):  # nobody is
+        except SILENT:  # nobody is
             return {}
 
 
