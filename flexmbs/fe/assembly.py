@@ -255,7 +255,12 @@ def with_point_masses(model: FeModel, point_masses: Sequence[PointMass]) -> FeMo
 
 def _assemble_turning(mesh: Mesh, materials: Mapping[str, Material], mass: str, tell: Progress) -> FeModel:
     """K_fe, M_fe of beams and shells, with the solids beside them."""
-    solids = _assemble_solids(solid_part(mesh), materials, mass, lambda fraction, text: None)
+    part = solid_part(mesh)
+    solids = (
+        _assemble_solids(part, materials, mass, lambda fraction, text: None)
+        if part.n_cells
+        else _without_cells(part, 3)
+    )
     tell(0.3, "assembling beams and shells")
     K_fe, M_fe, form = turning_matrices(mesh, materials, mass, solids.K_fe, solids.mass_form.Ms)
     return FeModel(mesh, 6, K_fe, M_fe, form)

@@ -166,9 +166,13 @@ def geometry(kind: str, X: Floats) -> Geometry:
 
 
 def _whole(kind: str, X: Floats) -> tuple[str, Floats]:
-    if kind != "quad8":
-        return kind, X
-    return "quad9", np.concatenate([X, _shape(kind, np.zeros((1, 2))) @ X], axis=1)
+    return (kind, X) if kind != "quad8" else ("quad9", np.concatenate([X, _middle() @ X], axis=1))
+
+
+@cache
+def _middle() -> Floats:
+    """Shape functions of quad8 (1, 8) in the middle."""
+    return _shape("quad8", np.zeros((1, 2)))
 
 
 def shell_inertia_points(kind: str, X: Floats, D: Floats) -> tuple[Floats, Floats, Floats]:
@@ -185,10 +189,10 @@ def shell_points(
     """Strains of cells with nodes X and directors D (cells, n, 3); poisson (cells,) of the section."""
     rule, N = shell_rule(kind), _at_points(kind)[0]
     if kind == "quad8":  # of nine nodes, the middle one inside
-        d = _shape(kind, np.zeros((1, 2))) @ D
+        d = _middle() @ D
         both = np.concatenate([D, d / np.linalg.norm(d, axis=2, keepdims=True)], axis=1)
         nine = shell_points("quad9", _whole(kind, X)[1], at, both, poisson, None)
-        slopes = np.swapaxes(_dshape(kind, rule.points) @ np.swapaxes(at.inverse, 2, 3), 2, 3)
+        slopes = np.swapaxes(_at_points(kind)[1] @ np.swapaxes(at.inverse, 2, 3), 2, 3)
         whole = nine.rows.reshape(*nine.rows.shape[:3], 6, 9)
         rows = np.ascontiguousarray(whole[..., :8]).reshape(*whole.shape[:3], 48)
         return ShellPoints(nine.area, nine.axes, rows, whole[..., 8], slopes, N, D)
