@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.fe.shells.drilling import ALPHA, BETA
+from flexmbs.fe.shells.triangles import ALPHA, BETA
 from flexmbs.fe.shells.strains import ShellPoints
 from flexmbs.fe.shells.ties import ShellRule, shell_rule
 

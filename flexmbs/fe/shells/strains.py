@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from flexmbs._simd import LANES
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shells.drilling import triangle_loop
+from flexmbs.fe.shells.triangles import triangle_loop
 from flexmbs.fe.shells.loops import geometry_loop, inner_loop, strain_loop
 from flexmbs.fe.shells.ties import Tying, shell_rule
 
