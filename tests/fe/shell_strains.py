@@ -8,16 +8,19 @@ about the normal less that of the surface, all in axes of the point.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.fe.elements import ELEMENTS
-from flexmbs.fe.shells.triangles import ALPHA, BETA
 from flexmbs.fe.shells.strains import ShellPoints
-from flexmbs.fe.shells.ties import ShellRule, shell_rule
+from flexmbs.fe.shells.ties import ShellRule, Tying, shell_rule
+from flexmbs.fe.shells.triangles import ALPHA, BETA
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Field = Callable[[float, float], Floats]
 
 
 def normals(kind: str, X: Floats, xi: Floats) -> Floats:
@@ -185,15 +188,38 @@ def _times(V: Floats, samples: Floats) -> Floats:
 
 def _across_strains(kind: str, rule: ShellRule, X: Floats, D: Floats, inverse: Floats, B: Floats) -> None:
     """Shear across the surface, sampled at the ties. Writes: B."""
-    N, dN = _shape(kind, rule.across.points), _dshape(kind, rule.across.points)
-    A = tangents(kind, X, rule.across.points)
+    across = rule.across or _tri3_across(rule.points)
+    N, dN = _shape(kind, across.points), _dshape(kind, across.points)
+    A = tangents(kind, X, across.points)
     normal, turned = np.einsum("pn,enk->epk", N, D), _turned(_turn_directors(kind, D), A)
-    N_turn, n = _turn_shape(kind, rule.across.points)[0], X.shape[1]
+    N_turn, n = _turn_shape(kind, across.points)[0], X.shape[1]
     shear = np.zeros((*A.shape[:2], 2, turned.shape[2], 6))
     for i in range(2):
         shear[:, :, i, :n, :3] = normal[:, :, None, :] * dN[None, :, :, i, None]
         shear[:, :, i, :, 3:] = turned[:, :, :, i, :] * N_turn[None, :, :, None]
-    B[:, :, 6:8] = _tied(rule.across.weights, inverse, shear)
+    B[:, :, 6:8] = _tied(across.weights, inverse, shear)
+
+
+def _edge_ties(at: Floats, samples: Floats, directions: Floats, fields: list[Field]) -> Tying:
+    """Vector field of a space (functions of (x, y) -> (2,)) that has the sampled components along
+    `directions`."""
+    A = np.array([[d @ f(*p) for f in fields] for p, d in zip(samples, directions, strict=True)])
+    values = np.array([[f(*p) for f in fields] for p in at])  # (n_at, n_f, 2)
+    coefficients = np.linalg.inv(A)  # (n_f, sample)
+    weights = np.einsum("gfk,fs,sc->gksc", values, coefficients, directions)
+    return Tying(samples, weights)
+
+
+def _tri3_across(at: Floats) -> Tying:
+    """Constant tangential shear along each edge (MITC3, the first space of Nedelec)."""
+    fields = [
+        lambda x, y: np.array([1.0, 0.0]),
+        lambda x, y: np.array([0.0, 1.0]),
+        lambda x, y: np.array([y, -x]),
+    ]
+    samples = np.array([[0.5, 0.0], [0.0, 0.5], [0.5, 0.5]])
+    directions = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
+    return _edge_ties(at, samples, directions, fields)
 
 
 def _tied(weights: Floats, V: Floats, samples: Floats) -> Floats:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from flexmbs._simd import LANES
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shells.triangles import triangle_loop
 from flexmbs.fe.shells.loops import geometry_loop, inner_loop, strain_loop
 from flexmbs.fe.shells.ties import Tying, shell_rule
+from flexmbs.fe.shells.triangles import triangle_loop
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -196,16 +196,15 @@ def shell_points(
         whole = nine.rows.reshape(*nine.rows.shape[:3], 6, 9)
         rows = np.ascontiguousarray(whole[..., :8]).reshape(*whole.shape[:3], 48)
         return ShellPoints(nine.area, nine.axes, rows, whole[..., 8], slopes, N, D)
-    flat = kind == "tri3"
-    own = np.repeat(at.axes[:, :1, 2], 3, axis=1) if flat else D
-    slopes, rows, inner = _strains(kind, X, own, at)
-    if flat:
+    if kind == "tri3":
         assert share is not None
-        room = np.empty(3), np.empty(3), np.empty((4, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
-        triangle_loop(np.ascontiguousarray(X), at.axes, poisson, share, room, rows)
+        D = np.repeat(at.axes[:, :1, 2], 3, axis=1)
+        slopes, rows, inner = _flat_strains(X, at, poisson, share)
+    else:
+        slopes, rows, inner = _strains(kind, X, D, at)
     if kind == "quad4":
         inner = _inner_strains(X, at)
-    return ShellPoints(at.area * rule.weights, at.axes, rows, inner, slopes, N, own)
+    return ShellPoints(at.area * rule.weights, at.axes, rows, inner, slopes, N, D)
 
 
 @dataclass(frozen=True)
@@ -230,6 +229,7 @@ class _Tables:
 @cache
 def _tables(kind: str) -> _Tables:
     rule = shell_rule(kind)
+    assert rule.across is not None
     N, d = _turn_shape(kind, rule.points)
     none = Tying(np.zeros((0, 2)), np.zeros((len(rule.points), 3, 0, 3)))
     tie, component, rows = _samples(rule.surface or none)
@@ -275,6 +275,14 @@ def _strains(kind: str, X: Floats, D: Floats, at: Geometry) -> tuple[Floats, Flo
     slopes, rows, inner = (np.empty((*cells, *shape)) for shape in ((2, n), (9, 6 * n), (9, bubble)))
     fields = np.ascontiguousarray(X), np.ascontiguousarray(D)
     strain_loop(fields, tuple(tables), (at.area, at.axes, at.inverse), room, slopes, rows, inner)
+    return slopes, rows, inner
+
+
+def _flat_strains(X: Floats, at: Geometry, poisson: Floats, share: Floats) -> tuple[Floats, Floats, Floats]:
+    """The same of flat triangles."""
+    room = np.empty(3), np.empty(3), np.empty((4, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
+    slopes, rows, inner = (np.empty((len(X), 3, *shape)) for shape in ((2, 3), (9, 18), (9, 0)))
+    triangle_loop(np.ascontiguousarray(X), at.axes, poisson, share, room, slopes, rows)
     return slopes, rows, inner
 
 

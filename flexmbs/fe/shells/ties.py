@@ -7,7 +7,6 @@ surface, are taken from *tying points*, where they are right, and interpolated f
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from flexmbs.fe.quadrature import gauss, triangle_rule
 
 Floats = NDArray[np.float64]
-Field = Callable[[float, float], Floats]
 
 
 @dataclass(frozen=True)
@@ -31,12 +29,12 @@ class Tying:
 @dataclass(frozen=True)
 class ShellRule:
     """Integration points (n, 2) and weights; ties of the strains in the surface (xx, yy, 2 xy), and across
-    it."""
+    it. Those of flat triangles are in `triangles`."""
 
     points: Floats
     weights: Floats
     surface: Tying | None
-    across: Tying
+    across: Tying | None
 
 
 def monomials(powers: list[tuple[int, int]], xi: Floats) -> Floats:
@@ -63,28 +61,6 @@ def tensor_ties(at: Floats, parts: list[tuple[int, Floats, Floats]], n: int) -> 
         points.append(own)
         blocks.append(weights)
     return Tying(np.concatenate(points), np.concatenate(blocks, axis=2))
-
-
-def _edge_ties(at: Floats, samples: Floats, directions: Floats, fields: list[Field]) -> Tying:
-    """Vector field of a space (functions of (x, y) -> (2,)) that has the sampled components along
-    `directions`."""
-    A = np.array([[d @ f(*p) for f in fields] for p, d in zip(samples, directions, strict=True)])
-    values = np.array([[f(*p) for f in fields] for p in at])  # (n_at, n_f, 2)
-    coefficients = np.linalg.inv(A)  # (n_f, sample)
-    weights = np.einsum("gfk,fs,sc->gksc", values, coefficients, directions)
-    return Tying(samples, weights)
-
-
-def _tri3_across(at: Floats) -> Tying:
-    """Constant tangential shear along each edge (MITC3, the first space of Nedelec)."""
-    fields = [
-        lambda x, y: np.array([1.0, 0.0]),
-        lambda x, y: np.array([0.0, 1.0]),
-        lambda x, y: np.array([y, -x]),
-    ]
-    samples = np.array([[0.5, 0.0], [0.0, 0.5], [0.5, 0.5]])
-    directions = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
-    return _edge_ties(at, samples, directions, fields)
 
 
 def _tri6_across(at: Floats) -> Tying:
@@ -134,7 +110,7 @@ def shell_rule(kind: str) -> ShellRule:
     """Integration of a shell cell."""
     if kind == "tri3":  # its strains are linear: the middles of the sides
         sides = np.array([[0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
-        return ShellRule(sides, np.full(3, 1.0 / 6.0), None, _tri3_across(sides))
+        return ShellRule(sides, np.full(3, 1.0 / 6.0), None, None)
     if kind == "tri6":
         flat, weights = triangle_rule(4)
         return ShellRule(flat, weights, _tri6_surface(flat), _tri6_across(flat))

@@ -1,5 +1,5 @@
-"""Membrane triangle with drilling freedoms: assumed natural deviatoric strains (Felippa's optimal
-triangle).
+"""Flat triangles: stretch with drilling freedoms by assumed natural deviatoric strains (Felippa's optimal
+triangle), constant curvature, shear across by constant tangential shear along each side (MITC3).
 
 The same in NumPy, which tests compare, is in tests/fe/shell_strains.py.
 """
@@ -14,6 +14,14 @@ ALPHA = 1.5
 #: of the three nodes' turns in the strains along the three sides, at node 1; nodes 2 and 3 by turning the
 #: triangle
 BETA = np.array([[1.0, 2.0, 1.0], [0.0, 1.0, -1.0], [-1.0, -1.0, -2.0]])
+#: shear along both reference coordinates (point, 2, side) of that along the sides 1-2, 2-3, 3-1
+ACROSS = np.array(
+    [
+        [[1.0, 0.0, 0.0], [0.5, 0.5, -0.5]],
+        [[0.5, -0.5, -0.5], [0.5, 0.5, -0.5]],
+        [[0.5, -0.5, -0.5], [0.0, 0.0, -1.0]],
+    ]
+)
 #: least squared scale of the higher strains over 1.5^2
 LEAST = 0.01
 
@@ -74,13 +82,42 @@ def _turns(x, y, area, poisson, room, turn):
                     turn[p, r, n] += back[r, s] * along
 
 
+@kernel(inline=True)
+def _bend(gx, gy, R, n, B):
+    """Curvature of the turn of node n, whose shape function has the slopes gx, gy. Writes: B (9, 18)."""
+    for k in range(3):
+        at, turn = 3 * k + n, 9 + 3 * k + n
+        B[3, at], B[4, at], B[5, at] = 0.0, 0.0, 0.0
+        B[3, turn], B[4, turn] = gx * R[1, k], -gy * R[0, k]
+        B[5, turn] = gy * R[1, k] - gx * R[0, k]
+
+
+@kernel(inline=True)
+def _shear(x, y, R, p, B):
+    """Shear across at the middle of side p. Writes: B (9, 18)."""
+    x1, y1, x2, y2 = x[1] - x[0], y[1] - y[0], x[2] - x[0], y[2] - y[0]
+    twice = x1 * y2 - x2 * y1
+    for c in range(2):
+        u, v = (y2 / twice, -y1 / twice) if c == 0 else (-x2 / twice, x1 / twice)
+        for n in range(3):
+            i, j = (n + 1) % 3, (n + 2) % 3
+            # sides from node n, and to it
+            f, t = u * ACROSS[p, 0, n] + v * ACROSS[p, 1, n], u * ACROSS[p, 0, j] + v * ACROSS[p, 1, j]
+            dx = 0.5 * (f * (x[i] - x[n]) + t * (x[n] - x[j]))
+            dy = 0.5 * (f * (y[i] - y[n]) + t * (y[n] - y[j]))
+            for k in range(3):
+                B[6 + c, 3 * k + n] = (t - f) * R[2, k]
+                B[6 + c, 9 + 3 * k + n] = dx * R[1, k] - dy * R[0, k]
+
+
 @kernel
-def triangle_loop(X, axes, poisson, share, room, rows):
-    """Stretch of flat triangles at the middles of their sides in place of that in `rows`.
+def triangle_loop(X, axes, poisson, share, room, slopes, rows):
+    """Strains of flat triangles at the middles of their sides.
 
     X (cells, 3, 3); axes (cells, points, 3, 3), rows x, y, normal; poisson (cells or 1,); share (cells, 3) of
-    the turn that each node gives. Turns count from the rotation of the facet, so that rigid motions strain
-    nothing whatever the share. Writes: rows (cells, 3, 9, 18), columns 6 by n,
+    the turn about the normal that each node gives to stretch. Such turns count from the rotation of the
+    facet, so that rigid motions strain nothing whatever the share.
+    Writes: slopes (cells, 3, 2, 3), rows (cells, 3, 9, 18), columns 6 by n,
     room = (x (3,), y (3,), cosines (4, 3), back (3, 3), turn (3, 3, 3)).
     """
     x, y, cosines, back, turn = room
@@ -91,17 +128,20 @@ def triangle_loop(X, axes, poisson, share, room, rows):
         for p in range(3):
             B = rows[e, p]
             for r in range(3):
-                total = 0.0
                 for n in range(3):
                     turn[p, r, n] *= share[e, n]
-                    total += turn[p, r, n]
-                for n in range(3):
-                    gx = (y[(n + 1) % 3] - y[(n + 2) % 3]) / (2.0 * area)
-                    gy = (x[(n + 2) % 3] - x[(n + 1) % 3]) / (2.0 * area)
+            for n in range(3):
+                gx = (y[(n + 1) % 3] - y[(n + 2) % 3]) / (2.0 * area)
+                gy = (x[(n + 2) % 3] - x[(n + 1) % 3]) / (2.0 * area)
+                slopes[e, p, 0, n], slopes[e, p, 1, n] = gx, gy
+                for r in range(3):
                     # the turn of the facet counts against that of the nodes
-                    u = (gx if r == 0 else (gy if r == 2 else 0.0)) + 0.5 * total * gy
-                    v = (gy if r == 1 else (gx if r == 2 else 0.0)) - 0.5 * total * gx
+                    half = 0.5 * (turn[p, r, 0] + turn[p, r, 1] + turn[p, r, 2])
+                    u = (gx if r == 0 else (gy if r == 2 else 0.0)) + half * gy
+                    v = (gy if r == 1 else (gx if r == 2 else 0.0)) - half * gx
                     for k in range(3):
                         B[r, 3 * k + n] = u * R[0, k] + v * R[1, k]
                         B[r, 9 + 3 * k + n] = turn[p, r, n] * R[2, k]
+                _bend(gx, gy, R, n, B)
+            _shear(x, y, R, p, B)
             B[8] = 0.0
