@@ -21,7 +21,8 @@ from flexmbs.fe.graph import node_graph
 from flexmbs.fe.massform import Attached, MassForm
 from flexmbs.fe.materials import Material
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shells.assembly import shell_cells, shell_inertia, shell_stiffness
+from flexmbs.fe.shells.assembly import shell_cells, shell_stiffness
+from flexmbs.fe.shells.inertia import shell_inertia
 
 Floats = NDArray[np.float64]
 Materials = Mapping[str, Material]
