@@ -38,8 +38,6 @@ Ints = NDArray[np.int64]
 
 CHUNK = 1024  # cells at once
 ROOM = 2**20  # bytes of strains at once, which stay in the cache
-#: places in a symmetric (3, 3) by rows on and above the diagonal, and those below it in their order
-UPPER, LOWER = [0, 1, 2, 4, 5, 8], [0, 3, 6, 4, 7, 8]
 PRODUCTS = 2**16  # of pairs of modes at once, which stay in the cache
 
 
@@ -47,7 +45,7 @@ PRODUCTS = 2**16  # of pairs of modes at once, which stay in the cache
 class ShellCells:
     """Some cells `which` of one type, section and material.
 
-    directors (cells, n, 3);  share (cells, 3), of `tri3`: `drilling_share`
+    at: geometry at their points;  directors (cells, n, 3);  share (cells, 3), of `tri3`: `drilling_share`
     """
 
     kind: str
@@ -55,13 +53,14 @@ class ShellCells:
     nodes: Ints
     section: ShellSection
     material: Material
+    at: Geometry
     directors: Floats
     share: Floats | None
 
     def part(self, cells: slice) -> ShellCells:
         share = None if self.share is None else self.share[cells]
         which, nodes, D = self.which[cells], self.nodes[cells], self.directors[cells]
-        return ShellCells(self.kind, which, nodes, self.section, self.material, D, share)
+        return ShellCells(self.kind, which, nodes, self.section, self.material, self.at.part(cells), D, share)
 
 
 @dataclass(frozen=True)
@@ -97,12 +96,11 @@ def chunks_of(mesh: Mesh, parts: Iterable[ShellCells]) -> Iterator[ShellChunk]:
     for cells in parts:
         axis = mesh.shell.axis_of(cells.kind, cells.which, cells.section)  # type: ignore[union-attr]
         X = mesh.points[cells.nodes]
-        at = geometry(cells.kind, X)
-        S = _stiffness(cells, X, at, axis)
-        step = max(1, ROOM // (432 * cells.nodes.shape[1] * at.area.shape[1]))
+        S = _stiffness(cells, X, axis)
+        step = max(1, ROOM // (432 * cells.nodes.shape[1] * cells.at.area.shape[1]))
         for start in range(0, len(X), step):
             some = slice(start, start + step)
-            yield _chunk(cells.part(some), X[some], at.part(some), axis[some], S[some] if len(S) > 1 else S)
+            yield _chunk(cells.part(some), X[some], axis[some], S[some] if len(S) > 1 else S)
 
 
 def shell_cells(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellCells]:
@@ -128,23 +126,25 @@ def shell_cells(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[Shell
             for start in range(0, len(cells), CHUNK):
                 part = cells[start : start + CHUNK]
                 some = None if share is None else share[part]
-                yield ShellCells(kind, part, nodes[part], section, item, D[part], some)
+                at = geometry(kind, mesh.points[nodes[part]])
+                yield ShellCells(kind, part, nodes[part], section, item, at, D[part], some)
 
 
-def _stiffness(cells: ShellCells, X: Floats, at: Geometry, axis: Floats) -> Floats:
+def _stiffness(cells: ShellCells, X: Floats, axis: Floats) -> Floats:
     """Of the section (cells or 1, points or 1, 9, 9); thin triangles are softened in shear."""
-    S, thickness = section_stiffness(cells.section, cells.material, at.axes, axis), cells.section.thickness
+    S = section_stiffness(cells.section, cells.material, cells.at.axes, axis)
     if cells.kind == "tri3":
-        h2 = ((np.roll(X, 1, axis=1) - X) ** 2).sum(axis=2).max(axis=1)
+        sides, t2 = X[:, [1, 2, 0]] - X, cells.section.thickness**2
+        h2 = np.einsum("enk,enk->ne", sides, sides).max(axis=0)
         S = np.repeat(S, len(X) // len(S), axis=0)
-        S[..., 6:8, 6:8] *= (thickness**2 / (thickness**2 + SOFTEN * h2))[:, None, None, None]
+        S[..., 6:8, 6:8] *= (t2 / (t2 + SOFTEN * h2))[:, None, None, None]
     return S
 
 
-def _chunk(cells: ShellCells, X: Floats, at: Geometry, axis: Floats, S: Floats) -> ShellChunk:
+def _chunk(cells: ShellCells, X: Floats, axis: Floats, S: Floats) -> ShellChunk:
     section = cells.section
     poisson = S[:, 0, 0, 1] / np.sqrt(S[:, 0, 0, 0] * S[:, 0, 1, 1])
-    found = shell_points(cells.kind, X, at, cells.directors, poisson, cells.share)
+    found = shell_points(cells.kind, X, cells.at, cells.directors, poisson, cells.share)
     rows, inner = found.rows, found.inner
     if section.membrane:  # what is left moves in its surface, by the displacements of the nodes
         rows, inner = rows.copy(), inner[..., inner[:, :, :3].any(axis=(0, 1, 2))]
@@ -163,6 +163,7 @@ def _chunk(cells: ShellCells, X: Floats, at: Geometry, axis: Floats, S: Floats) 
         cells.nodes,
         section,
         cells.material,
+        cells.at,
         found.directors,
         cells.share,
         axis,

@@ -1,4 +1,4 @@
-"""Inertia of shell cells: mass of their nodes, fibres that turn with them, sections off their nodes (F2a-F7a)."""
+"""Inertia of shell cells: mass of the nodes, fibres that turn with them, sections off them (F2a-F7a)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs._jit import kernel
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.graph import NodeGraph, expand_scalar
 from flexmbs.fe.massform import Attached
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shells.assembly import LOWER, UPPER, ShellCells
+from flexmbs.fe.shells.assembly import ShellCells
 from flexmbs.fe.shells.strains import shell_inertia_points
 from flexmbs.spatial import skew
 
@@ -30,22 +31,20 @@ def shell_inertia(
     Fibres along the normal turn with the nodes, by their moment of inertia; those of a section off its
     nodes are masses at their own places: at the integration points, or lumped beside the nodes.
     """
-    turning, lumped = np.zeros((9, mesh.n_nodes)), np.zeros(mesh.n_nodes)
+    turning, lumped = np.zeros((mesh.n_nodes, 3, 3)), np.zeros(mesh.n_nodes)
     pairs, off = np.zeros(graph.n_pairs), []
     points = Attached.none(6 * mesh.n_nodes)
     for chunk in parts:
         rho, first, second = chunk.section.density(chunk.material)
-        N, area, D = shell_inertia_points(chunk.kind, mesh.points[chunk.nodes], chunk.directors)
+        N, area, D = shell_inertia_points(chunk.kind, chunk.at, chunk.directors)
         nodal = area @ (N * N.sum(axis=1, keepdims=True))
         if ELEMENTS[chunk.kind].order == 2:
             diagonal = area @ (N * N)
             nodal = diagonal * (area.sum(axis=1) / diagonal.sum(axis=1))[:, None]
         height = first / rho if rho > 0.0 else 0.0
         fibre = 0.0 if chunk.section.membrane else second - rho * height**2
-        node, v, share = chunk.nodes.ravel(), D.reshape(-1, 3), fibre * nodal.ravel()
-        for k in UPPER:
-            value = share * (float(k % 4 == 0) - v[:, k // 3] * v[:, k % 3])
-            np.add.at(turning[k], node, value)
+        node, v = chunk.nodes.ravel(), D.reshape(-1, 3)
+        turning_loop(node, v, fibre * nodal.ravel(), turning)
         if abs(height) > 1e-12 * chunk.section.thickness:
             if mass == "consistent":
                 points = points.join(_points_off(mesh, chunk.nodes, N, D, rho * area, height))
@@ -58,10 +57,20 @@ def shell_inertia(
             np.add.at(pairs, place, of_pairs.ravel())
         else:
             np.add.at(lumped, node, (rho * nodal).ravel())
-    turning[LOWER] = turning[UPPER]
     pairs[graph.ptr[:-1]] += lumped
     Ms = expand_scalar(graph, pairs) if mass == "consistent" else sp.csr_array(sp.diags_array(lumped))
-    return Ms, turning.T.reshape(-1, 3, 3).copy(), _standing_off(mesh, off).join(points)
+    return Ms, turning, _standing_off(mesh, off).join(points)
+
+
+@kernel
+def turning_loop(nodes, directors, fibre, turning):
+    """Add inertia of fibres that turn about their middles. Writes: turning (n_nodes, 3, 3)."""
+    for p in range(len(nodes)):
+        J, v, s = turning[nodes[p]], directors[p], fibre[p]
+        for i in range(3):
+            J[i, i] += s
+            for j in range(3):
+                J[i, j] -= s * (v[i] * v[j])
 
 
 def _points_off(mesh: Mesh, nodes: Ints, N: Floats, D: Floats, mass: Floats, height: float) -> Attached:

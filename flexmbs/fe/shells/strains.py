@@ -175,12 +175,14 @@ def _middle() -> Floats:
     return _shape("quad8", np.zeros((1, 2)))
 
 
-def shell_inertia_points(kind: str, X: Floats, D: Floats) -> tuple[Floats, Floats, Floats]:
+def shell_inertia_points(kind: str, at: Geometry, D: Floats) -> tuple[Floats, Floats, Floats]:
     """Shape functions (points, n), area (cells, points) at integration points, directors (cells, n, 3)."""
-    at = geometry(kind, X)
-    if kind == "tri3":
-        D = np.repeat(at.axes[:, :1, 2], 3, axis=1)
-    return _at_points(kind)[0], at.area * shell_rule(kind).weights, D
+    return _at_points(kind)[0], at.area * shell_rule(kind).weights, _own(kind, at, D)
+
+
+def _own(kind: str, at: Geometry, D: Floats) -> Floats:
+    """Directors D (cells, n, 3), of flat triangles their normal."""
+    return np.repeat(at.axes[:, :1, 2], 3, axis=1) if kind == "tri3" else D
 
 
 def shell_points(
@@ -198,7 +200,7 @@ def shell_points(
         return ShellPoints(nine.area, nine.axes, rows, whole[..., 8], slopes, N, D)
     if kind == "tri3":
         assert share is not None
-        D = np.repeat(at.axes[:, :1, 2], 3, axis=1)
+        D = _own(kind, at, D)
         slopes, rows, inner = _flat_strains(X, at, poisson, share)
     else:
         slopes, rows, inner = _strains(kind, X, D, at)
