@@ -58,6 +58,34 @@ def geometry_loop(X, dN, centre, A, area, axes, inverse):
             inverse[e, p, 1, 0], inverse[e, p, 1, 1] = -c / det, a / det
 
 
+@kernel
+def smooth_loop(node, vector, fold, sums, rest, result):
+    """Means of normals at nodes over those of `rest` that are smooth with the first there, up to its side.
+
+    vector (n, 3) at nodes (n,); smooth where the cosine is above `fold`. Writes: result (n, 3) of those, rest
+    (n,) without them, sums = (first (n_nodes,), -1 at first, total (n_nodes, 3), zero at first).
+    """
+    first, total = sums
+    for turn in range(2):
+        for p in range(len(node)):
+            if rest[p]:
+                i, v = node[p], vector[p]
+                if first[i] < 0:
+                    first[i] = p
+                w, t = vector[first[i]], total[i]
+                cosine = v[0] * w[0] + v[1] * w[1] + v[2] * w[2]
+                if abs(cosine) >= fold:
+                    side = 1.0 if cosine >= 0.0 else -1.0
+                    if turn == 0:
+                        for k in range(3):
+                            t[k] += side * v[k]
+                    else:
+                        size = max((t[0] * t[0] + t[1] * t[1] + t[2] * t[2]) ** 0.5, 1e-300)
+                        for k in range(3):
+                            result[p, k] = side * t[k] / size
+                        rest[p] = False
+
+
 @kernel(inline=True)
 def _slopes_of(x, dN, A):
     """Derivatives (2, 3) of a field x (3, n). Writes: A."""
@@ -328,14 +356,13 @@ _few = product(INNER)
 def _section_forces(rows, S, area, SB):
     """Forces S rows of one point, times its area. Writes: the first columns of SB, as many as of rows."""
     n = rows.shape[1]
+    SB[:, :n] = 0.0
     for r in range(9):
-        for j in range(n):
-            SB[r, j] = 0.0
-        for q in range(9):
-            s = S[r, q] * area
-            if s != 0.0:
+        for q in range(0, 9, 3):
+            s, t, u = S[r, q] * area, S[r, q + 1] * area, S[r, q + 2] * area
+            if s != 0.0 or t != 0.0 or u != 0.0:
                 for j in range(n):
-                    SB[r, j] += s * rows[q, j]
+                    SB[r, j] += s * rows[q, j] + t * rows[q + 1, j] + u * rows[q + 2, j]
 
 
 @kernel(inline=True)

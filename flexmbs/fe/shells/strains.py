@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from flexmbs._simd import LANES
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shells.loops import geometry_loop, inner_loop, strain_loop
+from flexmbs.fe.shells.loops import geometry_loop, inner_loop, smooth_loop, strain_loop
 from flexmbs.fe.shells.ties import Tying, shell_rule
 from flexmbs.fe.shells.triangles import triangle_loop
 
@@ -108,22 +108,10 @@ def directors(mesh: Mesh, kinds: list[str]) -> dict[str, Floats]:
     own = [normals(kind, mesh.points[mesh.cells[kind]], ELEMENTS[kind].ref_coords[:, :2]) for kind in kinds]
     node = np.concatenate([mesh.cells[kind].ravel() for kind in kinds])
     vector = np.concatenate([part.reshape(-1, 3) for part in own])
-    result, todo, first = np.empty_like(vector), np.arange(len(node)), np.empty(mesh.n_nodes, dtype=np.int64)
-    while len(todo):
-        here, v = node[todo], vector[todo]
-        first[here[::-1]] = todo[::-1]
-        cosine = np.einsum("ik,ik->i", v, vector[first[here]])
-        v[cosine < 0.0] *= -1.0
-        same = np.abs(cosine) >= FOLD
-        if not same.all():
-            here, v, cosine = here[same], v[same], cosine[same]
-        sums = [np.bincount(here, weights=v[:, k], minlength=mesh.n_nodes) for k in range(3)]
-        total = np.stack(sums, axis=1).astype(float)
-        total /= np.maximum(np.sqrt(np.einsum("ik,ik->i", total, total)), 1e-300)[:, None]
-        mean = total[here]
-        mean[cosine < 0.0] *= -1.0
-        result[todo[same]] = mean
-        todo = todo[~same]
+    result, rest = np.empty_like(vector), np.ones(len(node), dtype=bool)
+    while rest.any():
+        sums = np.full(mesh.n_nodes, -1), np.zeros((mesh.n_nodes, 3))
+        smooth_loop(node, vector, FOLD, sums, rest, result)
     stops = np.cumsum([part.shape[0] * part.shape[1] for part in own])[:-1]
     parts = np.split(result, stops)
     return {kind: part.reshape(o.shape) for kind, part, o in zip(kinds, parts, own, strict=True)}

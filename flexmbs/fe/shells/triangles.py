@@ -14,6 +14,8 @@ ALPHA = 1.5
 #: of the three nodes' turns in the strains along the three sides, at node 1; nodes 2 and 3 by turning the
 #: triangle
 BETA = np.array([[1.0, 2.0, 1.0], [0.0, 1.0, -1.0], [-1.0, -1.0, -2.0]])
+#: the same at the middle of the side from node p to the next (p, side, node)
+MIDDLES = np.array([0.5 * (np.roll(BETA, p, (0, 1)) + np.roll(BETA, p + 1, (0, 1))) for p in range(3)])
 #: shear along both reference coordinates (point, 2, side) of that along the sides 1-2, 2-3, 3-1
 ACROSS = np.array(
     [
@@ -64,22 +66,22 @@ def _turns(x, y, area, poisson, room, turn):
     triangle. Writes: turn (point, 3, node), room = (cosines (4, 3), back (3, 3))."""
     cosines, back = room
     _sides(x, y, cosines, back)
-    scale = 1.5 * max(0.5 * (1.0 - 4.0 * poisson**2), LEAST) ** 0.5
+    scale = area * max(0.5 * (1.0 - 4.0 * poisson**2), LEAST) ** 0.5
+    share = 0.5 * ALPHA / area
+    for s in range(3):
+        for r in range(3):
+            back[r, s] *= scale / cosines[3, s]
     for n in range(3):
         j, k = (n + 1) % 3, (n + 2) % 3
         y_jk, x_kj = y[j] - y[k], x[k] - x[j]
-        share = 0.5 * ALPHA / area
         xx = share * (y_jk * ((y[n] - y[k]) - (y[j] - y[n])) / 6.0)
         yy = share * (x_kj * ((x[k] - x[n]) - (x[n] - x[j])) / 6.0)
         xy = share * (((x[k] - x[n]) * (y[n] - y[k]) - (x[n] - x[j]) * (y[j] - y[n])) / 3.0)
-        for p in range(3):  # the middle of the side from node p to the next, q
-            q = (p + 1) % 3
+        for p in range(3):
             turn[p, 0, n], turn[p, 1, n], turn[p, 2, n] = xx, yy, xy
             for s in range(3):
-                here, there = BETA[(s - p) % 3, (n - p) % 3], BETA[(s - q) % 3, (n - q) % 3]
-                along = scale * 0.5 * (here + there) * (2.0 * area / 3.0) / cosines[3, s]
                 for r in range(3):
-                    turn[p, r, n] += back[r, s] * along
+                    turn[p, r, n] += back[r, s] * MIDDLES[p, s, n]
 
 
 @kernel(inline=True)
@@ -93,12 +95,11 @@ def _bend(gx, gy, R, n, B):
 
 
 @kernel(inline=True)
-def _shear(x, y, R, p, B):
-    """Shear across at the middle of side p. Writes: B (9, 18)."""
-    x1, y1, x2, y2 = x[1] - x[0], y[1] - y[0], x[2] - x[0], y[2] - y[0]
-    twice = x1 * y2 - x2 * y1
+def _shear(x, y, inverse, R, p, B):
+    """Shear across at the middle of side p; `inverse` of twice the area. Writes: B (9, 18)."""
     for c in range(2):
-        u, v = (y2 / twice, -y1 / twice) if c == 0 else (-x2 / twice, x1 / twice)
+        u = inverse * (y[2] - y[0] if c == 0 else x[0] - x[2])
+        v = inverse * (y[0] - y[1] if c == 0 else x[1] - x[0])
         for n in range(3):
             i, j = (n + 1) % 3, (n + 2) % 3
             # sides from node n, and to it
@@ -110,7 +111,7 @@ def _shear(x, y, R, p, B):
                 B[6 + c, 9 + 3 * k + n] = dx * R[1, k] - dy * R[0, k]
 
 
-@kernel
+@kernel(reassociate=True)
 def triangle_loop(X, axes, poisson, share, room, slopes, rows):
     """Strains of flat triangles at the middles of their sides.
 
@@ -124,24 +125,26 @@ def triangle_loop(X, axes, poisson, share, room, slopes, rows):
     for e in range(len(X)):
         R = axes[e, 0]
         area = _facet(X[e], R, x, y)
+        inverse = 0.5 / area
         _turns(x, y, area, poisson[e if len(poisson) > 1 else 0], (cosines, back), turn)
+        for n in range(3):
+            gx, gy = inverse * (y[(n + 1) % 3] - y[(n + 2) % 3]), inverse * (x[(n + 2) % 3] - x[(n + 1) % 3])
+            for p in range(3):
+                slopes[e, p, 0, n], slopes[e, p, 1, n] = gx, gy
+                for r in range(3):
+                    turn[p, r, n] *= share[e, n]
+                _bend(gx, gy, R, n, rows[e, p])
         for p in range(3):
             B = rows[e, p]
             for r in range(3):
+                # the turn of the facet counts against that of the nodes
+                half = 0.5 * (turn[p, r, 0] + turn[p, r, 1] + turn[p, r, 2])
                 for n in range(3):
-                    turn[p, r, n] *= share[e, n]
-            for n in range(3):
-                gx = (y[(n + 1) % 3] - y[(n + 2) % 3]) / (2.0 * area)
-                gy = (x[(n + 2) % 3] - x[(n + 1) % 3]) / (2.0 * area)
-                slopes[e, p, 0, n], slopes[e, p, 1, n] = gx, gy
-                for r in range(3):
-                    # the turn of the facet counts against that of the nodes
-                    half = 0.5 * (turn[p, r, 0] + turn[p, r, 1] + turn[p, r, 2])
+                    gx, gy = slopes[e, p, 0, n], slopes[e, p, 1, n]
                     u = (gx if r == 0 else (gy if r == 2 else 0.0)) + half * gy
                     v = (gy if r == 1 else (gx if r == 2 else 0.0)) - half * gx
                     for k in range(3):
                         B[r, 3 * k + n] = u * R[0, k] + v * R[1, k]
                         B[r, 9 + 3 * k + n] = turn[p, r, n] * R[2, k]
-                _bend(gx, gy, R, n, B)
-            _shear(x, y, R, p, B)
+            _shear(x, y, inverse, R, p, B)
             B[8] = 0.0
