@@ -24,6 +24,10 @@ def curved(kind):
     return X, D / np.linalg.norm(D, axis=2, keepdims=True)
 
 
+def points_of(kind, X, D, poisson, share):
+    return strains.shell_points(kind, X, strains.geometry(kind, X), D, poisson, share, strains.Room())
+
+
 def by_component(rows):
     """Columns node by node as those of the loops, component by component."""
     return rows.reshape(*rows.shape[:3], -1, 6).swapaxes(3, 4).reshape(rows.shape)
@@ -33,7 +37,7 @@ def by_component(rows):
 def test_strains_are_those_of_numpy(kind):
     X, D = curved(kind)
     poisson, share = np.full(CELLS, 0.3), np.random.default_rng(1).uniform(0.1, 1.0, (CELLS, 3))
-    found = strains.shell_points(kind, X, strains.geometry(kind, X), D, poisson, share)
+    found = points_of(kind, X, D, poisson, share)
     expected = shell_strains.shell_points(kind, X, D, poisson, share)
     expected = replace(expected, rows=by_component(expected.rows))
     for name in ("area", "axes", "rows", "inner", "slopes", "N", "directors"):
@@ -44,7 +48,9 @@ def test_strains_are_those_of_numpy(kind):
 @pytest.mark.parametrize("kind", ["tri6", "quad4", "quad8"])
 def test_inner_functions_take_the_amounts_of_least_energy(kind):
     X, D = curved(kind)
-    at = strains.shell_points(kind, X, strains.geometry(kind, X), D, np.full(CELLS, 0.3), None)
+    at = strains.shell_points(
+        kind, X, strains.geometry(kind, X), D, np.full(CELLS, 0.3), None, strains.Room()
+    )
     G = np.random.default_rng(2).normal(size=(*at.area.shape, 9, 9))
     S = G @ np.swapaxes(G, 2, 3)
     rows, inner = at.rows.copy(), np.ascontiguousarray(at.inner)
@@ -63,7 +69,9 @@ def test_stiffness_is_summed_block_by_block():
     """Pairs whose second node comes first in the pattern are turned."""
     X, D = curved("tri3")
     share = np.ones((CELLS, 3))
-    at = strains.shell_points("tri3", X, strains.geometry("tri3", X), D, np.full(CELLS, 0.3), share)
+    at = strains.shell_points(
+        "tri3", X, strains.geometry("tri3", X), D, np.full(CELLS, 0.3), share, strains.Room()
+    )
     G = np.random.default_rng(3).normal(size=(*at.area.shape, 9, 9))
     S = G @ np.swapaxes(G, 2, 3)
     nodes, which = np.array([[0, 1, 2], [2, 1, 3], [3, 4, 2]]), np.array([2, 0, 1])

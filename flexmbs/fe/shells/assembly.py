@@ -23,6 +23,7 @@ from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_st
 from flexmbs.fe.shells.strains import (
     SOFTEN,
     Geometry,
+    Room,
     ShellPoints,
     directors,
     drilling_share,
@@ -87,12 +88,13 @@ def shell_kinds(mesh: Mesh) -> list[str]:
 
 
 def shell_chunks(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellChunk]:
-    """The shell cells of a mesh by type, section and material, some at a time, with their strains."""
+    """The shell cells of a mesh by type, section and material, as `chunks_of`."""
     yield from chunks_of(mesh, shell_cells(mesh, materials))
 
 
 def chunks_of(mesh: Mesh, parts: Iterable[ShellCells]) -> Iterator[ShellChunk]:
-    """Cells, some at a time, with their strains."""
+    """Cells, some at a time, with their strains, which the next overwrite."""
+    room = Room()
     for cells in parts:
         axis = mesh.shell.axis_of(cells.kind, cells.which, cells.section)  # type: ignore[union-attr]
         X = mesh.points[cells.nodes]
@@ -100,7 +102,7 @@ def chunks_of(mesh: Mesh, parts: Iterable[ShellCells]) -> Iterator[ShellChunk]:
         step = max(1, ROOM // (432 * cells.nodes.shape[1] * cells.at.area.shape[1]))
         for start in range(0, len(X), step):
             some = slice(start, start + step)
-            yield _chunk(cells.part(some), X[some], axis[some], S[some] if len(S) > 1 else S)
+            yield _chunk(cells.part(some), X[some], axis[some], S[some] if len(S) > 1 else S, room)
 
 
 def shell_cells(mesh: Mesh, materials: Mapping[str, Material]) -> Iterator[ShellCells]:
@@ -141,22 +143,18 @@ def _stiffness(cells: ShellCells, X: Floats, axis: Floats) -> Floats:
     return S
 
 
-def _chunk(cells: ShellCells, X: Floats, axis: Floats, S: Floats) -> ShellChunk:
+def _chunk(cells: ShellCells, X: Floats, axis: Floats, S: Floats, room: Room) -> ShellChunk:
     section = cells.section
     poisson = S[:, 0, 0, 1] / np.sqrt(S[:, 0, 0, 0] * S[:, 0, 1, 1])
-    found = shell_points(cells.kind, X, cells.at, cells.directors, poisson, cells.share)
+    found = shell_points(cells.kind, X, cells.at, cells.directors, poisson, cells.share, room)
     rows, inner = found.rows, found.inner
     if section.membrane:  # what is left moves in its surface, by the displacements of the nodes
-        rows, inner = rows.copy(), inner[..., inner[:, :, :3].any(axis=(0, 1, 2))]
+        rows, inner = rows, inner[..., inner[:, :, :3].any(axis=(0, 1, 2))]
         rows[:, :, 3:] = 0.0
         rows[..., 3 * X.shape[1] :] = 0.0
     if inner.shape[3]:
-        room = (
-            np.zeros((*inner.shape[1:3], INNER)),
-            np.empty((INNER, INNER)),
-            np.empty((INNER, rows.shape[3])),
-        )
-        condense_loop(np.ascontiguousarray(inner), S, found.area, room, rows)
+        few = np.zeros((*inner.shape[1:3], INNER)), np.empty((INNER, INNER)), np.empty((INNER, rows.shape[3]))
+        condense_loop(np.ascontiguousarray(inner), S, found.area, few, rows)
     return ShellChunk(
         cells.kind,
         cells.which,

@@ -234,6 +234,19 @@ def _shear(inverse, sampled, n_turn, rows, P, inner):
                 inner[6 + c, q] += P[q, k] * (u * sampled[0, of + n] + v * sampled[1, of + n])
 
 
+@kernel(inline=True)
+def _apart(whole, rows, inner):
+    """Strains of all nodes but the last, and of that. Writes: rows (points, 9, 6 n - 6), inner (.., 6)."""
+    n = whole.shape[2] // 6
+    for p in range(len(whole)):
+        for r in range(9):
+            B, kept = whole[p, r], rows[p, r]
+            for c in range(6):
+                for a in range(n - 1):
+                    kept[c * (n - 1) + a] = B[c * n + a]
+                inner[p, r, c] = B[c * n + n - 1]
+
+
 @kernel(reassociate=True)
 def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
     """Strains of nodal values of cells: columns of `rows` are k n + a, component k of node a.
@@ -241,14 +254,15 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
     `fields` = (X (cells, n, 3), D (cells, n, 3)): nodes, and their directors; `tables` = `_Tables`;
     `geometry` as in `geometry_loop`; room of their sizes, columns of samples and what is tied by eights, rows
     of what is tied by sixes. Stretch is sampled at the ties, with the mean of that which is not: a state of
-    constant stress sees the mean, so that distorted cells pass the patch test.
-    Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), inner (cells, points, 9, 2 or 0),
-    room.
+    constant stress sees the mean, so that distorted cells pass the patch test. Of fewer columns of `rows` the
+    last node is inside. Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), inner (cells,
+    points, 9, 2, 0 or 6 of a node), room.
     """
     (X, D), (area, axes, inverse) = fields, geometry
     d_turn, N, weights, surface, across = tables
-    (x, d, P), A, slope, mean, (of_surface, tied), (of_across, sampled) = room
+    (x, d, P), A, slope, mean, (of_surface, tied), (of_across, sampled), whole, bubble = room
     n, has_ties = X.shape[1], len(surface[0]) > 0
+    inside = 6 * n > rows.shape[3]
     for e in range(len(X)):
         _by_component(X[e], D[e], x, d, P)
         _surface_samples(x, surface, A, of_surface)
@@ -261,8 +275,10 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
         for c in range(3):
             for q in range(3 * n):
                 mean[c, q] = 0.0
+        at_points = whole if inside else rows[e]
+        of_bubble = bubble if inside else inner[e]
         for p in range(len(N)):
-            inv, R, B, own = inverse[e, p], axes[e, p], rows[e, p], inner[e, p]
+            inv, R, B, own = inverse[e, p], axes[e, p], at_points[p], of_bubble[p]
             for b in range(d_turn.shape[2]):
                 u, v = d_turn[p, 0, b], d_turn[p, 1, b]
                 slope[0, b] = inv[0, 0] * u + inv[0, 1] * v
@@ -304,7 +320,9 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
             for p in range(len(N)):
                 for c in range(3):
                     for q in range(3 * n):
-                        rows[e, p, c, q] += mean[c, q]
+                        at_points[p, c, q] += mean[c, q]
+        if inside:
+            _apart(whole, rows[e], inner[e])
 
 
 @kernel(reassociate=True)

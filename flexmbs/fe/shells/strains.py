@@ -173,28 +173,37 @@ def _own(kind: str, at: Geometry, D: Floats) -> Floats:
     return np.repeat(at.axes[:, :1, 2], 3, axis=1) if kind == "tri3" else D
 
 
+class Room:
+    """Arrays that some cells use after others; new memory for each of them would cost as much as its use."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[tuple[int, ...], Floats] = {}
+
+    def rows(self, *shape: int) -> Floats:
+        """Strains (cells, points, 9, 6 n), uninitialised; those of before are overwritten."""
+        found = self._arrays.get(shape[1:])
+        if found is None or len(found) < shape[0]:
+            found = self._arrays[shape[1:]] = np.empty(shape)
+        return found[: shape[0]]
+
+
 def shell_points(
-    kind: str, X: Floats, at: Geometry, D: Floats, poisson: Floats, share: Floats | None
+    kind: str, X: Floats, at: Geometry, D: Floats, poisson: Floats, share: Floats | None, room: Room
 ) -> ShellPoints:
     """Strains of cells with nodes X and directors D (cells, n, 3); poisson (cells,) of the section."""
-    rule, N = shell_rule(kind), _at_points(kind)[0]
-    if kind == "quad8":  # of nine nodes, the middle one inside
-        d = _middle() @ D
-        both = np.concatenate([D, d / np.linalg.norm(d, axis=2, keepdims=True)], axis=1)
-        nine = shell_points("quad9", _whole(kind, X)[1], at, both, poisson, None)
-        slopes = np.swapaxes(_at_points(kind)[1] @ np.swapaxes(at.inverse, 2, 3), 2, 3)
-        whole = nine.rows.reshape(*nine.rows.shape[:3], 6, 9)
-        rows = np.ascontiguousarray(whole[..., :8]).reshape(*whole.shape[:3], 48)
-        return ShellPoints(nine.area, nine.axes, rows, whole[..., 8], slopes, N, D)
+    D = _own(kind, at, D)
+    rows = room.rows(*at.area.shape, 9, 6 * X.shape[1])
     if kind == "tri3":
         assert share is not None
-        D = _own(kind, at, D)
-        slopes, rows, inner = _flat_strains(X, at, poisson, share)
+        slopes, inner = _flat_strains(X, at, poisson, share, rows), np.empty((*at.area.shape, 9, 0))
     else:
-        slopes, rows, inner = _strains(kind, X, D, at)
+        slopes, inner = _strains(kind, X, D, at, rows)
     if kind == "quad4":
         inner = _inner_strains(X, at)
-    return ShellPoints(at.area * rule.weights, at.axes, rows, inner, slopes, N, D)
+    if kind == "quad8":
+        slopes = np.swapaxes(_at_points(kind)[1] @ np.swapaxes(at.inverse, 2, 3), 2, 3)
+    area, N = at.area * shell_rule(kind).weights, _at_points(kind)[0]
+    return ShellPoints(area, at.axes, rows, inner, slopes, N, D)
 
 
 @dataclass(frozen=True)
@@ -249,8 +258,13 @@ def _whole_tiles(number: int, size: int) -> int:
     return -(-number // size) * size
 
 
-def _strains(kind: str, X: Floats, D: Floats, at: Geometry) -> tuple[Floats, Floats, Floats]:
-    """Slopes (cells, points, 2, n), rows (cells, points, 9, 6 n) and inner (cells, points, 9, 2 or 0)."""
+def _strains(kind: str, X: Floats, D: Floats, at: Geometry, rows: Floats) -> tuple[Floats, Floats]:
+    """Slopes (cells, points, 2, n) and inner (cells, points, 9, m); quad8 are quad9 with the node in the
+    middle inside. Writes: rows (cells, points, 9, 6 n)."""
+    kind, X = _whole(kind, X)
+    if X.shape[1] > D.shape[1]:
+        d = _middle() @ D
+        D = np.concatenate([D, d / np.linalg.norm(d, axis=2, keepdims=True)], axis=1)
     tables = _tables(kind)
     n, n_turn = X.shape[1], tables.N.shape[1]
     bubble = 2 * (n_turn - n)
@@ -259,21 +273,25 @@ def _strains(kind: str, X: Floats, D: Floats, at: Geometry) -> tuple[Floats, Flo
         for item, columns in ((tables.surface, 3 * n), (tables.across, 3 * (n + n_turn)))
         for width in (_whole_tiles(columns, LANES),)
     ]
+    points = at.area.shape[1]
     parts = np.empty((3, n)), np.empty((3, n_turn)), np.empty((bubble, 3))
-    room = parts, np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, 3 * n)), *ties
-    cells = at.area.shape
-    slopes, rows, inner = (np.empty((*cells, *shape)) for shape in ((2, n), (9, 6 * n), (9, bubble)))
+    whole = np.empty((points, 9, 6 * n)), np.empty((points, 9, bubble))
+    room = parts, np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, 3 * n)), *ties, *whole
+    slopes, inner = (
+        np.empty((len(X), points, 2, n)),
+        np.empty((len(X), points, 9, bubble + 6 * n - rows.shape[3])),
+    )
     fields = np.ascontiguousarray(X), np.ascontiguousarray(D)
     strain_loop(fields, tuple(tables), (at.area, at.axes, at.inverse), room, slopes, rows, inner)
-    return slopes, rows, inner
+    return slopes, inner
 
 
-def _flat_strains(X: Floats, at: Geometry, poisson: Floats, share: Floats) -> tuple[Floats, Floats, Floats]:
-    """The same of flat triangles."""
+def _flat_strains(X: Floats, at: Geometry, poisson: Floats, share: Floats, rows: Floats) -> Floats:
+    """Slopes of flat triangles. Writes: rows."""
     room = np.empty(3), np.empty(3), np.empty((4, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
-    slopes, rows, inner = (np.empty((len(X), 3, *shape)) for shape in ((2, 3), (9, 18), (9, 0)))
+    slopes = np.empty((len(X), 3, 2, 3))
     triangle_loop(np.ascontiguousarray(X), at.axes, poisson, share, room, slopes, rows)
-    return slopes, rows, inner
+    return slopes
 
 
 def _inner_strains(X: Floats, at: Geometry) -> Floats:
