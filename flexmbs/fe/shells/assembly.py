@@ -265,7 +265,7 @@ def add_shell_stress(
         columns = -(-6 * q // LANES) * LANES
         room = (
             np.empty((n_points, n)), np.zeros((n_points, columns)), np.empty((n, columns)), np.zeros((n, m)),
-            np.empty((6 * q, m)), np.empty(6),
+            np.empty((6 * q, m)), np.empty((5, 6)),
         )  # fmt: skip
         section = law, used, chunk.points.axes
         face_stress_loop(chunk.rows, chunk.nodes, fields, section, spreading, room, total)

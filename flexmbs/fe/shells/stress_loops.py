@@ -9,15 +9,27 @@ _two, _three, _six, _eight = product(2), product(3), product(6), product(8)
 
 
 @kernel(inline=True)
-def _turned(F, R, s, C):
-    """Stress xx yy zz xy yz zx, in the axes of the mesh, of strain s; F (5, 8) in axes R. Writes: C (6,)."""
+def _turns(R, M):
+    """Stress xx yy zz xy yz zx in the axes of the mesh out of xx yy xy zx zy in axes R. Writes: M (5, 6)."""
     for r in range(6):
         i, j = (r, r) if r < 3 else (r - 3, (r - 2) % 3)
-        xx, yy = R[0, i] * R[0, j], R[1, i] * R[1, j]
-        xy = R[0, i] * R[1, j] + R[1, i] * R[0, j]
-        zx = R[0, i] * R[2, j] + R[2, i] * R[0, j]
-        zy = R[1, i] * R[2, j] + R[2, i] * R[1, j]
-        C[r] = (xx * F[0, s] + yy * F[1, s]) + (xy * F[2, s] + zx * F[3, s]) + zy * F[4, s]
+        M[0, r], M[1, r] = R[0, i] * R[0, j], R[1, i] * R[1, j]
+        M[2, r] = R[0, i] * R[1, j] + R[1, i] * R[0, j]
+        M[3, r] = R[0, i] * R[2, j] + R[2, i] * R[0, j]
+        M[4, r] = R[1, i] * R[2, j] + R[2, i] * R[1, j]
+
+
+@kernel(inline=True)
+def _turned(F, M, s, r):
+    """Stress r of strain s: F (5, 8) in the axes of a point, turned by M (5, 6)."""
+    return F[0, s] * M[0, r] + F[1, s] * M[1, r] + F[2, s] * M[2, r] + F[3, s] * M[3, r] + F[4, s] * M[4, r]
+
+
+@kernel(inline=True)
+def _copied(values, n, to):
+    """Writes: the first n of `to`."""
+    for i in range(n):
+        to[i] = values[i]
 
 
 @kernel(reassociate=True)
@@ -32,26 +44,35 @@ def face_stress_loop(rows, nodes, U, section, spreading, room, total):
     result. The q stresses of nodal values come first, then those of the fields: there are fewer of them than
     strains.
     Writes: total (rows, 6, m), room = (B (points used, 6 n), W (.., columns), T (6 n, columns), own (6 n,
-    columns), sigma (6 q, columns), C (6,)), columns by eights, those of W zero at first.
+    columns), sigma (6 q, columns), M (5, 6)), columns by eights, those of W zero at first.
     """
     (law, used, axes), (fit, shape, targets) = section, spreading
-    B, W, T, own, sigma, C = room
+    B, W, T, own, sigma, M = room
     n, m, n_q = nodes.shape[1], U.shape[1], shape.shape[1]
     n_used, n_rows = len(used), 6 * nodes.shape[1]
     for e in range(len(nodes)):
         of_cell, weights = law[e if len(law) > 1 else 0], fit[e if len(fit) > 1 else 0]
         for p in range(rows.shape[1]):
-            F, R = of_cell[p if len(of_cell) > 1 else 0], axes[e, p]
+            F = of_cell[p if len(of_cell) > 1 else 0]
+            _turns(axes[e, p], M)
             for s in range(n_used):
                 k = p * n_used + s
-                B[k] = rows[e, p, used[s]]
-                _turned(F, R, used[s], C)
+                _copied(rows[e, p, used[s]], n_rows, B[k])
+                xx, yy, zz = _turned(F, M, used[s], 0), _turned(F, M, used[s], 1), _turned(F, M, used[s], 2)
+                xy, yz, zx = _turned(F, M, used[s], 3), _turned(F, M, used[s], 4), _turned(F, M, used[s], 5)
                 for q in range(n_q):
-                    for r in range(6):
-                        W[k, 6 * q + r] = weights[q, p] * C[r]
+                    w, row = weights[q, p], W[k, 6 * q : 6 * q + 6]
+                    row[0], row[1], row[2], row[3], row[4], row[5] = (
+                        w * xx,
+                        w * yy,
+                        w * zz,
+                        w * xy,
+                        w * yz,
+                        w * zx,
+                    )
         for a in range(n):
             for c in range(6):
-                own[c * n + a, :m] = U[6 * nodes[e, a] + c]
+                _copied(U[6 * nodes[e, a] + c], m, own[c * n + a])
         for i in range(0, n_rows, 6):
             for j in range(0, W.shape[1], LANES):
                 _six(T, i * W.shape[1] + j, W.shape[1], B, i, n_rows, W, j, W.shape[1], len(B))
