@@ -61,8 +61,7 @@ def thermal_loads(mesh: Mesh, materials: Mapping[str, Material], change: Change,
         for chunk in shell_chunks(mesh, materials):
             forces = thermal_forces(chunk) * change[chunk.kind][chunk.which][:, None, None]
             weighted = forces * chunk.points.area[..., None]
-            nodal = np.einsum("epiq,epi->eq", chunk.rows[:, :, :6], weighted, optimize=True)
-            np.add.at(F.reshape(-1), chunk.dofs, nodal)
+            np.add.at(F.reshape(-1), chunk.dofs, chunk.nodal(weighted))
     return F.ravel()
 
 

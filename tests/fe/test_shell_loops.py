@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flexmbs._simd import LANES
 from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.shells import strains
 from flexmbs.fe.shells.loops import INNER, condense_loop, shell_stiffness_loop
@@ -40,6 +41,9 @@ def test_strains_are_those_of_numpy(kind):
     found = points_of(kind, X, D, poisson, share)
     expected = shell_strains.shell_points(kind, X, D, poisson, share)
     expected = replace(expected, rows=by_component(expected.rows))
+    m = strains.N_INNER.get(kind, 0)
+    assert not found.inner[..., m:].any()
+    found = replace(found, inner=found.inner[..., :m])
     for name in ("area", "axes", "rows", "inner", "slopes", "N", "directors"):
         a, b = getattr(found, name), getattr(expected, name)
         np.testing.assert_allclose(a, b, atol=1e-12 * max(1.0, np.abs(b).max(initial=0.0)), err_msg=name)
@@ -53,20 +57,22 @@ def test_inner_functions_take_the_amounts_of_least_energy(kind):
     )
     G = np.random.default_rng(2).normal(size=(*at.area.shape, 9, 9))
     S = G @ np.swapaxes(G, 2, 3)
-    rows, inner = at.rows.copy(), np.ascontiguousarray(at.inner)
-    room = np.zeros((*inner.shape[1:3], INNER)), np.empty((INNER, INNER)), np.empty((INNER, rows.shape[3]))
-    condense_loop(inner, S, at.area, room, rows)
-    weight = at.area[..., None, None] * S
+    m, shape = strains.N_INNER[kind], at.inner.shape
+    room = np.empty((*shape[1:3], LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
+    coupling, follow = np.empty((2, CELLS, INNER, at.rows.shape[3]))
+    condense_loop(at.inner, m, S, at.area, at.rows, room, coupling, follow)
+    weight, inner = at.area[..., None, None] * S, at.inner[..., :m]
     ii = np.einsum("epra,eprs,epsb->eab", inner, weight, inner)
     iu = np.einsum("epra,eprs,epsb->eab", inner, weight, at.rows)
-    expected = at.rows - inner @ np.linalg.solve(ii, iu)[:, None]
-    np.testing.assert_allclose(rows, expected, atol=1e-10 * np.abs(expected).max())
-    left = np.einsum("epra,eprs,epsb->eab", inner, weight, rows)
-    np.testing.assert_allclose(left, 0.0, atol=1e-10 * np.abs(iu).max())
+    np.testing.assert_allclose(coupling[:, :m], iu, atol=1e-12 * np.abs(iu).max())
+    amounts = -np.linalg.solve(ii, iu)
+    np.testing.assert_allclose(follow[:, :m], amounts, atol=1e-10 * np.abs(amounts).max())
+    assert not coupling[:, m:].any()
+    assert not follow[:, m:].any()
 
 
 def test_stiffness_is_summed_block_by_block():
-    """Pairs whose second node comes first in the pattern are turned."""
+    """Pairs whose second node comes first in the pattern are turned; inner functions add to all."""
     X, D = curved("tri3")
     share = np.ones((CELLS, 3))
     at = strains.shell_points(
@@ -81,13 +87,16 @@ def test_stiffness_is_summed_block_by_block():
         both = [(row[a], row[b]) for a in range(3) for b in range(a, 3)]
         loc[which[e]] = [pairs.index((min(p), max(p))) for p in both]
     upper = np.zeros((len(pairs), 36))
-    room = np.empty((3, 9, 18)), np.empty((18, 18))
-    shell_stiffness_loop(at.rows, S, at.area, (nodes, which, loc), room, upper)
+    size, coupling = 27 + INNER, np.random.default_rng(4).normal(size=(CELLS, INNER, 18))
+    follow = -0.1 * coupling
+    room = np.empty((size, 18)), np.empty((size, 18)), np.empty((18, 18))
+    inner = coupling, follow
+    shell_stiffness_loop(at.rows, inner, S, at.area, (nodes, which, loc), room, upper)
     K = np.zeros((30, 30))
     for e, row in enumerate(nodes):
         dofs = (6 * row + np.arange(6)[:, None]).ravel()
         own = np.einsum("pra,prs,psb->ab", at.rows[e], at.area[e, :, None, None] * S[e], at.rows[e])
-        K[np.ix_(dofs, dofs)] += own
+        K[np.ix_(dofs, dofs)] += own + coupling[e].T @ follow[e]
     for (a, b), block in zip(pairs, upper, strict=True):
         expected = K[6 * a : 6 * a + 6, 6 * b : 6 * b + 6]
         np.testing.assert_allclose(block.reshape(6, 6), expected, atol=1e-11 * np.abs(K).max())

@@ -21,6 +21,7 @@ from flexmbs.fe.pieces import mapped
 from flexmbs.fe.shells.loops import INNER, condense_loop, shell_stiffness_loop
 from flexmbs.fe.shells.sections import ShellSection, layer_stiffness, section_stiffness
 from flexmbs.fe.shells.strains import (
+    N_INNER,
     SOFTEN,
     Geometry,
     Room,
@@ -69,18 +70,39 @@ class ShellChunk(ShellCells):
     """Cells at their points; S (cells or 1, points or 1, 9, 9).
 
     axis (cells, 3): direction that angles of layers count from
-    rows (cells, points, 9, 6 n): strains of nodal values in the order of `dofs`, inner functions condensed
+    rows (cells, points, 9, 6 n): strains of nodal values in the order of `dofs`, without inner functions
+    inner (cells, points, 9, LANES): strains of those; coupling, follow (cells, INNER, 6 n): forces on them,
+        and their amounts, of nodal values; without any (.., 0) and (cells, 0, 6 n)
     """
 
     axis: Floats
     points: ShellPoints
     S: Floats
     rows: Floats
+    inner: Floats
+    coupling: Floats
+    follow: Floats
 
     @property
     def dofs(self) -> Ints:
         """(cells, 6 n), component by component of all nodes."""
         return (6 * self.nodes[:, None, :] + np.arange(6)[:, None]).reshape(len(self.nodes), -1)
+
+    def strains(self, U: Floats) -> Floats:
+        """(cells, points, 9, m) of fields U (n_dof, m)."""
+        values = U[self.dofs]
+        points = 9 * self.rows.shape[1]
+        rows, inner = (part.reshape(len(part), points, part.shape[3]) for part in (self.rows, self.inner))
+        found = rows @ values + inner[..., : self.follow.shape[1]] @ (self.follow @ values)
+        return np.asarray(found).reshape(*self.rows.shape[:3], U.shape[1])
+
+    def nodal(self, forces: Floats) -> Floats:
+        """Nodal forces (cells, 6 n) of forces (cells, points, k) that work on the first k strains."""
+        k, n = forces.shape[2], self.follow.shape[1]
+        of_rows, of_inner = (
+            np.einsum("epiq,epi->eq", part[:, :, :k], forces) for part in (self.rows, self.inner)
+        )
+        return np.asarray(of_rows + np.einsum("eiq,ei->eq", self.follow, of_inner[:, :n]))
 
 
 def shell_kinds(mesh: Mesh) -> list[str]:
@@ -147,14 +169,17 @@ def _chunk(cells: ShellCells, X: Floats, axis: Floats, S: Floats, room: Room) ->
     section = cells.section
     poisson = S[:, 0, 0, 1] / np.sqrt(S[:, 0, 0, 0] * S[:, 0, 1, 1])
     found = shell_points(cells.kind, X, cells.at, cells.directors, poisson, cells.share, room)
-    rows, inner = found.rows, found.inner
+    rows, inner, m = found.rows, found.inner, N_INNER.get(cells.kind, 0)
     if section.membrane:  # what is left moves in its surface, by the displacements of the nodes
-        rows, inner = rows, inner[..., inner[:, :, :3].any(axis=(0, 1, 2))]
+        used = np.flatnonzero(inner[:, :, :3].any(axis=(0, 1, 2)))
+        m, inner = len(used), np.zeros_like(inner)
+        inner[..., :m] = found.inner[..., used]
         rows[:, :, 3:] = 0.0
         rows[..., 3 * X.shape[1] :] = 0.0
-    if inner.shape[3]:
-        few = np.zeros((*inner.shape[1:3], INNER)), np.empty((INNER, INNER)), np.empty((INNER, rows.shape[3]))
-        condense_loop(np.ascontiguousarray(inner), S, found.area, few, rows)
+    coupling, follow = np.empty((2, len(X), INNER if m else 0, rows.shape[3]))
+    if m:
+        few = np.empty((*inner.shape[1:3], LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
+        condense_loop(inner, m, S, found.area, rows, few, coupling, follow)
     return ShellChunk(
         cells.kind,
         cells.which,
@@ -168,6 +193,9 @@ def _chunk(cells: ShellCells, X: Floats, axis: Floats, S: Floats, room: Room) ->
         found,
         S,
         rows,
+        inner,
+        coupling,
+        follow,
     )
 
 
@@ -175,10 +203,11 @@ def shell_stiffness(mesh: Mesh, graph: NodeGraph, parts: Iterable[ShellCells]) -
     """K_fe of the shells (6 n_nodes, 6 n_nodes)."""
     upper = mapped.room((graph.n_pairs, 36))
     for chunk in chunks_of(mesh, parts):
-        n = chunk.rows.shape[3]
+        n, inner = chunk.rows.shape[3], (chunk.coupling, chunk.follow)
+        size = 9 * chunk.rows.shape[1] + chunk.follow.shape[1]
         pattern = chunk.nodes, chunk.which, graph.loc[chunk.kind]
-        room = np.empty(chunk.rows.shape[1:]), np.empty((n, n))
-        shell_stiffness_loop(chunk.rows, chunk.S, chunk.points.area, pattern, room, upper)
+        room = np.empty((size, n)), np.empty((size, n)), np.empty((n, n))
+        shell_stiffness_loop(chunk.rows, inner, chunk.S, chunk.points.area, pattern, room, upper)
     return expand_blocks(graph, upper)
 
 
@@ -200,13 +229,6 @@ def scatter(nodes, which, K, loc, upper):
                     for c in range(6):
                         for d in range(6):
                             block[6 * d + c] += K[e, 6 * a + c, 6 * b + d]
-
-
-def _strains(chunk: ShellChunk, U: Floats) -> Floats:
-    """Strains (cells, points, 9, m) of fields U (n_dof, m)."""
-    values = U[chunk.dofs]
-    flat = chunk.rows.reshape(len(chunk.nodes), -1, chunk.rows.shape[3])
-    return np.asarray(flat @ values).reshape(*chunk.rows.shape[:3], U.shape[1])
 
 
 #: height over half the thickness, from the middle
@@ -261,14 +283,15 @@ def add_shell_stress(
         if law.shape[:2] == (1, 1):
             laws[key] = law
         used = np.flatnonzero(law.any(axis=(0, 1, 2)))
-        n_points, n, q = chunk.rows.shape[1] * len(used), chunk.rows.shape[3], spreading[1].shape[1]
-        columns = -(-6 * q // LANES) * LANES
+        n, q, inside = chunk.rows.shape[3], spreading[1].shape[1], chunk.follow.shape[1]
+        size, columns = chunk.rows.shape[1] * len(used), -(-6 * q // LANES) * LANES
         room = (
-            np.empty((n_points, n)), np.zeros((n_points, columns)), np.empty((n, columns)), np.zeros((n, m)),
+            np.empty((size + inside, n)), np.empty((size, chunk.inner.shape[3])),
+            np.zeros((size + inside, columns)), np.empty((n, columns)), np.zeros((n, m)),
             np.empty((6 * q, m)), np.empty((5, 6)),
         )  # fmt: skip
-        section = law, used, chunk.points.axes
-        face_stress_loop(chunk.rows, chunk.nodes, fields, section, spreading, room, total)
+        section, strains = (law, used, chunk.points.axes), (chunk.rows, chunk.inner, chunk.follow)
+        face_stress_loop(strains, chunk.nodes, fields, section, spreading, room, total)
 
 
 def add_shell_expansion(
@@ -311,7 +334,7 @@ def shell_geometric_stiffness(
     pairs, width = nf * (nf + 1) // 2, -(-nf // LANES) * LANES + LANES  # a vector begins at any mode
     total, modes = np.zeros((n_load, pairs)), np.ascontiguousarray(Phi).reshape(-1, 6, nf)
     for chunk in shell_chunks(mesh, materials):
-        part, points = _strains(chunk, U_load), chunk.points
+        part, points = chunk.strains(U_load), chunk.points
         forces = (chunk.S[..., :8, :8] @ part[:, :, :8]) * points.area[..., None, None]
         r2 = chunk.section.thickness**2 / 12.0 + chunk.section.offset**2
         n = chunk.nodes.shape[1]
@@ -355,7 +378,7 @@ def shell_prestress(
     graph = node_graph(mesh.n_nodes, {kind: mesh.cells[kind] for kind in shell_kinds(mesh)})
     upper = mapped.room((graph.n_pairs, 36))
     for chunk in shell_chunks(mesh, materials):
-        part = _strains(chunk, U[:, None])[..., 0]
+        part = chunk.strains(U[:, None])[..., 0]
         f = np.einsum("epij,epj->epi", chunk.S[..., :8, :8], part[:, :, :8])
         f[..., :6] -= thermal_forces(chunk) * change[chunk.kind][chunk.which][:, None, None]
         f *= chunk.points.area[..., None]

@@ -209,7 +209,7 @@ def _bend(d, R, slope, rows, P, inner):
             rows[3, at + b] = slope[0, b] * x
             rows[4, at + b] = slope[1, b] * y
             rows[5, at + b] = slope[0, b] * y + slope[1, b] * x
-        for q in range(inner.shape[1]):
+        for q in range(len(P)):
             x = d[i, n] * R[0, j] - d[j, n] * R[0, i]
             y = d[i, n] * R[1, j] - d[j, n] * R[1, i]
             inner[3, q] += P[q, k] * slope[0, n] * x
@@ -230,7 +230,7 @@ def _shear(inverse, sampled, n_turn, rows, P, inner):
             at, of = 3 * n + k * n, 3 * n + k * n_turn
             for b in range(n):
                 row[at + b] = u * sampled[0, of + b] + v * sampled[1, of + b]
-            for q in range(inner.shape[1]):
+            for q in range(len(P)):
                 inner[6 + c, q] += P[q, k] * (u * sampled[0, of + n] + v * sampled[1, of + n])
 
 
@@ -256,11 +256,11 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
     of what is tied by sixes. Stretch is sampled at the ties, with the mean of that which is not: a state of
     constant stress sees the mean, so that distorted cells pass the patch test. Of fewer columns of `rows` the
     last node is inside. Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), inner (cells,
-    points, 9, 2, 0 or 6 of a node), room.
+    points, 9, 2 or 6 of a node, zero at first), room.
     """
     (X, D), (area, axes, inverse) = fields, geometry
     d_turn, N, weights, surface, across = tables
-    (x, d, P), A, slope, mean, (of_surface, tied), (of_across, sampled), whole, bubble = room
+    (x, d, P), A, slope, mean, (of_surface, tied), (of_across, sampled), whole = room
     n, has_ties = X.shape[1], len(surface[0]) > 0
     inside = 6 * n > rows.shape[3]
     for e in range(len(X)):
@@ -276,14 +276,12 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
             for q in range(3 * n):
                 mean[c, q] = 0.0
         at_points = whole if inside else rows[e]
-        of_bubble = bubble if inside else inner[e]
         for p in range(len(N)):
-            inv, R, B, own = inverse[e, p], axes[e, p], at_points[p], of_bubble[p]
+            inv, R, B, own = inverse[e, p], axes[e, p], at_points[p], inner[e, p]
             for b in range(d_turn.shape[2]):
                 u, v = d_turn[p, 0, b], d_turn[p, 1, b]
                 slope[0, b] = inv[0, 0] * u + inv[0, 1] * v
                 slope[1, b] = inv[1, 0] * u + inv[1, 1] * v
-            own[:] = 0.0
             _slopes_of(d, d_turn[p, :, :n], A)
             for k in range(3):
                 u, v = A[0, k], A[1, k]
@@ -407,69 +405,70 @@ def _solve_few(G, W, m):
 
 
 @kernel(reassociate=True)
-def condense_loop(inner, S, area, room, rows):
-    """Strains with inner functions of least energy: rows less inner times what they follow the nodes by.
+def condense_loop(inner, m, S, area, rows, room, coupling, follow):
+    """Amounts of inner functions that go with nodal values, those of least energy: -G^-1 `coupling`.
 
-    inner (cells, points, 9, m), m up to INNER; S (cells or 1, points or 1, 9, 9), room = (T (points, 9,
-    INNER), zero at first, G (INNER, INNER), W (INNER, N)). Writes: rows (cells, points, 9, N), room.
+    inner (cells, points, 9, LANES), of which the first m, up to INNER, are functions, the others zero;
+    S (cells or 1, points or 1, 9, 9), rows (cells, points, 9, N), room = (T (points, 9, LANES), G, H (INNER,
+    LANES)). Writes: coupling, follow (cells, INNER, N), zero beyond m, room.
     """
-    T, G, W = room
-    n_points, n, m = rows.shape[1], rows.shape[3], inner.shape[3]
+    T, G, H = room
+    n_points, n = rows.shape[1], rows.shape[3]
     for e in range(len(rows)):
-        of_cell = S[e if len(S) > 1 else 0]
+        of_cell, start = S[e if len(S) > 1 else 0], e * n_points * 9
         for p in range(n_points):
             _section_forces(inner[e, p], of_cell[p if len(of_cell) > 1 else 0], area[e, p], T[p])
+        _few(G, 0, LANES, T, 0, LANES, inner, start * LANES, LANES, n_points * 9)
+        H[:] = 0.0
         for i in range(m):
-            for j in range(i + 1):
-                t = 0.0
-                for p in range(n_points):
-                    for r in range(9):
-                        t += T[p, r, i] * inner[e, p, r, j]
-                G[i, j] = t
+            H[i, i] = -1.0
+        _solve_few(G, H, m)
         j = n
         while j > 0:
             j = max(j - LANES, 0)
-            _few(W, j, n, T, 0, INNER, rows, e * n_points * 9 * n + j, n, n_points * 9)
-        _solve_few(G, W, m)
-        for p in range(n_points):
-            for r in range(9):
-                row = rows[e, p, r]
-                for i in range(0, m - 1, 2):
-                    a, b = inner[e, p, r, i], inner[e, p, r, i + 1]
-                    if a != 0.0 or b != 0.0:
-                        for q in range(n):
-                            row[q] -= a * W[i, q] + b * W[i + 1, q]
-                if m % 2:
-                    a = inner[e, p, r, m - 1]
-                    for q in range(n):
-                        row[q] -= a * W[m - 1, q]
+            at = e * INNER * n + j
+            _few(coupling, at, n, T, 0, LANES, rows, start * n + j, n, n_points * 9)
+            _few(follow, at, n, H, 0, LANES, coupling, at, n, m)
 
 
 @kernel(inline=True)
-def _products(rows, e, SB, K):
-    """rows^T SB of cell e, tile by tile: those that touch the upper triangle. Writes: K (N, N)."""
-    n, n_sums = len(K), rows.shape[1] * 9
-    first = e * n_sums * n
+def _put(rows, B, at):
+    """Writes: B from row `at` on."""
+    for r in range(len(rows)):
+        for j in range(rows.shape[1]):
+            B[at + r, j] = rows[r, j]
+
+
+@kernel(inline=True)
+def _products(B, SB, K):
+    """B^T SB, tile by tile: those that touch the upper triangle. Writes: K (N, N)."""
+    n = len(K)
     for i in range(0, n, 6):
         j = n
         while j > i:
             j = max(j - LANES, 0)
-            _tile(K, i * n + j, n, rows, first + i, n, SB, j, n, n_sums)
+            _tile(K, i * n + j, n, B, i, n, SB, j, n, len(B))
 
 
 @kernel(reassociate=True)
-def shell_stiffness_loop(rows, S, area, pattern, room, upper):
-    """Add int rows^T S rows of every cell to the pairs of the pattern = (nodes, which, loc).
+def shell_stiffness_loop(rows, inner, S, area, pattern, room, upper):
+    """Add int rows^T S rows of every cell, with `inner` functions, to the pairs of the pattern.
 
-    S (cells or 1, points or 1, 9, 9). Writes: upper (n_pairs, 36), room = (SB (points, 9, N), K (N, N)).
+    `inner` = (coupling, follow) as `condense_loop` gives them, (cells, INNER or 0, N); S (cells or 1, points
+    or 1, 9, 9); `pattern` = (nodes, which, loc). Writes: upper (n_pairs, 36), room = (B, SB (9 points and
+    INNER or 0, N), K (N, N)).
     """
-    (nodes, which, loc), (SB, K) = pattern, room
-    n = nodes.shape[1]
+    (coupling, follow), (nodes, which, loc), (B, SB, K) = inner, pattern, room
+    n, n_rows = nodes.shape[1], rows.shape[1] * 9
     for e in range(len(nodes)):
         of_cell = S[e if len(S) > 1 else 0]
         for p in range(rows.shape[1]):
-            _section_forces(rows[e, p], of_cell[p if len(of_cell) > 1 else 0], area[e, p], SB[p])
-        _products(rows, e, SB, K)
+            _put(rows[e, p], B, 9 * p)
+            own = of_cell[p if len(of_cell) > 1 else 0]
+            _section_forces(rows[e, p], own, area[e, p], SB[9 * p : 9 * p + 9])
+        _put(coupling[e], B, n_rows)
+        _put(follow[e], SB, n_rows)
+        _products(B, SB, K)
         pair = 0
         for a in range(n):
             for b in range(a, n):

@@ -33,13 +33,17 @@ FOLD = np.cos(np.radians(40.0))
 SOFTEN = 0.1
 
 
+#: inner functions: a bubble that turns about two axes; displacements in the surface; a node in the middle
+N_INNER = {"tri6": 2, "quad4": 4, "quad8": 6}
+
+
 @dataclass(frozen=True)
 class ShellPoints:
     """Cells of one type at their integration points.
 
     area (cells, points): weight times area; axes (cells, points, 3, 3), rows along, across, normal
     rows (cells, points, 9, 6 n): strains of nodal values, columns 6 by n
-    inner (cells, points, 9, m): of inner functions
+    inner (cells, points, 9, LANES): of inner functions, the first `N_INNER`; (.., 0) without any
     slopes (cells, points, 2, n): derivatives of the shape functions along the axes; N (points, n)
     directors (cells, n, 3)
     """
@@ -193,13 +197,15 @@ def shell_points(
     """Strains of cells with nodes X and directors D (cells, n, 3); poisson (cells,) of the section."""
     D = _own(kind, at, D)
     rows = room.rows(*at.area.shape, 9, 6 * X.shape[1])
+    inner = np.zeros((*at.area.shape, 9, LANES if kind in N_INNER else 0))
     if kind == "tri3":
         assert share is not None
-        slopes, inner = _flat_strains(X, at, poisson, share, rows), np.empty((*at.area.shape, 9, 0))
+        slopes = _flat_strains(X, at, poisson, share, rows)
     else:
-        slopes, inner = _strains(kind, X, D, at, rows)
+        slopes = _strains(kind, X, D, at, rows, inner)
     if kind == "quad4":
-        inner = _inner_strains(X, at)
+        table = _at_points(kind)[2], shell_rule(kind).points, (at.area, at.axes)
+        inner_loop(np.ascontiguousarray(X), *table, inner)
     if kind == "quad8":
         slopes = np.swapaxes(_at_points(kind)[1] @ np.swapaxes(at.inverse, 2, 3), 2, 3)
     area, N = at.area * shell_rule(kind).weights, _at_points(kind)[0]
@@ -258,9 +264,9 @@ def _whole_tiles(number: int, size: int) -> int:
     return -(-number // size) * size
 
 
-def _strains(kind: str, X: Floats, D: Floats, at: Geometry, rows: Floats) -> tuple[Floats, Floats]:
-    """Slopes (cells, points, 2, n) and inner (cells, points, 9, m); quad8 are quad9 with the node in the
-    middle inside. Writes: rows (cells, points, 9, 6 n)."""
+def _strains(kind: str, X: Floats, D: Floats, at: Geometry, rows: Floats, inner: Floats) -> Floats:
+    """Slopes (cells, points, 2, n); quad8 are quad9 with the node in the middle inside.
+    Writes: rows (cells, points, 9, 6 n), inner."""
     kind, X = _whole(kind, X)
     if X.shape[1] > D.shape[1]:
         d = _middle() @ D
@@ -273,17 +279,13 @@ def _strains(kind: str, X: Floats, D: Floats, at: Geometry, rows: Floats) -> tup
         for item, columns in ((tables.surface, 3 * n), (tables.across, 3 * (n + n_turn)))
         for width in (_whole_tiles(columns, LANES),)
     ]
-    points = at.area.shape[1]
     parts = np.empty((3, n)), np.empty((3, n_turn)), np.empty((bubble, 3))
-    whole = np.empty((points, 9, 6 * n)), np.empty((points, 9, bubble))
-    room = parts, np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, 3 * n)), *ties, *whole
-    slopes, inner = (
-        np.empty((len(X), points, 2, n)),
-        np.empty((len(X), points, 9, bubble + 6 * n - rows.shape[3])),
-    )
+    whole = np.empty((at.area.shape[1], 9, 6 * n))
+    room = parts, np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, 3 * n)), *ties, whole
+    slopes = np.empty((*at.area.shape, 2, n))
     fields = np.ascontiguousarray(X), np.ascontiguousarray(D)
     strain_loop(fields, tuple(tables), (at.area, at.axes, at.inverse), room, slopes, rows, inner)
-    return slopes, inner
+    return slopes
 
 
 def _flat_strains(X: Floats, at: Geometry, poisson: Floats, share: Floats, rows: Floats) -> Floats:
@@ -292,11 +294,3 @@ def _flat_strains(X: Floats, at: Geometry, poisson: Floats, share: Floats, rows:
     slopes = np.empty((len(X), 3, 2, 3))
     triangle_loop(np.ascontiguousarray(X), at.axes, poisson, share, room, slopes, rows)
     return slopes
-
-
-def _inner_strains(X: Floats, at: Geometry) -> Floats:
-    inner = np.zeros((*at.area.shape, 9, 4))
-    inner_loop(
-        np.ascontiguousarray(X), _at_points("quad4")[2], shell_rule("quad4").points, (at.area, at.axes), inner
-    )
-    return inner

@@ -33,21 +33,23 @@ def _copied(values, n, to):
 
 
 @kernel(reassociate=True)
-def face_stress_loop(rows, nodes, U, section, spreading, room, total):
+def face_stress_loop(strains, nodes, U, section, spreading, room, total):
     """Add stresses of fields at a face of the section, in the axes of the mesh, to the targets of their cells
     (F53).
 
-    rows (cells, points, 9, 6 n) strains of nodal values; U (6 n_nodes, m); `section` = (law, used, axes): law
-    (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy of strains in the axes (cells, points, 3, 3),
-    of which those `used` give any; `spreading` = (fit, shape, targets): fit (cells or 1, q, points) of
-    q numbers to the points, whose shapes (n_targets, q) are summed at targets (cells, n_targets), rows of the
-    result. The q stresses of nodal values come first, then those of the fields: there are fewer of them than
-    strains.
-    Writes: total (rows, 6, m), room = (B (points used, 6 n), W (.., columns), T (6 n, columns), own (6 n,
-    columns), sigma (6 q, columns), M (5, 6)), columns by eights, those of W zero at first.
+    `strains` = (rows (cells, points, 9, 6 n), inner (cells, points, 9, LANES or 0), follow (cells, INNER or
+    0, 6 n)): of nodal values, of inner functions, and amounts of these; U (6 n_nodes, m); `section` = (law,
+    used, axes): law (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy of strains in the axes (cells,
+    points, 3, 3), of which those `used` give any; `spreading` = (fit, shape, targets): fit (cells or 1, q,
+    points) of q numbers to the points, whose shapes (n_targets, q) are summed at targets (cells, n_targets),
+    rows of the result. The q stresses of nodal values come first, then those of the fields: there are fewer
+    of them than strains.
+    Writes: total (rows, 6, m), room = (B (points used and INNER or 0, 6 n), inside (points used, LANES or 0),
+    W (as B, columns), T (6 n, columns), own (6 n, columns), sigma (6 q, columns), M (5, 6)), columns by
+    eights, those of W zero at first.
     """
     (law, used, axes), (fit, shape, targets) = section, spreading
-    B, W, T, own, sigma, M = room
+    (rows, inner, follow), (B, inside, W, T, own, sigma, M) = strains, room
     n, m, n_q = nodes.shape[1], U.shape[1], shape.shape[1]
     n_used, n_rows = len(used), 6 * nodes.shape[1]
     for e in range(len(nodes)):
@@ -58,28 +60,29 @@ def face_stress_loop(rows, nodes, U, section, spreading, room, total):
             for s in range(n_used):
                 k = p * n_used + s
                 _copied(rows[e, p, used[s]], n_rows, B[k])
+                _copied(inner[e, p, used[s]], inner.shape[3], inside[k])
                 xx, yy, zz = _turned(F, M, used[s], 0), _turned(F, M, used[s], 1), _turned(F, M, used[s], 2)
                 xy, yz, zx = _turned(F, M, used[s], 3), _turned(F, M, used[s], 4), _turned(F, M, used[s], 5)
                 for q in range(n_q):
                     w, row = weights[q, p], W[k, 6 * q : 6 * q + 6]
-                    row[0], row[1], row[2], row[3], row[4], row[5] = (
-                        w * xx,
-                        w * yy,
-                        w * zz,
-                        w * xy,
-                        w * yz,
-                        w * zx,
-                    )
+                    row[0], row[1], row[2] = w * xx, w * yy, w * zz
+                    row[3], row[4], row[5] = w * xy, w * yz, w * zx
         for a in range(n):
             for c in range(6):
                 _copied(U[6 * nodes[e, a] + c], m, own[c * n + a])
+        size, width = len(inside), W.shape[1]
+        for i in range(follow.shape[1]):
+            _copied(follow[e, i], n_rows, B[size + i])
+        for i in range(0, follow.shape[1], 6):
+            for j in range(0, width, LANES):
+                _six(W, (size + i) * width + j, width, inside, i, LANES, W, j, width, size)
         for i in range(0, n_rows, 6):
-            for j in range(0, W.shape[1], LANES):
-                _six(T, i * W.shape[1] + j, W.shape[1], B, i, n_rows, W, j, W.shape[1], len(B))
+            for j in range(0, width, LANES):
+                _six(T, i * width + j, width, B, i, n_rows, W, j, width, len(B))
         for q in range(n_q):
             for j in range(0, own.shape[1], LANES):
-                width = own.shape[1]
-                _six(sigma, 6 * q * width + j, width, T, 6 * q, W.shape[1], own, j, width, n_rows)
+                to = 6 * q * own.shape[1] + j
+                _six(sigma, to, own.shape[1], T, 6 * q, width, own, j, own.shape[1], n_rows)
         for t in range(targets.shape[1]):
             at = total[targets[e, t]]
             for q in range(n_q):
