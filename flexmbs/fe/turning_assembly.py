@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from flexmbs._jit import kernel
 from flexmbs.fe.beam_assembly import beam_groups, beam_mass_form, beam_stiffness
 from flexmbs.fe.elements import ELEMENTS, SHELLS
 from flexmbs.fe.graph import node_graph
@@ -115,23 +116,32 @@ def turning_nodes(inertia: Floats) -> Attached:
 def nodal_mass(Ms: Any, inertia: Floats) -> Any:
     """A symmetric scalar mass matrix on each translation of the nodes, six dofs each, and inertias
     (n_nodes, 3, 3) on their rotations."""
-    A = sp.csr_array(Ms)
-    nodes = np.flatnonzero(inertia.any(axis=(1, 2)))
-    count = np.zeros((A.shape[0], 6), dtype=np.int64)
-    count[:, :3] = np.diff(A.indptr)[:, None]
-    count[nodes, 3:] = 3
-    indptr = np.concatenate([[0], np.cumsum(count.ravel())])
-    index = np.int32 if indptr[-1] < 2**31 else np.int64
-    indices, data = np.empty(indptr[-1], dtype=index), np.empty(indptr[-1])
-    row = np.repeat(np.arange(A.shape[0]), count[:, 0])
-    for k in range(3):
-        place = np.arange(A.nnz) + (indptr[k:-1:6] - A.indptr[:-1])[row]
-        indices[place], data[place] = 6 * A.indices + k, A.data
-        turning = indptr[6 * nodes + 3 + k][:, None] + np.arange(3)
-        indices[turning], data[turning] = 6 * nodes[:, None] + [3, 4, 5], inertia[nodes, k]
-    found = sp.csc_array((data, indices, indptr.astype(index)), shape=(6 * A.shape[0],) * 2)
+    A, turning = sp.csr_array(Ms), inertia.any(axis=(1, 2))
+    n, nnz = 6 * A.shape[0], 3 * A.nnz + 9 * int(turning.sum())
+    index = np.int32 if nnz < 2**31 else np.int64
+    indptr, indices, data = np.zeros(n + 1, dtype=index), np.empty(nnz, dtype=index), np.empty(nnz)
+    _nodal_mass(A.indptr, A.indices, A.data, turning, inertia, indptr, indices, data)
+    found = sp.csc_array((data, indices, indptr), shape=(n, n))
     found.has_sorted_indices = A.has_sorted_indices
     return found
+
+
+@kernel
+def _nodal_mass(ptr, col, mass, turning, inertia, indptr, indices, data):
+    """Writes: indptr, indices, data."""
+    end = 0
+    for i in range(len(turning)):
+        for k in range(3):
+            for t in range(ptr[i], ptr[i + 1]):
+                indices[end], data[end] = 6 * col[t] + k, mass[t]
+                end += 1
+            indptr[6 * i + k + 1] = end
+        for k in range(3):
+            if turning[i]:
+                for c in range(3):
+                    indices[end], data[end] = 6 * i + 3 + c, inertia[i, k, c]
+                    end += 1
+            indptr[6 * i + k + 4] = end
 
 
 def placed(Ms: Any, k: int, ell: int) -> Any:

@@ -99,48 +99,42 @@ def _slopes_of(x, dN, A):
 
 @kernel(inline=True)
 def _surface_samples(x, ties, A, samples):
-    """Stretch xx, yy or 2 xy of the reference cell at the ties. Writes: samples (ties, 3 n), A."""
-    component, dN = ties[0], ties[1]
+    """Stretch of the reference cell along the directions of the ties. Writes: samples (ties, 3 n), A."""
+    dN, along = ties[0], ties[1]
     n = dN.shape[2]
-    for t in range(len(component)):
+    for t in range(len(dN)):
         _slopes_of(x, dN[t], A)
-        u, v = dN[t, 0], dN[t, 1]
         for k in range(3):
-            row = samples[t, k * n : k * n + n]
-            p = A[0, k] if component[t] != 1 else 0.0
-            q = A[1, k] if component[t] != 0 else 0.0
-            if component[t] == 2:
-                p, q = q, p
+            p, q, at = A[0, k], A[1, k], k * n
             for a in range(n):
-                row[a] = p * u[a] + q * v[a]
+                samples[t, at + a] = p * along[t, 0, a] + q * along[t, 1, a]
 
 
 @kernel(inline=True)
 def _across_samples(x, D, ties, samples):
-    """Shear across the surface at the ties, of what turns too. Writes: samples (ties, 3 n + 3 n_turn)."""
-    component, dN, N = ties[0], ties[1], ties[2]
-    n, n_turn = dN.shape[2], N.shape[1]
-    for t in range(len(component)):
-        slope = dN[t, component[t]]
+    """Shear across the surface along the directions of the ties, of what turns too, which are the last
+    columns. Writes: samples (ties, 3 n + 3 n_turn)."""
+    slope, N = ties[0], ties[1]
+    n = slope.shape[1]
+    for t in range(len(slope)):
         A0, A1, A2, d0, d1, d2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for a in range(n):
-            u, v = slope[a], N[t, a]
+            u, v = slope[t, a], N[t, a]
             A0 += u * x[0, a]
             A1 += u * x[1, a]
             A2 += u * x[2, a]
             d0 += v * D[0, a]
             d1 += v * D[1, a]
             d2 += v * D[2, a]
-        row = samples[t]
         for a in range(n):
-            row[a] = d0 * slope[a]
-            row[n + a] = d1 * slope[a]
-            row[2 * n + a] = d2 * slope[a]
-        at = 3 * n
-        for b in range(n_turn):
-            row[at + b] = N[t, b] * (D[1, b] * A2 - D[2, b] * A1)
-            row[at + n_turn + b] = N[t, b] * (D[2, b] * A0 - D[0, b] * A2)
-            row[at + 2 * n_turn + b] = N[t, b] * (D[0, b] * A1 - D[1, b] * A0)
+            u = slope[t, a]
+            samples[t, a], samples[t, n + a], samples[t, 2 * n + a] = d0 * u, d1 * u, d2 * u
+        for b in range(N.shape[1]):
+            at, step = (3 * n + b, n) if b < n else (6 * n + b - n, 1)
+            v, x0, x1, x2 = N[t, b], D[0, b], D[1, b], D[2, b]
+            samples[t, at] = v * (x1 * A2 - x2 * A1)
+            samples[t, at + step] = v * (x2 * A0 - x0 * A2)
+            samples[t, at + 2 * step] = v * (x0 * A1 - x1 * A0)
 
 
 #: 6 n is a multiple of the rows of a tile
@@ -200,38 +194,36 @@ def _in_axes(g, h, x, y, row, k, n):
 def _bend(d, R, slope, rows, P, inner):
     """Curvature of what turns: nodes, and a bubble about the directions P. Writes: rows (9, 6 n), inner."""
     n = rows.shape[1] // 6
+    for q in range(len(P)):
+        inner[3, q], inner[4, q], inner[5, q] = 0.0, 0.0, 0.0
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
-        at = 3 * n + k * n
+        at, x_i, x_j, y_i, y_j = 3 * n + k * n, R[0, i], R[0, j], R[1, i], R[1, j]
         for b in range(n):
-            x = d[i, b] * R[0, j] - d[j, b] * R[0, i]
-            y = d[i, b] * R[1, j] - d[j, b] * R[1, i]
+            x, y = d[i, b] * x_j - d[j, b] * x_i, d[i, b] * y_j - d[j, b] * y_i
             rows[3, at + b] = slope[0, b] * x
             rows[4, at + b] = slope[1, b] * y
             rows[5, at + b] = slope[0, b] * y + slope[1, b] * x
         for q in range(len(P)):
-            x = d[i, n] * R[0, j] - d[j, n] * R[0, i]
-            y = d[i, n] * R[1, j] - d[j, n] * R[1, i]
+            x, y = d[i, n] * x_j - d[j, n] * x_i, d[i, n] * y_j - d[j, n] * y_i
             inner[3, q] += P[q, k] * slope[0, n] * x
             inner[4, q] += P[q, k] * slope[1, n] * y
             inner[5, q] += P[q, k] * (slope[0, n] * y + slope[1, n] * x)
 
 
 @kernel(inline=True)
-def _shear(inverse, sampled, n_turn, rows, P, inner):
+def _shear(inverse, sampled, p, rows, P, inner):
     """Shear across, along the axes, of its reference components. Writes: rows (9, 6 n), inner."""
-    n = rows.shape[1] // 6
+    n = rows.shape[1]
     for c in range(2):
         u, v = inverse[c, 0], inverse[c, 1]
-        row = rows[6 + c]
-        for q in range(3 * n):
-            row[q] = u * sampled[0, q] + v * sampled[1, q]
-        for k in range(3):
-            at, of = 3 * n + k * n, 3 * n + k * n_turn
-            for b in range(n):
-                row[at + b] = u * sampled[0, of + b] + v * sampled[1, of + b]
-            for q in range(len(P)):
-                inner[6 + c, q] += P[q, k] * (u * sampled[0, of + n] + v * sampled[1, of + n])
+        for q in range(n):
+            rows[6 + c, q] = u * sampled[2 * p, q] + v * sampled[2 * p + 1, q]
+        for q in range(len(P)):
+            t = 0.0
+            for k in range(3):
+                t += P[q, k] * (u * sampled[2 * p, n + k] + v * sampled[2 * p + 1, n + k])
+            inner[6 + c, q] = t
 
 
 @kernel(inline=True)
@@ -255,8 +247,8 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
     `geometry` as in `geometry_loop`; room of their sizes, columns of samples and what is tied by eights, rows
     of what is tied by sixes. Stretch is sampled at the ties, with the mean of that which is not: a state of
     constant stress sees the mean, so that distorted cells pass the patch test. Of fewer columns of `rows` the
-    last node is inside. Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), inner (cells,
-    points, 9, 2 or 6 of a node, zero at first), room.
+    last node is inside. Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), where turning
+    does not stretch, inner (cells, points, 9, 2 or 6 of a node), all zero at first, room.
     """
     (X, D), (area, axes, inverse) = fields, geometry
     d_turn, N, weights, surface, across = tables
@@ -268,7 +260,7 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
         _surface_samples(x, surface, A, of_surface)
         _across_samples(x, d, across, of_across)
         _tied(surface[2], of_surface, tied)
-        _tied(across[3], of_across, sampled)
+        _tied(across[2], of_across, sampled)
         total = 0.0
         for p in range(len(N)):
             total += area[e, p] * weights[p]
@@ -290,13 +282,12 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
                 _in_axes(slope[0], slope[1], x_d, y_d, B[3:6], k, n)
                 for a in range(n):
                     at, turn = k * n + a, 3 * n + k * n + a
-                    B[0, turn], B[1, turn], B[2, turn] = 0.0, 0.0, 0.0
                     B[8, at] = 0.5 * (slope[1, a] * R[0, k] - slope[0, a] * R[1, k])
                     B[8, turn] = N[p, a] * R[2, k]
             for a in range(n):
                 slopes[e, p, 0, a], slopes[e, p, 1, a] = slope[0, a], slope[1, a]
             _bend(d, R, slope, B, P, own)
-            _shear(inv, sampled[2 * p : 2 * p + 2], d_turn.shape[2], B, P, own)
+            _shear(inv, sampled, p, B, P, own)
             if has_ties:
                 share, a, b, c, f = (
                     area[e, p] * weights[p] / total,

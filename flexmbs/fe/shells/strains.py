@@ -183,11 +183,11 @@ class Room:
     def __init__(self) -> None:
         self._arrays: dict[tuple[int, ...], Floats] = {}
 
-    def rows(self, *shape: int) -> Floats:
-        """Strains (cells, points, 9, 6 n), uninitialised; those of before are overwritten."""
+    def take(self, *shape: int) -> Floats:
+        """An array of this shape: zeros at first, then what stands there; one for all but its first size."""
         found = self._arrays.get(shape[1:])
         if found is None or len(found) < shape[0]:
-            found = self._arrays[shape[1:]] = np.empty(shape)
+            found = self._arrays[shape[1:]] = np.zeros(shape)
         return found[: shape[0]]
 
 
@@ -196,8 +196,8 @@ def shell_points(
 ) -> ShellPoints:
     """Strains of cells with nodes X and directors D (cells, n, 3); poisson (cells,) of the section."""
     D = _own(kind, at, D)
-    rows = room.rows(*at.area.shape, 9, 6 * X.shape[1])
-    inner = np.zeros((*at.area.shape, 9, LANES if kind in N_INNER else 0))
+    rows = room.take(*at.area.shape, 9, 6 * X.shape[1])
+    inner = room.take(*at.area.shape, 9, LANES if kind in N_INNER else 0)
     if kind == "tri3":
         assert share is not None
         slopes = _flat_strains(X, at, poisson, share, rows)
@@ -217,8 +217,9 @@ class _Tables:
     """What `strain_loop` takes of a type: derivatives (points, 2, n_turn) of what turns, shape functions
     (points, n_turn), weights; ties of the surface, and across it.
 
-    Ties: component and derivatives (samples, 2, n) of each sample, what turns there (across only), and
-    weights (samples, rows) of the rows (point, component).
+    Ties of the surface: derivatives of the shape functions (samples, 2, n), those that stretch is made of by
+    both tangents (samples, 2, n); across it: derivative along the direction (samples, n), what turns there
+    (samples, n_turn); both: weights (samples, rows) of the rows (point, component).
     """
 
     d_turn: Floats
@@ -237,11 +238,13 @@ def _tables(kind: str) -> _Tables:
     assert rule.across is not None
     N, d = _turn_shape(kind, rule.points)
     none = Tying(np.zeros((0, 2)), np.zeros((len(rule.points), 3, 0, 3)))
-    tie, component, rows = _samples(rule.surface or none)
-    surface = component, _across_first(_dshape(kind, (rule.surface or none).points[tie])), rows
-    tie, component, rows = _samples(rule.across)
+    tie, along, rows = _samples(rule.surface or none)
+    dN = _across_first(_dshape(kind, (rule.surface or none).points[tie]))
+    xx, yy, xy = along.T[:, :, None]
+    surface = dN, np.stack([xx * dN[:, 0] + xy * dN[:, 1], xy * dN[:, 0] + yy * dN[:, 1]], axis=1), rows
+    tie, along, rows = _samples(rule.across)
     at = rule.across.points[tie]
-    across = component, _across_first(_dshape(kind, at)), _turn_shape(kind, at)[0], rows
+    across = np.einsum("sac,sc->sa", _dshape(kind, at), along), _turn_shape(kind, at)[0], rows
     return _Tables(_across_first(d), N, rule.weights, surface, across)
 
 
@@ -249,15 +252,16 @@ def _across_first(dN: Floats) -> Floats:
     return np.ascontiguousarray(dN.swapaxes(1, 2))
 
 
-def _samples(tying: Tying) -> tuple[Ints, Ints, Floats]:
-    """Ties and components that are used, and weights (samples, rows), rows (point, component) by sixes."""
+def _samples(tying: Tying) -> tuple[Ints, Floats, Floats]:
+    """What is used of the ties: the tie, a direction in its components (samples, components), and weights
+    (samples, rows), rows (point, component) by sixes."""
     points, c, *samples = tying.weights.shape
-    W = tying.weights.reshape(points * c, *samples)
-    used = np.abs(W) > 1e-14 * np.abs(W).max(initial=1.0)
-    tie, component = np.nonzero(used.any(axis=0))
-    weights = np.zeros((len(tie), _whole_tiles(len(W), 6)))
-    weights[:, : len(W)] = W[:, tie, component].T
-    return tie, component, weights
+    W = tying.weights.reshape(points * c, *samples).swapaxes(0, 1)  # tie by tie
+    u, s, v = np.linalg.svd(W, full_matrices=False)
+    tie, number = np.nonzero(s > 1e-14 * s.max(initial=1.0))
+    weights = np.zeros((len(tie), _whole_tiles(points * c, 6)))
+    weights[:, : points * c] = u[tie, :, number] * s[tie, number, None]
+    return tie, v[tie, number], weights
 
 
 def _whole_tiles(number: int, size: int) -> int:
@@ -280,7 +284,7 @@ def _strains(kind: str, X: Floats, D: Floats, at: Geometry, rows: Floats, inner:
         for width in (_whole_tiles(columns, LANES),)
     ]
     parts = np.empty((3, n)), np.empty((3, n_turn)), np.empty((bubble, 3))
-    whole = np.empty((at.area.shape[1], 9, 6 * n))
+    whole = np.zeros((at.area.shape[1], 9, 6 * n))
     room = parts, np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, 3 * n)), *ties, whole
     slopes = np.empty((*at.area.shape, 2, n))
     fields = np.ascontiguousarray(X), np.ascontiguousarray(D)
