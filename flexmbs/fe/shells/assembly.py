@@ -33,6 +33,7 @@ from flexmbs.fe.shells.strains import (
 )
 from flexmbs.fe.shells.stress_loops import face_stress_loop, mode_products_loop
 from flexmbs.fe.shells.ties import shell_rule
+from flexmbs.fe.shells.triangles import soften_loop
 from flexmbs.spatial import skew
 
 Floats = NDArray[np.float64]
@@ -158,10 +159,8 @@ def _stiffness(cells: ShellCells, X: Floats, axis: Floats) -> Floats:
     """Of the section (cells or 1, points or 1, 9, 9); thin triangles are softened in shear."""
     S = section_stiffness(cells.section, cells.material, cells.at.axes, axis)
     if cells.kind == "tri3":
-        sides, t2 = X[:, [1, 2, 0]] - X, cells.section.thickness**2
-        h2 = np.einsum("enk,enk->ne", sides, sides).max(axis=0)
         S = np.repeat(S, len(X) // len(S), axis=0)
-        S[..., 6:8, 6:8] *= (t2 / (t2 + SOFTEN * h2))[:, None, None, None]
+        soften_loop(X, cells.section.thickness**2, SOFTEN, S)
     return S
 
 

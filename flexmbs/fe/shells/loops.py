@@ -181,13 +181,44 @@ def _by_component(X, D, x, d, P):
 
 
 @kernel(inline=True)
-def _in_axes(g, h, x, y, row, k, n):
-    """Rows xx, yy, 2 xy of component k, of slopes g, h of the nodes along axes x, y. Writes: row (3, ..)."""
-    p, q, r = row[0, k * n : k * n + n], row[1, k * n : k * n + n], row[2, k * n : k * n + n]
-    for a in range(n):
-        p[a] = g[a] * x
-        q[a] = h[a] * y
-        r[a] = g[a] * y + h[a] * x
+def _displaced(inverse, R, A, slope, N, B):
+    """Stretch, curvature and turn about the normal of displacements at one point, and of turning the latter.
+
+    A (2, 3): slopes of the director. Writes: B (9, 6 n).
+    """
+    n = len(N)
+    for k in range(3):
+        x, y, z, u, v = R[0, k], R[1, k], R[2, k], A[0, k], A[1, k]
+        x_d, y_d = inverse[0, 0] * u + inverse[0, 1] * v, inverse[1, 0] * u + inverse[1, 1] * v
+        for a in range(n):
+            at, g, h = k * n + a, slope[0, a], slope[1, a]
+            B[0, at], B[1, at], B[2, at] = g * x, h * y, g * y + h * x
+            B[3, at], B[4, at], B[5, at] = g * x_d, h * y_d, g * y_d + h * x_d
+            B[8, at], B[8, 3 * n + at] = 0.5 * (h * x - g * y), z * N[a]
+
+
+@kernel(inline=True)
+def _tie(inverse, tied, p, share, B, mean):
+    """Stretch of the ties in place of that of displacements. Writes: B (9, 6 n), mean (3, 3 n) of what goes."""
+    a, b, c, d = inverse[0, 0], inverse[0, 1], inverse[1, 0], inverse[1, 1]
+    aa, bb, ab, cc, dd, cd, ac, bd, ad = (
+        a * a,
+        b * b,
+        a * b,
+        c * c,
+        d * d,
+        c * d,
+        2 * a * c,
+        2 * b * d,
+        a * d + b * c,
+    )
+    for q in range(mean.shape[1]):
+        xx, yy, xy = tied[3 * p, q], tied[3 * p + 1, q], tied[3 * p + 2, q]
+        r, s, t = aa * xx + bb * yy + ab * xy, cc * xx + dd * yy + cd * xy, ac * xx + bd * yy + ad * xy
+        mean[0, q] += share * (B[0, q] - r)
+        mean[1, q] += share * (B[1, q] - s)
+        mean[2, q] += share * (B[2, q] - t)
+        B[0, q], B[1, q], B[2, q] = r, s, t
 
 
 @kernel(inline=True)
@@ -228,15 +259,20 @@ def _shear(inverse, sampled, p, rows, P, inner):
 
 @kernel(inline=True)
 def _apart(whole, rows, inner):
-    """Strains of all nodes but the last, and of that. Writes: rows (points, 9, 6 n - 6), inner (.., 6)."""
-    n = whole.shape[2] // 6
+    """Strains of the first eight of nine nodes, and of the last. Writes: rows (points, 9, 48), inner (.., 6).
+
+    All eight are read before one is written: a compiler cannot tell that this is the same.
+    """
     for p in range(len(whole)):
         for r in range(9):
-            B, kept = whole[p, r], rows[p, r]
+            B, kept, last = whole[p, r], rows[p, r], inner[p, r]
             for c in range(6):
-                for a in range(n - 1):
-                    kept[c * (n - 1) + a] = B[c * n + a]
-                inner[p, r, c] = B[c * n + n - 1]
+                i, j = 8 * c, 9 * c
+                q, s, t, u = B[j], B[j + 1], B[j + 2], B[j + 3]
+                v, w, x, y = B[j + 4], B[j + 5], B[j + 6], B[j + 7]
+                last[c] = B[j + 8]
+                kept[i], kept[i + 1], kept[i + 2], kept[i + 3] = q, s, t, u
+                kept[i + 4], kept[i + 5], kept[i + 6], kept[i + 7] = v, w, x, y
 
 
 @kernel(reassociate=True)
@@ -275,36 +311,13 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
                 slope[0, b] = inv[0, 0] * u + inv[0, 1] * v
                 slope[1, b] = inv[1, 0] * u + inv[1, 1] * v
             _slopes_of(d, d_turn[p, :, :n], A)
-            for k in range(3):
-                u, v = A[0, k], A[1, k]
-                _in_axes(slope[0], slope[1], R[0, k], R[1, k], B, k, n)
-                x_d, y_d = inv[0, 0] * u + inv[0, 1] * v, inv[1, 0] * u + inv[1, 1] * v
-                _in_axes(slope[0], slope[1], x_d, y_d, B[3:6], k, n)
-                for a in range(n):
-                    at, turn = k * n + a, 3 * n + k * n + a
-                    B[8, at] = 0.5 * (slope[1, a] * R[0, k] - slope[0, a] * R[1, k])
-                    B[8, turn] = N[p, a] * R[2, k]
+            _displaced(inv, R, A, slope, N[p, :n], B)
             for a in range(n):
                 slopes[e, p, 0, a], slopes[e, p, 1, a] = slope[0, a], slope[1, a]
             _bend(d, R, slope, B, P, own)
             _shear(inv, sampled, p, B, P, own)
             if has_ties:
-                share, a, b, c, f = (
-                    area[e, p] * weights[p] / total,
-                    inv[0, 0],
-                    inv[0, 1],
-                    inv[1, 0],
-                    inv[1, 1],
-                )
-                for q in range(3 * n):
-                    xx, yy, xy = tied[3 * p, q], tied[3 * p + 1, q], tied[3 * p + 2, q]
-                    r, s, t = B[0, q], B[1, q], B[2, q]
-                    B[0, q] = a * a * xx + b * b * yy + a * b * xy
-                    B[1, q] = c * c * xx + f * f * yy + c * f * xy
-                    B[2, q] = 2.0 * (a * c * xx + b * f * yy) + (a * f + b * c) * xy
-                    mean[0, q] += share * (r - B[0, q])
-                    mean[1, q] += share * (s - B[1, q])
-                    mean[2, q] += share * (t - B[2, q])
+                _tie(inv, tied, p, area[e, p] * weights[p] / total, B, mean)
         if has_ties:
             for p in range(len(N)):
                 for c in range(3):

@@ -22,7 +22,7 @@ from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
 from flexmbs.fe.shells.loops import geometry_loop, inner_loop, smooth_loop, strain_loop
 from flexmbs.fe.shells.ties import Tying, shell_rule
-from flexmbs.fe.shells.triangles import triangle_loop
+from flexmbs.fe.shells.triangles import share_loop, triangle_loop
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -126,13 +126,9 @@ def drilling_share(nodes: Ints, X: Floats, D: Floats, thickness: Floats) -> Floa
 
     Where facets meet at an angle phi, this turn holds a part of bending, which would lock when phi h > t.
     """
-    v = np.cross(X[:, 1] - X[:, 0], X[:, 2] - X[:, 0])
-    twice = np.linalg.norm(v, axis=1)
-    phi2 = 2.0 - 2.0 * np.einsum("enk,ek->en", D, v / twice[:, None])
-    share = 1.0 / (1.0 + np.maximum(phi2, 0.0) * (twice / thickness**2)[:, None])
-    least = np.ones(int(nodes.max()) + 1)
-    np.minimum.at(least, nodes, share)
-    return least[nodes]
+    least, share = np.ones(int(nodes.max()) + 1), np.empty(nodes.shape)
+    share_loop(nodes, X, D, thickness, least, share)
+    return share
 
 
 @dataclass(frozen=True)
@@ -206,8 +202,8 @@ def shell_points(
     if kind == "quad4":
         table = _at_points(kind)[2], shell_rule(kind).points, (at.area, at.axes)
         inner_loop(np.ascontiguousarray(X), *table, inner)
-    if kind == "quad8":
-        slopes = np.swapaxes(_at_points(kind)[1] @ np.swapaxes(at.inverse, 2, 3), 2, 3)
+    if kind == "quad8":  # the node in the middle moves by the mean of the others
+        slopes = slopes[..., :8] + slopes[..., 8:] * _middle()
     area, N = at.area * shell_rule(kind).weights, _at_points(kind)[0]
     return ShellPoints(area, at.axes, rows, inner, slopes, N, D)
 

@@ -148,3 +148,37 @@ def triangle_loop(X, axes, poisson, share, room, slopes, rows):
                         B[r, 9 + 3 * k + n] = turn[p, r, n] * R[2, k]
             _shear(x, y, inverse, R, p, B)
             B[8] = 0.0
+
+
+@kernel
+def share_loop(nodes, X, D, thickness, least, share):
+    """As `drilling_share`. Writes: share (cells, 3), least (n_nodes,), ones at first."""
+    for e in range(len(X)):
+        x, y, z = X[e, 0], X[e, 1], X[e, 2]
+        a0, a1, a2, b0, b1, b2 = y[0] - x[0], y[1] - x[1], y[2] - x[2], z[0] - x[0], z[1] - x[1], z[2] - x[2]
+        n0, n1, n2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+        twice = (n0 * n0 + n1 * n1 + n2 * n2) ** 0.5
+        for n in range(3):
+            v = D[e, n]
+            angle2 = max(2.0 - 2.0 * (v[0] * n0 + v[1] * n1 + v[2] * n2) / twice, 0.0)
+            here = 1.0 / (1.0 + angle2 * twice / thickness[e] ** 2)
+            least[nodes[e, n]] = min(least[nodes[e, n]], here)
+    for e in range(len(X)):
+        for n in range(3):
+            share[e, n] = least[nodes[e, n]]
+
+
+@kernel
+def soften_loop(X, t2, soften, S):
+    """Soften shear of thin triangles by t^2 / (t^2 + soften h^2). Writes: S (cells, 1, 9, 9)."""
+    for e in range(len(X)):
+        h2 = 0.0
+        for n in range(3):
+            side2 = 0.0
+            for k in range(3):
+                side2 += (X[e, n, k] - X[e, n - 1, k]) ** 2
+            h2 = max(h2, side2)
+        for p in range(S.shape[1]):
+            for i in range(6, 8):
+                for j in range(6, 8):
+                    S[e, p, i, j] *= t2 / (t2 + soften * h2)
