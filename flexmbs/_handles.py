@@ -64,40 +64,11 @@ def _words(kind: Any) -> int:
 def _inner_shapes(owner: Any) -> dict[str, tuple[int, ...]]:
     """Shapes behind the first axis, of the fields of a named tuple that are `Annotated` with one."""
     hints = get_type_hints(owner, include_extras=True)
-    return {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
+    return {name: hint.__metadata__ for name, hint in hints.items() if hasattr(hint, "__metadata__")}
 
 
-#: types by the tuple, and the dtypes, dimensions and types of its items
+#: types by the tuple, and the dtypes, dimensions and names of types of its items
 _KNOWN: dict[Any, HandleType] = {}
-
-
-def _signature(value: Any, like: Any = None) -> tuple[Any, ...]:
-    """What the type of a tuple follows from; checks that arrays are as kernels take them."""
-    owner: Any = type(value)
-    found, shapes = [owner], _inner_shapes(owner)
-    for k, (name, item) in enumerate(zip(value._fields, value, strict=True)):
-        if like is not None and item is like.value[k]:
-            found.append(like.kind.fields[k][1])
-        elif isinstance(item, np.ndarray):
-            if not item.flags.c_contiguous:
-                raise TypeError(f"{name}: arrays of kernels are contiguous")
-            inner = shapes.get(name, ())
-            if inner and item.shape[1:] != inner:
-                raise TypeError(f"{name}: an array of {item.shape}, not (n, {str(inner)[1:]}")
-            found += (item.dtype, item.ndim)
-        elif isinstance(item, Handle):
-            found.append(item.kind)
-        else:
-            found.append(_signature(item) if isinstance(item, tuple) else isinstance(item, float))
-    return tuple(found)
-
-
-def _handle_type(value: Any, like: Any = None) -> HandleType:
-    """Type of a tuple; made once for all tuples alike, as numba takes milliseconds for it."""
-    key = _signature(value, like)
-    if key not in _KNOWN:
-        _KNOWN[key] = _new_type(value)
-    return _KNOWN[key]
 
 
 def _new_type(value: Any) -> HandleType:
@@ -135,27 +106,57 @@ def _quick_data_of() -> Callable[[Any], int]:
         if _word_at(id(probe) + place).value != _data_of(probe):
             logger.info("arrays of this NumPy are laid out in another way: kernels take them more slowly")
             return _data_of
-    return lambda array: int(_word_at(id(array) + place).value)
+    return lambda array: _word_at(id(array) + place).value
 
 
 data_of = _quick_data_of()
 
 
-def _pack(value: Any, words: list[int], like: Any = None) -> None:
+def _pack(value: Any, words: list[int], like: Any = None) -> tuple[Any, ...]:
+    """Put what stands behind a tuple into `words`; checks that arrays are as kernels take them.
+
+    Returns what the type of the tuple follows from.
+    """
+    owner: Any = type(value)
+    found, shapes, kind = [owner], _inner_shapes(owner), None
     for k, item in enumerate(value):
         if like is not None and item is like.value[k]:
-            start = len(words)
-            words += like.memory[start : start + _words(like.kind.fields[k][1])].tolist()
+            kind, start = like.kind.fields[k][1], len(words)
+            words += like.memory[start : start + _words(kind)].tolist()
+            found.append(kind.name)
         elif isinstance(item, np.ndarray):
-            words += (0, 0, item.size, item.itemsize, data_of(item), *item.shape, *item.strides)
+            if not item.flags.c_contiguous:
+                raise TypeError(f"{value._fields[k]}: arrays of kernels are contiguous")
+            shape, dtype = item.shape, item.dtype
+            if shapes:
+                inner = shapes.get(value._fields[k], ())
+                if inner and shape[1:] != inner:
+                    raise TypeError(f"{value._fields[k]}: an array of {shape}, not (n, {str(inner)[1:]}")
+            words += (0, 0, item.size, dtype.itemsize, data_of(item), *shape, *item.strides)
+            found += (dtype, len(shape))
         elif isinstance(item, Handle):
             words += item.memory.tolist()
+            found.append(item.kind.name)
         elif isinstance(item, tuple):
-            _pack(item, words)
+            found.append(_pack(item, words))
         elif isinstance(item, float):
             words.append(int(np.float64(item).view(np.int64)))
+            found.append(True)
         else:
             words.append(int(item))
+            found.append(False)
+    return tuple(found)
+
+
+def _handle_type(value: Any) -> HandleType:
+    """Type of a tuple; made once for all tuples alike, as numba takes milliseconds for it."""
+    return _known_type(value, _pack(value, []))
+
+
+def _known_type(value: Any, key: tuple[Any, ...]) -> HandleType:
+    if key not in _KNOWN:
+        _KNOWN[key] = _new_type(value)
+    return _KNOWN[key]
 
 
 class Handle:
@@ -171,12 +172,12 @@ class Handle:
 
     def __init__(self, value: Any, like: Any = None) -> None:
         words: list[int] = []
-        _pack(value, words, like)
+        key = _pack(value, words, like)
         # what is looked up often is found without a detour; nothing shadows what a handle has itself
         self.__dict__.update(zip(value._fields, value, strict=True))
         self.value, self.memory = value, np.array(words, dtype=np.int64)
-        self.address = int(self.memory.ctypes.data)
-        self.kind = _handle_type(value, like)
+        self.address = data_of(self.memory)
+        self.kind = _known_type(value, key)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "_numba_type_":  # asked by numba at every call
@@ -193,6 +194,8 @@ def handle(value: Any, like: Any = None) -> Any:
 MOST_TOGETHER = 2**20
 #: bytes between the beginnings of arrays that lie in one piece of memory
 LINE = 64
+#: of the words of an array in a handle, the one that holds its address
+ADDRESS = 4
 
 
 class Copies:
@@ -217,13 +220,13 @@ class Copies:
             return
         self.owner, self._kinds = type(first), [(item.shape, item.dtype) for item in arrays]
         self._memory = np.zeros(self._places[-1], dtype=np.uint8)
-        for k, item in enumerate(arrays):
-            self.view(self._memory, k)[...] = item
-        whole = Handle(self.owner(*(self.part(name, self._memory) for name in self.parts)))
-        here = int(self._memory.ctypes.data)
+        here = data_of(self._memory)
+        for item, place in zip(arrays, self._places, strict=False):
+            ctypes.memmove(here + place, data_of(item), item.nbytes)
+        whole = Handle(first)
         self.kind, self._words = whole.kind, whole.memory
-        self._addresses = np.flatnonzero((self._words >= here) & (self._words <= here + self._places[-1]))
-        self._offsets = self._words[self._addresses] - here
+        self._addresses = np.array(_address_words(first, [0]), dtype=np.int64)
+        self._offsets = np.array(self._places[:-1], dtype=np.int64)
 
     def view(self, memory: Any, k: int) -> Any:
         shape, dtype = self._kinds[k]
@@ -240,7 +243,7 @@ class Copies:
         if not self.together:
             return handle(self._make())
         memory, words = self._memory.copy(), self._words.copy()
-        words[self._addresses] = self._offsets + int(memory.ctypes.data)
+        words[self._addresses] = self._offsets + data_of(memory)
         return _Copy(self, memory, words)
 
 
@@ -248,7 +251,7 @@ class _Copy(Handle):
     """One of `Copies`; fields are made for Python when it asks for them."""
 
     def __init__(self, copies: Copies, arrays: Any, words: Any) -> None:
-        self.memory, self.kind, self.address = words, copies.kind, int(words.ctypes.data)
+        self.memory, self.kind, self.address = words, copies.kind, data_of(words)
         self._copies, self._arrays = copies, arrays
 
     def __getattr__(self, name: str) -> Any:
@@ -297,6 +300,20 @@ def _arrays_of(value: Any, found: list[Any]) -> None:
             found.append(item)
         elif isinstance(item, tuple):
             _arrays_of(item, found)
+
+
+def _address_words(value: Any, end: list[int]) -> list[int]:
+    """Places of the addresses of all arrays among the words of a handle; `end`: words so far."""
+    found = []
+    for item in value:
+        if isinstance(item, tuple):
+            found += _address_words(item, end)
+            continue
+        is_array = isinstance(item, np.ndarray)
+        if is_array:
+            found.append(end[0] + ADDRESS)
+        end[0] += 5 + 2 * item.ndim if is_array else 1
+    return found
 
 
 def _with_arrays(value: Any, arrays: Iterator[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -216,9 +217,12 @@ def _only_assembled(data: dict[str, Any]) -> None:
 
 
 def _copied(data: Any) -> Any:
-    import copy
-
-    return copy.deepcopy(data)
+    """Tables and lists of their own; numbers and texts, which do not change, are shared."""
+    if type(data) is dict:
+        return {key: _copied(item) for key, item in data.items()}
+    if type(data) is list:
+        return [_copied(item) for item in data]
+    return data if isinstance(data, str | int | float) else copy.deepcopy(data)
 
 
 def _checked(source: Source, overrides: Mapping[str, Any], allow_python: bool) -> Case:

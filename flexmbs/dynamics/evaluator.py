@@ -101,13 +101,18 @@ class Evaluator:
 
         That is what a unit of its multiplier puts on joints, moments over `length`.
         """
-        t, ws, size = self.tables, self.ws, np.zeros(self.system.n_rows)
-        unit = np.repeat([1.0, length], 3)
-        wrench = np.abs(ws.row.c_term) * np.linalg.norm(ws.relation.at[t.term.relation, 3:9] / unit, axis=1)
-        effort = np.abs(ws.row.c_speed) / np.where(t.coord.turn[t.speed.coord] == 0, 1.0, length)
-        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.term.start)), wrench)
-        np.add.at(size, np.repeat(np.arange(len(size)), np.diff(t.speed.start)), effort)
+        t, ws, n = self.tables, self.ws, self.system.n_rows
+        lines = ws.relation.at[t.term.relation, 3:9] / [1.0, 1.0, 1.0, length, length, length]
+        wrench = np.abs(ws.row.c_term) * np.sqrt((lines * lines).sum(axis=1))
+        size = np.zeros(n) + np.bincount(self._row_of_term, wrench, n)
+        if len(t.speed.coord):
+            effort = np.abs(ws.row.c_speed) / np.where(t.coord.turn[t.speed.coord] == 0, 1.0, length)
+            size += np.bincount(np.repeat(np.arange(n), np.diff(t.speed.start)), effort, n)
         return size
+
+    @cached_property
+    def _row_of_term(self) -> Ints:
+        return np.repeat(np.arange(self.system.n_rows), np.diff(self.tables.term.start))
 
     def vanishing_pivots(self, state: State) -> list[int]:
         """Speeds without inertia at a state (F26a); they are those of the first body that has such."""

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ class Expression:
     dimension: tuple[int, int, int, int, int] | None = None
     given: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def names(self) -> dict[str, Node]:
         """The names (with indices) that the expression uses, each with the node where it stands first."""
         found: dict[str, Node] = {}
@@ -136,6 +137,8 @@ class Expression:
             lookup = values
         else:
             lookup = _lookup_in(values)
+        if not self.tree.args:  # nothing is computed that could warn
+            return _evaluate(self.tree, lookup, self.tables)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _evaluate(self.tree, lookup, self.tables)
@@ -169,12 +172,18 @@ def fold(node: Node, tables: Mapping[str, Spline]) -> Node:
     """Replace constant subtrees by their values; those without a finite value stay as they are."""
     if not node.args:
         return node
-    args = tuple(fold(arg, tables) for arg in node.args)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _folded(node, tables)
+
+
+def _folded(node: Node, tables: Mapping[str, Spline]) -> Node:
+    if not node.args:
+        return node
+    args = tuple(_folded(arg, tables) for arg in node.args)
     node = _with_args(node, args)
     if all(arg.op == "const" for arg in args):
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value = float(_evaluate(node, _no_names, tables))
+        value = float(_evaluate(node, _no_names, tables))
         if math.isfinite(value):
             return Node("const", value=value, column=node.column)
     return node

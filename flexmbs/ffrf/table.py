@@ -67,16 +67,18 @@ def pack_body(
             )
         )
     nf = integrals.nf
-    geo = integrals.load_matrices(BODY_LOADS) if stiffening and nf else None
-    T = _quadratic_inertia(integrals, inertia_terms, geo)
-    A = _antisymmetric(integrals, inertia_terms)
-    G = np.zeros((0, nf, nf)) if geo is None else geo[:6]
     header = np.zeros(HEADER)
     header[0] = integrals.mass
     header[1:4] = integrals.S_O
     J = integrals.inertia
     header[4:10] = [J[k, ell] for k, ell in SYM]
     header[10] = inertia_terms != "constant"
+    if not nf:
+        return BodyBlock(header, 0, 0, 0, 0)
+    geo = integrals.load_matrices(BODY_LOADS) if stiffening else None
+    T = _quadratic_inertia(integrals, inertia_terms, geo)
+    A = _antisymmetric(integrals, inertia_terms)
+    G = np.zeros((0, nf, nf)) if geo is None else geo[:6]
     record = np.zeros((nf, RECORD))
     record[:, 0:3] = integrals.S_f.T
     record[:, 3:6] = np.einsum("ijk,jka->ai", LEVI_CIVITA, integrals.I_kl)
@@ -110,13 +112,13 @@ def _quadratic_inertia(integrals: ShapeIntegrals, inertia_terms: str, geo: Array
     if geo is not None:
         for c, (k, ell) in enumerate(SYM):
             T[c] += geo[6 + c] if k == ell else 0.5 * geo[6 + c]
-    return T if nf else np.zeros((0, 0, 0))
+    return T
 
 
 def _antisymmetric(integrals: ShapeIntegrals, inertia_terms: str) -> Array:
     """`A_i = eps_ijk S^jk`, (3, nf, nf), or none (F12, F13)."""
     nf = integrals.nf
-    if inertia_terms != "full" or nf == 0:
+    if inertia_terms != "full":
         return np.zeros((0, nf, nf))
     return np.einsum("ijk,jkab->iab", LEVI_CIVITA, integrals.S_kl)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -93,11 +94,21 @@ def read_expression(text: str, context: Context) -> Expression:
     """Parse `=...` and put the parameters in; one that stands alone gives its dimension."""
     load_table = table_loader(context.folder, context.root) if context.folder is not None else None
     try:
-        parsed = parse(text, load_table=load_table)
-        alone = context.parameters.get(parsed.tree.label) if parsed.tree.op == "name" else None
-        return replace(parsed.substitute(context.parameters), dimension=getattr(alone, "dimension", None))
+        parsed, values = parse(text, load_table=load_table), context.parameters
+        if parsed.tables:
+            return parsed.substitute(values)
+        found = _with_numbers(text, tuple((n, float(values[n]).hex()) for n in parsed.names if n in values))
+        alone = values.get(parsed.tree.label) if parsed.tree.op == "name" else None
+        dimension = getattr(alone, "dimension", None)
+        return found if dimension is None else replace(found, dimension=dimension)
     except ExpressionError as error:
         raise fail(str(error), error.column) from None
+
+
+@lru_cache(maxsize=4096)
+def _with_numbers(text: str, given: tuple[tuple[str, str], ...]) -> Expression:
+    """An expression with numbers, to their last bit, in the place of names: designs have most in common."""
+    return parse(text).substitute({name: float.fromhex(value) for name, value in given})
 
 
 def is_expression(value: Any) -> bool:

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -124,8 +126,9 @@ def passed(t: Any) -> tuple[Ints, Ints]:
     """Groups and bodies on whose joints or modes they depend, in pairs, sorted."""
     body_of_speed = np.searchsorted(t.tree.o_eta, np.arange(len(t.tree.driven)), side="right") - 1
     group = np.repeat(t.row.group, np.diff(t.path.start))
-    pairs = np.unique(np.stack([group, body_of_speed[t.path.speed]]), axis=1)
-    return pairs[0], pairs[1]
+    n = len(t.tree.parent)
+    groups, bodies = np.divmod(np.unique(group * n + body_of_speed[t.path.speed]), n)
+    return groups, bodies
 
 
 def width(t: Any) -> int:
@@ -136,15 +139,53 @@ def width(t: Any) -> int:
     return int(np.bincount(pairs[0]).max(initial=0))
 
 
+#: parts and fields of the tables from which fronts follow
+FOLLOWS_FROM = {
+    "tree": ("parent", "o_eta", "o_qd", "driven"), "body": ("nf",), "row": ("group", "massless"),
+    "group": ("start",), "term": ("start", "relation"), "speed": ("start", "coord"),
+    "relation": ("p", "q"), "marker": ("body",), "coord": ("vel",),
+}  # fmt: skip
+
+
+class _Structure:
+    """What fronts follow from, integers alone; equal where all of these are."""
+
+    def __init__(self, t: Any) -> None:
+        key = []
+        for part, names in FOLLOWS_FROM.items():
+            fields = {name: np.asarray(getattr(getattr(t, part), name)) for name in names}
+            setattr(self, part, SimpleNamespace(**fields))
+            key += [field.tobytes() for field in fields.values()]
+        self._key = tuple(key)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Structure) and self._key == other._key
+
+
 def front_tables(t: Any) -> tuple[FrontTables, SlotTables, PathTables]:
-    """Fronts, slots and paths for the other parts of the tables."""
+    """Fronts, slots and paths for the other parts of the tables, not to be written to.
+
+    Models that differ in lengths and masses have the same ones.
+    """
+    return _front_tables(_Structure(t))
+
+
+@lru_cache(maxsize=8)
+def _front_tables(t: Any) -> tuple[FrontTables, SlotTables, PathTables]:
     alone = (t.row.massless[t.group.start[:-1]] >= 0).tolist()
     loops = Loops(t.tree.parent, ends_of(t), alone)
     path = _paths(loops, t)
     if not any(alone):
         loops.try_early(np.diff(t.group.start), t.body.nf)
     fronts = _Fronts(loops, t)
-    return *fronts.tables(t), path
+    found = *fronts.tables(t), path
+    for part in found:
+        for item in part:
+            item.flags.writeable = False
+    return found
 
 
 def _paths(loops: Loops, t: Any) -> PathTables:

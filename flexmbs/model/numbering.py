@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def ints(values: Any) -> NDArray[np.int64]:
-    return np.ascontiguousarray(np.array(list(values), dtype=np.int64).reshape(-1))
+    return np.array(list(values), dtype=np.int64).reshape(-1)
 
 
 def floats(values: Any) -> Array:
@@ -32,7 +32,10 @@ def floats(values: Any) -> Array:
 
 def offsets(sizes: Any) -> NDArray[np.int64]:
     """Running starts of pieces of these sizes, with the end as last item."""
-    return np.concatenate([[0], np.cumsum(list(sizes))]).astype(np.int64)
+    each = sizes if isinstance(sizes, np.ndarray) else ints(sizes)
+    found = np.zeros(len(each) + 1, dtype=np.int64)
+    np.cumsum(each, out=found[1:])
+    return found
 
 
 @dataclass

@@ -41,7 +41,9 @@ def make_workspace(t: Tables, n_laws: int, n_travels: int) -> Workspace:
     n_slots = len(t.slot.row)
 
     def nan(*shape: int) -> Array:
-        return np.full(shape, np.nan)
+        found = np.empty(shape)
+        found.fill(np.nan)  # np.full takes three times as long to get there
+        return found
 
     k_low = int(max(0, t.body.low_rank.max(initial=0)))
     n_L = int((6 * t.body.nf[t.marker.body]).sum())

@@ -88,7 +88,7 @@ class Layout:
         """Shape of one sample of a field."""
         return tuple(self.axis(path).size for path in item.axes)
 
-    @property
+    @cached_property
     def sample_bytes(self) -> int:
         """Bytes of all fields at one time."""
         return sum(math.prod(self.shape(item)) * np.dtype(item.dtype).itemsize for item in self.fields)

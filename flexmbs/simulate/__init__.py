@@ -89,7 +89,8 @@ def simulate(
     if settings.formulation != "recursive":
         check_offered(system, evaluator, state, settings)
     history = History(system, equations(system, evaluator), indeterminate(counts))
-    settings.check_size(state.t, history.layout.sample_bytes)
+    layout = history.layout
+    settings.check_size(state.t, layout.sample_bytes)
     linear: dict[str, Any] = {}
     if settings.type == "linearize":
         from flexmbs.simulate.record.linear import linear_items
@@ -98,12 +99,12 @@ def simulate(
     told = {**topology_items(system, counts), **linear, **(items or {})}
     marks = dict(attributes or {})
     writer: Writer
-    size = len(settings.output_times(state.t)) * history.layout.sample_bytes
+    size = len(settings.output_times(state.t)) * layout.sample_bytes
     if path is None or (at_once and size <= MOST_AT_ONCE):
-        writer = MemoryWriter(history.layout, told, marks, target=None if path is None else Path(path))
+        writer = MemoryWriter(layout, told, marks, target=None if path is None else Path(path))
     else:
         writer = ResultWriter(
-            Path(path), history.layout, told, marks, overwrite=overwrite, resume=resume, announce=announce
+            Path(path), layout, told, marks, overwrite=overwrite, resume=resume, announce=announce
         )
     watch = Watch(system)
     with writer:

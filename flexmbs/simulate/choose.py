@@ -64,6 +64,7 @@ def choose(
     choice = _compared(speed, _speed(pilot, IMPLICIT_STEPS, False), pilot.statistics()["evaluations"])
     if choice.method == IMPLICIT:
         run = run.beside(replace(settings, method=IMPLICIT), t_start, y0, times)
+    run.spent += pilot.spent
     return choice, run
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,15 +64,20 @@ class RunSettings:
         if not wanted <= MAX_SAMPLES:
             what = f"{wanted:.4g} samples are asked for, more than {MAX_SAMPLES}"
             raise UsageError(Diagnostic("output.samples", "output.every", what, "choose a longer interval"))
-        count = int(wanted)
-        grid = t_start + every * np.arange(count + 1)
-        grid[np.abs(grid - self.t_end) < 1e-9 * every] = self.t_end
-        inside = [t for t in self.times if t_start <= t <= self.t_end]
-        times = np.unique(np.concatenate([grid[grid <= self.t_end], [self.t_end], inside]))
-        # a time that is asked for by name replaces its rounded neighbour of the grid
-        named = np.isin(times, [*inside, self.t_end, t_start])
-        close = np.diff(times) < 1e-9 * every
-        drop = np.zeros(len(times), dtype=bool)
-        drop[:-1] |= close & ~named[:-1]
-        drop[1:] |= close & named[:-1] & ~named[1:]
-        return times[~drop]
+        return _grid(t_start, self.t_end, every, int(wanted), tuple(self.times)).copy()
+
+
+@lru_cache(maxsize=1)
+def _grid(t_start: float, t_end: float, every: float, count: int, further: tuple[float, ...]) -> Floats:
+    """Times of a grid, the end, and further times; a run asks for them several times, as its designs do."""
+    grid = t_start + every * np.arange(count + 1)
+    grid[np.abs(grid - t_end) < 1e-9 * every] = t_end
+    inside = [t for t in further if t_start <= t <= t_end]
+    times = np.unique(np.concatenate([grid[grid <= t_end], [t_end], inside]))
+    # a time that is asked for by name replaces its rounded neighbour of the grid
+    named = np.isin(times, [*inside, t_end, t_start])
+    close = np.diff(times) < 1e-9 * every
+    drop = np.zeros(len(times), dtype=bool)
+    drop[:-1] |= close & ~named[:-1]
+    drop[1:] |= close & named[:-1] & ~named[1:]
+    return times[~drop]

@@ -34,6 +34,13 @@ class Guess:
     speed_weight: NDArray[np.int64]
     held: list[int] = field(default_factory=list)
     cut_targets: list[tuple[int, float, float, int, int]] = field(default_factory=list)
+    _moves: NDArray[np.bool_] | None = None
+
+    def _jacobian(self, evaluator: Evaluator, numbers: list[int]) -> Array:
+        """Rates of the coordinates of cut joints for unit speeds; which speeds move which stays the same."""
+        if self._moves is None:
+            self._moves = moved_by(evaluator, numbers)
+        return coordinate_jacobian(evaluator, self.state, numbers, self._moves)
 
     def soft_rows(
         self, evaluator: Evaluator, start: State, free: NDArray[np.int64]
@@ -44,7 +51,7 @@ class Guess:
         if not self.cut_targets:
             return A, b, level
         numbers = [item[0] for item in self.cut_targets]
-        J = coordinate_jacobian(evaluator, self.state, numbers)
+        J = self._jacobian(evaluator, numbers)
         values = np.array([item[1] for item in self.cut_targets]) - evaluator.ws.coord.x[numbers]
         cut = np.array([item[3] for item in self.cut_targets])
         return np.vstack([A, J[:, free]]), np.concatenate([b, values]), np.concatenate([level, cut])
@@ -57,7 +64,7 @@ class Guess:
         if not self.cut_targets:
             return A, b, level
         numbers = [item[0] for item in self.cut_targets]
-        J = coordinate_jacobian(evaluator, self.state, numbers)
+        J = self._jacobian(evaluator, numbers)
         evaluator.kinematics(self.state)
         rates = np.array([item[2] for item in self.cut_targets]) - evaluator.ws.coord.v[numbers]
         cut = np.array([item[4] for item in self.cut_targets])
@@ -74,13 +81,15 @@ def difference(system: System, start: Array, pos: Array) -> Array:
     return out
 
 
-def coordinate_jacobian(evaluator: Evaluator, state: State, numbers: list[int]) -> Array:
-    """Rates of joint coordinates for unit speeds, (coordinates, n_vel).
+def coordinate_jacobian(
+    evaluator: Evaluator, state: State, numbers: list[int], moves: NDArray[np.bool_] | None = None
+) -> Array:
+    """Rates of joint coordinates for unit speeds, (coordinates, n_vel); `moves`: see `moved_by`.
 
     Speeds that move no coordinate in common are tried together, so that the cost grows with the size of the
     loops, not with their number.
     """
-    moves = moved_by(evaluator, numbers)
+    moves = moved_by(evaluator, numbers) if moves is None else moves
     trial, J = state.copy(), np.zeros(moves.shape)
     trial.vel[:] = 0.0
     evaluator.kinematics(trial)

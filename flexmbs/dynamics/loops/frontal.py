@@ -60,6 +60,16 @@ def pivoted_qr(A: Array) -> tuple[Array, Array, Ints]:
     return Q, np.triu(packed), order - 1
 
 
+def _solved(R: Array, load: Array, *, transposed: bool = False) -> Array:
+    """R^-1 load, or R^-T load, of an upper triangle without zeros: SciPy's takes 25 us to get there."""
+    from scipy.linalg.lapack import dtrtrs
+
+    if not np.isfinite(load).all():
+        raise ValueError("what constraints ask for is no number")
+    found, _ = dtrtrs(R, load, trans=int(transposed))
+    return np.asarray(found)
+
+
 class Frontal:
     """Factors of G (rows, speeds); pivots below `zero` vanish: their rows depend on others."""
 
@@ -93,7 +103,7 @@ class Frontal:
         rank = int(np.sum(size > zero))
         rest = Q.T @ X[:, ~inside]
         n_up = min(len(X) - rank, int((~inside).sum()))
-        if n_up < len(X) - rank:
+        if 0 < n_up < len(X) - rank:
             Q2, upper = np.linalg.qr(rest[rank:], mode="complete")
             Q[:, rank:] = Q[:, rank:] @ Q2
             rest[rank:] = upper
@@ -107,11 +117,9 @@ class Frontal:
 
     def least(self, value: Array) -> Array:
         """The smallest x (speeds,) with G x = value on the independent rows."""
-        from scipy.linalg import solve_triangular
-
         missing, parts = value.astype(float).copy(), []
         for f in self.fronts:
-            y = solve_triangular(f.R, missing[f.kept], trans="T") if f.rank else np.zeros(0)
+            y = _solved(f.R, missing[f.kept], transposed=True) if f.rank else np.zeros(0)
             missing[f.open] -= f.R_open.T @ y
             parts.append(y[:, None])
         return self._turned(parts, 1)[:, 0]
@@ -153,12 +161,10 @@ class Frontal:
         out[dependent, np.arange(len(dependent))] = 1.0
         if not len(dependent):
             return out
-        from scipy.linalg import solve_triangular
-
         for f in reversed(self.fronts):
             if f.rank:
                 load = f.R_dep @ out[f.dependent] + f.R_open @ out[f.open]
-                out[f.kept] = -solve_triangular(f.R, load)
+                out[f.kept] = -_solved(f.R, load)
         return out
 
 

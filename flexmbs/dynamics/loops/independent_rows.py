@@ -106,6 +106,8 @@ def _anywhere(system: System, rng: np.random.Generator, length: float) -> Array:
 
 def _without_drives(system: System) -> Any:
     """Tables of a tree whose coordinates no drive moves."""
+    if np.all(system.tables.tree.driven < 0) and not len(system.tables.tree.attitude_pos):
+        return system.constants[0]
     free = np.full(system.n_vel, -1, dtype=np.int64)
     tree = system.tables.tree._replace(driven=free, driven_pos=free, attitude_pos=free[:0])
     return handle(system.tables._replace(tree=tree), like=system.constants[0])

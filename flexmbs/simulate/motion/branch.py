@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import kernel
+from flexmbs._jit import kernel, ready
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.loops import projection
 from flexmbs.simulate.motion.powers import efforts, rates_of_aux
@@ -153,16 +153,16 @@ def watch(problem: Any, t: float, y: Floats, t_end: float) -> None:
     """
     if not problem.closed:
         return
-    data = problem.data
+    data, rate = problem.data, ready(problem.rates, problem.data, t, y, y)
     places = [item for k in range(6) if (item := _moved(problem, t, y, t_end, k)) is not None]
     counts, least = np.zeros(len(data.ws.loop.cap), dtype=np.int64), 0.0
     for time, state in places:
-        if problem.rates(data, time, state, np.zeros_like(y)) == 0:
+        if rate(data, time, state, np.zeros_like(y)) == 0:
             held = data.sys.row.group[data.ws.row.redundant == 0]
             counts = np.maximum(counts, np.bincount(held, minlength=len(counts)))
     data.ws.loop.cap[:] = np.where(data.sys.group.soft == 1, data.ws.loop.cap, np.maximum(counts, 1))
     for time, state in places:
-        if problem.rates(data, time, state, np.zeros_like(y)) == 0 and data.ws.loop.near[0] < 1e300:
+        if rate(data, time, state, np.zeros_like(y)) == 0 and data.ws.loop.near[0] < 1e300:
             least = max(least, float(data.ws.loop.near[0]))
     data.branch.least[0] = least
 
@@ -178,16 +178,18 @@ def _moved(problem: Any, t: float, y: Floats, t_end: float, trial: int) -> tuple
     """A state on the constraints near y and its time: itself, along its speeds, in any direction."""
     data, n, m = problem.data, problem.n_pos, problem.n_pos + problem.n_vel
     out, moved, scale = np.zeros(3), y.copy(), data.branch.scale
+    project = ready(problem.project, data, t, moved, 0.0, 0.0, out)
     joints = np.isfinite(scale)
     if trial > 1:
         noise = np.random.default_rng(trial).standard_normal(m - n)
         moved[n:m] = noise * np.where(joints, scale, 0.0)
-        if problem.project(data, t, moved, 0.0, 0.0, out) != 0:
+        if project(data, t, moved, 0.0, 0.0, out) != 0:
             return None
     speed = float(np.max(np.abs(moved[n:m]) / scale, initial=0.0))
     if trial and not speed > (STILL if trial == 1 else 1e-6):
         return None
     tau = 0.1 / speed if trial else 0.0
     time = t + min(tau, 0.5 * (t_end - t)) if data.size[4] == 1 else t
-    problem.increment(data, y, tau * np.where(joints, moved[n:m], 0.0), moved)
-    return (time, moved) if problem.project(data, time, moved, 0.0, 0.0, out) == 0 else None
+    step = tau * np.where(joints, moved[n:m], 0.0)
+    ready(problem.increment, data, y, step, moved)(data, y, step, moved)
+    return (time, moved) if project(data, time, moved, 0.0, 0.0, out) == 0 else None

@@ -42,12 +42,33 @@ def by_blocks(take: Take) -> Take:
         if not n:
             return take(rows)
         rest = n - n % BLOCK
-        pieces = [rows[k : k + BLOCK] for k in range(0, rest, BLOCK)]
+        pieces = [take(rows[k : k + BLOCK]) for k in range(0, rest, BLOCK)]
         if rest < n:
-            pieces.append(np.concatenate([rows[rest:], np.repeat(rows[-1:], rest + BLOCK - n, axis=0)]))
-        return np.concatenate([take(piece) for piece in pieces])[:n]
+            last = np.empty((BLOCK, rows.shape[1]))
+            last[: n - rest], last[n - rest :] = rows[rest:], rows[-1]
+            pieces.append(take(last))
+        return np.concatenate(pieces)[:n]
 
     return blocks
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Columns added one after another, each times a factor: no row depends on what stands beside it.
+
+    `width`: columns that stand together, from each of the places on; none for a number without axes.
+    """
+
+    places: tuple[int, ...]
+    factors: tuple[float, ...] = ()
+    width: int = 0
+
+    def __call__(self, rows: Floats) -> Floats:
+        found = np.zeros((len(rows), self.width) if self.width else len(rows))
+        for k, place in enumerate(self.places):
+            columns = rows[:, place : place + self.width] if self.width else rows[:, place]
+            found += columns * self.factors[k] if self.factors else columns
+        return found
 
 
 @dataclass
@@ -65,13 +86,14 @@ class Fields:
     place: dict[str, int] = field(default_factory=dict)
 
     def add(
-        self, path: str, take: Take | slice | Ints, axes: tuple[str, ...] = (), units: str = "1", **more: Any
-    ) -> None:
+        self, path: str, take: Take | slice | Ints | Sum, axes: tuple[str, ...] = (), units: str = "1",
+        **more: Any,
+    ) -> None:  # fmt: skip
         """A field; `take` is a function of the rows, or columns."""
         if isinstance(take, slice | np.ndarray):
             columns = take
             take = (lambda rows: rows[:, columns]) if axes else (lambda rows: rows[:, columns][:, 0])
-        else:
+        elif not isinstance(take, Sum):
             take = by_blocks(take)
         self.place[path] = len(self.fields)
         equation = more.pop("equation", "")
@@ -266,11 +288,6 @@ def part_fields(fields: Fields, system: System, sampler: Sampler) -> None:
             )
 
 
-def summed(columns: Ints) -> Callable[[Any], Any]:
-    """The sum of several triples of columns, (piece, 3)."""
-    return lambda rows: rows[:, columns].sum(axis=1)
-
-
 def law_fields(fields: Fields, path: str, first: Ints, kind: str) -> None:
     """Force and moment on the `on` or `to` side, and what a spring shows (F16)."""
     if not len(first):
@@ -279,8 +296,7 @@ def law_fields(fields: Fields, path: str, first: Ints, kind: str) -> None:
         fields.add(path + "value", slice(first[0] + VALUE, first[0] + VALUE + 1), (), "N, N m")
         return
     for name, offset, units in (("force", FORCE, "N"), ("moment", MOMENT, "N m")):
-        columns = first[:, None] + offset + np.arange(3)
-        fields.add(path + name, summed(columns), ("xyz",), units)
+        fields.add(path + name, Sum(tuple((first + offset).tolist()), width=3), ("xyz",), units)
     if kind == "SpringDamper":
         for name, offset, units in (("length", LENGTH, "m"), ("rate", RATE, "m/s"), ("value", VALUE, "N")):
             fields.add(path + name, slice(first[0] + offset, first[0] + offset + 1), (), units)
@@ -289,35 +305,24 @@ def law_fields(fields: Fields, path: str, first: Ints, kind: str) -> None:
 def energy_fields(fields: Fields, system: System, sampler: Sampler) -> None:
     """Energies with their balance, mass centre and momenta of the system (F12-F15)."""
     at = sampler.places
-    first = at["body"] + BODY * np.arange(len(system.bodies) - 1)
-    laws = at["law"] + POTENTIAL + N_OUT * np.arange(len(system.laws.owners))
-
-    def total(columns: Ints) -> Take:
-        return lambda rows: rows[:, columns].sum(axis=1)
-
-    takes: dict[str, Take] = {
-        "kinetic": total(first + 19),
-        "gravity": total(first + 20),
-        "strain": total(first + 21),
-        "spring": total(laws),
-        "dissipated": total(np.array([at["dissipated"]])),
-        "work": total(np.array([at["work"]])),
+    first = [at["body"] + BODY * i for i in range(len(system.bodies) - 1)]
+    places = {
+        "kinetic": [k + 19 for k in first],
+        "gravity": [k + 20 for k in first],
+        "strain": [k + 21 for k in first],
+        "spring": [at["law"] + POTENTIAL + N_OUT * k for k in range(len(system.laws.owners))],
+        "dissipated": [at["dissipated"]],
+        "work": [at["work"]],
     }
-    for name, take in takes.items():
-        fields.add(f"energy/{name}", take, (), "J")
-    signs = {"dissipated": 1.0, "work": -1.0}
-    fields.add(
-        "energy/balance_error",
-        lambda rows: np.sum([signs.get(n, 1.0) * take(rows) for n, take in takes.items()], axis=0),
-        (), "J",
-    )  # fmt: skip
+    for name, columns in places.items():
+        fields.add(f"energy/{name}", Sum(tuple(columns)), (), "J")
+    signs = [-1.0 if name == "work" else 1.0 for name, columns in places.items() for _ in columns]
+    everything = tuple(k for columns in places.values() for k in columns)
+    fields.add("energy/balance_error", Sum(everything, tuple(signs)), (), "J")
     tables = system.tables
     mass = np.array([tables.body.block_data[tables.body.o_block[i]] for i in range(1, len(system.bodies))])
-    momentum = first[:, None] + 23 + np.arange(3)
-    fields.add("system/momentum", lambda rows: rows[:, momentum].sum(axis=1), ("xyz",), "kg m/s")
-    fields.add(
-        "system/angular_momentum", lambda rows: rows[:, momentum + 3].sum(axis=1), ("xyz",), "kg m^2/s"
-    )
-    moments = first[:, None] + 29 + np.arange(3)
+    momentum, angular, moments = (Sum(tuple(k + place for k in first), width=3) for place in (23, 26, 29))
+    fields.add("system/momentum", momentum, ("xyz",), "kg m/s")
+    fields.add("system/angular_momentum", angular, ("xyz",), "kg m^2/s")
     whole = float(mass.sum()) or np.nan
-    fields.add("system/com", lambda rows: rows[:, moments].sum(axis=1) / whole, ("xyz",), "m")
+    fields.add("system/com", lambda rows: moments(rows) / whole, ("xyz",), "m")

@@ -44,7 +44,7 @@ class History:
         sensor_fields(self.fields, system, self.sampler)
         energy_fields(self.fields, system, self.sampler)
         for name, units in zip(SOLVER, SOLVER_UNITS, strict=True):
-            self.fields.add(f"solver/{name}", lambda rows: rows[:, 0], (), units)
+            self.fields.add(f"solver/{name}", slice(0, 1), (), units)  # put in its place by `samples`
         self.last: dict[str, Floats] = {}
 
     @property

@@ -51,14 +51,28 @@ class SampleTables(NamedTuple):
 @kernel(lean=True, apart=True)
 def sample(data, more, t, y, row):
     """Evaluate the state and write all that is reported. Writes: row. Returns a status."""
-    sys, ws, lw = data.sys, data.ws, data.lw
     n, m = data.size[0], data.size[0] + data.size[1]
-    pos, vel, aux = y[:n], y[n:m], y[m:]
     take_held(data, y)
-    status = evaluate.observe(sys, ws, data.laws, lw, (t, pos, vel, aux, more.acc))
+    at = t, y[:n], y[n:m], y[m:], more.acc
+    status = evaluate.observe(data.sys, data.ws, data.laws, data.lw, at)
     if status == 0:
         report(data, more, t, y, row)
     return status
+
+
+@kernel(lean=True)
+def sample_on(data, more, k, at, left_out, out):
+    """Sample states from k to one near a change point or without value: its number + status (n + 1)."""
+    (t, y, place, least), (rows, g), near, row = at, out, data.ws.loop.near, data.ws.row
+    for j in range(k, t.shape[0]):
+        near[0] = 1e300
+        put(place, 0, y[j])
+        status = sample(data, more, t[j], place, rows[j])
+        if near[0] < least or status != 0:
+            return j + status * (t.shape[0] + 1)
+        for r in range(left_out.shape[0]):
+            g[0, j, r], g[1, j, r] = row.g[left_out[r]], row.g_dot[left_out[r]]
+    return t.shape[0]
 
 
 @kernel(lean=True, apart=True)
@@ -68,17 +82,13 @@ def report(data, more, t, y, row):
     n, m = data.size[0], data.size[0] + data.size[1]
     pos, vel, aux = y[:n], y[n:m], y[m:]
     energies(sys, ws, pos, vel, more.energy)
-    p = 0
     for i in range(1, sys.tree.parent.shape[0]):
-        body_row(sys, ws, vel, more.energy, i, p, row)
-        p += BODY
-    p = put(row, p, y)
+        body_row(sys, ws, vel, more.energy, i, BODY * (i - 1), row)
+    p = put(row, BODY * (sys.tree.parent.shape[0] - 1), y)
     p = put(row, p, more.acc)
     p = put(row, p, ws.body.f_app)
     for e in range(ws.relation.at.shape[0]):
-        for c in range(3):
-            row[p + c] = ws.relation.at[e, c]
-        p += 3
+        p = put(row, p, ws.relation.at[e, :3])
     for j in range(ws.joint.reaction.shape[0]):
         p = put(row, p, ws.joint.reaction[j])
     p = put(row, p, ws.row.force)
@@ -110,15 +120,11 @@ def put(row, p, values):
 @kernel(lean=True)
 def body_row(sys, ws, vel, energy, i, p, row):
     """Pose, twist, acceleration, energies and momenta of body i, ground axes. Writes: row."""
-    w, x, y, z = relative_quaternion(ws.body.R, i, -1)
-    row[p + 3], row[p + 4], row[p + 5], row[p + 6] = w, x, y, z
-    for c in range(3):
-        row[p + c] = ws.body.r[i, c]
-    for c in range(6):
-        row[p + 7 + c] = ws.body.v[i, c]
-        row[p + 13 + c] = ws.body.a[i, c]
-    for c in range(4):
-        row[p + 19 + c] = energy[i, c]
+    row[p + 3], row[p + 4], row[p + 5], row[p + 6] = relative_quaternion(ws.body.R, i, -1)
+    put(row, p, ws.body.r[i])
+    put(row, p + 7, ws.body.v[i])
+    put(row, p + 13, ws.body.a[i])
+    put(row, p + 19, energy[i])
     momenta(sys, ws, vel, i, p + 23, row)
 
 
@@ -139,11 +145,8 @@ def momenta(sys, ws, vel, i, p, row):
         px, hx = px + ws.body.rows[k] * rate, hx + ws.body.rows[k + 3] * rate
         py, hy = py + ws.body.rows[k + 1] * rate, hy + ws.body.rows[k + 4] * rate
         pz, hz = pz + ws.body.rows[k + 2] * rate, hz + ws.body.rows[k + 5] * rate
-    p_0, h_0, s_0 = (
-        from_axes(R, i, px, py, pz),
-        from_axes(R, i, hx, hy, hz),
-        from_axes(R, i, s[0], s[1], s[2]),
-    )
+    p_0, h_0 = from_axes(R, i, px, py, pz), from_axes(R, i, hx, hy, hz)
+    s_0 = from_axes(R, i, s[0], s[1], s[2])
     arm = cross(r, p_0)
     for c in range(3):
         row[p + c], row[p + 3 + c], row[p + 6 + c] = p_0[c], h_0[c] + arm[c], mass * r[c] + s_0[c]
@@ -152,8 +155,7 @@ def momenta(sys, ws, vel, i, p, row):
 @kernel(lean=True, later="void")
 def ball_row(ws, P, Q, p, row):
     """Rotation in a cut joint with a ball: quaternion, angular velocity in Q, its rate. Writes: row."""
-    w, x, y, z = relative_quaternion(ws.marker.R, Q, P)
-    row[p], row[p + 1], row[p + 2], row[p + 3] = w, x, y, z
+    row[p], row[p + 1], row[p + 2], row[p + 3] = relative_quaternion(ws.marker.R, Q, P)
     R, wP, wQ, aP, aQ = ws.marker.R[Q], ws.marker.v[P], ws.marker.v[Q], ws.marker.a[P], ws.marker.a[Q]
     ax = aQ[3] - aP[3] + wQ[4] * wP[5] - wQ[5] * wP[4]
     ay = aQ[4] - aP[4] + wQ[5] * wP[3] - wQ[3] * wP[5]
@@ -188,6 +190,9 @@ class Sampler:
         self.places, self.width = self._places(system, len(balls), len(frames))
         self.unknown = self._unknown(system)
         self._sample = prepare(sample, data, self.more, 0.0, np.zeros(1), np.zeros(1))
+        line, flat = np.zeros(1), np.zeros((1, 1))
+        out = flat, np.zeros((2, 1, 1))
+        self._on = prepare(sample_on, data, self.more, 0, (line, flat, line, 0.0), self.left_out, out)
 
     def _places(self, system: System, n_balls: int, n_frames: int) -> tuple[dict[str, int], int]:
         d = self.data
@@ -227,21 +232,27 @@ class Sampler:
     def rows(self, t: Floats, y: Floats) -> Floats:
         """Samples of the states y (n, size) at the times t."""
         rows = np.full((len(t), self.width), np.nan)
-        g, g_dot = np.zeros((2, len(t), len(self.left_out)))
-        near, least, row = self.data.ws.loop.near, NEAR * self.data.branch.least[0], self.data.ws.row
-        for k, (time, place) in enumerate(zip(t.tolist(), y, strict=True)):
-            near[0] = 1e300
-            status = self._sample(self.data, self.more, time, place.copy(), rows[k])
-            if near[0] < least:
-                status = self._between(time, place, rows[k], status)
+        g, row = np.zeros((2, len(t), len(self.left_out))), self.data.ws.row
+        least, k = float(NEAR * self.data.branch.least[0]), 0
+        at = np.ascontiguousarray(t), np.ascontiguousarray(y), np.zeros(y.shape[1]), least
+        while k < len(t):
+            found = self._on(self.data, self.more, k, at, self.left_out, (rows, g))
+            status, k = divmod(found, len(t) + 1)
+            if k == len(t):
+                break
+            if self.data.ws.loop.near[0] < least:
+                status = self._between(float(t[k]), y[k], rows[k], status)
             if status != 0:
-                self._check_closed(t[:k], g[:k])
+                self._check_closed(t[:k], g[0, :k])
                 what = "accelerations and reactions cannot be found at this output"
                 remedy = "check masses, forces and joints near this position"
-                raise SolverError(Diagnostic("solver.not_evaluated", f"t = {time:.6g} s", what, remedy))
-            g[k], g_dot[k] = row.g[self.left_out], row.g_dot[self.left_out]
-        self._check_closed(t, g)
-        self.closure = np.abs([g, g_dot]).max(axis=2, initial=0.0).T
+                raise SolverError(
+                    Diagnostic("solver.not_evaluated", f"t = {float(t[k]):.6g} s", what, remedy)
+                )
+            g[0, k], g[1, k] = row.g[self.left_out], row.g_dot[self.left_out]
+            k += 1
+        self._check_closed(t, g[0])
+        self.closure = np.abs(g).max(axis=2, initial=0.0).T
         rows[:, self.unknown] = np.nan
         return rows
 
@@ -253,7 +264,7 @@ class Sampler:
             name = self.row_names[int(self.left_out[r])]
             what = f"{name} does not close, though its loop implies it: {abs(g[k, r]):.2e} is left"
             remedy = "report this as a defect"
-            raise SolverError(Diagnostic("solver.open", f"t = {t[k]:.6g} s", what, remedy))
+            raise SolverError(Diagnostic("solver.open", f"t = {float(t[k]):.6g} s", what, remedy))
 
     def _between(self, t: float, y: Floats, row: Floats, status: int) -> int:
         """Sample close to a change point, from samples on both sides of it (F28). Writes: row; a status."""
