@@ -58,7 +58,7 @@ def test_inner_functions_take_the_amounts_of_least_energy(kind):
     G = np.random.default_rng(2).normal(size=(*at.area.shape, 9, 9))
     S = G @ np.swapaxes(G, 2, 3)
     m, shape = strains.N_INNER[kind], at.inner.shape
-    room = np.empty((*shape[1:3], LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
+    room = np.empty((9 * shape[1], LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
     coupling, follow = np.empty((2, CELLS, INNER, at.rows.shape[3]))
     condense_loop(at.inner, m, S, at.area, at.rows, room, coupling, follow)
     weight, inner = at.area[..., None, None] * S, at.inner[..., :m]
@@ -91,7 +91,7 @@ def test_stiffness_is_summed_block_by_block():
     follow = -0.1 * coupling
     room = np.empty((size, 18)), np.empty((size, 18)), np.empty((18, 18))
     inner = coupling, follow
-    shell_stiffness_loop(at.rows, inner, S, at.area, (nodes, which, loc), room, upper)
+    shell_stiffness_loop(at.rows, 18, inner, S, at.area, (nodes, which, loc), room, upper)
     K = np.zeros((30, 30))
     for e, row in enumerate(nodes):
         dofs = (6 * row + np.arange(6)[:, None]).ravel()

@@ -177,7 +177,7 @@ def _chunk(cells: ShellCells, X: Floats, axis: Floats, S: Floats, room: Room) ->
         rows[..., 3 * X.shape[1] :] = 0.0
     coupling, follow = np.empty((2, len(X), INNER if m else 0, rows.shape[3]))
     if m:
-        few = np.empty((*inner.shape[1:3], LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
+        few = np.empty((9 * inner.shape[1], LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
         condense_loop(inner, m, S, found.area, rows, few, coupling, follow)
     return ShellChunk(
         cells.kind,
@@ -206,7 +206,8 @@ def shell_stiffness(mesh: Mesh, graph: NodeGraph, parts: Iterable[ShellCells]) -
         size = 9 * chunk.rows.shape[1] + chunk.follow.shape[1]
         pattern = chunk.nodes, chunk.which, graph.loc[chunk.kind]
         room = np.empty((size, n)), np.empty((size, n)), np.empty((n, n))
-        shell_stiffness_loop(chunk.rows, inner, chunk.S, chunk.points.area, pattern, room, upper)
+        stretching = n if chunk.kind == "tri3" or chunk.S[..., :3, 3:].any() else n // 2
+        shell_stiffness_loop(chunk.rows, stretching, inner, chunk.S, chunk.points.area, pattern, room, upper)
     return expand_blocks(graph, upper)
 
 
@@ -281,7 +282,7 @@ def add_shell_stress(
         law = laws[key] if key in laws else np.ascontiguousarray(_face_law(chunk, face))
         if law.shape[:2] == (1, 1):
             laws[key] = law
-        used = np.flatnonzero(law.any(axis=(0, 1, 2)))
+        used = np.flatnonzero(law.any(axis=(0, 1, 2)))[::-1].copy()  # stretch last
         n, q, inside = chunk.rows.shape[3], spreading[1].shape[1], chunk.follow.shape[1]
         size, columns = chunk.rows.shape[1] * len(used), -(-6 * q // LANES) * LANES
         room = (
@@ -289,7 +290,8 @@ def add_shell_stress(
             np.zeros((size + inside, columns)), np.empty((n, columns)), np.zeros((n, m)),
             np.empty((6 * q, m)), np.empty((5, 6)),
         )  # fmt: skip
-        section, strains = (law, used, chunk.points.axes), (chunk.rows, chunk.inner, chunk.follow)
+        stretch = int((used < 3).sum()), n if chunk.kind == "tri3" else n // 2
+        section, strains = (law, used, stretch, chunk.points.axes), (chunk.rows, chunk.inner, chunk.follow)
         face_stress_loop(strains, chunk.nodes, fields, section, spreading, room, total)
 
 

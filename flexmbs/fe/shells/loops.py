@@ -199,19 +199,11 @@ def _displaced(inverse, R, A, slope, N, B):
 
 @kernel(inline=True)
 def _tie(inverse, tied, p, share, B, mean):
-    """Stretch of the ties in place of that of displacements. Writes: B (9, 6 n), mean (3, 3 n) of what goes."""
+    """Stretch of the ties in place of that of displacements. Writes: B (9, 6 n), mean (3, 3 n) of what
+    goes."""
     a, b, c, d = inverse[0, 0], inverse[0, 1], inverse[1, 0], inverse[1, 1]
-    aa, bb, ab, cc, dd, cd, ac, bd, ad = (
-        a * a,
-        b * b,
-        a * b,
-        c * c,
-        d * d,
-        c * d,
-        2 * a * c,
-        2 * b * d,
-        a * d + b * c,
-    )
+    aa, bb, ab, cc, dd, cd = a * a, b * b, a * b, c * c, d * d, c * d
+    ac, bd, ad = 2.0 * a * c, 2.0 * b * d, a * d + b * c
     for q in range(mean.shape[1]):
         xx, yy, xy = tied[3 * p, q], tied[3 * p + 1, q], tied[3 * p + 2, q]
         r, s, t = aa * xx + bb * yy + ab * xy, cc * xx + dd * yy + cd * xy, ac * xx + bd * yy + ad * xy
@@ -373,16 +365,20 @@ _few = product(INNER)
 
 
 @kernel(inline=True)
-def _section_forces(rows, S, area, SB):
-    """Forces S rows of one point, times its area. Writes: the first columns of SB, as many as of rows."""
+def _section_forces(rows, S, area, stretch, others, SB):
+    """Forces S rows of one point, times its area. Writes: three rows of SB from `stretch` on, and six from
+    `others` on."""
     n = rows.shape[1]
-    SB[:, :n] = 0.0
     for r in range(9):
+        to, own = stretch + r if r < 3 else others + r - 3, r - r % 3
+        s, t, u = S[r, own] * area, S[r, own + 1] * area, S[r, own + 2] * area
+        for j in range(n):
+            SB[to, j] = s * rows[own, j] + t * rows[own + 1, j] + u * rows[own + 2, j]
         for q in range(0, 9, 3):
             s, t, u = S[r, q] * area, S[r, q + 1] * area, S[r, q + 2] * area
-            if s != 0.0 or t != 0.0 or u != 0.0:
+            if q != own and (s != 0.0 or t != 0.0 or u != 0.0):
                 for j in range(n):
-                    SB[r, j] += s * rows[q, j] + t * rows[q + 1, j] + u * rows[q + 2, j]
+                    SB[to, j] += s * rows[q, j] + t * rows[q + 1, j] + u * rows[q + 2, j]
 
 
 @kernel(inline=True)
@@ -413,7 +409,7 @@ def condense_loop(inner, m, S, area, rows, room, coupling, follow):
     """Amounts of inner functions that go with nodal values, those of least energy: -G^-1 `coupling`.
 
     inner (cells, points, 9, LANES), of which the first m, up to INNER, are functions, the others zero;
-    S (cells or 1, points or 1, 9, 9), rows (cells, points, 9, N), room = (T (points, 9, LANES), G, H (INNER,
+    S (cells or 1, points or 1, 9, 9), rows (cells, points, 9, N), room = (T (9 points, LANES), G, H (INNER,
     LANES)). Writes: coupling, follow (cells, INNER, N), zero beyond m, room.
     """
     T, G, H = room
@@ -421,7 +417,8 @@ def condense_loop(inner, m, S, area, rows, room, coupling, follow):
     for e in range(len(rows)):
         of_cell, start = S[e if len(S) > 1 else 0], e * n_points * 9
         for p in range(n_points):
-            _section_forces(inner[e, p], of_cell[p if len(of_cell) > 1 else 0], area[e, p], T[p])
+            own = of_cell[p if len(of_cell) > 1 else 0]
+            _section_forces(inner[e, p], own, area[e, p], 9 * p, 9 * p + 3, T)
         _few(G, 0, LANES, T, 0, LANES, inner, start * LANES, LANES, n_points * 9)
         H[:] = 0.0
         for i in range(m):
@@ -444,35 +441,42 @@ def _put(rows, B, at):
 
 
 @kernel(inline=True)
-def _products(B, SB, K):
-    """B^T SB, tile by tile: those that touch the upper triangle. Writes: K (N, N)."""
+def _products(B, SB, n_others, stretching, K):
+    """B^T SB, tile by tile: those that touch the upper triangle. Writes: K (N, N).
+
+    Rows from n_others on have columns below `stretching` only.
+    """
     n = len(K)
     for i in range(0, n, 6):
         j = n
         while j > i:
             j = max(j - LANES, 0)
-            _tile(K, i * n + j, n, B, i, n, SB, j, n, len(B))
+            n_sums = len(B) if i < stretching and j < stretching else n_others
+            _tile(K, i * n + j, n, B, i, n, SB, j, n, n_sums)
 
 
 @kernel(reassociate=True)
-def shell_stiffness_loop(rows, inner, S, area, pattern, room, upper):
+def shell_stiffness_loop(rows, stretching, inner, S, area, pattern, room, upper):
     """Add int rows^T S rows of every cell, with `inner` functions, to the pairs of the pattern.
 
-    `inner` = (coupling, follow) as `condense_loop` gives them, (cells, INNER or 0, N); S (cells or 1, points
-    or 1, 9, 9); `pattern` = (nodes, which, loc). Writes: upper (n_pairs, 36), room = (B, SB (9 points and
-    INNER or 0, N), K (N, N)).
+    Only the first `stretching` columns of `rows` stretch, and give forces of stretch; `inner` = (coupling,
+    follow) as `condense_loop` gives them, (cells, INNER or 0, N); S (cells or 1, points or 1, 9, 9);
+    `pattern` = (nodes, which, loc).
+    Writes: upper (n_pairs, 36), room = (B, SB (9 points and INNER or 0, N), K (N, N)), stretch last.
     """
     (coupling, follow), (nodes, which, loc), (B, SB, K) = inner, pattern, room
-    n, n_rows = nodes.shape[1], rows.shape[1] * 9
+    n, n_points = nodes.shape[1], rows.shape[1]
+    last = len(B) - 3 * n_points
     for e in range(len(nodes)):
         of_cell = S[e if len(S) > 1 else 0]
-        for p in range(rows.shape[1]):
-            _put(rows[e, p], B, 9 * p)
-            own = of_cell[p if len(of_cell) > 1 else 0]
-            _section_forces(rows[e, p], own, area[e, p], SB[9 * p : 9 * p + 9])
-        _put(coupling[e], B, n_rows)
-        _put(follow[e], SB, n_rows)
-        _products(B, SB, K)
+        for p in range(n_points):
+            own, at, to = of_cell[p if len(of_cell) > 1 else 0], 6 * p, last + 3 * p
+            _put(rows[e, p, 3:], B, at)
+            _put(rows[e, p, :3], B, to)
+            _section_forces(rows[e, p], own, area[e, p], to, at, SB)
+        _put(coupling[e], B, 6 * n_points)
+        _put(follow[e], SB, 6 * n_points)
+        _products(B, SB, last, stretching, K)
         pair = 0
         for a in range(n):
             for b in range(a, n):

@@ -39,28 +39,32 @@ def face_stress_loop(strains, nodes, U, section, spreading, room, total):
 
     `strains` = (rows (cells, points, 9, 6 n), inner (cells, points, 9, LANES or 0), follow (cells, INNER or
     0, 6 n)): of nodal values, of inner functions, and amounts of these; U (6 n_nodes, m); `section` = (law,
-    used, axes): law (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy of strains in the axes (cells,
-    points, 3, 3), of which those `used` give any; `spreading` = (fit, shape, targets): fit (cells or 1, q,
-    points) of q numbers to the points, whose shapes (n_targets, q) are summed at targets (cells, n_targets),
-    rows of the result. The q stresses of nodal values come first, then those of the fields: there are fewer
-    of them than strains.
-    Writes: total (rows, 6, m), room = (B (points used and INNER or 0, 6 n), inside (points used, LANES or 0),
+    used, stretch, axes): law (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy of strains in the axes
+    (cells, points, 3, 3), of which those `used` give any, from the last to the first; stretch = (number of
+    these that are stretch, columns of rows that it has); `spreading` = (fit, shape, targets): fit (cells or
+    1, q, points) of q numbers to the points, whose shapes (n_targets, q) are summed at targets (cells,
+    n_targets), rows of the result. The q stresses of nodal values come first, then those of the fields: there
+    are fewer of them than strains.
+    Writes: total (rows, 6, m), room = (B (INNER or 0 and points used, 6 n), inside (points used, LANES or 0),
     W (as B, columns), T (6 n, columns), own (6 n, columns), sigma (6 q, columns), M (5, 6)), columns by
     eights, those of W zero at first.
     """
-    (law, used, axes), (fit, shape, targets) = section, spreading
+    (law, used, stretch, axes), (fit, shape, targets) = section, spreading
     (rows, inner, follow), (B, inside, W, T, own, sigma, M) = strains, room
     n, m, n_q = nodes.shape[1], U.shape[1], shape.shape[1]
-    n_used, n_rows = len(used), 6 * nodes.shape[1]
+    n_rows, n_in, n_points, width = rows.shape[3], follow.shape[1], rows.shape[1], W.shape[1]
+    n_stretch, stretching = stretch
     for e in range(len(nodes)):
         of_cell, weights = law[e if len(law) > 1 else 0], fit[e if len(fit) > 1 else 0]
-        for p in range(rows.shape[1]):
+        for i in range(n_in):
+            _copied(follow[e, i], n_rows, B[i])
+        for p in range(n_points):
             F = of_cell[p if len(of_cell) > 1 else 0]
             _turns(axes[e, p], M)
-            for s in range(n_used):
-                k = p * n_used + s
+            for s in range(len(used)):
+                k = n_in + s * n_points + p
                 _copied(rows[e, p, used[s]], n_rows, B[k])
-                _copied(inner[e, p, used[s]], inner.shape[3], inside[k])
+                _copied(inner[e, p, used[s]], inner.shape[3], inside[k - n_in])
                 xx, yy, zz = _turned(F, M, used[s], 0), _turned(F, M, used[s], 1), _turned(F, M, used[s], 2)
                 xy, yz, zx = _turned(F, M, used[s], 3), _turned(F, M, used[s], 4), _turned(F, M, used[s], 5)
                 for q in range(n_q):
@@ -70,15 +74,13 @@ def face_stress_loop(strains, nodes, U, section, spreading, room, total):
         for a in range(n):
             for c in range(6):
                 _copied(U[6 * nodes[e, a] + c], m, own[c * n + a])
-        size, width = len(inside), W.shape[1]
-        for i in range(follow.shape[1]):
-            _copied(follow[e, i], n_rows, B[size + i])
-        for i in range(0, follow.shape[1], 6):
+        for i in range(0, n_in, 6):
             for j in range(0, width, LANES):
-                _six(W, (size + i) * width + j, width, inside, i, LANES, W, j, width, size)
+                _six(W, i * width + j, width, inside, i, LANES, W, n_in * width + j, width, len(inside))
         for i in range(0, n_rows, 6):
+            n_sums = len(B) if i < stretching else len(B) - n_stretch * n_points
             for j in range(0, width, LANES):
-                _six(T, i * width + j, width, B, i, n_rows, W, j, width, len(B))
+                _six(T, i * width + j, width, B, i, n_rows, W, j, width, n_sums)
         for q in range(n_q):
             for j in range(0, own.shape[1], LANES):
                 to = 6 * q * own.shape[1] + j
