@@ -152,15 +152,26 @@ def _tied(weights, samples, values):
 
 
 @kernel(inline=True)
-def _by_component(X, D, x, d, P):
-    """Nodes and directors of one cell; a bubble of rotations turns about two axes P across the mean director.
+def _by_component(X, D, middle, x, d, P):
+    """Nodes and directors of one cell, and a last node inside, by shape functions `middle` of the others, if
+    there is one; a bubble of rotations turns about two axes P across the mean director.
 
     Its turn about the normal does nothing. Writes: x (3, n), d (3, n_turn), P.
     """
     n = x.shape[1]
-    for a in range(n):
+    for a in range(len(X)):
         for k in range(3):
             x[k, a], d[k, a] = X[a, k], D[a, k]
+    if len(middle):
+        size = 0.0
+        for k in range(3):
+            x[k, n - 1], d[k, n - 1] = 0.0, 0.0
+            for a in range(n - 1):
+                x[k, n - 1] += middle[a] * X[a, k]
+                d[k, n - 1] += middle[a] * D[a, k]
+            size += d[k, n - 1] ** 2
+        for k in range(3):
+            d[k, n - 1] /= size**0.5
     if d.shape[1] > n:
         size, least = 0.0, 0
         for k in range(3):
@@ -271,20 +282,20 @@ def _apart(whole, rows, inner):
 def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
     """Strains of nodal values of cells: columns of `rows` are k n + a, component k of node a.
 
-    `fields` = (X (cells, n, 3), D (cells, n, 3)): nodes, and their directors; `tables` = `_Tables`;
-    `geometry` as in `geometry_loop`; room of their sizes, columns of samples and what is tied by eights, rows
-    of what is tied by sixes. Stretch is sampled at the ties, with the mean of that which is not: a state of
-    constant stress sees the mean, so that distorted cells pass the patch test. Of fewer columns of `rows` the
-    last node is inside. Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), where turning
-    does not stretch, inner (cells, points, 9, 2 or 6 of a node), all zero at first, room.
+    `fields` = (X (cells, n, 3), D (cells, n, 3), middle (n,) or (0,)): nodes, their directors, and shape
+    functions of a further node that is inside; `tables` = `_Tables`; `geometry` as in `geometry_loop`; room
+    of their sizes, columns of samples and what is tied by eights, rows of what is tied by sixes. Stretch is
+    sampled at the ties, with the mean of that which is not: a state of constant stress sees the mean, so that
+    distorted cells pass the patch test.
+    Writes: slopes (cells, points, 2, n), rows (cells, points, 9, 6 n), where turning does not stretch, inner
+    (cells, points, 9, 2 or 6 of a node), all zero at first, room.
     """
-    (X, D), (area, axes, inverse) = fields, geometry
+    (X, D, middle), (area, axes, inverse) = fields, geometry
     d_turn, N, weights, surface, across = tables
     (x, d, P), A, slope, mean, (of_surface, tied), (of_across, sampled), whole = room
-    n, has_ties = X.shape[1], len(surface[0]) > 0
-    inside = 6 * n > rows.shape[3]
+    n, has_ties, inside = x.shape[1], len(surface[0]) > 0, len(middle) > 0
     for e in range(len(X)):
-        _by_component(X[e], D[e], x, d, P)
+        _by_component(X[e], D[e], middle, x, d, P)
         _surface_samples(x, surface, A, of_surface)
         _across_samples(x, d, across, of_across)
         _tied(surface[2], of_surface, tied)
@@ -304,8 +315,10 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
                 slope[1, b] = inv[1, 0] * u + inv[1, 1] * v
             _slopes_of(d, d_turn[p, :, :n], A)
             _displaced(inv, R, A, slope, N[p, :n], B)
-            for a in range(n):
-                slopes[e, p, 0, a], slopes[e, p, 1, a] = slope[0, a], slope[1, a]
+            for c in range(2):
+                for a in range(X.shape[1]):
+                    more = middle[a] * slope[c, n - 1] if inside else 0.0
+                    slopes[e, p, c, a] = slope[c, a] + more
             _bend(d, R, slope, B, P, own)
             _shear(inv, sampled, p, B, P, own)
             if has_ties:

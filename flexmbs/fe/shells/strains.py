@@ -202,8 +202,6 @@ def shell_points(
     if kind == "quad4":
         table = _at_points(kind)[2], shell_rule(kind).points, (at.area, at.axes)
         inner_loop(np.ascontiguousarray(X), *table, inner)
-    if kind == "quad8":  # the node in the middle moves by the mean of the others
-        slopes = slopes[..., :8] + slopes[..., 8:] * _middle()
     area, N = at.area * shell_rule(kind).weights, _at_points(kind)[0]
     return ShellPoints(area, at.axes, rows, inner, slopes, N, D)
 
@@ -267,12 +265,9 @@ def _whole_tiles(number: int, size: int) -> int:
 def _strains(kind: str, X: Floats, D: Floats, at: Geometry, rows: Floats, inner: Floats) -> Floats:
     """Slopes (cells, points, 2, n); quad8 are quad9 with the node in the middle inside.
     Writes: rows (cells, points, 9, 6 n), inner."""
-    kind, X = _whole(kind, X)
-    if X.shape[1] > D.shape[1]:
-        d = _middle() @ D
-        D = np.concatenate([D, d / np.linalg.norm(d, axis=2, keepdims=True)], axis=1)
-    tables = _tables(kind)
-    n, n_turn = X.shape[1], tables.N.shape[1]
+    middle = _middle()[0] if kind == "quad8" else np.zeros(0)
+    tables = _tables("quad9" if kind == "quad8" else kind)
+    n, n_turn = X.shape[1] + bool(len(middle)), tables.N.shape[1]
     bubble = 2 * (n_turn - n)
     ties = [
         (np.zeros((len(item[0]), width)), np.empty((item[-1].shape[1], width)))
@@ -282,8 +277,8 @@ def _strains(kind: str, X: Floats, D: Floats, at: Geometry, rows: Floats, inner:
     parts = np.empty((3, n)), np.empty((3, n_turn)), np.empty((bubble, 3))
     whole = np.zeros((at.area.shape[1], 9, 6 * n))
     room = parts, np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, 3 * n)), *ties, whole
-    slopes = np.empty((*at.area.shape, 2, n))
-    fields = np.ascontiguousarray(X), np.ascontiguousarray(D)
+    slopes = np.empty((*at.area.shape, 2, X.shape[1]))
+    fields = np.ascontiguousarray(X), np.ascontiguousarray(D), middle
     strain_loop(fields, tuple(tables), (at.area, at.axes, at.inverse), room, slopes, rows, inner)
     return slopes
 
