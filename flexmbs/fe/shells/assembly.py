@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CHUNK = 1024  # cells at once
-ROOM = 2**20  # bytes of strains at once, which stay in the cache
+ROOM = 2**21  # bytes of strains at once, which stay in the cache
 PRODUCTS = 2**16  # of pairs of modes at once, which stay in the cache
 
 
