@@ -34,6 +34,9 @@ class Attached:
 
     def join(self, other: Attached) -> Attached:
         """Both sets."""
+        for one, rest in ((self, other), (other, self)):
+            if not len(rest.mass) + len(rest.inertia):
+                return one
         return Attached(
             np.concatenate([self.mass, other.mass]),
             np.concatenate([self.position, other.position]),
