@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from flexmbs._jit import kernel
-from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan
+from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, triangle
 from flexmbs.fe.solve.cholesky import SingularMatrix, factorise_into
 from flexmbs.fe.solve.shifted import OtherPattern
 from flexmbs.fe.solve.symbolic import Symbolic, ranges
@@ -67,20 +67,35 @@ class Front:
     matrix: sparse.csc_matrix
 
 
-def front_of(plan: Plan, piece: Piece, A: Any) -> Front:
-    """`A` (n, columns) are the columns of a piece, rows in places of the factor, csc."""
+def front_of(plan: Plan, piece: Piece, A: Any, which: Ints) -> Front:
+    """`which` columns of A (csc), in the order of its unknowns, are those of the piece."""
     known = np.concatenate([piece.columns, piece.boundary])
     shape, n_own = local_shape(plan.shape, piece, known)
-    return Front(known, shape, n_own, len(piece.columns), local_columns(A, known, piece.columns))
+    matrix = local_columns(A, which, plan.shape.place, known, piece.columns)
+    return Front(known, shape, n_own, len(piece.columns), matrix)
 
 
-def eliminate(front: Front, tiny: float, children: Iterable[tuple[Ints, Iterator[Floats]]]) -> Eliminated:
+def entries_of(plan: Plan, piece: Piece) -> int:
+    """Entries of the panels of a piece and of what it leaves."""
+    return plan.entries(piece) + triangle(len(piece.boundary))
+
+
+def eliminate(
+    front: Front,
+    tiny: float,
+    children: Iterable[tuple[Ints, Iterator[Floats]]],
+    memory: Floats | None = None,
+) -> Eliminated:
     """Factor a piece.
 
     children : boundaries of the pieces before it with what they left, a panel of the lower half at a time
+    memory : room for `entries_of` the piece, in which it is made; what an earlier one has there is lost
     """
     shape = front.shape
-    L, sign = np.zeros(shape.n_entries), np.ones(shape.n)
+    L = np.zeros(shape.n_entries) if memory is None else memory[: shape.n_entries]
+    sign = np.ones(shape.n)
+    if memory is not None:
+        L.fill(0.0)
     local = np.empty(shape.n, dtype=np.int64)
     for boundary, panels in children:
         place = np.searchsorted(front.known, boundary)
@@ -110,17 +125,40 @@ def local_shape(shape: Symbolic, piece: Piece, known: Ints) -> tuple[Symbolic, i
     return Symbolic(one, one, first, row_start, rows, panel, super_of), len(s)
 
 
-def local_columns(A: Any, known: Ints, columns: Ints) -> sparse.csc_matrix:
+@kernel
+def pick(matrix, which, place, local, columns, out):
+    """Columns of a matrix with their rows in places `local` of the front; rows not there are left out.
+
+    `matrix` = (indptr, indices, data), `place` of its unknowns in the factor, `columns` those of the piece.
+    Writes: out = (indptr, rows, values). Returns the number of entries; -1 where one is of a later piece.
+    """
+    (indptr, indices, data), (starts, rows, values), n = matrix, out, 0
+    for k in range(len(which)):
+        for p in range(indptr[which[k]], indptr[which[k] + 1]):
+            row = place[indices[p]]
+            if row < 0:
+                continue
+            if local[row] >= 0:
+                rows[n], values[n] = local[row], data[p]
+                n += 1
+            elif row > columns[k]:
+                return -1
+        starts[k + 1] = n
+    return n
+
+
+def local_columns(A: Any, which: Ints, place: Ints, known: Ints, columns: Ints) -> sparse.csc_matrix:
     """Columns of the matrix with their rows in places of `known`; those of earlier pieces are left out."""
-    place = np.full(A.shape[0], -1)
-    place[known] = np.arange(len(known))
-    at = place[A.indices]
-    here = at >= 0
-    if (A.indices[~here] > np.repeat(columns, np.diff(A.indptr))[~here]).any():
+    size, n_known = int(np.sum(A.indptr[which + 1] - A.indptr[which])), len(known)
+    local = np.full(len(place), -1, dtype=np.int32)
+    local[known] = np.arange(n_known)
+    starts, rows, values = np.zeros(n_known + 1, np.int64), np.empty(size, np.int32), np.empty(size)
+    matrix = A.indptr, A.indices, A.data
+    n = pick(matrix, which, place, local, columns, (starts, rows, values))
+    if n < 0:
         raise OtherPattern
-    count = np.concatenate([[0], np.cumsum(here)])[A.indptr]
-    indptr = np.concatenate([count, np.full(len(known) - len(columns), count[-1])])
-    return sparse.csc_matrix((A.data[here], at[here], indptr), shape=(len(known), len(known)))
+    starts[len(which) :] = n
+    return sparse.csc_matrix((values[:n], rows[:n], starts), shape=(n_known, n_known), copy=False)
 
 
 def panels_of(rest: Floats, n: int) -> Iterator[Floats]:

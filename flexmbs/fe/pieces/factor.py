@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from flexmbs._simd import LANES
-from flexmbs.fe.pieces.elimination import Eliminated, eliminate, front_of, panels_of
+from flexmbs.fe.pieces.elimination import Eliminated, eliminate, entries_of, front_of, panels_of
 from flexmbs.fe.pieces.iteration import Iteration
 from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, make_plan, triangle
 from flexmbs.fe.pieces.store import Store, read_ahead
@@ -29,7 +29,7 @@ Progress = Callable[[float, str], None]
 READ = 2**23
 #: right-hand sides of a pass over the files
 COLUMNS = 24
-VERSION = b"3"
+VERSION = b"4"
 
 
 class PiecesFactor:
@@ -63,7 +63,7 @@ class PiecesFactor:
         self._panels: dict[int, Floats] = {}
         self._runs_of = [self._runs(piece) for piece in self.plan.pieces]
         done, work, so_far = self._found(), self.plan.work, 0.0
-        tiny = self._smallest_pivot(A)
+        tiny, memory = self._smallest_pivot(A), self._memory()
         for k, piece in enumerate(self.plan.pieces):
             if progress is not None:
                 progress(so_far / max(work.sum(), 1.0), f"piece {k + 1} of {len(work)}")
@@ -71,7 +71,7 @@ class PiecesFactor:
             if done[k]:
                 self._drop_rests(piece, "rest")
                 continue
-            made = self._eliminate(k, A[:, self.plan.shape.order[piece.columns]], tiny, "rest")
+            made = self._eliminate(k, A, self.plan.shape.order[piece.columns], tiny, "rest", memory)
             self.sign[piece.columns] = made.sign
             if len(piece.boundary):
                 self.store.save(f"{k}.rest", made.rest)
@@ -97,13 +97,18 @@ class PiecesFactor:
     def _smallest_pivot(self, A: Any) -> float:
         return self.pivot_tolerance * float(np.abs(A.diagonal()).max(initial=0.0))
 
-    def _eliminate(self, k: int, own: sparse.csc_matrix, tiny: float, kind: str) -> Eliminated:
-        """`own`: the columns of the piece. Writes: own.indices."""
+    def _memory(self) -> Floats:
+        """Room for any piece, in which one is made after another: new memory for each takes longer."""
+        return np.empty(max((entries_of(self.plan, piece) for piece in self.plan.pieces), default=0))
+
+    def _eliminate(
+        self, k: int, A: sparse.csc_matrix, which: Ints, tiny: float, kind: str, memory: Floats
+    ) -> Eliminated:
+        """`which` columns of A are those of the piece."""
         piece, shape = self.plan.pieces[k], self.plan.shape
-        own.indices = shape.place[own.indices]
         children = (self._rest(child, kind) for child in piece.children)
         try:
-            return eliminate(front_of(self.plan, piece, own), tiny, children)
+            return eliminate(front_of(self.plan, piece, A, which), tiny, children, memory)
         except SingularMatrix as problem:
             raise SingularMatrix(int(shape.order[problem.unknown])) from None
 
@@ -134,10 +139,10 @@ class PiecesFactor:
         It has entries where the first has some, or else `OtherPattern` is raised.
         """
         sign, tiny = np.ones(self.plan.shape.n), self._smallest_pivot(A)
-        half = Substitution(self.plan.shape, B)
+        half, memory = Substitution(self.plan.shape, B), self._memory()
         for k, piece in enumerate(self.plan.pieces):
             own = sparse.csc_matrix(A.rows(self.plan.shape.order[piece.columns]).T)
-            made = self._eliminate(k, own, tiny, "count")
+            made = self._eliminate(k, own, np.arange(len(piece.columns)), tiny, "count", memory)
             sign[piece.columns] = made.sign
             if len(piece.boundary):
                 self.store.save(f"{k}.count", made.rest, sync=False)

@@ -92,8 +92,7 @@ class WorkersFactor:
     def _submit(self, k: int) -> Any:
         piece, shape, cluster = self.plan.pieces[k], self.plan.shape, self.cluster
         own = self.columns(shape.order[piece.columns])
-        own.indices = shape.place[own.indices]
-        front = front_of(self.plan, piece, own)
+        front = front_of(self.plan, piece, own, np.arange(len(piece.columns)))
         rests = [cluster.submit(on_worker.rest, self.name, c, on=self.owner[c]) for c in piece.children]
         boundaries = [self.plan.pieces[c].boundary for c in piece.children]
         size = self.plan.bytes_of(piece)
