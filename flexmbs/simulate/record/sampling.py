@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs._jit import handle, kernel, prepare
+from flexmbs._jit import handle, kernel, ready
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.dead_points import dead_point, diverges
@@ -189,10 +189,10 @@ class Sampler:
         )
         self.places, self.width = self._places(system, len(balls), len(frames))
         self.unknown = self._unknown(system)
-        self._sample = prepare(sample, data, self.more, 0.0, np.zeros(1), np.zeros(1))
+        self._sample = ready(sample, data, self.more, 0.0, np.zeros(1), np.zeros(1))
         line, flat = np.zeros(1), np.zeros((1, 1))
         out = flat, np.zeros((2, 1, 1))
-        self._on = prepare(sample_on, data, self.more, 0, (line, flat, line, 0.0), self.left_out, out)
+        self._on = ready(sample_on, data, self.more, 0, (line, flat, line, 0.0), self.left_out, out)
 
     def _places(self, system: System, n_balls: int, n_frames: int) -> tuple[dict[str, int], int]:
         d = self.data
