@@ -41,7 +41,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher, cpu_target
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 from numba.core.sigutils import normalize_signature
 
 from flexmbs._jit import CHECKED, cached_in
@@ -100,7 +100,7 @@ class Stored(FunctionCache):  # type: ignore[misc]
     """numba's cache; to load needs the runtime alone, to compile brings the tables up to date itself."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
+        _name_runtime()
         try:
             found = self._load_overload(sig, target_context)
         except Exception:  # torn, or written for tuples that are called otherwise now
@@ -143,6 +143,13 @@ class Files(IndexDataCacheFile):  # type: ignore[misc]
         if zlib.crc32(stored[4:]).to_bytes(4, "little") != stored[:4]:
             raise ValueError(f"{name} is damaged")
         return pickle.loads(stored[4:])
+
+
+@cache
+def _name_runtime() -> None:
+    """What loaded code calls of numba's runtime: its functions in C; to compile brings the others."""
+    for name, address in _nrt_python.c_helpers.items():
+        llvmlite.binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 @contextmanager
@@ -298,6 +305,8 @@ class Linked(CPUDispatcher):  # type: ignore[misc]
     depth = 0  # of kernels that are compiled or loaded for one another; the first of them is for Python
     without_entry: list[Any] = []  # compiled code that has been called stays
     returns: Any = None  # declared type of what it returns, where it is compiled later
+    _cache: Any
+    _cache_hits: Any
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """As numba's; constants are arguments like any other."""
@@ -320,9 +329,21 @@ class Linked(CPUDispatcher):  # type: ignore[misc]
         options["no_cpython_wrapper"] = options["no_cfunc_wrapper"] = Linked.depth > 0
         Linked.depth += 1
         try:
-            return super().compile(sig)
+            return self._loaded(sig) or super().compile(sig)
         finally:
             Linked.depth -= 1
+
+    def _loaded(self, sig: Any) -> Any:
+        """The entry of a kernel that is on disk, as numba takes it from there less its clocks."""
+        if tuple(normalize_signature(sig)[0]) in self.overloads:
+            return None
+        found = self._cache.load_overload(sig, self.targetctx)
+        if found is None:
+            return None
+        self._cache_hits[sig] += 1
+        self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        self.add_overload(found)
+        return found.entry_point
 
     def add_overload(self, cres: Any) -> None:
         # numba keeps this list with what it stores, but forgets it when it loads a kernel into another

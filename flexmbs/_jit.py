@@ -58,30 +58,33 @@ def cache_root() -> Path:
     return Path(base) / "flexmbs" / "kernels"
 
 
-_IMPORT = re.compile(
-    r"^from (flexmbs[\w.]*) import (?:\(([^)]*)\)|([^\n(]*))|^import (flexmbs[\w.]*)", re.MULTILINE
-)
+#: what stands behind `from flexmbs` and `import flexmbs`
+_NAMES, _MODULE = re.compile(r"([\w.]*) import (?:\(([^)]*)\)|([^\n(]*))"), re.compile(r"[\w.]*")
 
 
-def _source_of(module: str) -> Path | None:
+@cache
+def _sources_of(module: str) -> tuple[Path, Path | None]:
+    """Where a module of flexmbs stands, and the folder of its own modules, if it has any."""
     base = PACKAGE_DIR.joinpath(*module.split(".")[1:])
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
+    plain = base.with_suffix(".py")
+    return (plain, None) if plain.is_file() else (base / "__init__.py", base)
 
 
 @cache
 def _imports(path: Path) -> tuple[Path, ...]:
     """Source files of the flexmbs modules that stand in the top-level imports of `path`."""
-    found = []
-    for module, listed, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        candidates = [module or plain]
-        candidates += [f"{module}.{name.split()[0]}" for name in (listed or names).split(",") if name.strip()]
-        for candidate in candidates:
-            source = _source_of(candidate)
-            if source is not None:
-                found.append(source)
+    text, found = f"\n{path.read_text(encoding='utf-8')}", list[Path]()
+    for rest in text.split("\nimport flexmbs")[1:]:
+        if match := _MODULE.match(rest):
+            found.append(_sources_of(f"flexmbs{match[0]}")[0])
+    for rest in text.split("\nfrom flexmbs")[1:]:
+        if match := _NAMES.match(rest):
+            source, folder = _sources_of(f"flexmbs{match[1]}")
+            found.append(source)
+            if folder is not None:
+                names = (name.split()[0] for name in (match[2] or match[3]).split(",") if name.strip())
+                inner = (_sources_of(f"flexmbs{match[1]}.{name}")[0] for name in names)
+                found += [item for item in inner if item.is_file()]
     return tuple(found)
 
 
@@ -168,7 +171,12 @@ def _own_dispatcher() -> Any:
 
 def _folder(function: Callable[..., Any]) -> Path:
     """Where a kernel is kept: what our own compiler has stored is of no use to numba's, and the other way."""
-    sources = sources_hash(Path(function.__code__.co_filename))
+    return _folder_of(function.__code__.co_filename)
+
+
+@cache
+def _folder_of(source: str) -> Path:
+    sources = sources_hash(Path(source))
     return cache_root() / (sources if _own_dispatcher() else f"{sources}-plain")
 
 
@@ -300,6 +308,8 @@ def _type_of(arg: Any) -> Any:
         return arg.kind
     if type(arg) is np.ndarray and arg.flags.carray:
         return _array_type(arg.dtype, arg.ndim)
+    if isinstance(arg, tuple):
+        return numba.types.BaseTuple.from_types(tuple(map(_type_of, arg)), type(arg))
     return arg if isinstance(arg, numba.types.Type) else numba.typeof(arg)
 
 

@@ -2,9 +2,7 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +37,7 @@ class MovingRotation(Table):
     z: MovingDirection | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> MovingRotation:
+    def _check(self) -> Self:
         check_form(self)
         return self
 
@@ -77,7 +75,7 @@ class PlaceTable(Table):
     node: int | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> PlaceTable:
+    def _check(self) -> Self:
         if sum(value is not None for value in (self.at, self.nearest, self.node)) != 1:
             raise fail("a place is one of: [x, y, z], { nearest = [x, y, z] }, { node = number }")
         return self
@@ -95,7 +93,7 @@ class FlexibleFrame(Table):
     rot: Rotation | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> FlexibleFrame:
+    def _check(self) -> Self:
         if sum(value is not None for value in (self.at, self.nearest, self.node)) != 1:
             raise fail("a frame on a flexible body needs one of at, nearest, node")
         return self

@@ -2,8 +2,6 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, WithJsonSchema

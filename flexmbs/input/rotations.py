@@ -2,9 +2,7 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +34,7 @@ class Rotation(Table):
     z: Direction | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Rotation:
+    def _check(self) -> Self:
         check_form(self)
         self.to_matrix()
         return self

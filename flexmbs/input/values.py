@@ -51,7 +51,11 @@ class Context:
 
 
 class Table(BaseModel):
-    """Base of all tables: unknown keys are errors; in Python `from` and `in` are `from_` and `in_`."""
+    """Base of all tables: unknown keys are errors; in Python `from` and `in` are `from_` and `in_`.
+
+    Modules of tables leave their annotations as they are: as texts (`from __future__ import annotations`)
+    each would be compiled again in every start.
+    """
 
     model_config = ConfigDict(
         extra="forbid", populate_by_name=True, arbitrary_types_allowed=True, defer_build=True

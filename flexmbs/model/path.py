@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from flexmbs.errors import Diagnostic, InputError
 from flexmbs.expressions import Expression
 from flexmbs.ffrf.marker import pack_rows
-from flexmbs.modal.place import locate
 
 Array = NDArray[np.float64]
 
@@ -35,6 +34,8 @@ class Path:
 def path_through(modal: Any, modes: Any, place: Sequence[Any], where: str) -> Path:
     """Splines of the rows along the path that `place`, numbers or expressions of t, describes."""
     from scipy.interpolate import CubicSpline
+
+    from flexmbs.modal.place import locate
 
     start, direction = _line(place, where)
     first, last = _inside(modal, start, direction, where)
@@ -98,6 +99,8 @@ def _inside(modal: Any, start: Array, direction: Array, where: str) -> tuple[flo
 
 
 def _is_inside(modal: Any, x: Array) -> bool:
+    from flexmbs.modal.place import locate
+
     try:
         locate(modal.mesh, x)
     except InputError:

@@ -8,11 +8,11 @@ holds is in body axes, as in the formulation.
 `pos = [beta_1, q_1, beta_2, q_2, ...]`, `vel = [eta_1, q_dot_1, ...]` follow that numbering. The columns of
 C_i for the speeds of a body are rows of `Workspace.tree.H` (F20).
 
+Annotations are no texts here: named tuples would compile each of them again in every start.
+
 Constraint rows (cut joints, couplings, drives on cut joints) come in groups, one group per cut joint or
 law. A row is a sum of terms: relations between two markers (`term`), and tree coordinates (`speed`).
 """
-
-from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,11 @@ from flexmbs.case.schema.bodies import (
 )
 from flexmbs.errors import InputError
 from flexmbs.input.source import Path_
-from flexmbs.modaldata import ModalData
 from flexmbs.model.band import modal_damping
 from flexmbs.model.bodies import Body, FlexibleBody, Particle, RigidBody
+
+if TYPE_CHECKING:
+    from flexmbs.modaldata import ModalData
 
 Array = NDArray[np.float64]
 

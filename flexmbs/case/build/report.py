@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
@@ -15,7 +15,9 @@ from flexmbs.errors import Diagnostics, InputError
 from flexmbs.expressions import ExpressionError
 from flexmbs.input.problems import dotted
 from flexmbs.input.source import Path_, Source
-from flexmbs.modaldata import ModalData
+
+if TYPE_CHECKING:
+    from flexmbs.modaldata import ModalData
 
 Progress = Callable[[float, str], None]
 

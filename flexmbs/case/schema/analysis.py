@@ -2,9 +2,7 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -55,7 +53,7 @@ class Range(Table):
         return tuple(step(float(self.from_), float(self.to), self.n).tolist())
 
     @model_validator(mode="after")
-    def _check(self) -> Range:
+    def _check(self) -> Self:
         given = self.values_ is not None
         if given == (self.from_ is not None and self.to is not None) or (given and not self.values_):
             raise fail('give "from" and "to", or "values"')
@@ -120,7 +118,7 @@ class Analysis(Table):
     campbell: Campbell | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Analysis:
+    def _check(self) -> Self:
         if self.type in ("dynamics", "kinematics") and self.t_end is None:
             raise fail(f'an analysis of type "{self.type}" needs "t_end"')
         if self.type == "inverse_dynamics" and self.motion is None:
@@ -152,7 +150,7 @@ class Expected(Table):
     atol: Annotated[Plain, Field(ge=0.0)] = 0.0
 
     @model_validator(mode="after")
-    def _check(self) -> Expected:
+    def _check(self) -> Self:
         if self.rtol == 0.0 and self.atol == 0.0:
             raise fail("an expected value needs rtol or atol above zero")
         return self

@@ -2,9 +2,7 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -49,7 +47,7 @@ class Inertia(Table):
         )
 
     @model_validator(mode="after")
-    def _check(self) -> Inertia:
+    def _check(self) -> Self:
         a, b, c = np.linalg.eigvalsh(self.matrix())
         slack = 1e-9 * max(abs(a), abs(c), 1e-300)
         if a < -slack:
@@ -148,7 +146,7 @@ class Modes(Table):
     list: ModeNumbers | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Modes:
+    def _check(self) -> Self:
         if sum(value is not None for value in (self.count, self.max_frequency, self.list)) != 1:
             raise fail("modes needs one of count, max_frequency, list")
         return self
@@ -221,7 +219,7 @@ class FlexibleBodyTable(BodyTable):
     initial: FlexibleInitial | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> FlexibleBodyTable:
+    def _check(self) -> Self:
         if (self.modal is None) == (self.reduce is None):
             raise fail('a flexible body needs either "modal" (a file) or "reduce" (a recipe)')
         if self.recipe and self.reduce is None:

@@ -2,8 +2,6 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model

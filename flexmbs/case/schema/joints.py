@@ -2,11 +2,9 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
@@ -73,7 +71,7 @@ class Spring(Table):
     coordinate: str | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Spring:
+    def _check(self) -> Self:
         if (self.stiffness is None) == (self.force is None):
             raise fail("a spring needs either stiffness or force")
         return self
@@ -87,7 +85,7 @@ class Damper(Table):
     coordinate: str | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Damper:
+    def _check(self) -> Self:
         if (self.damping is None) == (self.force is None):
             raise fail("a damper needs either damping or force")
         return self
@@ -103,7 +101,7 @@ class Friction(Table):
     coordinate: str | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Friction:
+    def _check(self) -> Self:
         if (self.effort is None) == (self.coefficient is None):
             raise fail("friction needs either effort, or coefficient (with radius on turning joints)")
         return self
@@ -119,7 +117,7 @@ class Stop(Table):
     coordinate: str | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Stop:
+    def _check(self) -> Self:
         if self.lower is None and self.upper is None:
             raise fail("a stop needs lower, upper, or both")
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:
@@ -159,7 +157,7 @@ class JointTable(Table):
     ) = None
 
     @model_validator(mode="after")
-    def _check(self) -> JointTable:
+    def _check(self) -> Self:
         if self.axis is not None and not SMALLEST < math.hypot(*self.axis) < LARGEST:
             raise fail("the axis is zero, or too long; give a direction, such as [0, 0, 1]")
         return self

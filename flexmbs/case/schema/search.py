@@ -2,9 +2,7 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -33,7 +31,7 @@ class Fit(Table):
     runs: Annotated[int, Field(gt=0)] = 100
 
     @model_validator(mode="after")
-    def _check(self) -> Fit:
+    def _check(self) -> Self:
         _check_ranges(self.parameters)
         if self.deviation and set(self.deviation) != set(self.channels):
             raise fail("deviation names other columns than channels: give it for all of them or for none")
@@ -47,7 +45,7 @@ class Limits(Table):
     max: Number | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Limits:
+    def _check(self) -> Self:
         if self.min is None and self.max is None:
             raise fail("a limit is [lower, upper], { min = value } or { max = value }")
         if self.min is not None and self.max is not None and self.min > self.max:
@@ -74,7 +72,7 @@ class Optimise(Table):
     seed: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
-    def _check(self) -> Optimise:
+    def _check(self) -> Self:
         _check_ranges(self.parameters)
         if (self.minimise is None) == (self.maximise is None):
             raise fail("give one of minimise and maximise: the name of a metric")

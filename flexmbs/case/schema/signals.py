@@ -2,10 +2,8 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -42,7 +40,7 @@ class Drive(Table):
     acceleration: LawOfRotation | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Drive:
+    def _check(self) -> Self:
         if sum(item is not None for item in (self.position, self.velocity, self.acceleration)) != 1:
             raise fail("a drive needs one of position, velocity, acceleration")
         return self
@@ -74,7 +72,7 @@ class InputTable(Table):
         return float(self.default) * (1.0 if given else unit_of(self.unit).value)
 
     @model_validator(mode="after")
-    def _check(self) -> InputTable:
+    def _check(self) -> Self:
         given, wanted = getattr(self.default, "dimension", None), unit_of(self.unit).dimension or units.NONE
         if given not in (None, wanted):
             raise fail(f'the default is no number in "{self.unit}"')
@@ -128,7 +126,7 @@ class Sensor(Table):
     value: Law | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> Sensor:
+    def _check(self) -> Self:
         need = {"reaction": "joint", "joint": "joint", "expression": "value", "energy": None}.get(
             self.type, "on"
         )

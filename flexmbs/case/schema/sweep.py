@@ -2,9 +2,7 @@
 
 # mypy: disable-error-code="valid-type"
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -35,7 +33,7 @@ class Spread(Table):
         return [float(item) for item in getattr(self, self.kind)]
 
     @model_validator(mode="after")
-    def _check(self) -> Spread:
+    def _check(self) -> Self:
         if sum(getattr(self, name) is not None for name in KINDS) != 1:
             raise fail(f"a distribution is one of {', '.join(KINDS)}")
         a = self.numbers
@@ -88,7 +86,7 @@ class Sample(Table):
     correlation: list[Related] = Field(default=[])
 
     @model_validator(mode="after")
-    def _check(self) -> Sample:
+    def _check(self) -> Self:
         for item in self.correlation:
             for name in item.parameters:
                 if name not in self.parameters:
@@ -136,7 +134,7 @@ class Sweep(Table):
         return [f"{body}.hot_spot{what}" for body in self.hot_spots for what in SPOT]
 
     @model_validator(mode="after")
-    def _check(self) -> Sweep:
+    def _check(self) -> Self:
         given = (self.grid, self.zip, self.table, self.sample)
         if sum(item is not None for item in given) != 1:
             raise fail("a sweep needs one of grid, zip, table, sample")

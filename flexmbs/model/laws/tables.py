@@ -4,8 +4,6 @@ A law is a row: its kind, where it acts (markers or a joint coordinate), its fir
 are constants, or results of expressions and Python functions, written before the laws are looked at.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

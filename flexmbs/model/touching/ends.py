@@ -1,7 +1,5 @@
 """Where joints stand in their bodies: markers as couplings read them, before anything is numbered (F19)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
