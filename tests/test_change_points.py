@@ -11,6 +11,7 @@ from flexmbs.case.runner import execute
 from flexmbs.integrate import Settings, integrator
 from flexmbs.simulate.motion.branch import watch
 from flexmbs.simulate.motion.equations import problem, state_vector
+from flexmbs.simulate.motion.given import Given
 from tests.dynamics.awkward import driven, four_bar, parallelogram, slider_crank, with_velocity
 from tests.dynamics.test_awkward import PASSED
 
@@ -289,3 +290,18 @@ def test_a_start_on_a_change_point_learns_the_rank_around_it():
     t, y, _ = integrate(system, 0.3, "dop853", 11, rtol=1e-9, atol=1e-11)
     assert state.pos[0] == 0.0
     assert np.abs(np.sin(y[:, 0] + y[:, 1])).max() < 1e-6 or np.abs(y[:, 0] - y[:, 1]).max() < 1e-6
+
+
+def test_stages_far_from_a_change_point_are_not_searched_between(monkeypatch, tmp_path):
+    """The nearness of a bent beam rises and falls with it, far from zero: 56 more rates a step, once."""
+    asked = []
+    called = Given._called
+
+    def counted(self, place, method, sizes):
+        return called(self, place, lambda *args: asked.append(method.__name__) or method(*args), sizes)
+
+    monkeypatch.setattr(Given, "_called", counted)
+    words = {"analysis.formulation": "descriptor", "analysis.method": "dop853", "analysis.t_end": 0.01}
+    case = load("flexible-pendulum-beam.toml", **words, **{"output.every": 0.01})
+    told = execute(case, tmp_path / "result.h5").summary.statistics
+    assert asked.count("rates") < 20 * (told["steps"] + told["rejected"])

@@ -16,7 +16,8 @@ ZERO = 1e-3
 AWAY = 0.1
 #: by then the nearness of a zero, found by halves and less, is below that
 SHALLOW = 8
-#: nearness that rises from zero and falls back to it within the reach of a step, at its steepest
+#: nearness that rises from zero and falls back to it within the reach of a step, at its steepest; and that
+#: is zero beside a place, by its slope on the other side
 STEEP = 2.5
 #: events of change points are numbered downwards from here, by group of constraints
 FIRST_CHANGE = -2
@@ -53,7 +54,9 @@ def find_change(call, run):
         high, after = next_stage(tab, scr.near, place)
         after = new if high == 1.0 else after
         lowest = here <= before and here <= after and here < 1e300
-        if lowest and done <= low and not (behind and low == 0.0):
+        left, right = (before - here) / (place - low), (after - here) / (high - place)
+        steep = here < STEEP * max(left * (high - place), right * (place - low))  # on the line of one side
+        if lowest and steep and done <= low and not (behind and low == 0.0):
             done = max(done, zero_between(call, run, low, high))
         slope = (here - before) / (place - low)
         low, before, place, here = place, here, high, after
