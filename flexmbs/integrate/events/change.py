@@ -53,10 +53,9 @@ def find_change(call, run):
     while place < 1.0:
         high, after = next_stage(tab, scr.near, place)
         after = new if high == 1.0 else after
-        lowest = here <= before and here <= after and here < 1e300
         left, right = (before - here) / (place - low), (after - here) / (high - place)
-        steep = here < STEEP * max(left * (high - place), right * (place - low))  # on the line of one side
-        if lowest and steep and done <= low and not (behind and low == 0.0):
+        is_steep = here < STEEP * max(left * (high - place), right * (place - low))
+        if is_steep and here <= min(before, after) and done <= low and not (behind and low == 0.0):
             done = max(done, zero_between(call, run, low, high))
         slope = (here - before) / (place - low)
         low, before, place, here = place, here, high, after
