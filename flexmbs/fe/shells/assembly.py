@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,8 +72,7 @@ class ShellChunk(ShellCells):
 
     axis (cells, 3): direction that angles of layers count from
     rows (cells, points, 9, 6 n): strains of nodal values in the order of `dofs`, without inner functions
-    inner (cells, points, 9, LANES): strains of those; coupling, follow (cells, INNER, 6 n): forces on them,
-        and their amounts, of nodal values; without any (.., 0) and (cells, 0, 6 n)
+    inner (cells, points, 9, LANES): strains of those, n_inner of them; without any (.., 0)
     """
 
     axis: Floats
@@ -81,13 +80,27 @@ class ShellChunk(ShellCells):
     S: Floats
     rows: Floats
     inner: Floats
-    coupling: Floats
-    follow: Floats
+    n_inner: int
 
     @property
     def dofs(self) -> Ints:
         """(cells, 6 n), component by component of all nodes."""
         return (6 * self.nodes[:, None, :] + np.arange(6)[:, None]).reshape(len(self.nodes), -1)
+
+    @property
+    def few(self) -> tuple[Floats, Floats, Floats]:
+        """Room of `condense`."""
+        return np.empty((9 * self.rows.shape[1], LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
+
+    @cached_property
+    def follow(self) -> Floats:
+        """Amounts of inner functions of nodal values (cells, INNER, 6 n), or (cells, 0, 6 n)."""
+        shape = len(self.rows), INNER if self.n_inner else 0, self.rows.shape[3]
+        coupling, found = np.empty((2, *shape))
+        if self.n_inner:
+            inner = self.inner, self.n_inner
+            condense_loop(inner, self.S, self.points.area, self.rows, self.few, coupling, found)
+        return found
 
     def strains(self, U: Floats) -> Floats:
         """(cells, points, 9, m) of fields U (n_dof, m)."""
@@ -175,10 +188,6 @@ def _chunk(cells: ShellCells, X: Floats, axis: Floats, S: Floats, room: Room) ->
         inner[..., :m] = found.inner[..., used]
         rows[:, :, 3:] = 0.0
         rows[..., 3 * X.shape[1] :] = 0.0
-    coupling, follow = np.empty((2, len(X), INNER if m else 0, rows.shape[3]))
-    if m:
-        few = np.empty((9 * inner.shape[1], LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
-        condense_loop(inner, m, S, found.area, rows, few, coupling, follow)
     return ShellChunk(
         cells.kind,
         cells.which,
@@ -193,8 +202,7 @@ def _chunk(cells: ShellCells, X: Floats, axis: Floats, S: Floats, room: Room) ->
         S,
         rows,
         inner,
-        coupling,
-        follow,
+        m,
     )
 
 
@@ -202,10 +210,10 @@ def shell_stiffness(mesh: Mesh, graph: NodeGraph, parts: Iterable[ShellCells]) -
     """K_fe of the shells (6 n_nodes, 6 n_nodes)."""
     upper = mapped.room((graph.n_pairs, 36))
     for chunk in chunks_of(mesh, parts):
-        n, inner = chunk.rows.shape[3], (chunk.coupling, chunk.follow)
-        size = 9 * chunk.rows.shape[1] + chunk.follow.shape[1]
+        n, inner = chunk.rows.shape[3], (chunk.inner, chunk.n_inner)
+        size = 9 * chunk.rows.shape[1] + INNER * (chunk.n_inner > 0)
         pattern = chunk.nodes, chunk.which, graph.loc[chunk.kind]
-        room = np.empty((size, n)), np.empty((size, n)), np.empty((n, n))
+        room = np.empty((size, n)), np.empty((size, n)), np.empty((n, n)), chunk.few
         stretching = n if chunk.kind == "tri3" or chunk.S[..., :3, 3:].any() else n // 2
         shell_stiffness_loop(chunk.rows, stretching, inner, chunk.S, chunk.points.area, pattern, room, upper)
     return expand_blocks(graph, upper)
@@ -283,15 +291,16 @@ def add_shell_stress(
         if law.shape[:2] == (1, 1):
             laws[key] = law
         used = np.flatnonzero(law.any(axis=(0, 1, 2)))[::-1].copy()  # stretch last
-        n, q, inside = chunk.rows.shape[3], spreading[1].shape[1], chunk.follow.shape[1]
+        n, q, inside = chunk.rows.shape[3], spreading[1].shape[1], INNER * (chunk.n_inner > 0)
         size, columns = chunk.rows.shape[1] * len(used), -(-6 * q // LANES) * LANES
         room = (
             np.empty((size + inside, n)), np.empty((size, chunk.inner.shape[3])),
             np.zeros((size + inside, columns)), np.empty((n, columns)), np.zeros((n, m)),
-            np.empty((6 * q, m)), np.empty((5, 6)),
+            np.empty((6 * q, m)), np.empty((5, 6)), np.empty((inside, n)), chunk.few,
         )  # fmt: skip
         stretch = int((used < 3).sum()), n if chunk.kind == "tri3" else n // 2
-        section, strains = (law, used, stretch, chunk.points.axes), (chunk.rows, chunk.inner, chunk.follow)
+        section = law, used, stretch, chunk.points.axes
+        strains = chunk.rows, (chunk.inner, chunk.n_inner), (chunk.S, chunk.points.area)
         face_stress_loop(strains, chunk.nodes, fields, section, spreading, room, total)
 
 

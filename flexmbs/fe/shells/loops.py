@@ -417,32 +417,38 @@ def _solve_few(G, W, m):
             W[i, q] /= G[i, i]
 
 
-@kernel(reassociate=True)
-def condense_loop(inner, m, S, area, rows, room, coupling, follow):
-    """Amounts of inner functions that go with nodal values, those of least energy: -G^-1 `coupling`.
+@kernel(inline=True)
+def condense(e, inner, section, rows, room, coupling, follow, at):
+    """Amounts of inner functions of cell e that go with nodal values, of least energy: -G^-1 `coupling`.
 
-    inner (cells, points, 9, LANES), of which the first m, up to INNER, are functions, the others zero;
-    S (cells or 1, points or 1, 9, 9), rows (cells, points, 9, N), room = (T (9 points, LANES), G, H (INNER,
-    LANES)). Writes: coupling, follow (cells, INNER, N), zero beyond m, room.
+    `inner` = (strains (cells, points, 9, LANES), m): the first m, up to INNER, are functions, the others
+    zero; `section` = (S (cells or 1, points or 1, 9, 9), area), rows (cells, points, 9, N), room = (T (9
+    points, LANES), G, H (INNER, LANES)).
+    Writes: coupling, follow: INNER rows of N from the place `at` on, zero beyond m, room.
     """
-    T, G, H = room
-    n_points, n = rows.shape[1], rows.shape[3]
+    (T, G, H), (of_inner, m), (S, area) = room, inner, section
+    n_points, n, of_cell = rows.shape[1], rows.shape[3], S[e if len(S) > 1 else 0]
+    for p in range(n_points):
+        own = of_cell[p if len(of_cell) > 1 else 0]
+        _section_forces(of_inner[e, p], own, area[e, p], 9 * p, 9 * p + 3, T)
+    start = e * n_points * 9
+    _few(G, 0, LANES, T, 0, LANES, of_inner, start * LANES, LANES, n_points * 9)
+    H[:] = 0.0
+    for i in range(m):
+        H[i, i] = -1.0
+    _solve_few(G, H, m)
+    j = n
+    while j > 0:
+        j = max(j - LANES, 0)
+        _few(coupling, at + j, n, T, 0, LANES, rows, start * n + j, n, n_points * 9)
+        _few(follow, at + j, n, H, 0, LANES, coupling, at + j, n, m)
+
+
+@kernel(reassociate=True)
+def condense_loop(inner, S, area, rows, room, coupling, follow):
+    """`condense` of all cells. Writes: coupling, follow (cells, INNER, N), room."""
     for e in range(len(rows)):
-        of_cell, start = S[e if len(S) > 1 else 0], e * n_points * 9
-        for p in range(n_points):
-            own = of_cell[p if len(of_cell) > 1 else 0]
-            _section_forces(inner[e, p], own, area[e, p], 9 * p, 9 * p + 3, T)
-        _few(G, 0, LANES, T, 0, LANES, inner, start * LANES, LANES, n_points * 9)
-        H[:] = 0.0
-        for i in range(m):
-            H[i, i] = -1.0
-        _solve_few(G, H, m)
-        j = n
-        while j > 0:
-            j = max(j - LANES, 0)
-            at = e * INNER * n + j
-            _few(coupling, at, n, T, 0, LANES, rows, start * n + j, n, n_points * 9)
-            _few(follow, at, n, H, 0, LANES, coupling, at, n, m)
+        condense(e, inner, (S, area), rows, room, coupling, follow, e * INNER * rows.shape[3])
 
 
 @kernel(inline=True)
@@ -472,12 +478,11 @@ def _products(B, SB, n_others, stretching, K):
 def shell_stiffness_loop(rows, stretching, inner, S, area, pattern, room, upper):
     """Add int rows^T S rows of every cell, with `inner` functions, to the pairs of the pattern.
 
-    Only the first `stretching` columns of `rows` stretch, and give forces of stretch; `inner` = (coupling,
-    follow) as `condense_loop` gives them, (cells, INNER or 0, N); S (cells or 1, points or 1, 9, 9);
-    `pattern` = (nodes, which, loc).
-    Writes: upper (n_pairs, 36), room = (B, SB (9 points and INNER or 0, N), K (N, N)), stretch last.
+    Only the first `stretching` columns of `rows` stretch, and give forces of stretch; `inner` and the room
+    `few` as in `condense`; S (cells or 1, points or 1, 9, 9); `pattern` = (nodes, which, loc).
+    Writes: upper (n_pairs, 36), room = (B, SB (9 points and INNER or 0, N), K (N, N), few), stretch last.
     """
-    (coupling, follow), (nodes, which, loc), (B, SB, K) = inner, pattern, room
+    (nodes, which, loc), (B, SB, K, few) = pattern, room
     n, n_points = nodes.shape[1], rows.shape[1]
     last = len(B) - 3 * n_points
     for e in range(len(nodes)):
@@ -487,8 +492,8 @@ def shell_stiffness_loop(rows, stretching, inner, S, area, pattern, room, upper)
             _put(rows[e, p, 3:], B, at)
             _put(rows[e, p, :3], B, to)
             _section_forces(rows[e, p], own, area[e, p], to, at, SB)
-        _put(coupling[e], B, 6 * n_points)
-        _put(follow[e], SB, 6 * n_points)
+        if inner[1]:
+            condense(e, inner, (S, area), rows, few, B, SB, 6 * n_points * rows.shape[3])
         _products(B, SB, last, stretching, K)
         pair = 0
         for a in range(n):

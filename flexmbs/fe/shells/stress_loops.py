@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs._simd import LANES, product
+from flexmbs.fe.shells.loops import condense
 
 _two, _three, _six, _eight = product(2), product(3), product(6), product(8)
 
@@ -37,34 +38,33 @@ def face_stress_loop(strains, nodes, U, section, spreading, room, total):
     """Add stresses of fields at a face of the section, in the axes of the mesh, to the targets of their cells
     (F53).
 
-    `strains` = (rows (cells, points, 9, 6 n), inner (cells, points, 9, LANES or 0), follow (cells, INNER or
-    0, 6 n)): of nodal values, of inner functions, and amounts of these; U (6 n_nodes, m); `section` = (law,
-    used, stretch, axes): law (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy of strains in the axes
-    (cells, points, 3, 3), of which those `used` give any, from the last to the first; stretch = (number of
-    these that are stretch, columns of rows that it has); `spreading` = (fit, shape, targets): fit (cells or
-    1, q, points) of q numbers to the points, whose shapes (n_targets, q) are summed at targets (cells,
-    n_targets), rows of the result. The q stresses of nodal values come first, then those of the fields: there
-    are fewer of them than strains.
+    `strains` = (rows (cells, points, 9, 6 n), and the `inner` and `section` of `condense`); U (6 n_nodes, m);
+    `section` = (law, used, stretch, axes): law (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy of
+    strains in the axes (cells, points, 3, 3), of which those `used` give any, from the last to the first;
+    stretch = (number of these that are stretch, columns of rows that it has); `spreading` = (fit, shape,
+    targets): fit (cells or 1, q, points) of q numbers to the points, whose shapes (n_targets, q) are summed
+    at targets (cells, n_targets), rows of the result. The q stresses of nodal values come first, then those
+    of the fields: there are fewer of them than strains.
     Writes: total (rows, 6, m), room = (B (INNER or 0 and points used, 6 n), inside (points used, LANES or 0),
-    W (as B, columns), T (6 n, columns), own (6 n, columns), sigma (6 q, columns), M (5, 6)), columns by
-    eights, those of W zero at first.
+    W (as B, columns), T (6 n, columns), own (6 n, columns), sigma (6 q, columns), M (5, 6), coupling (INNER
+    or 0, 6 n), few as in `condense`), columns by eights, those of W zero at first.
     """
     (law, used, stretch, axes), (fit, shape, targets) = section, spreading
-    (rows, inner, follow), (B, inside, W, T, own, sigma, M) = strains, room
+    (rows, inner, resultants), (B, inside, W, T, own, sigma, M, coupling, few) = strains, room
     n, m, n_q = nodes.shape[1], U.shape[1], shape.shape[1]
-    n_rows, n_in, n_points, width = rows.shape[3], follow.shape[1], rows.shape[1], W.shape[1]
-    n_stretch, stretching = stretch
+    n_rows, n_in, n_points, width = rows.shape[3], len(coupling), rows.shape[1], W.shape[1]
+    (n_stretch, stretching), of_inner = stretch, inner[0]
     for e in range(len(nodes)):
         of_cell, weights = law[e if len(law) > 1 else 0], fit[e if len(fit) > 1 else 0]
-        for i in range(n_in):
-            _copied(follow[e, i], n_rows, B[i])
+        if n_in:
+            condense(e, inner, resultants, rows, few, coupling, B, 0)
         for p in range(n_points):
             F = of_cell[p if len(of_cell) > 1 else 0]
             _turns(axes[e, p], M)
             for s in range(len(used)):
                 k = n_in + s * n_points + p
                 _copied(rows[e, p, used[s]], n_rows, B[k])
-                _copied(inner[e, p, used[s]], inner.shape[3], inside[k - n_in])
+                _copied(of_inner[e, p, used[s]], of_inner.shape[3], inside[k - n_in])
                 xx, yy, zz = _turned(F, M, used[s], 0), _turned(F, M, used[s], 1), _turned(F, M, used[s], 2)
                 xy, yz, zx = _turned(F, M, used[s], 3), _turned(F, M, used[s], 4), _turned(F, M, used[s], 5)
                 for q in range(n_q):
