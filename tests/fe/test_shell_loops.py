@@ -90,7 +90,7 @@ def test_stiffness_is_summed_block_by_block():
     m, inner = 2, np.zeros((CELLS, 3, 9, LANES))
     inner[..., :m] = np.random.default_rng(4).normal(size=(CELLS, 3, 9, m))
     few = np.empty((27, LANES)), np.empty((INNER, LANES)), np.empty((INNER, LANES))
-    size = 27 + INNER
+    size = 27 + m
     room = np.empty((size, 18)), np.empty((size, 18)), np.empty((18, 18)), few
     shell_stiffness_loop(at.rows, 18, (inner, m), S, at.area, (nodes, which, loc), room, upper)
     K = np.zeros((30, 30))

@@ -211,7 +211,7 @@ def shell_stiffness(mesh: Mesh, graph: NodeGraph, parts: Iterable[ShellCells]) -
     upper = mapped.room((graph.n_pairs, 36))
     for chunk in chunks_of(mesh, parts):
         n, inner = chunk.rows.shape[3], (chunk.inner, chunk.n_inner)
-        size = 9 * chunk.rows.shape[1] + INNER * (chunk.n_inner > 0)
+        size = 9 * chunk.rows.shape[1] + chunk.n_inner
         pattern = chunk.nodes, chunk.which, graph.loc[chunk.kind]
         room = np.empty((size, n)), np.empty((size, n)), np.empty((n, n)), chunk.few
         stretching = n if chunk.kind == "tri3" or chunk.S[..., :3, 3:].any() else n // 2

@@ -480,20 +480,20 @@ def shell_stiffness_loop(rows, stretching, inner, S, area, pattern, room, upper)
 
     Only the first `stretching` columns of `rows` stretch, and give forces of stretch; `inner` and the room
     `few` as in `condense`; S (cells or 1, points or 1, 9, 9); `pattern` = (nodes, which, loc).
-    Writes: upper (n_pairs, 36), room = (B, SB (9 points and INNER or 0, N), K (N, N), few), stretch last.
+    Writes: upper (n_pairs, 36), room = (B, SB (9 points and m, N), K (N, N), few), stretch last.
     """
     (nodes, which, loc), (B, SB, K, few) = pattern, room
     n, n_points = nodes.shape[1], rows.shape[1]
     last = len(B) - 3 * n_points
     for e in range(len(nodes)):
         of_cell = S[e if len(S) > 1 else 0]
+        if inner[1]:  # rows beyond m are overwritten
+            condense(e, inner, (S, area), rows, few, B, SB, 6 * n_points * rows.shape[3])
         for p in range(n_points):
             own, at, to = of_cell[p if len(of_cell) > 1 else 0], 6 * p, last + 3 * p
             _put(rows[e, p, 3:], B, at)
             _put(rows[e, p, :3], B, to)
             _section_forces(rows[e, p], own, area[e, p], to, at, SB)
-        if inner[1]:
-            condense(e, inner, (S, area), rows, few, B, SB, 6 * n_points * rows.shape[3])
         _products(B, SB, last, stretching, K)
         pair = 0
         for a in range(n):
