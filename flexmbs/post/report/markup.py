@@ -7,6 +7,9 @@ from html import escape
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+#: letters of a text in a table that is not broken: "≤ 1e-06" would be, at its sign
+SHORT = 12
+
 
 class Link(NamedTuple):
     """A text in a table that leads to a file."""
@@ -49,17 +52,20 @@ def facts(items: Iterable[tuple[str, Any]]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table; columns of numbers stand to the right."""
+    """A table; columns of numbers stand to the right, short texts in one line."""
     rows = [list(row) for row in rows]
     right = [bool(rows) and all(isinstance(row[k], int | float) for row in rows) for k in range(len(head))]
     css = ['class="number"' if flag else "" for flag in right]
     verdicts = {"ok": 'class="ok"', "BEYOND": 'class="beyond"'}
+
+    def kind(k: int, value: Any) -> str:
+        is_short = isinstance(value, str) and len(value) <= SHORT and not css[k]
+        return verdicts.get(str(value), 'class="short"' if is_short else css[k])
+
     top = "".join(f"<th {css[k]}>{escape(text)}</th>" for k, text in enumerate(head)) if any(head) else ""
     body = "".join(
         "<tr>"
-        + "".join(
-            f"<td {verdicts.get(str(value), css[k])}>{number(value)}</td>" for k, value in enumerate(row)
-        )
+        + "".join(f"<td {kind(k, value)}>{number(value)}</td>" for k, value in enumerate(row))
         + "</tr>"
         for row in rows
     )
