@@ -15,11 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs import __version__, disk
-from flexmbs.errors import Diagnostic, InputError, SolverError, UsageError, missing_component
+from flexmbs.errors import (
+    Diagnostic,
+    FlexmbsError,
+    InputError,
+    SolverError,
+    UsageError,
+    missing_component,
+)
 from flexmbs.study.bodies import Task, reduce_body
 from flexmbs.study.pool import TRIES, ended
 from flexmbs.study.store import Row, Store
-from flexmbs.study.work import NoPlace, Worker
+from flexmbs.study.work import NoPlace, Worker, needs_place
 
 logger = logging.getLogger(__name__)
 
@@ -53,9 +60,31 @@ def design(folder: str, k: int, version: str) -> Row:
     if not (Path(folder) / "study.json").is_file():
         raise Unfit(get_worker().address, f"does not see {folder}")
     try:
-        return _worker(folder)(k)
+        return _tried(_worker(folder), k)
     except NoPlace as error:
         raise Unfit(get_worker().address, str(error)) from None
+
+
+def _tried(worker: Worker, k: int) -> Row:
+    """The row of a design, of which a file says meanwhile how many workers have begun it."""
+    store = worker.store
+    try:
+        before = store.begin_try(k)
+    except FlexmbsError as error:
+        needs_place(error)
+        raise
+    try:
+        if before < TRIES:
+            return worker(k)
+        return store.row(k) or store.write_row(
+            k, ended("crashed", _lost(before))
+        )  # the scheduler allows more
+    finally:
+        store.end_tries(k)
+
+
+def _lost(times: int) -> str:
+    return f"ended its worker {times} times"
 
 
 async def started(folder: str) -> str:
@@ -166,8 +195,8 @@ def _designs(
             future.release()
             submit(k)
             continue
-        except KilledWorker:
-            text = f"ended its worker {TRIES} times"
+        except KilledWorker as error:  # the scheduler allows fewer
+            text = _lost(error.allowed_failures + 1)
             row = store.row(k) or store.write_row(k, ended("crashed", text))
         except Exception as error:  # a defect of one design must not end the study
             row = store.write_row(k, ended("failed", f"{type(error).__name__}: {error}"))

@@ -2,6 +2,7 @@
 
     study.json        the study as resolved, and its designs with their ids; written once
     rows/ID.json      a finished design: values, status, metrics; written last, so it says that all is done
+    rows/ID.tries     how often a worker of a cluster has begun it and has not come to an end
     runs/ID.h5        its result, if it is kept
     rows.json         all rows in one file, made when all are there, gone while anything is computed
     table.csv         the same as a table
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from flexmbs import disk
+from flexmbs.disk import operations
 from flexmbs.errors import Diagnostic, InputError
 
 FORMAT, VERSION = "flexmbs-study", 1
@@ -185,8 +188,28 @@ class Store:
         return self.folder / "rows.json"
 
     def begin(self) -> None:
-        """Rows are about to change."""
+        """Rows are about to change; nobody is at them yet."""
         disk.unlink(self._together)
+        for path in (self.folder / "rows").glob("*.tries"):
+            disk.unlink(path)
+
+    def _tries(self, k: int) -> Path:
+        return self.folder / "rows" / f"{self.ids[k]}.tries"
+
+    def begin_try(self, k: int) -> int:
+        """A worker begins a design: how often others have, and have not come back."""
+        with disk.told(self._tries(k)):
+            handle = operations.system.open(self._tries(k))
+            try:  # a byte for each, as several may come at once
+                before = os.lseek(handle, 0, os.SEEK_END)
+                operations.system.write(handle, b"x")
+            finally:
+                os.close(handle)
+        return before
+
+    def end_tries(self, k: int) -> None:
+        """A worker has come to an end with a design, whatever it was."""
+        disk.unlink(self._tries(k))
 
     def finish(self) -> None:
         """Write all rows together, so that they are read at once, and the table."""

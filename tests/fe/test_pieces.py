@@ -9,6 +9,7 @@ from scipy import sparse
 from flexmbs.fe.pieces.estimate import seconds_of
 from flexmbs.fe.pieces.factor import PiecesFactor
 from flexmbs.fe.pieces.plan import make_plan, parents, split
+from flexmbs.fe.pieces.store import LANES, mix
 from flexmbs.fe.solve.cholesky import SingularMatrix, SparseFactor
 from flexmbs.fe.solve.shifted import OtherPattern, Shifted
 from flexmbs.fe.solve.symbolic import analyse
@@ -133,3 +134,23 @@ def test_what_a_plan_foretells(tmp_path, narrow, monkeypatch):
     plan = PiecesFactor(A, node_of, folder=tmp_path, freedoms=40).plan
     assert most[0] == plan.disk_bytes
     assert plan.front_bytes >= 8 * max(plan.entries(piece) for piece in plan.pieces)
+
+
+def test_checksums_see_every_word_and_its_place():
+    rng = np.random.default_rng(3)
+    words = rng.normal(size=23).view(np.uint64)
+
+    def sum_of(*parts):
+        lanes, begin = np.zeros(LANES, np.uint64), 0
+        for part in parts:
+            mix(part, begin, lanes)
+            begin += len(part)
+        return lanes.tobytes()
+
+    whole = sum_of(words)
+    assert {sum_of(words[:a], words[a:b], words[b:]) for a in range(9) for b in (a, 9, 22)} == {whole}
+    others = [np.roll(words, 4), np.append(words, np.uint64(0))]
+    for k, bit in itertools.product(range(len(words)), (0, 31, 63)):
+        others.append(words.copy())
+        others[-1][k] ^= np.uint64(1 << bit)
+    assert len({whole, *map(sum_of, others)}) == 1 + len(others)

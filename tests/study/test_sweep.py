@@ -171,6 +171,40 @@ def test_designs_that_kill_or_hold_up_their_worker_do_not_end_the_study(study, t
     assert {k: store.row(k) for k in rows} == rows
 
 
+def lethal(folder, k, version):
+    """Design 1 ends its worker, and tells how often."""
+    from flexmbs.study import cluster, work
+
+    def call(self, k, real=work.Worker.__call__):
+        if k == 1:
+            with open(os.path.join(folder, "ends"), "a") as file:
+                file.write("x")
+            os._exit(9)
+        return real(self, k)
+
+    if work.Worker.__call__.__name__ != "call":
+        work.Worker.__call__ = call
+    return cluster.design(folder, k, version)
+
+
+@pytest.mark.slow
+def test_a_design_that_ends_three_workers_of_a_cluster_is_marked_and_the_study_goes_on(study, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    from flexmbs.study.cluster import run_on_cluster
+
+    made = plan(study('grid = { speed = [1, 2, 3, 4, 5, 6] }\nkeep = "none"'), tmp_path / "s")
+    store = Store.create(made.folder, made.data)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        rows = {
+            r["design"]: r for r in run_on_cluster(store, range(6), cluster.scheduler_address, work=lethal)
+        }
+    assert {k: row["status"] for k, row in rows.items()} == {k: "complete" for k in range(6)} | {1: "crashed"}
+    assert rows[1]["message"] == f"ended its worker {TRIES} times"
+    assert len((tmp_path / "s" / "ends").read_text()) == TRIES
+    assert {k: store.row(k) for k in rows} == rows
+    assert not list((tmp_path / "s" / "rows").glob("*.tries"))
+
+
 BAR = """
 method = "craig-bampton"
 modes = 1

@@ -81,7 +81,7 @@ class Store:
 
     def _digest(self, name: str, *arrays: Any) -> bytes:
         """Of the key and the name by SHA-256; of the numbers by `mix`, which is as fast as memory."""
-        lanes, count = np.zeros(LANES, np.uint64), 0
+        lanes, count = np.arange(1, LANES + 1, dtype=np.uint64), 0
         for values in arrays:
             mix(values.view(np.uint64), count, lanes)
             count += len(values)
