@@ -182,8 +182,8 @@ def add_large_piece(file):
         add_large_piece,
     ],
 )
-def test_unsafe_content_is_refused_by_name(good, add, tmp_path):
-    os.chdir(tmp_path)
+def test_unsafe_content_is_refused_by_name(good, add, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with h5py.File(good, "r+") as file:
         add(file)
     with pytest.raises(InputError) as caught:
