@@ -309,10 +309,11 @@ def _address_words(value: Any, end: list[int]) -> list[int]:
         if isinstance(item, tuple):
             found += _address_words(item, end)
             continue
-        is_array = isinstance(item, np.ndarray)
-        if is_array:
+        if isinstance(item, np.ndarray):
             found.append(end[0] + ADDRESS)
-        end[0] += 5 + 2 * item.ndim if is_array else 1
+            end[0] += 5 + 2 * item.ndim
+        else:
+            end[0] += item.kind.words if isinstance(item, Handle) else 1
     return found
 
 

@@ -422,7 +422,7 @@ def test_data_of_arrays_are_found_where_numpy_says(monkeypatch):
 
 
 def test_copies_are_handles_like_any_other_with_arrays_of_their_own():
-    """Of empty arrays, nested tuples and fields that are named like those of a handle."""
+    """Of empty arrays, nested tuples, handles, and fields that are named like those of a handle."""
 
     class Inner(NamedTuple):
         value: Any
@@ -431,11 +431,15 @@ def test_copies_are_handles_like_any_other_with_arrays_of_their_own():
     class Outer(NamedTuple):
         memory: Any
         inner: Inner
+        shared: Any
         value: Any
         number: int
 
+    shared = _jit.handle(Inner(np.ones(2), np.arange(5)))
+
     def make():
-        return Outer(np.arange(3.0), Inner(np.zeros((0, 3)), np.arange(4)), np.full((2, 2), np.nan), 7)
+        inner = Inner(np.zeros((0, 3)), np.arange(4))
+        return Outer(np.arange(3.0), inner, shared, np.full((2, 2), np.nan), 7)
 
     copies = _jit.Copies(make)
     a, b, plain = copies.new(), copies.new(), _jit.handle(make())
@@ -443,6 +447,7 @@ def test_copies_are_handles_like_any_other_with_arrays_of_their_own():
     assert b.inner.kind.tolist() == [0, 1, 2, 3] and copies.new().inner.kind[1] == 1
     if not _jit.DISABLED:
         assert a.kind is plain.kind and a.memory.shape == plain.memory.shape
+        assert np.count_nonzero(a.memory != plain.memory) == 4  # addresses of arrays, and nothing else
         assert np.shares_memory(a.value.inner.kind, a.inner.kind) and a.value.number == 7
         assert np.isnan(a.value.value).all() and a.value.memory.tolist() == [0.0, 1.0, 2.0]
         places = {int(x.ctypes.data) for x in (a.value.memory, a.inner.kind, a.value.value)}

@@ -76,9 +76,8 @@ def _tried(worker: Worker, k: int) -> Row:
     try:
         if before < TRIES:
             return worker(k)
-        return store.row(k) or store.write_row(
-            k, ended("crashed", _lost(before))
-        )  # the scheduler allows more
+        # the scheduler allows more
+        return store.row(k) or store.write_row(k, ended("crashed", _lost(before)))
     finally:
         store.end_tries(k)
 
