@@ -13,6 +13,7 @@ from flexmbs._jit import ready
 from flexmbs.dynamics import evaluate
 from flexmbs.dynamics.loops import passes
 from flexmbs.dynamics.loops.columns import plain_rows
+from flexmbs.dynamics.loops.sparse import Sparse
 from flexmbs.dynamics.tree import recursion
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.expressions import Expression
@@ -79,6 +80,10 @@ class Evaluator:
     def values(self) -> Array:
         """Values of G where it may hold anything (F27). Needs `jacobian`."""
         return np.asarray(self.ws.loop.G.copy())
+
+    def sparse_rows(self) -> Sparse:
+        """G by what it may hold (F27). Needs `loops`."""
+        return Sparse(*self.pattern, self.values(), self.system.n_vel)
 
     def _dense_rows(self) -> Array:
         G = np.zeros((self.system.n_rows, self.system.n_vel))

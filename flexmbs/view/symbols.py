@@ -160,8 +160,9 @@ class Symbols:
         names, rows = constraints(self.system, ("joint", "coupling"))
         if not rows:
             return
-        G = evaluator.jacobian(self.state.copy())[:, joint_speeds(self.system)]
-        kept, _, _ = independent(evaluator, rows, G, characteristic_length(self.system, evaluator))
+        evaluator.loops(self.state.copy())
+        held = ~joint_speeds(self.system)
+        kept, _, _ = independent(evaluator, rows, held, characteristic_length(self.system, evaluator))
         for k in sorted(set(range(len(rows))) - set(kept)):
             yield in_ground([names[k]], [rows[k]], evaluator)[0], rows[k]
 

@@ -7,14 +7,17 @@ import re
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 
 import flexmbs as fm
 from flexmbs.case import Case
 from flexmbs.case.check import check
 from flexmbs.case.generate import four_bars, scissor_lift
-from flexmbs.dynamics.analyses.mobility import mobility
+from flexmbs.dynamics.analyses.mobility import joint_speeds, mobility
+from flexmbs.dynamics.loops.null_spaces import wide
 from flexmbs.dynamics.reactions import self_stress
 from flexmbs.spatial import axis_angle
+from tests.benchmarks.flexible import LENGTH, lift_case
 
 LOCKED = {"revolute": "xyzXY", "cylindrical": "xyXY", "spherical": "xyz", "prismatic": "xyXYZ"}
 WORDS = {**{k: ("translation", k) for k in "xyz"}, **{k: ("rotation", k.lower()) for k in "XYZ"}}
@@ -247,10 +250,58 @@ def test_states_that_share_no_joint_are_looked_at_together(data, monkeypatch):
     columns, together = [], self_stress._side_by_side
 
     def counted(*given):
-        columns.append(together(*given).shape[1])
+        columns.append(together(*given)[0].shape[1])
         return together(*given)
+
+    def each_by_itself(system, rows, blocks):
+        return wide(blocks, len(rows)), np.full((1, 1), -1)  # nothing strains
 
     monkeypatch.setattr(self_stress, "_side_by_side", counted)
     found = reactions()
-    monkeypatch.setattr(self_stress, "_side_by_side", lambda system, rows, stress: stress)
+    monkeypatch.setattr(self_stress, "_side_by_side", each_by_itself)
     assert reactions() == found and found[1] and max(columns) < found[0] / 2
+
+
+@pytest.fixture(scope="module")
+def rods(tmp_path_factory):
+    """Folder of the rod's modal data, made once."""
+    return tmp_path_factory.mktemp("rods")
+
+
+@pytest.mark.parametrize("rigid", [(), ("b1",), ("a1", "b1", "a2", "b2")], ids=["none", "one", "a loop"])
+def test_flexible_bars_decide_what_they_strain_in_loops_that_share_them(rigid, rods):
+    """Against the null space of all rows in dense matrices: with modes or without them."""
+    data = lift_case(4, 3, rods)
+    bar = {"type": "rigid", "mass": 1.0, "inertia": {"ixx": 1.0, "iyy": 1.0, "izz": 1.0}, "frames": {
+        name: {"pos": [x * LENGTH, 0.0, 0.0]} for name, x in (("left", 0), ("middle", 0.5), ("right", 1))
+    }}  # fmt: skip
+    data["bodies"] |= dict.fromkeys(rigid, bar)
+    for name, joint in data["joints"].items():
+        if name.startswith("right"):
+            joint["type"] = "revolute"
+    system = Case.from_dict(data, folder=rods).system()
+    evaluator, state = system.evaluator(), system.initial_state()
+    report = mobility(system, evaluator, state)
+    rows = np.arange(system.n_rows)
+    G, joints = evaluator.jacobian(state.copy()), joint_speeds(system)
+    places = list(system.joints.values())
+
+    def loaded(speeds):
+        """Components of joints that states load which do no work on some speeds."""
+        scale = np.abs(G[:, speeds]).max(axis=0)
+        stress = null_space((G[:, speeds][:, scale > 1e-9] / scale[scale > 1e-9]).T, rcond=1e-9)
+        loads = self_stress.stress_of_joints(evaluator, rows, stress).reshape(len(places), 2, 3, -1)
+        turn = np.array([evaluator.ws.marker.R[place.P.number] for place in places])
+        own = np.abs(np.einsum("jba,jtbs->jtas", turn, loads)).max(axis=3, initial=0.0)
+        return {
+            (f"joints.{name}", word, axis)
+            for name, item in zip(system.joints, own, strict=True)
+            for word, part in zip(("translation", "rotation"), item, strict=True)
+            for axis, x in zip("xyz", part, strict=True)
+            if x > 1e-6
+        }
+
+    in_any, still = loaded(joints), loaded(np.ones_like(joints))
+    assert bool(still) is (len(rigid) > 1)
+    assert components(report.indeterminate_joints) == still
+    assert components(report.stiffness_decides) == in_any - still

@@ -19,6 +19,7 @@ from flexmbs.dynamics.evaluator import Evaluator, no_value
 from flexmbs.dynamics.loops.frontal import Frontal
 from flexmbs.dynamics.loops.null_spaces import blocks
 from flexmbs.dynamics.loops.projection import add_increment
+from flexmbs.dynamics.loops.sparse import Sparse
 from flexmbs.dynamics.tolerances import NOTHING, RANK
 from flexmbs.errors import Diagnostic, SolverError
 from flexmbs.model.joints.base import EQUAL_TURN, SQUARE
@@ -75,7 +76,7 @@ class _Problem:
         """
         n, change = len(self.g), np.zeros(self.G.shape[1])
         longest = float(np.linalg.norm(self.G, axis=1).max(initial=0.0))
-        for rows, columns in blocks(np.vstack([self.G, self.A])):
+        for rows, columns in blocks(Sparse.of(np.vstack([self.G, self.A]))):
             if not len(columns):
                 continue
             hard, soft = rows[rows < n], rows[rows >= n] - n
@@ -104,7 +105,7 @@ class _Problem:
 
 def _meet(G: Array, value: Array, longest: float) -> tuple[Array, Array]:
     """Least-norm x with G x = value, and the null space."""
-    factors = Frontal(G, 1e-9 * longest)
+    factors = Frontal(Sparse.of(G), 1e-9 * longest)
     return factors.least(value), factors.null()
 
 

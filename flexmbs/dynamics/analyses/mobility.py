@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.analyses.directions import in_ground
 from flexmbs.dynamics.analyses.idle import Hidden, hidden_freedoms
 from flexmbs.dynamics.evaluator import Evaluator
-from flexmbs.dynamics.loops.null_spaces import left_null_space
+from flexmbs.dynamics.loops.null_spaces import Blocks, left_null_space
 from flexmbs.dynamics.reactions.self_stress import open_reactions
 from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.dynamics.tree.screws import free_twists
@@ -186,10 +186,10 @@ class Mobility:
 
 def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool = True) -> Mobility:
     """Mobility at an assembled state (F28); `bends`: flexible bodies give way to what loads them."""
-    G = evaluator.jacobian(state.copy())
+    evaluator.loops(state.copy())
     rigid, length = joint_speeds(system), characteristic_length(system, evaluator)
     names, rows = constraints(system, ("joint", "coupling"))
-    kept, stress, condition = independent(evaluator, rows, G[:, rigid], length)
+    kept, stress, condition = independent(evaluator, rows, ~rigid, length)
     others = np.setdiff1d(np.arange(len(rows)), kept)
     report = Mobility(
         system,
@@ -203,11 +203,11 @@ def mobility(system: System, evaluator: Evaluator, state: State, *, bends: bool 
     if system.model.drives:  # they hold what they drive: forces between them are as open as any
         free = rigid & (system.tables.tree.driven < 0)
         _, rows = constraints(system, ("joint", "coupling", "drive"))
-        kept, stress, _ = independent(evaluator, rows, G[:, free], length)
+        kept, stress, _ = independent(evaluator, rows, ~free, length)
         report.driven = report.mobility - (int(free.sum()) - len(kept))
-    if stress.shape[1]:
+    if stress:
         gives_way = ~rigid & bends
-        found = open_reactions(system, evaluator, rows, stress, G, gives_way, length)
+        found = open_reactions(system, evaluator, rows, stress, gives_way, length)
         report.indeterminate_joints, report.stiffness_decides = found
     return report
 
@@ -229,19 +229,24 @@ def constraints(system: System, kinds: tuple[str, ...]) -> tuple[list[str], list
 
 
 def independent(
-    evaluator: Evaluator, rows: list[Row], G: Array, length: float
-) -> tuple[list[int], Array, float]:
-    """Rows of G (n_rows, columns) that are independent, states of self-stress as multipliers, condition."""
-    numbers = [row.number for row in rows]
+    evaluator: Evaluator, rows: list[Row], held: NDArray[np.bool_], length: float
+) -> tuple[list[int], Blocks, float]:
+    """Rows of G that are independent, states of self-stress as multipliers, condition.
+
+    `held`: speeds that are left out. Needs `loops`.
+    """
+    numbers = np.array([row.number for row in rows], dtype=np.int64)
     scale = np.array([length if row.is_moment else 1.0 for row in rows])
-    scaled = G[numbers] * scale[:, None]
-    norms = np.linalg.norm(scaled, axis=1)
+    scaled = evaluator.sparse_rows().take(numbers).without(held).scaled(scale)
+    norms = scaled.lengths()
     sizes = evaluator.row_sizes()[numbers] * scale
     # a row of rounding stays one: made as long as the others it would count
     rounding = norms <= 1e-12 * np.maximum(sizes, max(norms.max(initial=0.0), NOTHING))
     norms[rounding] = 1.0
-    kept, null, condition = left_null_space(np.where(rounding[:, None], 0.0, scaled / norms[:, None]))
-    return kept, null / norms[:, None] * scale[:, None], condition
+    factor = scale / norms
+    plain = scaled.divided(np.where(rounding, np.inf, norms)).without(held)
+    kept, null, condition = left_null_space(plain)
+    return kept, [(own, states * factor[own, None]) for own, states in null], condition
 
 
 def characteristic_length(system: System, evaluator: Evaluator) -> float:

@@ -132,7 +132,7 @@ class Position:
         joints = np.array([g.kind == "joint" for g in system.groups for _ in g.rows], dtype=bool)[self.rows]
         self.natural = np.where(joints, np.where(moment, 1.0, 1.0 / length), self.scale)
         self.Z: Any
-        _, self.null, _, self.Z = null_spaces(scaled / norms[:, None])
+        self.null, self.Z = null_spaces(scaled / norms[:, None])
 
     def gamma(self, velocity: Array) -> Array:
         """Velocity terms of the rows, scaled; driven speeds by their law."""

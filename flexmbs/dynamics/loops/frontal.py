@@ -14,6 +14,8 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.dynamics.loops.sparse import Sparse
+
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -71,22 +73,22 @@ def _solved(R: Array, load: Array, *, transposed: bool = False) -> Array:
 
 
 class Frontal:
-    """Factors of G (rows, speeds); pivots below `zero` vanish: their rows depend on others."""
+    """Factors of G (rows, speeds) without its zeros; pivots below `zero` vanish, such rows are dependent."""
 
-    def __init__(self, G: Array, zero: float) -> None:
-        self.n_rows, self.n_speeds = G.shape
+    def __init__(self, G: Sparse, zero: float) -> None:
+        self.n_rows, self.n_speeds = len(G), G.width
         self.fronts: list[_Front] = []
         self._rest: dict[int, Array] = {}  # what fronts leave open, until it is taken
-        self.loose = np.flatnonzero(~G.any(axis=0))
-        self.empty = np.flatnonzero(~G.any(axis=1))  # rows of nothing
+        self.loose = np.setdiff1d(np.arange(G.width), G.column)
+        self.empty = np.flatnonzero(np.diff(G.start) == 0)  # rows of nothing
         for rows, speeds, pieces, closed in _plan(G):
             self._add(G, zero, rows, speeds, pieces, closed)
         self.kept = np.concatenate([np.zeros(0, dtype=np.int64), *(f.kept for f in self.fronts)])
         pivots = np.concatenate([np.zeros(0), *(np.abs(np.diag(f.R)) for f in self.fronts)])
         self.ends = (float(pivots.min(initial=np.inf)), float(pivots.max(initial=0.0)))
 
-    def _add(self, G: Array, zero: float, rows: Ints, speeds: Ints, pieces: list[int], closed: Ints) -> None:
-        X = G[np.ix_(rows, speeds)].T
+    def _add(self, G: Sparse, zero: float, rows: Ints, speeds: Ints, pieces: list[int], closed: Ints) -> None:
+        X = G.part(rows, speeds).T
         if pieces:
             place, parts = {int(r): k for k, r in enumerate(rows)}, [X]
             for k in pieces:
@@ -95,9 +97,7 @@ class Frontal:
                 wide[:, [place[int(r)] for r in piece.open]] = self._rest.pop(k)
                 parts.append(wide)
             X = np.vstack(parts)
-        inside = np.zeros(len(G), dtype=bool)
-        inside[closed] = True
-        inside = inside[rows]
+        inside = np.isin(rows, closed)
         Q, R, order = pivoted_qr(X[:, inside])
         size = np.abs(np.diag(R))
         rank = int(np.sum(size > zero))
@@ -168,9 +168,9 @@ class Frontal:
         return out
 
 
-def _plan(G: Array) -> list[tuple[Ints, Ints, list[int], Ints]]:
+def _plan(G: Sparse) -> list[tuple[Ints, Ints, list[int], Ints]]:
     """Rows, own speeds, fronts put together, rows taken out, of every front."""
-    rows, speeds = np.nonzero(G)
+    rows, speeds = G.row, G.column
     if not len(rows):
         return []
     if len(G) <= SMALL:

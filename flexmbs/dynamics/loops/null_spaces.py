@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.dynamics.loops.frontal import Frontal
+from flexmbs.dynamics.loops.sparse import Sparse
 from flexmbs.dynamics.tolerances import NOTHING, RANK_OF_ROWS
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+#: columns of a basis that stand in some rows alone
+Blocks = list[tuple[Ints, Array]]
 
 #: rows below which looking for blocks is not worth the import
 SMALL = 30
@@ -23,16 +26,15 @@ SMALL = 30
 WORK, ENTRIES = 3e9, 5e7
 
 
-def blocks(G: Array) -> Iterator[tuple[Ints, Ints]]:
-    """Rows and columns that hang together; a column without rows is a block of its own."""
-    n, m = G.shape
+def blocks(G: Sparse) -> Iterator[tuple[Ints, Ints]]:
+    """Rows and columns that hang together; what hangs on nothing is a block of its own."""
+    n, m = len(G), G.width
     if n < SMALL:
         yield np.arange(n), np.arange(m)
         return
-    rows, columns = np.nonzero(G)
-    label = _components(rows, n + columns, n + m)
-    for number in range(int(label.max()) + 1):
-        own = np.flatnonzero(label == number)
+    label = _components(G.row, n + G.column, n + m)
+    order = np.argsort(label, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
         yield own[own < n], own[own >= n] - n
 
 
@@ -44,43 +46,45 @@ def _components(a: Ints, b: Ints, size: int) -> Ints:
     return np.asarray(connected_components(graph, directed=False)[1])
 
 
-def left_null_space(G: Array) -> tuple[list[int], Array, float]:
-    """Independent rows, basis of the null space of G^T, and condition of the rank's part."""
-    return null_spaces(G)[:3]
-
-
-def null_spaces(G: Array) -> tuple[list[int], Array, float, Array]:
-    """The same, and an orthonormal basis of what G takes to zero."""
-    kept: list[int] = []
-    zero = []
+def _factors(G: Sparse) -> list[tuple[Ints, Ints, Frontal]]:
+    """Rows, columns and factors of all blocks."""
     found = []
-    size = np.array([np.inf, 0.0])
     for rows, columns in blocks(G):
-        part = G[np.ix_(rows, columns)]
-        front = Frontal(part, RANK_OF_ROWS * _longest(part))
-        kept += [int(k) for k in rows[front.kept]]
-        found.append(_wide(front.left_null(), rows, len(G)))
-        zero.append(_wide(front.null(), columns, G.shape[1]))
-        size = np.array([min(size[0], front.ends[0]), max(size[1], front.ends[1])])
-    condition = float(size[1] / size[0]) if kept else 1.0
-    left, right = (np.zeros((n, 0)) for n in G.shape)
-    return sorted(kept), np.hstack([left, *found]), condition, np.hstack([right, *zero])
-
-
-def _wide(own: Array, places: Ints, n: int) -> Array:
-    """Columns of a block among all n entries."""
-    found = np.zeros((n, own.shape[1]))
-    found[places] = own
+        part = G.block(rows, columns)
+        longest = max(float(part.lengths().max(initial=0.0)), NOTHING)
+        found.append((rows, columns, Frontal(part, RANK_OF_ROWS * longest)))
     return found
+
+
+def left_null_space(G: Sparse) -> tuple[list[int], Blocks, float]:
+    """Independent rows, basis of the null space of G^T in blocks, and condition of the rank's part."""
+    factors = [block for block in _factors(G) if len(block[0])]
+    kept = sorted(int(k) for rows, _, front in factors for k in rows[front.kept])
+    ends = np.array([front.ends for _, _, front in factors] or [(np.inf, 0.0)])
+    found = [(rows, front.left_null()) for rows, _, front in factors if len(front.kept) < len(rows)]
+    return kept, found, float(ends[:, 1].max() / ends[:, 0].min()) if kept else 1.0
+
+
+def null_spaces(G: Array) -> tuple[Array, Array]:
+    """Basis of the null space of G^T, and an orthonormal one of what G takes to zero."""
+    factors = _factors(Sparse.of(G))
+    left = wide([(rows, front.left_null()) for rows, _, front in factors], len(G))
+    return left, wide([(columns, front.null()) for _, columns, front in factors], G.shape[1])
+
+
+def wide(found: Blocks, n: int) -> Array:
+    """Columns of blocks among all n entries."""
+    out = np.zeros((n, sum(own.shape[1] for _, own in found)))
+    first = 0
+    for places, own in found:
+        out[places, first : first + own.shape[1]] = own
+        first += own.shape[1]
+    return out
 
 
 def null_space(G: Array) -> Array:
     """Orthonormal basis of what G takes to zero."""
-    return null_spaces(G)[3]
-
-
-def _longest(G: Array) -> float:
-    return max(float(np.linalg.norm(G, axis=1).max(initial=0.0)), NOTHING)
+    return null_spaces(G)[1]
 
 
 def is_feasible(system: System) -> bool:

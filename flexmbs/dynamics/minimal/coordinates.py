@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flexmbs.dynamics.analyses.initial import row_names
 from flexmbs.dynamics.loops.frontal import SMALL, Frontal
 from flexmbs.dynamics.loops.projection import add_increment
+from flexmbs.dynamics.loops.sparse import Sparse
 from flexmbs.dynamics.minimal.closed_form import closed_forms
 from flexmbs.dynamics.minimal.closing import Closing
 from flexmbs.dynamics.tolerances import RANK_OF_ROWS, ROUNDED
@@ -87,7 +88,7 @@ def by_motions(G: Array, free: Ints, weight: Array) -> Split:
     """
     from scipy.linalg import qr
 
-    found = Frontal(G[:, free], RANK_OF_ROWS * float(np.linalg.norm(G, axis=1).max(initial=0.0)))
+    found = Frontal(Sparse.of(G[:, free]), RANK_OF_ROWS * float(np.linalg.norm(G, axis=1).max(initial=0.0)))
     motions = found.null() / weight[free][:, None]
     _, order = qr(motions.T, mode="r", pivoting=True)
     dep = np.sort(free[order[motions.shape[1] :]])

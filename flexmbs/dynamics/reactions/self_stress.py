@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.dynamics.loops.frontal import Frontal
+from flexmbs.dynamics.loops.null_spaces import Blocks
+from flexmbs.dynamics.loops.sparse import Sparse
 from flexmbs.dynamics.reactions.wrenches import push_rows, wrenches
 from flexmbs.dynamics.tolerances import NOTHING
 from flexmbs.model.blocks import loaded_bodies
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from flexmbs.model.system import System
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: a reaction component is open where its share of a self-stress is above this
 LOADED = 1e-6
@@ -47,108 +51,149 @@ class States:
     loads: Array
     efforts: Array
 
-    def combined(self, combinations: Array) -> States:
-        return States(self.forces @ combinations, self.loads @ combinations, self.efforts @ combinations)
-
 
 def open_reactions(
     system: System,
     evaluator: Evaluator,
     rows: list[Row],
-    stress: Array,
-    G: Array,
+    found: Blocks,
     gives_way: NDArray[np.bool_],
     length: float,
 ) -> tuple[list[str], list[str]]:
     """Reactions that a self-stress changes: those that stay open, those that stiffness decides (F28).
 
-    `stress` (rows, states) holds with rigid bodies, and with drives that hold. What it does to compliant
-    joints and, by G (n_rows, n_vel), to the modes that give way, decides all that strains something. Texts of
-    joints with the directions, of couplings and drives.
+    What is `found` holds with rigid bodies, and with drives that hold. What it does to compliant joints and,
+    by G, to the modes that give way, decides all that strains something. Texts of joints with the directions,
+    of couplings and drives. Needs `loops`.
     """
-    numbers = [row.number for row in rows]
-    G = G[numbers]
+    numbers = np.array([row.number for row in rows], dtype=np.int64)
+    G = evaluator.sparse_rows().take(numbers)
     size = evaluator.row_sizes(length)[numbers][:, None]
-    stress = stress / np.maximum(np.abs(size * stress).max(axis=0, initial=0.0), NOTHING)
-    if not (np.any(gives_way) or np.any(system.tables.joint.soft)):  # nothing strains: no combination counts
-        stress = _side_by_side(system, rows, np.where(np.abs(size * stress) > ROUNDING, stress, 0.0))
-    unit = np.tile(np.repeat([1.0, length], 3), len(system.joints))[:, None]
-    loads = stress_of_joints(evaluator, numbers, stress) / unit
-    states = States(size * stress, loads, _efforts(system, numbers, stress, G, length))
-    modes = G[:, gives_way] / np.where(size > 0.0, size, 1.0)
-    strain = np.vstack([_bending(modes, states), _straining(evaluator, states, length)])
+    blocks = [(own, _plain(states, size[own])) for own, states in found]
+
+    def of(stress: Array) -> States:
+        unit = np.tile(np.repeat([1.0, length], 3), len(system.joints))[:, None]
+        loads = stress_of_joints(evaluator, numbers, stress) / unit
+        return States(size * stress, loads, _efforts(system, numbers, stress, G, length))
+
+    stress, state_at = _side_by_side(system, rows, blocks)
+    states = of(stress)
     in_any = _components(system, evaluator, rows, states, length)
-    if not np.any(strain):
+    modes = _bending(system, G.without(~gives_way), stress, size[:, 0])
+    joints = _straining(system, evaluator, states, length)
+    strain = _by_states(np.vstack([modes[0], joints[0]]), np.append(modes[1], joints[1]), state_at)
+    if not len(strain.value):
         return _texts(in_any), []
-    still = _components(system, evaluator, rows, states.combined(_unstrained(strain)), length)
+    still = _components(system, evaluator, rows, of(_unstrained(system, rows, blocks, strain)), length)
     return _texts(still), _texts([item for item in in_any if item not in still])
 
 
-def _side_by_side(system: System, rows: list[Row], stress: Array) -> Array:
-    """States as few columns, in each of which those stand that load no joint in common.
+def _plain(states: Array, size: Array) -> Array:
+    """The largest force of every state made one, and what is rounding beside it nothing."""
+    states = states / np.maximum(np.abs(size * states).max(axis=0), NOTHING)
+    return np.where(np.abs(size * states) > ROUNDING, states, 0.0)
 
-    A joint feels one of them alone, as if it had a column of its own: as many columns as states load a joint,
-    however many loops there are.
+
+def _side_by_side(system: System, rows: list[Row], blocks: Blocks) -> tuple[Array, Ints]:
+    """States as few columns, in each of which those stand that load nothing in common.
+
+    A joint or a mode feels one of them alone, as if it had a column of its own: as many columns as states
+    load it, however many loops there are. And which state (or -1) a body feels in a column, groups behind
+    bodies.
     """
-    of_group = [(group, loaded_bodies(group, system.numbers)) for group in system.groups]
-    of_row = {id(row): bodies for group, bodies in of_group for row in group.rows}
-    columns: dict[int, set[int]] = {}  # of the states that load the joint of a body
-    out = np.zeros((len(rows), 0))
-    for state in stress.T:
-        loaded = np.flatnonzero(state)
-        bodies = set[int]().union(*(of_row[id(rows[k])] for k in loaded))
-        taken = set[int]().union(*(columns.get(body, ()) for body in bodies))
+    n_bodies = len(system.numbers.names)
+    of_group = [
+        (group, loaded_bodies(group, system.numbers) | {n_bodies + g})
+        for g, group in enumerate(system.groups)
+    ]
+    of_row = {id(row): loaded for group, loaded in of_group for row in group.rows}
+    columns: dict[int, dict[int, int]] = {}  # of what is loaded: its states by their columns
+    chosen = []
+    for number, (own, state) in enumerate((own, state) for own, states in blocks for state in states.T):
+        held = own[np.flatnonzero(state)]
+        loaded = set[int]().union(*(of_row[id(rows[k])] for k in held))
+        taken = set[int]().union(*(columns.get(item, ()) for item in loaded))
         column = next(n for n in range(len(taken) + 1) if n not in taken)
-        for body in bodies:
-            columns.setdefault(body, set()).add(column)
-        if column == out.shape[1]:
-            out = np.hstack([out, np.zeros((len(rows), 1))])
-        out[loaded, column] = state[loaded]
-    return out
+        for item in loaded:
+            columns.setdefault(item, {})[column] = number
+        chosen.append((column, held, state[state != 0.0]))
+    width = 1 + max((column for column, _, _ in chosen), default=-1)
+    out, state_at = np.zeros((len(rows), width)), np.full((n_bodies + len(system.groups), width), -1)
+    for column, held, values in chosen:
+        out[held, column] = values
+    for item, there in columns.items():
+        state_at[item, list(there)] = list(there.values())
+    return out, state_at
 
 
-def _efforts(system: System, numbers: list[int], stress: Array, G: Array, length: float) -> Array:
+def _by_states(strain: Array, item: Ints, state_at: Ints) -> Sparse:
+    """Strains of every state, from those of states side by side and what each strains."""
+    row, column = np.nonzero(strain)
+    state = state_at[item[row], column]
+    row, column, state = row[state >= 0], column[state >= 0], state[state >= 0]
+    start = np.searchsorted(row, np.arange(len(strain) + 1))
+    return Sparse(start, state, strain[row, column], int(state_at.max(initial=-1)) + 1)
+
+
+def _unstrained(system: System, rows: list[Row], blocks: Blocks, strain: Sparse) -> Array:
+    """States that strain nothing, side by side, and combinations of others that strain nothing together."""
+    strains = np.bincount(strain.column, minlength=strain.width) > 0
+    place = np.cumsum(strains) - 1
+    few = replace(strain, column=place[strain.column], width=int(strains.sum()))
+    combined = Frontal(few, NO_STRAIN).null()
+    free, out, first = [], np.zeros((len(rows), combined.shape[1])), 0
+    for own, states in blocks:
+        here = np.arange(first, first + states.shape[1])
+        first += states.shape[1]
+        free.append((own, states[:, ~strains[here]]))
+        held = strains[here]
+        out[own] += states[:, held] @ combined[place[here[held]]]
+    return np.hstack([_side_by_side(system, rows, free)[0], out])
+
+
+def _efforts(system: System, numbers: Ints, stress: Array, G: Sparse, length: float) -> Array:
     """Efforts of drives under states of self-stress, moments over a length (n_efforts, states).
 
     On cut joints they are multipliers; in the tree they hold what the rows put on their speeds.
     """
     t = system.tables
-    place = {number: k for k, number in enumerate(numbers)}
     out = np.zeros((len(t.drive.coord), stress.shape[1]))
+    if not len(out):
+        return out
+    place, pushed = {int(number): k for k, number in enumerate(numbers)}, G.transposed(stress)
     for d, (c, k, row) in enumerate(zip(t.drive.coord, t.drive.vel, t.drive.row, strict=True)):
-        out[d] = stress[place[row]] if row >= 0 else -G[:, k] @ stress
+        out[d] = stress[place[row]] if row >= 0 else -pushed[k]
         out[d] /= length if c < 0 or t.coord.turn[c] else 1.0
     return out
 
 
-def _unstrained(strain: Array) -> Array:
-    """Combinations of states of self-stress that strain nothing, as columns."""
-    _, size, Vt = np.linalg.svd(np.linalg.qr(strain, mode="r"), full_matrices=True)
-    return np.asarray(Vt[int(np.sum(size > NO_STRAIN)) :].T)
-
-
-def _bending(modes: Array, states: States) -> Array:
-    """What states do to modes (rows, modes), all made of one size (modes, states).
+def _bending(system: System, G: Sparse, stress: Array, size: Array) -> tuple[Array, Ints]:
+    """What states do to modes, all made of one size (modes, states), and the bodies of these.
 
     Modes in which no interface moves are moved by rounding alone.
     """
-    size = np.abs(modes).max(axis=0, initial=0.0)
-    moving = size > UNMOVED * size.max(initial=0.0)
-    return np.asarray((modes[:, moving] / size[moving]).T @ states.forces)
+    largest = np.zeros(G.width)
+    np.maximum.at(largest, G.column, np.abs(G.value / np.where(size > 0.0, size, 1.0)[G.row]))
+    moving = np.flatnonzero(largest > UNMOVED * largest.max(initial=0.0))
+    bends = G.transposed(stress)[moving] / largest[moving, None]
+    return bends, np.searchsorted(system.tables.tree.o_eta, moving, side="right") - 1
 
 
-def _straining(evaluator: Evaluator, states: States, length: float) -> Array:
-    """Root of the energy of compliant joints under every state (6 n_joints, states).
+def _straining(system: System, evaluator: Evaluator, states: States, length: float) -> tuple[Array, Ints]:
+    """Root of the energy of compliant joints under states (6 n_joints, states), and what holds their loads.
 
     One is that of a unit of force in the softest joint, which need not be loaded.
     """
     t, ws = evaluator.tables, evaluator.ws
     if not np.any(t.joint.soft):
-        return np.zeros((0, states.loads.shape[1]))
+        return np.zeros((0, states.loads.shape[1])), np.zeros(0, dtype=np.int64)
     root = np.sqrt(t.joint.soft) * np.repeat([1.0, length], 3)
     R = np.repeat(ws.marker.R[t.joint.p], 2, axis=0)
     own = np.einsum("nji,njk->nik", R, states.loads.reshape(len(R), 3, -1)).reshape(states.loads.shape)
-    return np.asarray(root.reshape(-1, 1) * own / max(float(root.max(initial=0.0)), NOTHING))
+    number = {id(group): len(system.numbers.names) + g for g, group in enumerate(system.groups)}
+    held = [place.body if place.body > 0 else number[id(place.group)] for place in system.joints.values()]
+    energy = root.reshape(-1, 1) * own / max(float(root.max(initial=0.0)), NOTHING)
+    return energy, np.repeat(np.array(held, dtype=np.int64), 6)
 
 
 def _components(
@@ -210,7 +255,7 @@ def _texts(components: list[Component]) -> list[str]:
     return found
 
 
-def stress_of_joints(evaluator: Evaluator, rows: list[int], stress: Array) -> Array:
+def stress_of_joints(evaluator: Evaluator, rows: Ints, stress: Array) -> Array:
     """Wrenches (6 n_joints, states of self-stress) at the origins of Q; `stress` by the given rows."""
     ws, multipliers = evaluator.ws, np.zeros((evaluator.system.n_rows, stress.shape[1]))
     multipliers[rows] = stress
