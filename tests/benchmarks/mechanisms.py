@@ -19,10 +19,18 @@ import numpy as np
 
 from flexmbs.case import Case
 from flexmbs.model.bodies import FlexibleBody
-from tests.benchmarks.band import DAMPED, RESOLVED, asked, error, reduced, solved, suspension, with_damping
-
-#: frequency above which the trial damps all modes critically [Hz]
-TRIAL = 1000.0
+from tests.benchmarks.band import (
+    DAMPED,
+    RESOLVED,
+    TRIAL,
+    asked,
+    critical,
+    error,
+    reduced,
+    solved,
+    suspension,
+    with_damping,
+)
 
 
 @dataclass(frozen=True)
@@ -158,17 +166,6 @@ MECHANISMS = {
     "satellite": Mechanism(satellite, "sensors/tip", 3.0, 2e-3),
     "robot arm": Mechanism(robot_arm, "sensors/bent", 1.0, 5e-4),
 }
-
-
-def critical(data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The trial: all modes above a frequency damped critically, those below not at all."""
-    model = Case.from_dict(data, folder=folder).model()
-    bodies = dict(data["bodies"])
-    for name, body in model.bodies.items():
-        if isinstance(body, FlexibleBody):
-            ratio = np.where(np.asarray(body.modal.frequency_hz) > TRIAL, 1.0, 0.0).tolist()
-            bodies[name] = bodies[name] | {"damping": {"type": "modal", "ratio": ratio}}
-    return {**data, "bodies": bodies}
 
 
 def rows(name: str, folder: Path, resolved: bool) -> list[str]:
