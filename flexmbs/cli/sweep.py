@@ -28,8 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="STUDY", help="folder of the study (default: NAME.study), or the page"
     )
     add_root(parser)
-    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one for every core)")
-    parser.add_argument("--cluster", metavar="ADDRESS", default="", help="a Dask scheduler, tls://head:8786")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="how many at once (default: one for every core)"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        default="",
+        help="a Dask scheduler, tls://head:8786; by default one that is started here; or: processes",
+    )
     parser.add_argument(
         "--open-cluster", action="store_true", help="the scheduler may be one without encryption"
     )

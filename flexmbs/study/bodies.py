@@ -9,15 +9,16 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexmbs.case import Case
 from flexmbs.case.build import cache
-from flexmbs.case.build.reduction import body_of_recipe, recipe_with
 from flexmbs.errors import FlexmbsError
-from flexmbs.reduce import Recipe
 from flexmbs.study.given import BODIES, load
 from flexmbs.study.store import Store
+
+if TYPE_CHECKING:
+    from flexmbs.reduce import Recipe
 
 #: one body: number of a design that has it, its name, the name of its file
 Task = tuple[int, str, str]
@@ -60,6 +61,8 @@ def recipes(case: Case) -> Iterator[tuple[str, Recipe]]:
 
 def recipe_of(case: Case, name: str) -> tuple[Path, Recipe]:
     """File and recipe of a body."""
+    from flexmbs.case.build.reduction import recipe_with  # not where no body has a recipe
+
     table: Any = case.spec.bodies[name]
     file = case.source.file(("bodies", name, "reduce"), table.reduce)
     return file, recipe_with(file, table.recipe, case.parameters, case.source.root)
@@ -67,6 +70,8 @@ def recipe_of(case: Case, name: str) -> tuple[Path, Recipe]:
 
 def reduce_body(folder: str, k: int, name: str) -> None:
     """Reduce a body of a design, on a worker; what fails is said by the design itself."""
+    from flexmbs.case.build.reduction import body_of_recipe
+
     store = Store.open(Path(folder))
     told = store.data
     with suppress(FlexmbsError), cache.shared(store.folder / BODIES):

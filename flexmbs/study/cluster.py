@@ -2,107 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
-from functools import lru_cache
-from itertools import count, islice
-from pathlib import Path
+from itertools import count
 from typing import Any
 
 from flexmbs import __version__, disk
-from flexmbs.errors import (
-    Diagnostic,
-    FlexmbsError,
-    InputError,
-    SolverError,
-    UsageError,
-    missing_component,
-)
+from flexmbs.errors import Diagnostic, FlexmbsError, InputError, SolverError, UsageError, missing_component
 from flexmbs.study.bodies import Task, reduce_body
-from flexmbs.study.pool import TRIES, ended
+from flexmbs.study.ends import TRIES, crashed, ended, no_place, no_worker
+from flexmbs.study.on_worker import PROBE, Full, Unfit, Work, design, designs, seen, started
 from flexmbs.study.store import Row, Store
-from flexmbs.study.work import NoPlace, Worker, needs_place
 
 logger = logging.getLogger(__name__)
 
-PROBE = "probe"
-#: designs that a scheduler has for every thread of its workers: more are memory, fewer leave some idle
+#: tasks that a scheduler has for every thread of its workers: more are memory, fewer leave some idle
 AHEAD = 8
+#: seconds that a task takes where designs are short: a task costs milliseconds beside them
+SLICE = 0.5
+#: designs by whose seconds those of the next ones are known
+MEMORY = 50
 #: seconds in which the first worker must come
 PATIENCE = 60.0
 #: seconds between looks at who is there, at least
 LOOK = 0.2
 #: schemes of addresses without encryption
 OPEN = ("tcp://", "ws://", "ucx://")
-
-
-@lru_cache(maxsize=4)
-def _worker(folder: str) -> Worker:
-    """What a process of the cluster keeps of a study."""
-    return Worker(Path(folder))
-
-
-class Unfit(Exception):
-    """A worker, by its address, that cannot take part, and why: no fault of a design."""
-
-
-def design(folder: str, k: int, version: str) -> Row:
-    """A design, on a worker: its row, which is written there."""
-    from distributed import get_worker
-
-    if version != __version__:
-        raise Unfit(get_worker().address, f"runs flexmbs {__version__}, the study is of {version}")
-    if not (Path(folder) / "study.json").is_file():
-        raise Unfit(get_worker().address, f"does not see {folder}")
-    try:
-        return _tried(_worker(folder), k)
-    except NoPlace as error:
-        raise Unfit(get_worker().address, str(error)) from None
-
-
-def _tried(worker: Worker, k: int) -> Row:
-    """The row of a design, of which a file says meanwhile how many workers have begun it."""
-    store = worker.store
-    try:
-        before = store.begin_try(k)
-    except FlexmbsError as error:
-        needs_place(error)
-        raise
-    try:
-        if before < TRIES:
-            return worker(k)
-        # the scheduler allows more
-        return store.row(k) or store.write_row(k, ended("crashed", _lost(before)))
-    finally:
-        store.end_tries(k)
-
-
-def _lost(times: int) -> str:
-    return f"ended its worker {times} times"
-
-
-async def started(folder: str) -> str:
-    """What keeps a worker from the case of the study; nothing where it has it, from now on.
-
-    In a thread: a worker that says nothing while it loads kernels would be taken for dead.
-    """
-    try:
-        await asyncio.to_thread(_worker, folder)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
-
-
-def seen(folder: str) -> tuple[str, str]:
-    """The version of flexmbs of a worker, and what it reads in the probe file."""
-    with suppress(OSError):
-        return __version__, (Path(folder) / PROBE).read_text("ascii")
-    return __version__, ""
 
 
 def run_on_cluster(
@@ -112,17 +41,19 @@ def run_on_cluster(
     bodies: Sequence[Task] = (),
     *,
     is_open: bool = False,
-    work: Callable[[str, int, str], Row] = design,
-    **security: Any,
-) -> Iterator[Row]:
+    own: Any = None,
+    work: Work = design,
+    tell: Callable[[int], None] = lambda count: None,
+) -> Generator[Row]:
     """Rows of designs as they come to their end, on the workers of a scheduler.
 
-    bodies : what is reduced there before, by the content of the recipes.
+    bodies : what is reduced there before, by the content of the recipes; `tell` is called with how many are.
     is_open : the scheduler may be reached without encryption; whoever reaches it can run code on its workers.
+    own : the keys of a scheduler that was started here for this study.
     work : what a worker does with a design.
     """
     try:
-        from distributed import Client, Security
+        from distributed import Client, Security, as_completed
         from distributed.client import ClosedClientError
     except ImportError:
         raise missing_component("sweep --cluster", "distributed", "studies") from None
@@ -130,7 +61,7 @@ def run_on_cluster(
         what = f"{address} is not encrypted: whoever reaches it can run code on its workers"
         remedy = "take tls://, or --open-cluster where the network is yours"
         raise UsageError(Diagnostic("study.open_cluster", "--cluster", what, remedy))
-    keys = security.get("security") or Security()
+    keys = own or Security()
     if address.startswith("tls://") and not keys.get_connection_args("client").get("ssl_context"):
         # asked before, since a client that fails in its making blocks the next one
         what = f"{address} is encrypted, and there are no certificates"
@@ -138,7 +69,7 @@ def run_on_cluster(
         raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy))
     folder = str(store.folder.resolve())
     try:
-        client = Client(address, timeout="10s", **security)
+        client = Client(address, timeout="10s", security=keys)
     except (OSError, TimeoutError, ValueError) as error:
         what, remedy = f"no scheduler answers at {address}: {error}", "start one: dask scheduler, dask worker"
         raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy)) from None
@@ -150,71 +81,105 @@ def run_on_cluster(
             remedy = f"start some: dask worker {address}"
             raise InputError(Diagnostic("study.cluster", "--cluster", what, remedy)) from None
         try:
-            _check_workers(client, store)
+            _check_workers(client, store, own is not None)
             reduced = [
                 client.submit(reduce_body, folder, k, name, key=f"flexmbs-body-{file}", pure=False)
                 for k, name, file in bodies
             ]
-            client.gather(reduced, errors="skip")  # designs say what is wrong with theirs
-            yield from _designs(client, store, todo, address, work)
+            for n, _ in enumerate(as_completed(reduced)):  # designs say what is wrong with theirs
+                tell(n + 1)
+            yield from _Study(client, store, todo, work, address, own is not None).rows()
         except (CancelledError, ClosedClientError):
             what = f"the scheduler at {address} is gone; what was computed is in {store.folder}"
-            remedy = "start one, and go on with --resume"
+            remedy = "go on with --resume" if own else "start one, and go on with --resume"
             raise SolverError(Diagnostic("study.scheduler", "--cluster", what, remedy)) from None
 
 
-def _designs(
-    client: Any, store: Store, todo: Sequence[int], address: str, work: Callable[[str, int, str], Row]
-) -> Iterator[Row]:
-    """Rows as they come; the scheduler has few designs more than its workers can begin."""
-    from distributed import as_completed
-    from distributed.scheduler import KilledWorker
+class _Study:
+    """Designs on their way: some in tasks that a scheduler has, few more than its workers can begin."""
 
-    left, numbers = iter(todo), dict[str, int]()
-    running, fleet = as_completed(), _Fleet(client, address)
+    def __init__(
+        self, client: Any, store: Store, todo: Sequence[int], work: Work, address: str, is_own: bool
+    ) -> None:
+        from distributed import as_completed
 
-    def submit(k: int) -> None:
-        key = f"flexmbs-{store.ids[k]}-{next(fleet.number)}"
-        folder, chosen = str(store.folder.resolve()), fleet.chosen
-        future = client.submit(work, folder, k, __version__, key=key, pure=False, workers=chosen)
-        numbers[key] = k
-        running.add(future)
+        self._client, self._store, self._work = client, store, work
+        self._left, self._again, self._seconds = deque(todo), deque[int](), deque[float](maxlen=MEMORY)
+        self._lost, self._number = dict[int, int](), count()
+        self._given, self._running = dict[str, list[int]](), as_completed()
+        self._fleet = _Fleet(client, store, address, is_own)
 
-    for k in islice(left, fleet.most):
-        submit(k)
-    for future in running:
-        k = numbers.pop(future.key)
-        try:
-            # it lies on the disk that all share: to fetch it from its worker takes a connection to that
-            row = (store.row(k) if future.status == "finished" else None) or future.result()
-        except CancelledError:
-            raise  # no fault of the design
-        except Unfit as error:
-            fleet.leave_out(*error.args)
+    def rows(self) -> Iterator[Row]:
+        """Rows as they come."""
+        self._submit()
+        for future in self._running:
+            batch = self._given.pop(future.key)
+            yield from self._rows_of(future, batch)
             future.release()
-            submit(k)
-            continue
-        except KilledWorker as error:  # the scheduler allows fewer
-            text = _lost(error.allowed_failures + 1)
-            row = store.row(k) or store.write_row(k, ended("crashed", text))
-        except Exception as error:  # a defect of one design must not end the study
-            row = store.write_row(k, ended("failed", f"{type(error).__name__}: {error}"))
-        future.release()
-        yield row
-        fleet.look()
-        for k in islice(left, max(fleet.most - len(numbers), 0)):
-            submit(k)
+            self._fleet.look()
+            self._submit()
+
+    def _submit(self) -> None:
+        """Give the scheduler what it has room for; what was tried before goes alone."""
+        while len(self._given) < self._fleet.most and (self._again or self._left):
+            if self._again:
+                batch = [self._again.popleft()]
+            else:
+                batch = [self._left.popleft() for _ in range(self._size())]
+            key, folder = f"flexmbs-{self._store.ids[batch[0]]}-{next(self._number)}", self._store.folder
+            told = (self._work, str(folder.resolve()), batch, __version__)
+            chosen = self._fleet.chosen
+            self._given[key] = batch
+            self._running.add(self._client.submit(designs, *told, key=key, pure=False, workers=chosen))
+
+    def _size(self) -> int:
+        """Of a batch: for some time, and for all workers until the end; one while nothing is known."""
+        each = sum(self._seconds) / len(self._seconds) if self._seconds else SLICE
+        return max(1, min(int(SLICE / max(each, 1e-6)), len(self._left) // self._fleet.most))
+
+    def _rows_of(self, future: Any, batch: list[int]) -> Iterator[Row]:
+        """Rows of a batch that has come to its end; what has none and is not to blame is tried again."""
+        from distributed.scheduler import KilledWorker
+
+        # they lie on the disk that all share: to fetch them from their worker takes a connection to that
+        rows, told = [self._store.row(k) for k in batch], list[Row | None]([None] * len(batch))
+        blamed = ""
+        if None in rows or future.status != "finished":
+            try:
+                told = future.result()
+            except CancelledError:
+                raise  # no fault of the designs
+            except Unfit as error:
+                self._fleet.leave_out(error)
+            except KilledWorker:  # also of what only waited there: a file knows what was begun
+                for k in batch:
+                    self._lost[k] = self._lost.get(k, 0) + 1
+            except Exception as error:
+                blamed = f"{type(error).__name__}: {error}"
+        for k, row, said in zip(batch, rows, told, strict=True):
+            if row is None and said is not None:
+                row = said if "id" in said else self._store.write_row(k, said)
+            elif row is None and self._lost.get(k, 0) >= TRIES:
+                row = self._store.write_row(k, crashed(self._lost[k]))
+            elif row is None and blamed and len(batch) == 1:
+                row = self._store.write_row(k, ended("failed", blamed))
+            if row is None:
+                self._again.append(k)
+                continue
+            self._seconds.append(row["seconds"])
+            yield row
 
 
 class _Fleet:
-    """Workers of a scheduler, as they come and go: how many designs they want, and who is left out.
+    """Workers of a scheduler, as they come and go: how many tasks they want, and who is left out.
 
     chosen : addresses that designs may go to; None for all
+    is_own : all of them are here, and for this study alone
     """
 
-    def __init__(self, client: Any, address: str) -> None:
-        self._client, self._address, self._bad = client, address, dict[str, str]()
-        self.number, self._next = count(), 0.0
+    def __init__(self, client: Any, store: Store, address: str, is_own: bool) -> None:
+        self._client, self._store, self._address, self._is_own = client, store, address, is_own
+        self._bad, self._next = dict[str, Unfit](), 0.0
         self.chosen: list[str] | None = None
         self.look()
 
@@ -227,18 +192,24 @@ class _Fleet:
         if self._bad:
             self.chosen = list(there)
             if not there:
-                name, why = next(iter(self._bad.items()))
-                raise _unfit(f"worker {name} {why}, and nobody else is there")
+                raise self._nobody()
         self.most, now = AHEAD * (1 + sum(there.values())), time.monotonic()
         self._next = now + max(LOOK, 20.0 * (now - begun))
 
-    def leave_out(self, name: str, why: str) -> None:
+    def leave_out(self, unfit: Unfit) -> None:
         """A worker gets nothing more."""
+        name, why = unfit.args
+        if self._is_own and isinstance(unfit, Full):
+            raise no_place(self._store, why)
         if name not in self._bad:
             logger.warning("worker %s takes no part any more: it %s", name, why)
-        self._bad[name] = why
+        self._bad[name] = unfit
         self._next = 0.0
         self.look()
+
+    def _nobody(self) -> FlexmbsError:
+        name, why = next(iter(self._bad.values())).args
+        return _unfit(f"worker {name} {why}, and nobody else is there")
 
 
 def _asked(question: Callable[..., Any], *about: Any, **how: Any) -> Any:
@@ -255,7 +226,7 @@ def _is_here(address: str) -> bool:
     return host in ("127.0.0.1", "localhost", "[::1]")
 
 
-def _check_workers(client: Any, store: Store) -> None:
+def _check_workers(client: Any, store: Store, is_own: bool) -> None:
     """Every worker must see the folder and run this version, before anything is computed."""
     said = os.urandom(8).hex()
     with disk.atomic_file(store.folder / PROBE, overwrite=True) as file:
@@ -267,7 +238,10 @@ def _check_workers(client: Any, store: Store) -> None:
             raise _unfit(f"worker {worker} runs flexmbs {version}, here is {__version__}")
         if text != said:
             raise _unfit(f"worker {worker} does not see {store.folder.resolve()}")
-    for worker, text in _of_all(client, started, store).items():
+    begun = _of_all(client, started, store)
+    if is_own and not begun:
+        raise no_worker(store, "all workers of this machine ended before their first design")
+    for worker, text in begun.items():
         if text:
             what = f"worker {worker} cannot begin: {text}"
             raise InputError(Diagnostic("study.worker", "--cluster", what, "mend that, then --resume"))

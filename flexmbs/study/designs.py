@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import itertools
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from flexmbs.case import Case
 from flexmbs.case.schema.sweep import Sample, Spread, Sweep
@@ -127,12 +127,17 @@ def samples(table: Sample) -> Floats:
     )
 
 
+def _stats() -> Any:
+    """Loaded where samples are drawn: it takes a second."""
+    return import_module("scipy.stats")
+
+
 def _cube(method: str, k: int, n: int, seed: int) -> Floats:
     """Points of the unit cube."""
     random = np.random.default_rng(seed)
     if method == "random":
         return random.random((n, k))
-    qmc = stats.qmc
+    qmc = _stats().qmc
     engine = {"sobol": qmc.Sobol, "halton": qmc.Halton, "latin": qmc.LatinHypercube}[method](k, seed=random)
     if method == "sobol":  # balanced at powers of two; others are cut off
         return np.asarray(engine.random_base2(max(int(n - 1).bit_length(), 0)))[:n]
@@ -153,13 +158,14 @@ def _related(table: Sample, cube: Floats) -> Floats:
         raise InputError(
             Diagnostic("study.correlation", "sweep.sample", what, "make the values smaller")
         ) from None
-    scores = stats.norm.ppf(np.clip(cube, EDGE, 1.0 - EDGE))
-    return np.asarray(stats.norm.cdf(scores @ L.T))
+    norm = _stats().norm
+    scores = norm.ppf(np.clip(cube, EDGE, 1.0 - EDGE))
+    return np.asarray(norm.cdf(scores @ L.T))
 
 
 def _inverse(spread: Spread, u: Floats) -> Floats:
     """Inverse distribution function; `within` cuts the distribution off and scales the rest up."""
-    a = spread.numbers
+    a, stats = spread.numbers, _stats()
     if spread.kind == "uniform":
         law: Any = stats.uniform(a[0], a[1] - a[0])
     elif spread.kind == "normal":

@@ -7,31 +7,23 @@ import multiprocessing
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from itertools import count
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
 
-from flexmbs.errors import Diagnostic, SolverError
+from flexmbs.errors import SolverError
+from flexmbs.study.ends import GRACE, TRIES, NoPlace, ended, late, no_place, no_worker
 from flexmbs.study.store import Row, Store
 
-#: a design that ends its process this often is left alone
-TRIES = 3
 #: seconds between looks at the clock of a run
 BEAT = 0.5
-#: seconds beyond its time-out in which a design may end by itself
-GRACE = 2.0
-#: rings of objects are looked for between designs, where few are left, and within one after so many objects;
-#: among older ones after so many designs
-COLLECT, OLDER = 50_000, 64
 
 
 def serve(connection: Connection, folder: str) -> None:
     """The life of a process: designs come in, rows go out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from flexmbs.study.work import NoPlace, Worker
+    from flexmbs.study.work import Worker, few_collections
 
     with suppress(EOFError, BrokenPipeError):
         try:
@@ -41,16 +33,16 @@ def serve(connection: Connection, folder: str) -> None:
             return
         connection.send("")
         gc.freeze()  # what stays is not looked through again and again
-        gc.set_threshold(COLLECT)
-        for n in count():
-            k = connection.recv()
-            try:
-                connection.send(worker(k))
-            except NoPlace as error:
-                connection.send({"id": "", "message": str(error), "place": False})
-            except Exception as error:  # a defect of one design must not end the study
-                connection.send({"id": "", "message": f"{type(error).__name__}: {error}"})
-            gc.collect(1 if n % OLDER else 2)
+        with few_collections() as collect:
+            while True:
+                k = connection.recv()
+                try:
+                    connection.send(worker(k))
+                except NoPlace as error:
+                    connection.send({"id": "", "message": str(error), "place": False})
+                except Exception as error:  # a defect of one design must not end the study
+                    connection.send({"id": "", "message": f"{type(error).__name__}: {error}"})
+                collect()
 
 
 Life = Callable[[Connection, str], None]
@@ -97,7 +89,7 @@ class Process:
         self.connection.close()
 
 
-def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = serve) -> Iterator[Row]:
+def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = serve) -> Generator[Row]:
     """Rows of designs as they come to their end, by processes on this machine."""
     time_out, lost = store.data["time_out"], 0
     waiting, tries = deque(todo), dict.fromkeys(todo, 0)
@@ -110,15 +102,15 @@ def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = ser
             wait([end for item in pool for end in (item.connection, item.process.sentinel)], BEAT)
             for place, item in enumerate(pool):
                 row, k = item.take(), item.design
-                late = time_out is not None and k >= 0 and item.started and item.spent > time_out + GRACE
+                is_late = time_out is not None and k >= 0 and item.started and item.spent > time_out + GRACE
                 if row is not None:
                     item.design, lost = -1, 0
                     if not row.get("place", True):
-                        raise _no_place(store, row["message"])
+                        raise no_place(store, row["message"])
                     yield (
                         row if row["id"] else store.write_row(k, ended("failed", row["message"], item.spent))
                     )
-                elif late or not item.process.is_alive():
+                elif is_late or not item.process.is_alive():
                     item.end()
                     if not item.started:  # no fault of the design
                         lost += 1
@@ -131,9 +123,8 @@ def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = ser
                         waiting.appendleft(k)
                         continue
                     tries[k] += 1
-                    if late:
-                        text = f"took longer than time_out = {time_out:g} s"
-                        yield store.write_row(k, ended("timed out", text, item.spent))
+                    if is_late:
+                        yield store.write_row(k, late(time_out, item.spent))
                     elif tries[k] < TRIES:
                         waiting.append(k)
                     else:
@@ -145,19 +136,5 @@ def run_all(store: Store, todo: Sequence[int], workers: int, *, life: Life = ser
 
 
 def _no_worker(store: Store, item: Process) -> SolverError:
-    """Processes end before they take a design: every further one would."""
-    what = f"{TRIES} processes ended before their first design: "
-    what += item.said or f"code {item.process.exitcode}"
-    remedy = "mend that, then go on with --resume; too little memory for so many processes: --workers 1"
-    return SolverError(Diagnostic("study.worker", str(store.folder), what, remedy))
-
-
-def _no_place(store: Store, message: str) -> SolverError:
-    """Nothing more can be written: further designs would be computed in vain."""
-    remedy = "make room, then go on with --resume: no finished design is lost"
-    return SolverError(Diagnostic("study.disk", str(store.folder), message, remedy))
-
-
-def ended(status: str, message: str, seconds: float = 0.0) -> dict[str, Any]:
-    """What is left of a design without a row of its own."""
-    return {"status": status, "message": message, "metrics": {}, "seconds": seconds}
+    why = item.said or f"code {item.process.exitcode}"
+    return no_worker(store, f"{TRIES} processes ended before their first design: {why}")

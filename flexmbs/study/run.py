@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from flexmbs.errors import Diagnostic, InputError, SolverError
 from flexmbs.study.bodies import reduce_here, to_reduce
 from flexmbs.study.designs import designs
 from flexmbs.study.given import load, without_expected
+from flexmbs.study.local import PROCESSES, Local, for_study
 from flexmbs.study.pool import run_all
 from flexmbs.study.store import Row, Store, identity
 from flexmbs.study.study import Study
@@ -111,61 +112,64 @@ def sweep(
 ) -> Study:
     """Run all designs of a study that are not done yet, and return it.
 
-    `workers`: processes, by default one for every core; or `cluster`: the address of a Dask scheduler.
+    `workers`: by default one for every core, on a cluster of Dask that is made here for this study; as
+    processes of our own where Dask is missing, or `cluster` is `"processes"`. Otherwise `cluster` is the
+    address of a Dask scheduler.
     `only = "failed"`: do designs that failed again. Further options are those of `plan`.
     """
-    made = plan(path, folder, **options)
-    store = Store.create(made.folder, made.data, resume=resume or bool(only))
-    store.begin()
-    if only:
-        _again(store, only)
-    firsts = {name: k for k, name in reversed(list(enumerate(store.ids)))}  # equal designs are run once
-    todo = [k for k in sorted(firsts.values()) if store.row(k) is None]
-    table = made.case.spec.sweep
-    assert table is not None
-    with disk.lock(store.folder / "study.json"):
-        _bodies(store, made.case, todo, workers or os.cpu_count() or 1, cluster, progress)
-        failed, done = 0, len(firsts) - len(todo)
-        for row in _rows(store, made.case, todo, workers or os.cpu_count() or 1, cluster, is_open):
-            done += 1
-            failed += row["status"] != "complete"
-            if progress is not None:
-                progress(done / len(firsts), f"{done} of {len(firsts)}, {failed} failed")
-            if row["status"] != "complete" and table.on_failure == "stop":
-                store.write_table()
-                raise SolverError(
-                    Diagnostic("study.stopped", f"{store.folder}: design {row['design']}", row["message"],
-                               'on_failure = "go on" leaves it and goes on')
-                )  # fmt: skip
-        if store.data["worst"]:
-            _keep_worst(store, store.data["worst"], table.rank or "")
-        store.finish()
+    count = workers or os.cpu_count() or 1
+    with for_study(cluster, count) as own:
+        made = plan(path, folder, **options)
+        store = Store.create(made.folder, made.data, resume=resume or bool(only))
+        store.begin()
+        if only:
+            _again(store, only)
+        firsts = {name: k for k, name in reversed(list(enumerate(store.ids)))}  # equal designs are run once
+        todo = [k for k in sorted(firsts.values()) if store.row(k) is None]
+        table = made.case.spec.sweep
+        assert table is not None
+        with disk.lock(store.folder / "study.json"):
+            failed, done, size = 0, len(firsts) - len(todo), min(count, len(todo))
+            with closing(_rows(store, made.case, todo, size, cluster, is_open, own, progress)) as rows:
+                for row in rows:
+                    done += 1
+                    failed += row["status"] != "complete"
+                    if progress is not None:
+                        progress(done / len(firsts), f"{done} of {len(firsts)}, {failed} failed")
+                    if row["status"] != "complete" and table.on_failure == "stop":
+                        store.write_table()
+                        raise _stopped(store, row)
+            if store.data["worst"]:
+                _keep_worst(store, store.data["worst"], table.rank or "")
+            store.finish()
     return Study(store)
 
 
-def _bodies(
-    store: Store, case: Case, todo: list[int], workers: int, cluster: str, progress: Progress | None
-) -> None:
-    """Reduce what designs need and nobody has, each distinct recipe once; a cluster does so by itself."""
-    tasks = to_reduce(store, case, todo) if not cluster else []
+def _stopped(store: Store, row: Row) -> SolverError:
+    where, remedy = f"{store.folder}: design {row['design']}", 'on_failure = "go on" leaves it and goes on'
+    return SolverError(Diagnostic("study.stopped", where, row["message"], remedy))
+
+
+def _rows(
+    store: Store, case: Case, todo: list[int], workers: int, cluster: str, is_open: bool, own: Local | None,
+    progress: Progress | None,
+) -> Generator[Row]:  # fmt: skip
+    """Rows of the designs, from wherever they are computed; before, each distinct recipe is reduced once."""
+    is_elsewhere = cluster not in ("", PROCESSES)
+    tasks = to_reduce(store, case, todo, elsewhere=is_elsewhere)
 
     def tell(count: int) -> None:
         if progress is not None:
             progress(0.0, f"{count} of {len(tasks)} bodies reduced")
 
-    if tasks:
-        reduce_here(store, tasks, workers, tell)
-
-
-def _rows(
-    store: Store, case: Case, todo: list[int], workers: int, cluster: str, is_open: bool
-) -> Iterator[Row]:
-    """Rows of the designs, from wherever they are computed."""
-    if not cluster:
+    if not is_elsewhere and (own is None or workers < 2):
+        if tasks:
+            reduce_here(store, tasks, workers, tell)
         return run_all(store, todo, workers)
     from flexmbs.study.cluster import run_on_cluster
 
-    return run_on_cluster(store, todo, cluster, to_reduce(store, case, todo, elsewhere=True), is_open=is_open)
+    address, keys = own.found(workers, store) if own is not None else (cluster, None)
+    return run_on_cluster(store, todo, address, tasks, is_open=is_open, own=keys, tell=tell)
 
 
 def _again(store: Store, only: str) -> None:

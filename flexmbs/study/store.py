@@ -2,7 +2,7 @@
 
     study.json        the study as resolved, and its designs with their ids; written once
     rows/ID.json      a finished design: values, status, metrics; written last, so it says that all is done
-    rows/ID.tries     how often a worker of a cluster has begun it and has not come to an end
+    rows/ID.tries     a byte for each worker of a cluster that has begun it and not come to an end
     runs/ID.h5        its result, if it is kept
     rows.json         all rows in one file, made when all are there, gone while anything is computed
     table.csv         the same as a table
@@ -196,19 +196,25 @@ class Store:
     def _tries(self, k: int) -> Path:
         return self.folder / "rows" / f"{self.ids[k]}.tries"
 
-    def begin_try(self, k: int) -> int:
-        """A worker begins a design: how often others have, and have not come back."""
+    def begin_try(self, k: int) -> tuple[int, bytes]:
+        """A worker begins a design: a file for the reason of its own end, and what others have left there.
+
+        They leave a byte each, as several may come at once.
+        """
         with disk.told(self._tries(k)):
             handle = operations.system.open(self._tries(k))
-            try:  # a byte for each, as several may come at once
-                before = os.lseek(handle, 0, os.SEEK_END)
+            try:
+                before = os.pread(handle, 100, 0)
+                os.lseek(handle, 0, os.SEEK_END)
                 operations.system.write(handle, b"x")
-            finally:
+            except OSError:
                 os.close(handle)
-        return before
+                raise
+        return handle, before
 
-    def end_tries(self, k: int) -> None:
+    def end_tries(self, k: int, handle: int) -> None:
         """A worker has come to an end with a design, whatever it was."""
+        os.close(handle)
         disk.unlink(self._tries(k))
 
     def finish(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +14,14 @@ from flexmbs.case import Case
 from flexmbs.case.build import cache
 from flexmbs.case.runner import execute
 from flexmbs.errors import FlexmbsError
+from flexmbs.study.ends import needs_place
 from flexmbs.study.given import BODIES, load
 from flexmbs.study.spots import hot_spots
 from flexmbs.study.store import Row, Store
 
-
-class NoPlace(Exception):
-    """What was found cannot be written here: no fault of the design, which somebody else may do."""
-
-
-def needs_place(error: FlexmbsError) -> None:
-    """Raise `NoPlace` where a file could not be written."""
-    told = [str(item) for item in error.diagnostics if item.code == "file.write"]
-    if told:
-        raise NoPlace(told[0]) from error
+#: rings of objects are looked for between designs, where few are left, and within one after so many objects;
+#: among older ones after so many designs
+COLLECT, OLDER = 50_000, 64
 
 
 class Worker:
@@ -56,6 +53,23 @@ class Worker:
         except FlexmbsError as error:
             needs_place(error)
             raise
+
+
+@contextmanager
+def few_collections() -> Iterator[Callable[[], None]]:
+    """Rings of objects are looked for where few are left: by what is to be called behind each design."""
+    before, done = gc.get_threshold(), 0
+
+    def collect() -> None:
+        nonlocal done
+        gc.collect(1 if done % OLDER else 2)
+        done += 1
+
+    gc.set_threshold(COLLECT)
+    try:
+        yield collect
+    finally:
+        gc.set_threshold(*before)
 
 
 class OutOfTime(Exception):

@@ -1,12 +1,12 @@
 """Studies: `python -m tests.benchmarks.studies designs 10000 none`, or one of the following.
 
-designs N KEEP : a rigid four-bar, whole on this machine: time of a design beside its steps, memory, reading
-processes N    : the same designs by processes of our own and by a LocalCluster of Dask, in turn
+designs N KEEP : a rigid four-bar, whole on this machine: time of a design beside its steps, memory, reading;
+                 `designs N KEEP processes` by processes of our own
+processes N    : the same designs by processes of our own and by the LocalCluster that is the default, in turn
 flexible N     : the flexible slider-crank on two workers, against two independent processes, in turn
 workers N      : simulated workers, objects of Dask in four processes, whose runs sleep
 """
 
-import multiprocessing
 import os
 import resource
 import shutil
@@ -39,15 +39,26 @@ def study(folder: Path, n: int, keep: str = "none") -> Path:
 
 
 class Watch:
-    """Share done, largest memory in MB and CPU seconds of the processes of a study, as it goes on."""
+    """Share done, largest memory in MB and CPU seconds of all processes of a study, as it goes on."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[float, float, float]] = []
 
     def __call__(self, share: float, text: str) -> None:
         if not self.seen or share - self.seen[-1][0] > 0.05 or share == 1.0:
-            pids = [item.pid or 0 for item in multiprocessing.active_children()]
+            pids = [os.getpid(), *below(os.getpid())]
             self.seen.append((share, max(map(memory, pids), default=0.0), sum(map(cpu_of, pids))))
+
+
+def below(pid: int) -> list[int]:
+    """What a process has started, and all that they have."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            found += [int(word) for word in (task / "children").read_text().split()]
+        except OSError:  # it has ended
+            continue
+    return found + [other for one in found for other in below(one)]
 
 
 def memory(pid: int | None) -> float:
@@ -58,12 +69,14 @@ def memory(pid: int | None) -> float:
         return 0.0
 
 
-def designs(folder: Path, n: int, keep: str, workers: int = 2) -> None:
-    fm.sweep(study(folder, 8), folder / "warm", workers=workers)  # kernels are compiled, and pages are read
+def designs(folder: Path, n: int, keep: str, cluster: str = "", workers: int = 2) -> None:
+    fm.sweep(
+        study(folder, 8), folder / "warm", workers=workers, cluster=cluster
+    )  # kernels are compiled, and pages are read
     import pandas  # noqa: F401  (not to be counted below)
 
     watch, begun = Watch(), time.perf_counter()
-    found = fm.sweep(study(folder, n, keep), folder / "s", workers=workers, progress=watch)
+    found = fm.sweep(study(folder, n, keep), folder / "s", workers=workers, cluster=cluster, progress=watch)
     wall = time.perf_counter() - begun
     (early, small, first), (late, large, last) = watch.seen[1], watch.seen[-1]
     cpu = (last - first) / (late - early)
@@ -72,11 +85,11 @@ def designs(folder: Path, n: int, keep: str, workers: int = 2) -> None:
     table = fm.Study.load(folder / "s").table
     read = time.perf_counter() - begun
     print(f"{n} designs, keep = {keep}, {workers} workers: {found.counts}")
-    print(f"  wall {wall:.1f} s, CPU of warm workers {cpu:.1f} s, in time loops {stepping:.1f} s")
+    print(f"  wall {wall:.1f} s, CPU of all processes {cpu:.1f} s, in time loops {stepping:.1f} s")
     print(f"  (wall x workers - loops) / designs = {(wall * workers - stepping) / n * 1e3:.2f} ms")
     each, unit = (cpu - stepping) / n, min(import_of_numba() for _ in range(5))
     print(
-        f"  (CPU of warm workers - loops) / designs = {each * 1e3:.2f} ms, {each / unit:.4f} imports of numba"
+        """Seconds from the start of a program to its first row, and to its end; of every further design."""
     )
     print(f"  memory of a worker {small:.0f} MB early, {large:.0f} MB late; of the client {client:.0f} MB")
     print(f"  reading {len(table)} rows into a table {read:.3f} s")
@@ -90,27 +103,35 @@ def import_of_numba() -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+ONE = """
+import sys, time, flexmbs as fm
+first = []
+fm.sweep(sys.argv[1], sys.argv[2], workers=2, cluster=sys.argv[3],
+         progress=lambda share, text: first or first.append(time.time()))
+print(first[0])
+"""
+
+
 def processes(folder: Path, n: int, repeats: int = 3) -> None:
-    """Seconds from the start to the last row, and for a design of a study that is warm."""
-    from distributed import LocalCluster
-
-    def own(path: Path, target: Path) -> None:
-        fm.sweep(path, target, workers=2)
-
-    def dask(path: Path, target: Path) -> None:
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-            fm.sweep(path, target, cluster=cluster.scheduler_address)
-
-    own(study(folder, 2), folder / "warm")  # kernels are compiled
-    for k in range(repeats):
-        for name, run in (("own", own), ("dask", dask)):
-            times = []
+    """Seconds from the start of a program to its first row and to its end, and of every further design."""
+    for size in (2, n):
+        study(folder, size)
+    for k in range(-1, repeats):  # the first round compiles kernels, and reads pages
+        for name in ("processes", ""):
+            first, times = [0.0], []
             for size in (2, n):
-                begun = time.perf_counter()
-                run(study(folder, size), folder / f"{name}-{size}-{k}")
-                times.append(time.perf_counter() - begun)
+                path, target = folder / f"many-{size}-none.toml", folder / f"{name}-{size}-{k}"
+                begun = time.time()
+                out = subprocess.run(
+                    [sys.executable, "-c", ONE, str(path), str(target), name],
+                    stdout=subprocess.PIPE,
+                    check=True,
+                )
+                times.append(time.time() - begun)
+                first.append(float(out.stdout) - begun)
             each = (times[1] - times[0]) / (n - 2) * 1e3
-            print(f"{name}: two designs {times[0]:.1f} s, each further {each:.1f} ms", flush=True)
+            text = f"{name or 'LocalCluster'}: first row after {first[1]:.1f} s, two designs {times[0]:.1f} s"
+            print(f"{text}, each further {each:.1f} ms" if k >= 0 else "", flush=True)
 
 
 INDEPENDENT = """

@@ -2,6 +2,8 @@
 
 import pytest
 
+from flexmbs.study import local
+
 THROW = """
 gravity = [0, 0, -9.81]
 
@@ -37,3 +39,13 @@ def study(tmp_path):
         return path
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def _processes(request, monkeypatch):
+    """Studies run in processes of our own, as where Dask is missing, but in tests of `LocalCluster`: `local`.
+
+    Most tests have not the engine as their subject, and a cluster takes seconds to begin.
+    """
+    if request.node.get_closest_marker("local") is None:
+        monkeypatch.setattr(local, "NEEDS", ("a module that nobody has",))
