@@ -99,37 +99,52 @@ def _gather_compiled(columns: int) -> Any:
 def _product_compiled(rows: int) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         out, A, B = (
-            context.make_array(signature.args[k])(context, builder, values[k]).data for k in (0, 3, 6)
+            context.make_array(signature.args[k])(context, builder, values[k]).data for k in (0, 3, 7)
         )
-        to, width, at, ld, source, wide, n = (values[k] for k in (1, 2, 4, 5, 7, 8, 9))
-        sums = [cgutils.alloca_once(builder, VECTOR) for _ in range(rows)]
-        for total in sums:
+        to, width, at, step, ld, source, wide, n = (values[k] for k in (1, 2, 4, 5, 6, 8, 9, 10))
+        # a sum waits for its last step: of few rows, each has two, of every other step
+        turns = 2 if rows < 6 else 1
+        sums = [[cgutils.alloca_once(builder, VECTOR) for _ in range(rows)] for _ in range(turns)]
+        for total in sum(sums, []):
             builder.store(ir.Constant(VECTOR, [0.0] * LANES), total)
-        with cgutils.for_range(builder, n) as loop:
-            row = _load(builder, B, builder.add(source, builder.mul(wide, loop.index)))
-            start = builder.add(at, builder.mul(ld, loop.index))
-            for k, total in enumerate(sums):
-                entry = _alike(builder, builder.load(builder.gep(A, [_at(builder, start, k)])))
+
+        def add(index: Any, totals: list[Any]) -> None:
+            row = _load(builder, B, builder.add(source, builder.mul(wide, index)))
+            start = builder.add(at, builder.mul(ld, index))
+            for k, total in enumerate(totals):
+                place = builder.add(start, builder.mul(step, ir.Constant(INT, k)))
+                entry = _alike(builder, builder.load(builder.gep(A, [place])))
                 more = builder.fmul(entry, row, flags=FUSED)
                 builder.store(builder.fadd(builder.load(total), more, flags=FUSED), total)
-        for k, total in enumerate(sums):
+
+        number = ir.Constant(INT, turns)
+        with cgutils.for_range(builder, builder.sdiv(n, number)) as loop:
+            for turn, totals in enumerate(sums):
+                add(_at(builder, builder.mul(loop.index, number), turn), totals)
+        if turns == 2:
+            with builder.if_then(builder.trunc(n, ir.IntType(1))):
+                add(_at(builder, n, -1), sums[0])
+        for k, parts in enumerate(zip(*sums, strict=True)):
+            total = builder.load(parts[0])
+            for part in parts[1:]:
+                total = builder.fadd(total, builder.load(part))
             place = builder.add(to, builder.mul(width, ir.Constant(INT, k)))
-            _store(builder, builder.load(total), out, place)
+            _store(builder, total, out, place)
         return context.get_dummy_value()
 
     @intrinsic
-    def operation(typing_context, out, to, width, A, at, ld, B, source, wide, n):  # type: ignore[no-untyped-def]
+    def operation(typing_context, out, to, width, A, at, step, ld, B, source, wide, n):  # type: ignore[no-untyped-def]
         if any(item.layout != "C" for item in (out, A, B)):
             return None  # no such operation: places are counted in contiguous arrays
-        return numba.types.void(out, to, width, A, at, ld, B, source, wide, n), codegen
+        return numba.types.void(out, to, width, A, at, step, ld, B, source, wide, n), codegen
 
     return operation
 
 
 def _product_python(rows: int) -> Callable[..., None]:
-    def operation(out, to, width, A, at, ld, B, source, wide, n):  # type: ignore[no-untyped-def]
+    def operation(out, to, width, A, at, step, ld, B, source, wide, n):  # type: ignore[no-untyped-def]
         lanes, inner = np.arange(LANES), np.arange(n)[:, None]
-        left = A.reshape(-1)[at + ld * inner + np.arange(rows)]
+        left = A.reshape(-1)[at + ld * inner + step * np.arange(rows)]
         right = B.reshape(-1)[source + wide * inner + lanes]
         out.reshape(-1)[to + width * np.arange(rows)[:, None] + lanes] = left.T @ right
 
@@ -137,10 +152,11 @@ def _product_python(rows: int) -> Callable[..., None]:
 
 
 def product(rows: int) -> Any:
-    """Operation (out, to, width, A, at, ld, B, source, wide, n): out[r] = sum over k < n of A[k, r] B[k].
+    """Operation (out, to, width, A, at, step, ld, B, source, wide, n): out[r] = sum over k < n of
+    A[k, r] B[k].
 
     Arrays of any shape, contiguous. A tile has so many rows of `LANES` numbers: row r stands at to + r width
-    in out, row k of B at source + k wide; A[k, r] at at + r + k ld.
+    in out, row k of B at source + k wide; A[k, r] at at + r step + k ld.
     """
     return _product_python(rows) if DISABLED else _product_compiled(rows)
 

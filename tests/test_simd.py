@@ -32,23 +32,24 @@ def compiled_tile(rows):
     operation = tiles[rows]
 
     @kernel
-    def call(out, to, width, A, at, ld, B, source, wide, n):
-        operation(out, to, width, A, at, ld, B, source, wide, n)
+    def call(out, to, width, A, at, step, ld, B, source, wide, n):
+        operation(out, to, width, A, at, step, ld, B, source, wide, n)
 
     return call
 
 
+@pytest.mark.parametrize(("step", "ld"), [(1, 8), (9, 1)])
 @pytest.mark.parametrize("n", [0, 1, 7])
 @pytest.mark.parametrize("rows", tiles)
-def test_tiles_of_a_product(rows, n):
+def test_tiles_of_a_product(rows, n, step, ld):
     rng = np.random.default_rng(n)
     A, B, out = rng.normal(size=(2, 5, 8)), rng.normal(size=(9, 13)), rng.normal(size=(7, 2, 11))
     expected = out.copy()
-    left = A.ravel()[3 + 8 * np.arange(n)[:, None] + np.arange(rows)]
+    left = A.ravel()[3 + ld * np.arange(n)[:, None] + step * np.arange(rows)]
     expected.reshape(14, 11)[1 : 1 + rows, 2:10] = left.T @ B[1 : 1 + n, 4:12]
     for call in (compiled_tile(rows), _simd._product_python(rows)):
         result = out.copy()
-        call(result, 13, 11, A, 3, 8, B, 17, 13, n)
+        call(result, 13, 11, A, 3, step, ld, B, 17, 13, n)
         np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-14)
 
 
@@ -56,7 +57,7 @@ def test_tiles_of_a_product(rows, n):
 def test_tiles_are_of_contiguous_arrays():
     A = np.zeros((8, 8))
     with pytest.raises(Exception, match="No implementation of function"):
-        compiled_tile(6)(A, 0, 8, A[:, ::2], 0, 8, A, 0, 8, 1)
+        compiled_tile(6)(A, 0, 8, A[:, ::2], 0, 1, 8, A, 0, 8, 1)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 12])

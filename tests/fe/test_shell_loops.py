@@ -7,8 +7,12 @@ import pytest
 
 from flexmbs._simd import LANES
 from flexmbs.fe.elements import ELEMENTS, SHELLS
+from flexmbs.fe.materials import material
+from flexmbs.fe.shapes.parametric import build_shape
 from flexmbs.fe.shells import strains
+from flexmbs.fe.shells.assembly import FACES, _face_law, shell_chunks
 from flexmbs.fe.shells.loops import INNER, condense_loop, shell_stiffness_loop
+from flexmbs.fe.stress import stress_modes
 from tests.fe import shell_strains
 
 CELLS = 3
@@ -103,3 +107,21 @@ def test_stiffness_is_summed_block_by_block():
     for (a, b), block in zip(pairs, upper, strict=True):
         expected = K[6 * a : 6 * a + 6, 6 * b : 6 * b + 6]
         np.testing.assert_allclose(block.reshape(6, 6), expected, atol=1e-11 * np.abs(K).max())
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("kind", SHELLS)
+def test_stress_of_cells_is_the_mean_of_the_law_of_their_strains_F53(kind, face):
+    """Of a bent surface, for fields that fill no whole vector of columns."""
+    shape = {"shape": "shell", "radius": 0.7, "length": 1.1, "divisions": [3, 1], "thickness": 0.02}
+    mesh, steel = build_shape(shape | {"element": kind})[0], material("steel")
+    U = np.random.default_rng(1).normal(size=(6 * mesh.n_nodes, 3))
+    (chunk,) = shell_chunks(mesh, {"": steel})
+    local = _face_law(chunk, face) @ chunk.strains(U)[:, :, :8]
+    xx, yy, xy, zx, zy = (local[:, :, k] for k in range(5))
+    tensor = np.array([[xx, xy, zx], [xy, yy, zy], [zx, zy, 0.0 * xx]])
+    R, share = chunk.points.axes, chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True)
+    mean = np.einsum("ep,epik,ijepm,epjl->mekl", share, R, tensor, R, optimize=True)
+    expected = mean[..., [0, 1, 2, 0, 1, 2], [0, 1, 2, 1, 2, 0]]
+    found = stress_modes(mesh, steel, U, "cells", face)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())

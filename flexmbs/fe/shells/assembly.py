@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -172,8 +173,10 @@ def _stiffness(cells: ShellCells, X: Floats, axis: Floats) -> Floats:
     """Of the section (cells or 1, points or 1, 9, 9); thin triangles are softened in shear."""
     S = section_stiffness(cells.section, cells.material, cells.at.axes, axis)
     if cells.kind == "tri3":
-        S = np.repeat(S, len(X) // len(S), axis=0)
-        soften_loop(X, cells.section.thickness**2, SOFTEN, S)
+        softened = np.empty((len(X), *S.shape[1:]))
+        softened[...] = S
+        soften_loop(X, cells.section.thickness**2, SOFTEN, softened)
+        return softened
     return S
 
 
@@ -239,6 +242,8 @@ def scatter(nodes, which, K, loc, upper):
                             block[6 * d + c] += K[e, 6 * a + c, 6 * b + d]
 
 
+#: strains that a face may take together, first and number: stretch, curvature, shear across
+GROUPS = np.array([(0, 3), (3, 3), (6, 2)])
 #: height over half the thickness, from the middle
 FACES = {"bottom": -1.0, "middle": 0.0, "top": 1.0}
 
@@ -271,37 +276,46 @@ def _face_law(chunk: ShellChunk, face: str) -> Floats:
 @cache
 def shell_extrapolation(kind: str) -> tuple[Floats, Floats]:
     """The linear cell that fits the integration points best: fit (q, points), its shapes (n, q) at the
-    nodes."""
+    nodes; q is even, the last are zeros where it were not."""
     linear = ELEMENTS[{"tri": "tri3", "quad": "quad4"}[ELEMENTS[kind].family]]
     at = np.column_stack([shell_rule(kind).points, np.zeros(len(shell_rule(kind).points))])
     fit = np.asarray(np.linalg.pinv(linear.shape(at)), dtype=float)
     shape = linear.shape(ELEMENTS[kind].ref_coords)
-    return (shape @ fit, np.eye(len(shape))) if len(shape) == len(fit) else (fit, shape)
+    fit, shape = (shape @ fit, np.eye(len(shape))) if len(shape) == len(fit) else (fit, shape)
+    more = len(fit) % 2
+    return np.pad(fit, ((0, more), (0, 0))), np.pad(shape, ((0, 0), (0, more)))
 
 
 def add_shell_stress(
     mesh: Mesh, materials: Mapping[str, Material], U: Floats, at: str, face: str, total: Floats
 ) -> None:
     """Add stresses of fields U (n_dof, m). Writes: total (rows, 6, m)."""
-    fields, m = np.ascontiguousarray(U), -(-U.shape[1] // LANES) * LANES
-    laws: dict[tuple[int, int], Floats] = {}  # of sections without axes
+    fields, m = np.ascontiguousarray(U), U.shape[1]
+    rows = total.reshape(len(total), -1)
+    kept: dict[tuple[str, int, int], tuple[Floats, Ints, tuple[Any, ...]]] = {}  # of sections without axes
     for chunk in shell_chunks(mesh, materials):
-        key, spreading = (id(chunk.section), id(chunk.material)), _spreading(mesh, chunk, at)
-        law = laws[key] if key in laws else np.ascontiguousarray(_face_law(chunk, face))
-        if law.shape[:2] == (1, 1):
-            laws[key] = law
-        used = np.flatnonzero(law.any(axis=(0, 1, 2)))[::-1].copy()  # stretch last
-        n, q, inside = chunk.rows.shape[3], spreading[1].shape[1], INNER * (chunk.n_inner > 0)
-        size, columns = chunk.rows.shape[1] * len(used), -(-6 * q // LANES) * LANES
-        room = (
-            np.empty((size + inside, n)), np.empty((size, chunk.inner.shape[3])),
-            np.zeros((size + inside, columns)), np.empty((n, columns)), np.zeros((n, m)),
-            np.empty((6 * q, m)), np.empty((5, 6)), np.empty((inside, n)), chunk.few,
-        )  # fmt: skip
-        stretch = int((used < 3).sum()), n if chunk.kind == "tri3" else n // 2
-        section = law, used, stretch, chunk.points.axes
+        key, spreading = (chunk.kind, id(chunk.section), id(chunk.material)), _spreading(mesh, chunk, at)
+        if key not in kept or kept[key][0].shape[:2] != (1, 1):
+            law = np.ascontiguousarray(_face_law(chunk, face))
+            groups = GROUPS[[law[..., first : first + number].any() for first, number in GROUPS]]
+            kept[key] = law, groups, _stress_room(chunk, int(groups[:, 1].sum()), spreading[0].shape[1], m)
+        law, groups, room = kept[key]
+        stretching = chunk.rows.shape[3] // (1 if chunk.kind == "tri3" else 2)
         strains = chunk.rows, (chunk.inner, chunk.n_inner), (chunk.S, chunk.points.area)
-        face_stress_loop(strains, chunk.nodes, fields, section, spreading, room, total)
+        section = law, groups, stretching, chunk.points.axes
+        face_stress_loop(strains, chunk.nodes, fields, section, spreading, room, rows)
+
+
+def _stress_room(chunk: ShellChunk, n_strains: int, n_sums: int, m: int) -> tuple[Any, ...]:
+    """Room of `face_stress_loop`."""
+    columns, wide = (-(-size // LANES) * LANES for size in (m, 6 * m + LANES))
+    n, n_inner = chunk.rows.shape[3], INNER * (chunk.n_inner > 0)
+    size = n_strains * (2 if n_inner else 1)
+    return (
+        np.zeros((n, columns)), np.empty((size, columns)), np.empty((size, LANES)),
+        np.zeros((chunk.rows.shape[1], wide)), np.empty((n_sums, wide)), np.zeros((5, LANES)),
+        np.empty((n_inner, n)), np.empty((2, n_inner, columns)), chunk.few,
+    )  # fmt: skip
 
 
 def add_shell_expansion(
@@ -329,7 +343,8 @@ def _spreading(mesh: Mesh, chunk: ShellChunk, at: str) -> tuple[Floats, Floats, 
         fit, shape = shell_extrapolation(chunk.kind)
         return fit[None], shape, chunk.nodes
     share = chunk.points.area / chunk.points.area.sum(axis=1, keepdims=True)
-    return share[:, None], np.ones((1, 1)), (mesh.first_cell(chunk.kind) + chunk.which)[:, None]
+    fit = np.stack([share, np.zeros_like(share)], axis=1)
+    return fit, np.array([[1.0, 0.0]]), (mesh.first_cell(chunk.kind) + chunk.which)[:, None]
 
 
 def shell_geometric_stiffness(

@@ -12,13 +12,17 @@ from flexmbs._simd import LANES, product
 @kernel(inline=True)
 def _tangents(x, dN, A):
     """Derivatives of the surface of one cell with nodes x at one point. Writes: A (2, 3)."""
-    for k in range(3):
-        A[0, k] = 0.0
-        A[1, k] = 0.0
+    u0, u1, u2, v0, v1, v2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(len(dN)):
-        for k in range(3):
-            A[0, k] += dN[a, 0] * x[a, k]
-            A[1, k] += dN[a, 1] * x[a, k]
+        u, v, x0, x1, x2 = dN[a, 0], dN[a, 1], x[a, 0], x[a, 1], x[a, 2]
+        u0 += u * x0
+        u1 += u * x1
+        u2 += u * x2
+        v0 += v * x0
+        v1 += v * x1
+        v2 += v * x2
+    A[0, 0], A[0, 1], A[0, 2] = u0, u1, u2
+    A[1, 0], A[1, 1], A[1, 2] = v0, v1, v2
 
 
 @kernel(reassociate=True)
@@ -56,6 +60,21 @@ def geometry_loop(X, dN, centre, A, area, axes, inverse):
             det = a * d - b * c
             inverse[e, p, 0, 0], inverse[e, p, 0, 1] = d / det, -b / det
             inverse[e, p, 1, 0], inverse[e, p, 1, 1] = -c / det, a / det
+
+
+@kernel(reassociate=True)
+def normals_loop(X, dN, A, normals):
+    """Unit normals of cells X at points with derivatives dN. Writes: normals (cells, points, 3), A (2, 3)."""
+    for e in range(len(X)):
+        for p in range(len(dN)):
+            v = normals[e, p]
+            _tangents(X[e], dN[p], A)
+            v[0] = A[0, 1] * A[1, 2] - A[0, 2] * A[1, 1]
+            v[1] = A[0, 2] * A[1, 0] - A[0, 0] * A[1, 2]
+            v[2] = A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
+            size = (v[0] ** 2 + v[1] ** 2 + v[2] ** 2) ** 0.5
+            for k in range(3):
+                v[k] /= size
 
 
 @kernel
@@ -98,22 +117,24 @@ def _slopes_of(x, dN, A):
 
 
 @kernel(inline=True)
-def _surface_samples(x, ties, A, samples):
-    """Stretch of the reference cell along the directions of the ties. Writes: samples (ties, 3 n), A."""
+def _surface_samples(x, ties, kept, A, samples):
+    """Stretch of the reference cell along the directions of the ties: columns of the nodes that are `kept`,
+    component by component, then of one that is not. Writes: samples (ties, 3 n), A."""
     dN, along = ties[0], ties[1]
-    n = dN.shape[2]
     for t in range(len(dN)):
         _slopes_of(x, dN[t], A)
         for k in range(3):
-            p, q, at = A[0, k], A[1, k], k * n
-            for a in range(n):
+            p, q, at = A[0, k], A[1, k], k * kept
+            for a in range(kept):
                 samples[t, at + a] = p * along[t, 0, a] + q * along[t, 1, a]
+            for a in range(kept, dN.shape[2]):
+                samples[t, 3 * kept + k] = p * along[t, 0, a] + q * along[t, 1, a]
 
 
 @kernel(inline=True)
-def _across_samples(x, D, ties, samples):
-    """Shear across the surface along the directions of the ties, of what turns too, which are the last
-    columns. Writes: samples (ties, 3 n + 3 n_turn)."""
+def _across_samples(x, D, ties, kept, samples):
+    """Shear across the surface along the directions of the ties: columns of displacements and turns of the
+    nodes that are `kept`, then of what is not. Writes: samples (ties, 3 n + 3 n_turn)."""
     slope, N = ties[0], ties[1]
     n = slope.shape[1]
     for t in range(len(slope)):
@@ -127,10 +148,10 @@ def _across_samples(x, D, ties, samples):
             d1 += v * D[1, a]
             d2 += v * D[2, a]
         for a in range(n):
-            u = slope[t, a]
-            samples[t, a], samples[t, n + a], samples[t, 2 * n + a] = d0 * u, d1 * u, d2 * u
+            at, step, u = a if a < kept else 6 * kept, kept if a < kept else 1, slope[t, a]
+            samples[t, at], samples[t, at + step], samples[t, at + 2 * step] = d0 * u, d1 * u, d2 * u
         for b in range(N.shape[1]):
-            at, step = (3 * n + b, n) if b < n else (6 * n + b - n, 1)
+            at, step = (3 * kept + b, kept) if b < kept else (6 * kept + 3 * (n - kept), 1)
             v, x0, x1, x2 = N[t, b], D[0, b], D[1, b], D[2, b]
             samples[t, at] = v * (x1 * A2 - x2 * A1)
             samples[t, at + step] = v * (x2 * A0 - x0 * A2)
@@ -138,17 +159,20 @@ def _across_samples(x, D, ties, samples):
 
 
 #: 6 n is a multiple of the rows of a tile
-_tile = product(6)
+_tile, _pair = product(6), product(2)
 
 
 @kernel(inline=True)
-def _tied(weights, samples, values):
-    """Weighted samples: components of all points. Writes: values (rows by sixes, columns by eights)."""
-    n_samples, n_rows = weights.shape
-    width = values.shape[1]
-    for i in range(0, n_rows, 6):
+def _tied(weights, spans, samples, values):
+    """Weighted samples: all points of a component, by sixes, behind those of another. Writes: values (rows,
+    columns by eights)."""
+    n_rows, width = weights.shape[1], values.shape[1]
+    for t in range(len(spans)):
+        i, first, number = 6 * t, spans[t, 0], spans[t, 1] - spans[t, 0]
+        at = first * n_rows + i
         for j in range(0, width, LANES):
-            _tile(values, i * width + j, width, weights, i, n_rows, samples, j, width, n_samples)
+            to, source = i * width + j, first * width + j
+            _tile(values, to, width, weights, at, 1, n_rows, samples, source, width, number)
 
 
 @kernel(inline=True)
@@ -192,31 +216,50 @@ def _by_component(X, D, middle, x, d, P):
 
 
 @kernel(inline=True)
-def _displaced(inverse, R, A, slope, N, B):
+def _displaced(inverse, R, A, slope, N, C, B):
     """Stretch, curvature and turn about the normal of displacements at one point, and of turning the latter.
 
-    A (2, 3): slopes of the director. Writes: B (9, 6 n).
+    A (2, 3): slopes of the director; slope (2, nodes by eights and more), zero behind the nodes.
+    Writes: B (9, 6 n), C (2, LANES), whose other entries are zero.
     """
-    n = len(N)
+    n, width = len(N), slope.shape[1]
     for k in range(3):
-        x, y, z, u, v = R[0, k], R[1, k], R[2, k], A[0, k], A[1, k]
+        x, y, z, u, v, at = R[0, k], R[1, k], R[2, k], A[0, k], A[1, k], k * n
         x_d, y_d = inverse[0, 0] * u + inverse[0, 1] * v, inverse[1, 0] * u + inverse[1, 1] * v
+        C[0, 0], C[0, 2], C[0, 3], C[0, 5] = x, y, x_d, y_d
+        C[1, 1], C[1, 2], C[1, 4], C[1, 5] = y, x, y_d, x_d
+        for a in range(0, n, LANES):  # zeros beyond the nodes
+            _tile(B, at + a, 6 * n, C, 0, 1, LANES, slope, a, width, 2)
         for a in range(n):
-            at, g, h = k * n + a, slope[0, a], slope[1, a]
-            B[0, at], B[1, at], B[2, at] = g * x, h * y, g * y + h * x
-            B[3, at], B[4, at], B[5, at] = g * x_d, h * y_d, g * y_d + h * x_d
-            B[8, at], B[8, 3 * n + at] = 0.5 * (h * x - g * y), z * N[a]
+            B[8, at + a] = 0.5 * (slope[1, a] * x - slope[0, a] * y)
+            B[8, 3 * n + at + a] = z * N[a]
 
 
 @kernel(inline=True)
-def _tie(inverse, tied, p, share, B, mean):
-    """Stretch of the ties in place of that of displacements. Writes: B (9, 6 n), mean (3, 3 n) of what
-    goes."""
+def _of_last(inverse, R, A, d, slope, N, a, B):
+    """The same, and curvature, of the values of node a alone. Writes: B (9, 6 and more)."""
+    g, h = slope[0, a], slope[1, a]
+    for k in range(3):
+        x, y, u, v = R[0, k], R[1, k], A[0, k], A[1, k]
+        x_d, y_d = inverse[0, 0] * u + inverse[0, 1] * v, inverse[1, 0] * u + inverse[1, 1] * v
+        B[0, k], B[1, k], B[2, k] = g * x, h * y, g * y + h * x
+        B[3, k], B[4, k], B[5, k] = g * x_d, h * y_d, g * y_d + h * x_d
+        B[8, k], B[8, 3 + k] = 0.5 * (h * x - g * y), R[2, k] * N[a]
+        i, j = (k + 1) % 3, (k + 2) % 3
+        x, y = d[i, a] * R[0, j] - d[j, a] * R[0, i], d[i, a] * R[1, j] - d[j, a] * R[1, i]
+        B[3, 3 + k], B[4, 3 + k], B[5, 3 + k] = g * x, h * y, g * y + h * x
+
+
+@kernel(inline=True)
+def _tie(inverse, tied, at, p, share, B, mean):
+    """Stretch of the ties, columns from `at` on, in place of that of displacements. Writes: B (9, 6 n), mean
+    (3, 3 n) of what goes."""
     a, b, c, d = inverse[0, 0], inverse[0, 1], inverse[1, 0], inverse[1, 1]
     aa, bb, ab, cc, dd, cd = a * a, b * b, a * b, c * c, d * d, c * d
     ac, bd, ad = 2.0 * a * c, 2.0 * b * d, a * d + b * c
+    step = len(tied) // 3
     for q in range(mean.shape[1]):
-        xx, yy, xy = tied[3 * p, q], tied[3 * p + 1, q], tied[3 * p + 2, q]
+        xx, yy, xy = tied[p, at + q], tied[step + p, at + q], tied[2 * step + p, at + q]
         r, s, t = aa * xx + bb * yy + ab * xy, cc * xx + dd * yy + cd * xy, ac * xx + bd * yy + ad * xy
         mean[0, q] += share * (B[0, q] - r)
         mean[1, q] += share * (B[1, q] - s)
@@ -226,8 +269,9 @@ def _tie(inverse, tied, p, share, B, mean):
 
 @kernel(inline=True)
 def _bend(d, R, slope, rows, P, inner):
-    """Curvature of what turns: nodes, and a bubble about the directions P. Writes: rows (9, 6 n), inner."""
-    n = rows.shape[1] // 6
+    """Curvature of what turns: nodes, and a bubble, last in `slope`, about the directions P.
+    Writes: rows (9, 6 n), inner."""
+    n, last = rows.shape[1] // 6, slope.shape[1] - 1
     for q in range(len(P)):
         inner[3, q], inner[4, q], inner[5, q] = 0.0, 0.0, 0.0
     for k in range(3):
@@ -240,42 +284,35 @@ def _bend(d, R, slope, rows, P, inner):
             rows[5, at + b] = slope[0, b] * y + slope[1, b] * x
         for q in range(len(P)):
             x, y = d[i, n] * x_j - d[j, n] * x_i, d[i, n] * y_j - d[j, n] * y_i
-            inner[3, q] += P[q, k] * slope[0, n] * x
-            inner[4, q] += P[q, k] * slope[1, n] * y
-            inner[5, q] += P[q, k] * (slope[0, n] * y + slope[1, n] * x)
+            inner[3, q] += P[q, k] * slope[0, last] * x
+            inner[4, q] += P[q, k] * slope[1, last] * y
+            inner[5, q] += P[q, k] * (slope[0, last] * y + slope[1, last] * x)
 
 
 @kernel(inline=True)
-def _shear(inverse, sampled, p, rows, P, inner):
-    """Shear across, along the axes, of its reference components. Writes: rows (9, 6 n), inner."""
-    n = rows.shape[1]
+def _shear(inverse, sampled, p, n_last, rows, P, inner):
+    """Shear across, along the axes, of its reference components: nodes, then the n_last columns of a last
+    one, or a bubble about the directions P. Writes: rows (9, 6 n), of which the last is spoilt, inner."""
+    n, step, width = rows.shape[1], len(sampled) // 2, sampled.shape[1]
+    for j in range((n - 1) // LANES * LANES, -1, -LANES):  # what is beyond n is overwritten
+        _pair(rows, 6 * n + j, n, inverse, 0, 2, 1, sampled, p * width + j, step * width, 2)
     for c in range(2):
         u, v = inverse[c, 0], inverse[c, 1]
-        for q in range(n):
-            rows[6 + c, q] = u * sampled[2 * p, q] + v * sampled[2 * p + 1, q]
+        for q in range(n_last):
+            inner[6 + c, q] = u * sampled[p, n + q] + v * sampled[step + p, n + q]
         for q in range(len(P)):
             t = 0.0
             for k in range(3):
-                t += P[q, k] * (u * sampled[2 * p, n + k] + v * sampled[2 * p + 1, n + k])
+                t += P[q, k] * (u * sampled[p, n + k] + v * sampled[step + p, n + k])
             inner[6 + c, q] = t
 
 
 @kernel(inline=True)
-def _apart(whole, rows, inner):
-    """Strains of the first eight of nine nodes, and of the last. Writes: rows (points, 9, 48), inner (.., 6).
-
-    All eight are read before one is written: a compiler cannot tell that this is the same.
-    """
-    for p in range(len(whole)):
-        for r in range(9):
-            B, kept, last = whole[p, r], rows[p, r], inner[p, r]
-            for c in range(6):
-                i, j = 8 * c, 9 * c
-                q, s, t, u = B[j], B[j + 1], B[j + 2], B[j + 3]
-                v, w, x, y = B[j + 4], B[j + 5], B[j + 6], B[j + 7]
-                last[c] = B[j + 8]
-                kept[i], kept[i + 1], kept[i + 2], kept[i + 3] = q, s, t, u
-                kept[i + 4], kept[i + 5], kept[i + 6], kept[i + 7] = v, w, x, y
+def _add(some, rows):
+    """Writes: the first rows and columns."""
+    for r in range(len(some)):
+        for q in range(some.shape[1]):
+            rows[r, q] += some[r, q]
 
 
 @kernel(reassociate=True)
@@ -292,44 +329,50 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
     """
     (X, D, middle), (area, axes, inverse) = fields, geometry
     d_turn, N, weights, surface, across = tables
-    (x, d, P), A, slope, mean, (of_surface, tied), (of_across, sampled), whole = room
-    n, has_ties, inside = x.shape[1], len(surface[0]) > 0, len(middle) > 0
+    (x, d, P), A, (slope, C), means, (of_surface, tied), (of_across, sampled) = room
+    mean, mean_of_last = means
+    kept, n, has_ties, inside = X.shape[1], x.shape[1], len(surface[0]) > 0, len(middle) > 0
     for e in range(len(X)):
         _by_component(X[e], D[e], middle, x, d, P)
-        _surface_samples(x, surface, A, of_surface)
-        _across_samples(x, d, across, of_across)
-        _tied(surface[2], of_surface, tied)
-        _tied(across[2], of_across, sampled)
+        _surface_samples(x, surface, kept, A, of_surface)
+        _across_samples(x, d, across, kept, of_across)
+        _tied(surface[2], surface[3], of_surface, tied)
+        _tied(across[2], across[3], of_across, sampled)
         total = 0.0
         for p in range(len(N)):
             total += area[e, p] * weights[p]
-        for c in range(3):
-            for q in range(3 * n):
-                mean[c, q] = 0.0
-        at_points = whole if inside else rows[e]
+        mean[:], mean_of_last[:] = 0.0, 0.0
         for p in range(len(N)):
-            inv, R, B, own = inverse[e, p], axes[e, p], at_points[p], inner[e, p]
+            inv, R, B, own, share = (
+                inverse[e, p],
+                axes[e, p],
+                rows[e, p],
+                inner[e, p],
+                area[e, p] * weights[p],
+            )
             for b in range(d_turn.shape[2]):
-                u, v = d_turn[p, 0, b], d_turn[p, 1, b]
-                slope[0, b] = inv[0, 0] * u + inv[0, 1] * v
-                slope[1, b] = inv[1, 0] * u + inv[1, 1] * v
+                u, v, to = d_turn[p, 0, b], d_turn[p, 1, b], b if b < n else slope.shape[1] - 1
+                slope[0, to] = inv[0, 0] * u + inv[0, 1] * v
+                slope[1, to] = inv[1, 0] * u + inv[1, 1] * v
             _slopes_of(d, d_turn[p, :, :n], A)
-            _displaced(inv, R, A, slope, N[p, :n], B)
             for c in range(2):
-                for a in range(X.shape[1]):
-                    more = middle[a] * slope[c, n - 1] if inside else 0.0
+                for a in range(kept):
+                    more = middle[a] * slope[c, kept] if inside else 0.0
                     slopes[e, p, c, a] = slope[c, a] + more
+            _shear(inv, sampled, p, 6 * (n - kept), B, P, own)
+            _displaced(inv, R, A, slope, N[p, :kept], C, B)
             _bend(d, R, slope, B, P, own)
-            _shear(inv, sampled, p, B, P, own)
+            if inside:
+                _of_last(inv, R, A, d, slope, N[p], kept, own)
             if has_ties:
-                _tie(inv, tied, p, area[e, p] * weights[p] / total, B, mean)
+                _tie(inv, tied, 0, p, share / total, B, mean)
+                if inside:
+                    _tie(inv, tied, 3 * kept, p, share / total, own, mean_of_last)
         if has_ties:
             for p in range(len(N)):
-                for c in range(3):
-                    for q in range(3 * n):
-                        at_points[p, c, q] += mean[c, q]
-        if inside:
-            _apart(whole, rows[e], inner[e])
+                _add(mean, rows[e, p])
+                if inside:
+                    _add(mean_of_last, inner[e, p])
 
 
 @kernel(reassociate=True)
@@ -374,7 +417,7 @@ def inner_loop(X, dN, points, geometry, inner):
 
 #: most inner functions of a cell
 INNER = 6
-_few = product(INNER)
+few, _nine = product(INNER), product(9)
 
 
 @kernel(inline=True)
@@ -418,21 +461,24 @@ def _solve_few(G, W, m):
 
 
 @kernel(inline=True)
-def condense(e, inner, section, rows, room, coupling, follow, at):
-    """Amounts of inner functions of cell e that go with nodal values, of least energy: -G^-1 `coupling`.
+def couple(e, inner, section, rows, room, coupling, at):
+    """What inner functions of cell e have to do with nodal values, and with each other.
 
     `inner` = (strains (cells, points, 9, LANES), m): the first m, up to INNER, are functions, the others
-    zero; `section` = (S (cells or 1, points or 1, 9, 9), area), rows (cells, points, 9, N), room = (T (9
-    points, LANES), G, H (INNER, LANES)).
-    Writes: coupling, follow: INNER rows of N from the place `at` on, zero beyond m, room.
+    zero; `section` = (S (cells or 1, points or 1, 9, 9), area), rows (cells, points, 9, N).
+    Writes: coupling: INNER rows of N from the place `at` on, zero beyond m, room = (T (9 points, LANES), G,
+    H (INNER, LANES)): -H is the inverse of their stiffness.
     """
     (T, G, H), (of_inner, m), (S, area) = room, inner, section
     n_points, n, of_cell = rows.shape[1], rows.shape[3], S[e if len(S) > 1 else 0]
+    start, forces = e * n_points * 9, T.reshape(-1)
     for p in range(n_points):
-        own = of_cell[p if len(of_cell) > 1 else 0]
-        _section_forces(of_inner[e, p], own, area[e, p], 9 * p, 9 * p + 3, T)
-    start = e * n_points * 9
-    _few(G, 0, LANES, T, 0, LANES, of_inner, start * LANES, LANES, n_points * 9)
+        own, to = of_cell[p if len(of_cell) > 1 else 0], 9 * p
+        _nine(T, to * LANES, LANES, own, 0, 1, 9, of_inner, (start + to) * LANES, LANES, 9)
+        at_point = forces[to * LANES : (to + 9) * LANES]
+        for i in range(len(at_point)):
+            at_point[i] *= area[e, p]
+    few(G, 0, LANES, T, 0, 1, LANES, of_inner, start * LANES, LANES, n_points * 9)
     H[:] = 0.0
     for i in range(m):
         H[i, i] = -1.0
@@ -440,8 +486,21 @@ def condense(e, inner, section, rows, room, coupling, follow, at):
     j = n
     while j > 0:
         j = max(j - LANES, 0)
-        _few(coupling, at + j, n, T, 0, LANES, rows, start * n + j, n, n_points * 9)
-        _few(follow, at + j, n, H, 0, LANES, coupling, at + j, n, m)
+        few(coupling, at + j, n, T, 0, 1, LANES, rows, start * n + j, n, n_points * 9)
+
+
+@kernel(inline=True)
+def condense(e, inner, section, rows, room, coupling, follow, at):
+    """Amounts of inner functions of cell e that go with nodal values, of least energy: -G^-1 `coupling`.
+
+    Arguments as in `couple`. Writes: coupling, follow: INNER rows of N from the place `at` on, zero beyond m,
+    room.
+    """
+    couple(e, inner, section, rows, room, coupling, at)
+    n, j = rows.shape[3], rows.shape[3]
+    while j > 0:
+        j = max(j - LANES, 0)
+        few(follow, at + j, n, room[2], 0, 1, LANES, coupling, at + j, n, inner[1])
 
 
 @kernel(reassociate=True)
@@ -471,7 +530,7 @@ def _products(B, SB, n_others, stretching, K):
         while j > i:
             j = max(j - LANES, 0)
             n_sums = len(B) if i < stretching and j < stretching else n_others
-            _tile(K, i * n + j, n, B, i, n, SB, j, n, n_sums)
+            _tile(K, i * n + j, n, B, i, 1, n, SB, j, n, n_sums)
 
 
 @kernel(reassociate=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from flexmbs._simd import LANES
 from flexmbs.fe.elements import ELEMENTS
 from flexmbs.fe.mesh import Mesh
-from flexmbs.fe.shells.loops import geometry_loop, inner_loop, smooth_loop, strain_loop
+from flexmbs.fe.shells.loops import geometry_loop, inner_loop, normals_loop, smooth_loop, strain_loop
 from flexmbs.fe.shells.ties import Tying, shell_rule
 from flexmbs.fe.shells.triangles import share_loop, triangle_loop
 
@@ -59,13 +59,9 @@ class ShellPoints:
 
 def normals(kind: str, X: Floats, xi: Floats) -> Floats:
     """Unit normals (cells, points, 3) of cells with nodes X (cells, n, 3)."""
-    A = tangents(kind, X, xi)
-    x, y, v = A[..., 0, :], A[..., 1, :], np.empty(A.shape[:2] + (3,))
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        v[..., k] = x[..., i] * y[..., j] - x[..., j] * y[..., i]
-    v /= np.sqrt(np.einsum("epk,epk->ep", v, v))[..., None]
-    return v
+    found = np.empty((len(X), len(xi), 3))
+    normals_loop(np.ascontiguousarray(X), _dshape(kind, xi).copy(), np.empty((2, 3)), found)
+    return found
 
 
 def tangents(kind: str, X: Floats, xi: Floats) -> Floats:
@@ -174,9 +170,13 @@ def _own(kind: str, at: Geometry, D: Floats) -> Floats:
 
 
 class Room:
-    """Arrays that some cells use after others; new memory for each of them would cost as much as its use."""
+    """Arrays that some cells use after others; new memory for each of them would cost as much as its use.
+
+    kinds: type -> room of `strain_loop`
+    """
 
     def __init__(self) -> None:
+        self.kinds: dict[str, tuple[Any, ...]] = {}
         self._arrays: dict[tuple[int, ...], Floats] = {}
 
     def take(self, *shape: int) -> Floats:
@@ -198,7 +198,9 @@ def shell_points(
         assert share is not None
         slopes = _flat_strains(X, at, poisson, share, rows)
     else:
-        slopes = _strains(kind, X, D, at, rows, inner)
+        if kind not in room.kinds:
+            room.kinds[kind] = _strain_room(kind, X.shape[1])
+        slopes = _strains(kind, X, D, at, room.kinds[kind], rows, inner)
     if kind == "quad4":
         table = _at_points(kind)[2], shell_rule(kind).points, (at.area, at.axes)
         inner_loop(np.ascontiguousarray(X), *table, inner)
@@ -213,7 +215,7 @@ class _Tables:
 
     Ties of the surface: derivatives of the shape functions (samples, 2, n), those that stretch is made of by
     both tangents (samples, 2, n); across it: derivative along the direction (samples, n), what turns there
-    (samples, n_turn); both: weights (samples, rows) of the rows (point, component).
+    (samples, n_turn); both: weights (samples, rows) of the rows (component, point), and their `_spans`.
     """
 
     d_turn: Floats
@@ -235,10 +237,11 @@ def _tables(kind: str) -> _Tables:
     tie, along, rows = _samples(rule.surface or none)
     dN = _across_first(_dshape(kind, (rule.surface or none).points[tie]))
     xx, yy, xy = along.T[:, :, None]
-    surface = dN, np.stack([xx * dN[:, 0] + xy * dN[:, 1], xy * dN[:, 0] + yy * dN[:, 1]], axis=1), rows
+    by_tangents = np.stack([xx * dN[:, 0] + xy * dN[:, 1], xy * dN[:, 0] + yy * dN[:, 1]], axis=1)
+    surface = dN, by_tangents, rows, _spans(rows)
     tie, along, rows = _samples(rule.across)
     at = rule.across.points[tie]
-    across = np.einsum("sac,sc->sa", _dshape(kind, at), along), _turn_shape(kind, at)[0], rows
+    across = np.einsum("sac,sc->sa", _dshape(kind, at), along), _turn_shape(kind, at)[0], rows, _spans(rows)
     return _Tables(_across_first(d), N, rule.weights, surface, across)
 
 
@@ -248,39 +251,54 @@ def _across_first(dN: Floats) -> Floats:
 
 def _samples(tying: Tying) -> tuple[Ints, Floats, Floats]:
     """What is used of the ties: the tie, a direction in its components (samples, components), and weights
-    (samples, rows), rows (point, component) by sixes."""
+    (samples, rows): all points of a component, by sixes, behind those of another."""
     points, c, *samples = tying.weights.shape
-    W = tying.weights.reshape(points * c, *samples).swapaxes(0, 1)  # tie by tie
+    W = tying.weights.swapaxes(0, 1).reshape(points * c, *samples).swapaxes(0, 1)  # tie by tie
     u, s, v = np.linalg.svd(W, full_matrices=False)
     tie, number = np.nonzero(s > 1e-14 * s.max(initial=1.0))
-    weights = np.zeros((len(tie), _whole_tiles(points * c, 6)))
-    weights[:, : points * c] = u[tie, :, number] * s[tie, number, None]
-    return tie, v[tie, number], weights
+    weights = np.zeros((len(tie), c, _whole_tiles(points, 6)))
+    weights[..., :points] = (u[tie, :, number] * s[tie, number, None]).reshape(len(tie), c, points)
+    weights[np.abs(weights) < 1e-14 * s.max(initial=1.0)] = 0.0
+    return tie, v[tie, number], weights.reshape(len(tie), c * weights.shape[2])
+
+
+def _spans(weights: Floats) -> Ints:
+    """Samples of which any is in six rows (rows / 6, 2): the first, and the end."""
+    used = [np.flatnonzero(own.any(axis=1)) for own in np.split(weights, weights.shape[1] // 6, axis=1)]
+    return np.array([(own.min(initial=len(weights)), own.max(initial=-1) + 1) for own in used])
 
 
 def _whole_tiles(number: int, size: int) -> int:
     return -(-number // size) * size
 
 
-def _strains(kind: str, X: Floats, D: Floats, at: Geometry, rows: Floats, inner: Floats) -> Floats:
+def _strains(
+    kind: str, X: Floats, D: Floats, at: Geometry, room: tuple[Any, ...], rows: Floats, inner: Floats
+) -> Floats:
     """Slopes (cells, points, 2, n); quad8 are quad9 with the node in the middle inside.
-    Writes: rows (cells, points, 9, 6 n), inner."""
+    Writes: rows (cells, points, 9, 6 n), inner, room."""
     middle = _middle()[0] if kind == "quad8" else np.zeros(0)
-    tables = _tables("quad9" if kind == "quad8" else kind)
-    n, n_turn = X.shape[1] + bool(len(middle)), tables.N.shape[1]
+    tables = tuple(_tables("quad9" if kind == "quad8" else kind))
+    slopes = np.empty((*at.area.shape, 2, X.shape[1]))
+    fields = np.ascontiguousarray(X), np.ascontiguousarray(D), middle
+    strain_loop(fields, tables, (at.area, at.axes, at.inverse), room, slopes, rows, inner)
+    return slopes
+
+
+def _strain_room(kind: str, n_kept: int) -> tuple[Any, ...]:
+    """Room of `strain_loop`."""
+    tables, n = _tables("quad9" if kind == "quad8" else kind), n_kept + (kind == "quad8")
+    n_turn = tables.N.shape[1]
     bubble = 2 * (n_turn - n)
     ties = [
-        (np.zeros((len(item[0]), width)), np.empty((item[-1].shape[1], width)))
+        (np.zeros((len(item[0]), width)), np.empty((item[2].shape[1], width)))
         for item, columns in ((tables.surface, 3 * n), (tables.across, 3 * (n + n_turn)))
         for width in (_whole_tiles(columns, LANES),)
     ]
     parts = np.empty((3, n)), np.empty((3, n_turn)), np.empty((bubble, 3))
-    whole = np.zeros((at.area.shape[1], 9, 6 * n))
-    room = parts, np.empty((2, 3)), np.empty((2, n_turn)), np.empty((3, 3 * n)), *ties, whole
-    slopes = np.empty((*at.area.shape, 2, X.shape[1]))
-    fields = np.ascontiguousarray(X), np.ascontiguousarray(D), middle
-    strain_loop(fields, tuple(tables), (at.area, at.axes, at.inverse), room, slopes, rows, inner)
-    return slopes
+    means = np.empty((3, 3 * n_kept)), np.empty((3, 3 * (n - n_kept)))
+    slope = np.zeros((2, _whole_tiles(n, LANES) + 1)), np.zeros((2, LANES))
+    return parts, np.empty((2, 3)), slope, means, *ties
 
 
 def _flat_strains(X: Floats, at: Geometry, poisson: Floats, share: Floats, rows: Floats) -> Floats:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs._simd import LANES, product
-from flexmbs.fe.shells.loops import condense
+from flexmbs.fe.shells.loops import INNER, couple, few
 
 _two, _three, _six, _eight = product(2), product(3), product(6), product(8)
 
 
 @kernel(inline=True)
 def _turns(R, M):
-    """Stress xx yy zz xy yz zx in the axes of the mesh out of xx yy xy zx zy in axes R. Writes: M (5, 6)."""
+    """Stress xx yy zz xy yz zx in the axes of the mesh out of xx yy xy zx zy in axes R. Writes: M (5, 6 and
+    more)."""
     for r in range(6):
         i, j = (r, r) if r < 3 else (r - 3, (r - 2) % 3)
         M[0, r], M[1, r] = R[0, i] * R[0, j], R[1, i] * R[1, j]
@@ -21,9 +22,33 @@ def _turns(R, M):
 
 
 @kernel(inline=True)
-def _turned(F, M, s, r):
-    """Stress r of strain s: F (5, 8) in the axes of a point, turned by M (5, 6)."""
-    return F[0, s] * M[0, r] + F[1, s] * M[1, r] + F[2, s] * M[2, r] + F[3, s] * M[3, r] + F[4, s] * M[4, r]
+def _laws(F, M, groups, law):
+    """Stress in the axes of the mesh of the strains of `groups`, by F (5, 8) in the axes of a point, turned
+    by M (5, LANES). Writes: law (strains, LANES)."""
+    to = 0
+    for g in range(len(groups)):
+        first, size = groups[g]
+        if size == 3:
+            _three(law, to * LANES, LANES, F, first, 1, 8, M, 0, LANES, 5)
+        else:
+            _two(law, to * LANES, LANES, F, first, 1, 8, M, 0, LANES, 5)
+        to += size
+
+
+@kernel(inline=True)
+def _point_strains(rows, at, step, groups, numbers, fields, eps, to):
+    """Strains of `groups` of fields, from row `to` of eps on, by rows from the place `at` on, `step` apart:
+    of stretch by the first of `numbers` of columns, others by the second. Writes: eps."""
+    width = eps.shape[1]
+    for g in range(len(groups)):
+        first, size = groups[g]
+        n, start = numbers[0] if first == 0 else numbers[1], at + first * step
+        for j in range(0, width, LANES):
+            if size == 3:
+                _three(eps, to * width + j, width, rows, start, step, 1, fields, j, width, n)
+            else:
+                _two(eps, to * width + j, width, rows, start, step, 1, fields, j, width, n)
+        to += size
 
 
 @kernel(inline=True)
@@ -38,61 +63,53 @@ def face_stress_loop(strains, nodes, U, section, spreading, room, total):
     """Add stresses of fields at a face of the section, in the axes of the mesh, to the targets of their cells
     (F53).
 
-    `strains` = (rows (cells, points, 9, 6 n), and the `inner` and `section` of `condense`); U (6 n_nodes, m);
-    `section` = (law, used, stretch, axes): law (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy of
-    strains in the axes (cells, points, 3, 3), of which those `used` give any, from the last to the first;
-    stretch = (number of these that are stretch, columns of rows that it has); `spreading` = (fit, shape,
-    targets): fit (cells or 1, q, points) of q numbers to the points, whose shapes (n_targets, q) are summed
-    at targets (cells, n_targets), rows of the result. The q stresses of nodal values come first, then those
-    of the fields: there are fewer of them than strains.
-    Writes: total (rows, 6, m), room = (B (INNER or 0 and points used, 6 n), inside (points used, LANES or 0),
-    W (as B, columns), T (6 n, columns), own (6 n, columns), sigma (6 q, columns), M (5, 6), coupling (INNER
-    or 0, 6 n), few as in `condense`), columns by eights, those of W zero at first.
+    `strains` = (rows (cells, points, 9, 6 n), and the `inner` and `section` of `couple`); U (6 n_nodes, m);
+    `section` = (law, groups, stretching, axes): law (cells or 1, points or 1, 5, 8), stresses xx yy xy zx zy
+    of strains in the axes (cells, points, 3, 3), of which those of `groups` (first, number) give any:
+    stretch, curvature, shear; columns of rows that stretch; `spreading` = (fit, shape, targets): fit (cells
+    or 1, q, points) of q numbers, which are even, to the points, whose shapes (n_targets, q) are summed
+    at targets (cells, n_targets), rows of the result.
+    Writes: total (rows, 6 m), room = (own (6 n, columns), eps (strains, twice with inner functions,
+    columns), laws (as eps, LANES), sigma (points, 6 m and more), sums (q, as sigma), M (5, LANES), coupling
+    (INNER or 0, 6 n), amounts (2, INNER or 0, columns), few as in `couple`), columns by eights, own and M
+    zero at first.
     """
-    (law, used, stretch, axes), (fit, shape, targets) = section, spreading
-    (rows, inner, resultants), (B, inside, W, T, own, sigma, M, coupling, few) = strains, room
-    n, m, n_q = nodes.shape[1], U.shape[1], shape.shape[1]
-    n_rows, n_in, n_points, width = rows.shape[3], len(coupling), rows.shape[1], W.shape[1]
-    (n_stretch, stretching), of_inner = stretch, inner[0]
+    (law, groups, stretching, axes), (fit, shape, targets) = section, spreading
+    (rows, inner, resultants), (own, eps, laws, sigma, sums, M, coupling, amounts, few_room) = strains, room
+    n, m, width, wide = nodes.shape[1], U.shape[1], own.shape[1], sigma.shape[1]
+    n_rows, n_points, (of_inner, n_inner) = rows.shape[3], rows.shape[1], inner
+    n_strains = len(eps) // 2 if n_inner else len(eps)
     for e in range(len(nodes)):
         of_cell, weights = law[e if len(law) > 1 else 0], fit[e if len(fit) > 1 else 0]
-        if n_in:
-            condense(e, inner, resultants, rows, few, coupling, B, 0)
-        for p in range(n_points):
-            F = of_cell[p if len(of_cell) > 1 else 0]
-            _turns(axes[e, p], M)
-            for s in range(len(used)):
-                k = n_in + s * n_points + p
-                _copied(rows[e, p, used[s]], n_rows, B[k])
-                _copied(of_inner[e, p, used[s]], of_inner.shape[3], inside[k - n_in])
-                xx, yy, zz = _turned(F, M, used[s], 0), _turned(F, M, used[s], 1), _turned(F, M, used[s], 2)
-                xy, yz, zx = _turned(F, M, used[s], 3), _turned(F, M, used[s], 4), _turned(F, M, used[s], 5)
-                for q in range(n_q):
-                    w, row = weights[q, p], W[k, 6 * q : 6 * q + 6]
-                    row[0], row[1], row[2] = w * xx, w * yy, w * zz
-                    row[3], row[4], row[5] = w * xy, w * yz, w * zx
         for a in range(n):
             for c in range(6):
                 _copied(U[6 * nodes[e, a] + c], m, own[c * n + a])
-        for i in range(0, n_in, 6):
+        if n_inner:
+            couple(e, inner, resultants, rows, few_room, coupling, 0)
             for j in range(0, width, LANES):
-                _six(W, i * width + j, width, inside, i, LANES, W, n_in * width + j, width, len(inside))
-        for i in range(0, n_rows, 6):
-            n_sums = len(B) if i < stretching else len(B) - n_stretch * n_points
-            for j in range(0, width, LANES):
-                _six(T, i * width + j, width, B, i, n_rows, W, j, width, n_sums)
-        for q in range(n_q):
-            for j in range(0, own.shape[1], LANES):
-                to = 6 * q * own.shape[1] + j
-                _six(sigma, to, own.shape[1], T, 6 * q, width, own, j, own.shape[1], n_rows)
+                few(amounts, j, width, coupling, 0, n_rows, 1, own, j, width, n_rows)
+                few(amounts, INNER * width + j, width, few_room[2], 0, 1, LANES, amounts, j, width, n_inner)
+        for p in range(n_points):
+            _turns(axes[e, p], M)
+            _laws(of_cell[p if len(of_cell) > 1 else 0], M, groups, laws)
+            at = 9 * (e * n_points + p)
+            _point_strains(rows, at * n_rows, n_rows, groups, (stretching, n_rows), own, eps, 0)
+            if n_inner:
+                laws[n_strains:] = laws[:n_strains]
+                both = n_inner, n_inner
+                _point_strains(of_inner, at * LANES, LANES, groups, both, amounts[1], eps, n_strains)
+            for j in range(width - LANES, -1, -LANES):  # what is beyond m is overwritten
+                _six(sigma, p * wide + j, m, laws, 0, 1, LANES, eps, j, width, len(eps))
+        for q in range(0, len(sums), 2):
+            for j in range(0, wide, LANES):
+                _two(sums, q * wide + j, wide, weights, q * n_points, n_points, 1, sigma, j, wide, n_points)
         for t in range(targets.shape[1]):
-            at = total[targets[e, t]]
-            for q in range(n_q):
-                w = shape[t, q]
+            to = total[targets[e, t]]
+            for q in range(shape.shape[1]):
+                w, of = shape[t, q], sums[q]
                 if w != 0.0:
-                    for r in range(6):
-                        for k in range(m):
-                            at[r, k] += w * sigma[6 * q + r, k]
+                    for k in range(6 * m):
+                        to[k] += w * of[k]
 
 
 @kernel(inline=True)
@@ -115,8 +132,8 @@ def _slopes(values, at, H):
     n, width = values.shape[2], values.shape[3]
     for k in range(3):
         for j in range(0, width, LANES):
-            _two(H, k * width + j, 3 * width, at, 0, 3, values, k * n * width + j, width, n)
-            _three(H, (6 + k) * width + j, 3 * width, at, 0, 3, values, (3 + k) * n * width + j, width, n)
+            _two(H, k * width + j, 3 * width, at, 0, 1, 3, values, k * n * width + j, width, n)
+            _three(H, (6 + k) * width + j, 3 * width, at, 0, 1, 3, values, (3 + k) * n * width + j, width, n)
 
 
 @kernel(inline=True)
@@ -157,5 +174,5 @@ def mode_products_loop(nodes, Phi, points, r2, room, products):
             for a in range(nf):
                 _coefficients(H, a, r2, C)
                 for b in range(a, nf, LANES):
-                    _eight(products, to + b - a, wide, C, 0, 8, H, b, width, 15)
+                    _eight(products, to + b - a, wide, C, 0, 1, 8, H, b, width, 15)
                 to += nf - a
