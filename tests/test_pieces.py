@@ -3,6 +3,7 @@
 import errno
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,13 @@ def small(monkeypatch):
     monkeypatch.setattr("flexmbs.fe.pieces.plan.FREEDOMS", 100)
 
 
+@pytest.fixture
+def crowded(monkeypatch):
+    """Memory that has room for no more than the fronts."""
+    real = route.estimate
+    monkeypatch.setattr(route, "estimate", lambda *a: replace(real(*a), roomy=10**15))
+
+
 def in_pieces(folder, **others):
     return fm.Limits("always", scratch=folder, **others)
 
@@ -54,8 +62,10 @@ LONG = ("solid", "shell")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in RECIPES]
 )
-def test_modal_data_are_those_of_the_direct_route(tmp_path, small, monkeypatch, name):
+def test_modal_data_are_those_of_the_direct_route(tmp_path, small, monkeypatch, request, name):
     made = []
+    if name not in ("loaded", "preloaded"):  # fields in files, and with these two in memory
+        request.getfixturevalue("crowded")
     monkeypatch.setattr(
         route, "PiecesFactor", lambda *a, **k: made.append(factor.PiecesFactor(*a, **k)) or made[-1]
     )
@@ -89,11 +99,13 @@ def stop_after(monkeypatch, pieces, error):
     return made
 
 
-def test_a_reduction_that_was_stopped_goes_on(tmp_path, small, monkeypatch):
+@pytest.mark.parametrize("memory", [None, 10**12])
+def test_a_reduction_that_was_stopped_goes_on(tmp_path, small, monkeypatch, memory):
+    """Also one that had its panels in memory."""
     with monkeypatch.context() as patch:
         stop_after(patch, 5, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
-            fm.reduce(BLOCK, limits=in_pieces(tmp_path))
+            fm.reduce(BLOCK, limits=in_pieces(tmp_path, memory=memory))
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     panels = sorted(folder.glob("*.panels"))
     assert len(panels) == 5
@@ -102,14 +114,17 @@ def test_a_reduction_that_was_stopped_goes_on(tmp_path, small, monkeypatch):
     panels[2].write_bytes(raw)
     said = []
     made = stop_after(monkeypatch, 10**9, None)
-    ours = fm.reduce(BLOCK, limits=in_pieces(tmp_path, say=said.append))
+    ours = fm.reduce(BLOCK, limits=in_pieces(tmp_path, memory=memory, say=said.append))
     there, total = map(int, re.match(r"(\d+) of (\d+) pieces were there", said[-1]).groups())
     assert 0 < there < 5 and len(made) == 2 * total - there  # all others, and all once more for the count
     assert not list(tmp_path.iterdir())
     np.testing.assert_allclose(ours.frequency_hz, fm.reduce(BLOCK).frequency_hz, rtol=1e-8)
 
 
-def test_modes_that_were_stopped_go_on_behind_their_last_pass(tmp_path, small, monkeypatch):
+@pytest.mark.parametrize("torn", ["vectors", "step", "end"])
+def test_modes_that_were_stopped_go_on_behind_their_last_pass(tmp_path, small, monkeypatch, request, torn):
+    if torn == "step":  # vectors in files, and with the others in memory as well
+        request.getfixturevalue("crowded")
     passes, real = [], factor.PiecesFactor.solve
 
     def counted(self, B):
@@ -129,11 +144,16 @@ def test_modes_that_were_stopped_go_on_behind_their_last_pass(tmp_path, small, m
     with pytest.raises(KeyboardInterrupt):
         fm.reduce(BLOCK, limits=in_pieces(tmp_path))
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
-    blocks = sorted(folder.glob("modes-*"))
+    (vectors,) = folder.glob("modes-*.vectors")
+    blocks = sorted(set(folder.glob("modes-*")) - {vectors})
     assert len(blocks) >= 3
-    raw = bytearray(blocks[-1].read_bytes())
-    raw[1000] ^= 1  # the last one is torn: the one before it counts
-    blocks[-1].write_bytes(raw)
+    path = blocks[-1] if torn == "step" else vectors
+    raw, size = bytearray(path.read_bytes()), 8 * 8 * 1464  # of a block
+    if torn == "end":
+        del raw[len(blocks) * size - 1 :]
+    else:
+        raw[100 if torn == "step" else len(blocks) * size - 1] ^= 1
+    path.write_bytes(raw)  # the last one is torn: the one before it counts
     passes, stop, said = [], 10**9, []
     monkeypatch.setattr(route, "LANES", 16)  # memory has room for other blocks now: those that are there stay
     ours = fm.reduce(BLOCK, limits=in_pieces(tmp_path, say=said.append))
@@ -170,9 +190,10 @@ def test_pieces_of_another_matrix_count_for_nothing(tmp_path, small, monkeypatch
     assert len(said) == 1 and len(list(tmp_path.glob(f"{FOLDER}*/*.panels"))) == 5
 
 
-def test_a_full_disk_ends_clearly_and_goes_on(tmp_path, small, monkeypatch):
+@pytest.mark.parametrize("writes", [25, 90])  # in the elimination, and in the modes
+def test_a_full_disk_ends_clearly_and_goes_on(tmp_path, small, monkeypatch, writes):
     class Full(operations.Operations):
-        left = 25
+        left = writes
 
         def write(self, handle, data):
             self.left -= 1
@@ -213,8 +234,7 @@ def test_pieces_are_taken_where_memory_is_short_of_the_direct_route(tmp_path, mo
     real = route.estimate
 
     def large(*arguments):
-        found = real(*arguments)
-        return route.Estimate(found.freedoms, 9 * 10**9, found.pieces, found.disk, found.seconds)
+        return replace(real(*arguments), direct=9 * 10**9)
 
     monkeypatch.setattr(route, "estimate", large)
     said = []
@@ -232,9 +252,9 @@ def test_small_bodies_are_not_asked_about(monkeypatch):
     assert 10**7 < resident_bytes() < 10**11
 
 
-def test_matrices_go_to_files(tmp_path, monkeypatch):
+def test_matrices_go_to_files(tmp_path, monkeypatch, crowded):
     """With the same numbers, and without names that could stay behind."""
-    real, kept = route.map_matrix, []
+    real, kept, theirs = route.map_matrix, [], fm.reduce(BEAM)
 
     def watched(A):
         before = A.copy()
@@ -244,8 +264,25 @@ def test_matrices_go_to_files(tmp_path, monkeypatch):
 
     monkeypatch.setattr(route, "map_matrix", watched)
     monkeypatch.setattr(mapped, "SMALL", 0)
-    fm.reduce(BEAM, limits=in_pieces(tmp_path))
+    ours = fm.reduce(BEAM, limits=in_pieces(tmp_path))
     assert len(kept) >= 5 and not list(tmp_path.iterdir())
+    np.testing.assert_allclose(ours.frequency_hz, theirs.frequency_hz, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("limit", "free", "fits"), [(2, 9, True), (1, 9, False), (2, 2, False)])
+def test_all_but_the_factor_stays_in_memory_that_has_room(tmp_path, monkeypatch, limit, free, fits):
+    """Within the limit, and where the system can keep the files of the factor beside that [GB]."""
+    real, told, stored, rooms = route.estimate, [], mapped.is_stored, []
+
+    def made_up(*arguments):
+        return replace(real(*arguments), pieces=10**9, roomy=2 * 10**9, factor=10**9, roomy_disk=10**8)
+
+    monkeypatch.setattr(route, "estimate", made_up)
+    monkeypatch.setattr(route, "available_bytes", lambda: free * 10**9)
+    monkeypatch.setattr(route, "map_matrix", lambda A: rooms.append(stored()))
+    fm.reduce(BEAM, limits=in_pieces(tmp_path, memory=limit * 10**9, say=told.append))
+    assert rooms and set(rooms) == {not fits}
+    assert ("in pieces 2.0 GB, and 100 MB on disk" in told[0]) == fits
 
 
 def test_what_is_wrong_with_limits(tmp_path):

@@ -47,6 +47,12 @@ class Sink:
         operations.system.truncate(self.handle, size)
         return size
 
+    def release(self) -> None:
+        """Sync what is written; the system need not keep any of it in memory."""
+        operations.system.sync(self.handle)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self.handle, 0, 0, os.POSIX_FADV_DONTNEED)
+
     def flush(self) -> None:
         """Nothing waits here."""
 

@@ -92,8 +92,8 @@ def lowest_modes(
         return Modes(np.zeros(0), np.zeros((size, 0)))
     block = max(block, BLOCK * min((n or 0) // 160, 8))  # wide blocks orthogonalise many vectors faster
     columns = min(4 * (n or 16) + 4 * block, most_vectors(size) + 2 * block)
-    vectors = Vectors(size, min(columns, size + block))
-    basis = _Krylov(respond, M, min(block, size), vectors, begun, size if dimension is None else dimension)
+    vectors = Vectors(size, min(columns, size + block), begun)
+    basis = _Krylov(respond, M, min(block, size), vectors, size if dimension is None else dimension)
     limit = np.inf if fmax is None else 1.0 / (2.0 * np.pi * fmax) ** 2
     check_at = 2 * (n or 0)  # never fewer, unless the space is exhausted
     while True:
@@ -134,25 +134,51 @@ def most_vectors(size: int) -> int:
 class Steps(Protocol):
     """Where a basis is written block by block, to go on from it: `fe/pieces/iteration.py`."""
 
-    steps: list[tuple[Floats, Floats, Floats]]  # so far: the next block, projection, residual factor
+    #: so far: vectors of the block that is next, projection, residual factor
+    steps: list[tuple[int, Floats, Floats]]
 
-    def keep(self, block: Floats, A: Floats, R: Floats) -> Floats: ...
+    def vectors(self, columns: int) -> Floats: ...
+
+    def keep(self, block: Floats, A: Floats, R: Floats) -> None: ...
 
 
 class Vectors:
-    """The vectors of a basis (n, count) in one array, which grows."""
+    """The vectors of a basis (n, count) in one array, which grows, and behind them those of the next block.
 
-    def __init__(self, n: int, columns: int) -> None:
-        self._Q, self.count = room((columns, n)).T, 0
+    begun : where they are written, if not in memory alone
+    """
 
-    def append(self, block: Floats) -> None:
-        new = self.count + block.shape[1]
-        if new > self._Q.shape[1]:
-            wider = room((2 * new, len(self._Q))).T
-            wider[:, : self.count] = self._Q[:, : self.count]
-            self._Q = wider
-        self._Q[:, self.count : new] = block
-        self.count = new
+    def __init__(self, n: int, columns: int, begun: Steps | None) -> None:
+        self.begun, self.count = begun, 0
+        self._Q = (room((columns, n)) if begun is None else begun.vectors(columns)).T
+
+    def place(self, block: Floats, A: Floats, R: Floats) -> None:
+        """The block that is next, with the projection A of the vectors before it; `take` makes it count."""
+        end = self.count + block.shape[1]
+        if end > self._Q.shape[1]:
+            self._widen(2 * end)
+        if self.begun is None:
+            self._Q[:, self.count : end] = block
+        else:
+            self.begun.keep(block, A, R)
+
+    def _widen(self, columns: int) -> None:
+        if self.begun is not None:
+            self._Q = self.begun.vectors(columns).T
+            return
+        wider = room((columns, len(self._Q))).T
+        wider[:, : self.count] = self._Q[:, : self.count]
+        self._Q = wider
+
+    def following(self, columns: int) -> Floats:
+        """So many of the next block."""
+        return np.asarray(self._Q[:, self.count : self.count + columns])
+
+    def take(self, columns: int) -> Floats:
+        """The next block, of so many, which counts from now on."""
+        block = self.following(columns)
+        self.count += columns
+        return block
 
     def product(self, MV: Floats) -> Floats:
         """Products of all vectors with the columns of MV."""
@@ -175,34 +201,32 @@ class _Krylov:
         M: sp.spmatrix,
         block: int,
         vectors: Vectors,
-        begun: Steps | None,
         dimension: int,
     ) -> None:
-        self.respond, self.M, self.dimension = respond, M, dimension
-        self.vectors, self.begun = vectors, begun
+        self.respond, self.M, self.dimension, self.vectors = respond, M, dimension, vectors
         self.count = self.older = 0  # vectors; those older than the last two blocks
         self.A = np.zeros((0, 0))
         self.residual_factor = np.zeros((0, 0))
         self.M_before = np.empty((M.shape[0], 0))
-        if begun is not None and begun.steps:
-            self._go_on(begun.steps)
+        if vectors.begun is not None and vectors.begun.steps:
+            self._go_on(vectors.begun.steps)
             return
         start = respond(np.random.default_rng(7).normal(size=(M.shape[0], block)))
-        self._take_next(*self._orthonormal(start)[:2])
+        self._place(*self._orthonormal(start)[:2])
 
-    def _take_next(self, block: Floats, M_block: Floats) -> None:
-        """The block that comes next is written, with what is known of those before it."""
-        self.M_block = M_block
-        self.block = block if self.begun is None else self.begun.keep(block, self.A, self.residual_factor)
+    def _place(self, block: Floats, M_block: Floats) -> None:
+        """The block that comes next, with what is known of those before it."""
+        self.vectors.place(block, self.A, self.residual_factor)
+        self.width, self.M_block = block.shape[1], M_block
 
-    def _go_on(self, steps: list[tuple[Floats, Floats, Floats]]) -> None:
+    def _go_on(self, steps: list[tuple[int, Floats, Floats]]) -> None:
         """Behind the last step of an earlier run."""
-        for before, _, _ in steps[:-1]:
-            self.older, self.count = self.count, self.count + before.shape[1]
-            self.vectors.append(before)
-            self.M_before = before
-        self.block, self.A, self.residual_factor = steps[-1]
-        self.M_before, self.M_block = self.M @ self.M_before, self.M @ self.block
+        before = self.M_before
+        for width, _, _ in steps[:-1]:
+            self.older, before = self.count, self.vectors.take(width)
+            self.count += width
+        self.width, self.A, self.residual_factor = steps[-1]
+        self.M_before, self.M_block = self.M @ before, self.M @ self.vectors.following(self.width)
 
     def _orthonormal(
         self, V: Floats, removed: float = 0.0, noise: float = 0.0
@@ -233,11 +257,11 @@ class _Krylov:
 
     def grow(self) -> bool:
         """Add one block; False when the space is exhausted."""
-        if not self.block.shape[1]:
+        if not self.width:
             return False
         before = self.count
-        self.vectors.append(self.block)
-        self.count += self.block.shape[1]
+        self.vectors.take(self.width)
+        self.count += self.width
         image = self.respond(self.M_block)
         # without rounding the operator is symmetric, and leads from a block to its neighbours only
         near = slice(self.older, self.count)
@@ -254,8 +278,8 @@ class _Krylov:
         image -= self.vectors.combine(H, self.older)
         self.older, self.M_before = before, self.M_block
         block, M_block, self.residual_factor = self._orthonormal(image, removed, noise)
-        self._take_next(block, M_block)
-        return self.block.shape[1] > 0
+        self._place(block, M_block)
+        return self.width > 0
 
     def ritz(self) -> tuple[Floats, Floats, Floats]:
         """Ritz values, descending, vectors in the basis, and M-norms of their residuals."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from flexmbs.fe.pieces.elimination import entries_of
 from flexmbs.fe.pieces.estimate import seconds_of
 from flexmbs.fe.pieces.factor import PiecesFactor
 from flexmbs.fe.pieces.plan import make_plan, parents, split
@@ -101,6 +102,26 @@ def test_inertia_of_another_matrix(tmp_path, narrow):
     far = sparse.coo_matrix(([1.0, 1.0], ([0, A.shape[0] - 1], [A.shape[0] - 1, 0])), shape=A.shape)
     with pytest.raises(OtherPattern):
         pieces.inertia(Shifted((A + far).tocsr(), one, 0.0), B)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_panels_stay_in_memory_as_far_as_that_goes(tmp_path, narrow, share):
+    """With the same solutions, and in files all the same, from which another run goes on."""
+    A, node_of = grid_matrix((9, 6, 3), 3, seed=1)
+    B = np.random.default_rng(2).normal(size=(A.shape[0], 11))
+    plan = make_plan(analyse(A, node_of), 40)
+    spare = int(share * 8 * sum(entries_of(plan, piece) for piece in plan.pieces))
+    pieces = PiecesFactor(A, node_of, folder=tmp_path, plan=plan, spare=spare)
+    stay, count = len(pieces._panels), len(plan.pieces)
+    assert stay == 0 if not share else stay == count if share == 1.0 else 0 < stay < count
+    expected = SparseFactor(A, node_of).solve(B)
+    assert np.abs(pieces.solve(B) - expected).max() < 1e-10 * np.abs(expected).max()
+    again = PiecesFactor(A, node_of, folder=tmp_path, plan=plan, spare=spare)
+    assert again.found == len(plan.pieces) and np.array_equal(again.solve(B), pieces.solve(B))
+    one = sparse.identity(A.shape[0], format="csr")
+    negative, product = pieces.inertia(Shifted(A.tocsr(), one, 0.0), B)
+    assert not negative and np.abs(product - B.T @ expected).max() < 1e-9 * np.abs(product).max()
+    assert np.array_equal(again.solve(B), pieces.solve(B)), "panels are read from their files again"
 
 
 def test_narrow_panels_hold_the_same_factor():

@@ -24,6 +24,8 @@ MATRICES, MAPPED, ELIMINATING = 3.8, 3.5, 0.5
 PER_MODE, BESIDE = 8, 100
 #: the same in pieces: those in work, of every mode and beside them, and those in files
 PER_SHAPE, IN_WORK, PER_SHAPE_STORED, STORED = 6, 20, 14, 250
+#: vectors of an iteration for every mode
+BASIS = 8
 #: modes where a recipe says a frequency and no number
 SOME_MODES = 40
 #: passes over a factor; seconds for a gigabyte of it; for a freedom of all that is no factor
@@ -34,15 +36,20 @@ CERTAIN, CERTAIN_ROOT = 15_000, 400
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of a body with `freedoms`: bytes of memory by both routes and on disk, seconds of the processor."""
+    """Of a body with `freedoms`: bytes of memory by both routes and on disk, seconds of the processor.
+
+    In pieces that is the least; `roomy` is what it takes when all but the factor stays in memory.
+    """
 
     freedoms: int
     direct: int
     pieces: int
     disk: int
     seconds: float
-    front: int = 0  # of the memory in pieces what workers have in place of this machine
-    factor: int = 0  # the same of the disk
+    front: int  # of the memory in pieces what workers have in place of this machine
+    factor: int  # the same of the disk
+    roomy: int
+    roomy_disk: int
 
 
 def certainly_fits(freedoms: int, memory: int) -> bool:
@@ -62,6 +69,7 @@ def estimate(graph: sparse.csr_matrix, n_per_node: int, modes: int | None, stati
     in_memory = MATRICES * stiffness + 8 * (shape.n_entries + len(shape.rows)) + kept
     in_work = 8 * n * (PER_SHAPE * max(count + static, COLUMNS) + IN_WORK)
     in_pieces = rows + plan.front_bytes + max(in_work, ELIMINATING * stiffness)
+    roomy = MATRICES * stiffness + rows + plan.front_bytes + kept
     stored = 8 * n * (PER_SHAPE_STORED * (count + static) + STORED)
     base, disk = resident_bytes(), plan.disk_bytes + MAPPED * stiffness + stored
     return Estimate(
@@ -72,6 +80,8 @@ def estimate(graph: sparse.csr_matrix, n_per_node: int, modes: int | None, stati
         seconds_of(plan),
         plan.front_bytes,
         plan.disk_bytes,
+        int(base + roomy),
+        int(plan.disk_bytes + 8 * n * BASIS * max(count, COLUMNS)),
     )
 
 

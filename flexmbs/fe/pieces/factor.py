@@ -14,8 +14,9 @@ from scipy import sparse
 from flexmbs._simd import LANES
 from flexmbs.fe.pieces.elimination import Eliminated, eliminate, entries_of, front_of, panels_of
 from flexmbs.fe.pieces.iteration import Iteration
+from flexmbs.fe.pieces.mapped import is_mapped
 from flexmbs.fe.pieces.plan import WIDTH, Piece, Plan, make_plan, triangle
-from flexmbs.fe.pieces.store import Store, read_ahead
+from flexmbs.fe.pieces.store import Store, read_ahead, sum_of
 from flexmbs.fe.solve.cholesky import SingularMatrix
 from flexmbs.fe.solve.shifted import Shifted
 from flexmbs.fe.solve.substitution import Part, Substitution, substitute
@@ -29,14 +30,15 @@ Progress = Callable[[float, str], None]
 READ = 2**23
 #: right-hand sides of a pass over the files
 COLUMNS = 24
-VERSION = b"4"
+VERSION = b"5"
 
 
 class PiecesFactor:
     """Factor of a sparse symmetric matrix (stored in full) in a folder; `solve` as that in memory.
 
     Unknowns with a negative `node_of` are left out, with their rows and columns; solutions are zero there.
-    Pieces that the folder already has of the same matrix are not made again.
+    Pieces that the folder already has of the same matrix are not made again. Panels stay in memory as well,
+    as far as `spare` bytes of it go.
     """
 
     wide = COLUMNS
@@ -49,6 +51,7 @@ class PiecesFactor:
         folder: Path,
         plan: Plan | None = None,
         freedoms: int | None = None,
+        spare: int = 0,
         pivot_tolerance: float = 1e-14,
         progress: Progress | None = None,
         say: Callable[[str], None] | None = None,
@@ -60,22 +63,31 @@ class PiecesFactor:
         self.sign = np.ones(self.plan.shape.n)
         self.pivot_tolerance, self.say = pivot_tolerance, say
         self.found = 0  # pieces that were there
-        self._panels: dict[int, Floats] = {}
+        self._panels: dict[int, Floats] = {}  # in memory, or as the system maps them
+        self._rests: dict[int, Floats] = {}  # in memory, of panels that are
         self._runs_of = [self._runs(piece) for piece in self.plan.pieces]
+        self._make(A, spare, progress or (lambda fraction, text: None))
+
+    def _make(self, A: sparse.csc_matrix, spare: int, progress: Progress) -> None:
+        """Eliminate the pieces that are not there."""
         done, work, so_far = self._found(), self.plan.work, 0.0
-        tiny, memory = self._smallest_pivot(A), self._memory()
+        tiny, entries = self._smallest_pivot(A), self._entries()
+        stays = 8 * np.cumsum(entries) <= spare
+        room = np.empty(entries[~stays].max(initial=0))  # for one after another: new memory takes longer
         for k, piece in enumerate(self.plan.pieces):
-            if progress is not None:
-                progress(so_far / max(work.sum(), 1.0), f"piece {k + 1} of {len(work)}")
+            progress(so_far / max(work.sum(), 1.0), f"piece {k + 1} of {len(work)}")
             so_far += work[k]
             if done[k]:
                 self._drop_rests(piece, "rest")
                 continue
+            memory = None if stays[k] else room
             made = self._eliminate(k, A, self.plan.shape.order[piece.columns], tiny, "rest", memory)
             self.sign[piece.columns] = made.sign
+            if stays[k]:
+                self._panels[k], self._rests[k] = made.panels, made.rest
             if len(piece.boundary):
-                self.store.save(f"{k}.rest", made.rest)
-            self.store.save(f"{k}.panels", made.panels, made.sign)
+                self.store.save(f"{k}.rest", made.rest, release=bool(stays[k]))
+            self.store.save(f"{k}.panels", made.panels, made.sign, release=bool(stays[k]))
             self._drop_rests(piece, "rest")
 
     def _found(self) -> list[bool]:
@@ -97,12 +109,19 @@ class PiecesFactor:
     def _smallest_pivot(self, A: Any) -> float:
         return self.pivot_tolerance * float(np.abs(A.diagonal()).max(initial=0.0))
 
-    def _memory(self) -> Floats:
-        """Room for any piece, in which one is made after another: new memory for each takes longer."""
-        return np.empty(max((entries_of(self.plan, piece) for piece in self.plan.pieces), default=0))
+    def _entries(self) -> Ints:
+        """What every piece takes of memory while it is made."""
+        return np.array([entries_of(self.plan, piece) for piece in self.plan.pieces], dtype=np.int64)
+
+    def _room(self) -> Floats:
+        """Room for any piece; panels that are in memory are let go, and give theirs."""
+        size = int(self._entries().max(initial=0))
+        there: list[Any] = [panels.base for panels in self._panels.values() if not is_mapped(panels)]
+        self._panels.clear()
+        return next((values for values in there if len(values) >= size), np.empty(size))
 
     def _eliminate(
-        self, k: int, A: sparse.csc_matrix, which: Ints, tiny: float, kind: str, memory: Floats
+        self, k: int, A: sparse.csc_matrix, which: Ints, tiny: float, kind: str, memory: Floats | None
     ) -> Eliminated:
         """`which` columns of A are those of the piece."""
         piece, shape = self.plan.pieces[k], self.plan.shape
@@ -115,11 +134,14 @@ class PiecesFactor:
     def _rest(self, k: int, kind: str) -> tuple[Ints, Iterator[Floats]]:
         """The boundary of a piece and what it left there: written by this run, or found whole by it."""
         boundary = self.plan.pieces[k].boundary
+        if k in self._rests:
+            return boundary, panels_of(self._rests[k], len(boundary))
         rest = self.store.view(f"{k}.{kind}", triangle(len(boundary)))
         return boundary, panels_of(rest, len(boundary))
 
     def _drop_rests(self, piece: Piece, kind: str) -> None:
         for child in piece.children:
+            self._rests.pop(child, None)
             self.store.drop(f"{child}.{kind}")
 
     @property
@@ -139,7 +161,7 @@ class PiecesFactor:
         It has entries where the first has some, or else `OtherPattern` is raised.
         """
         sign, tiny = np.ones(self.plan.shape.n), self._smallest_pivot(A)
-        half, memory = Substitution(self.plan.shape, B), self._memory()
+        half, memory = Substitution(self.plan.shape, B), self._room()
         for k, piece in enumerate(self.plan.pieces):
             own = sparse.csc_matrix(A.rows(self.plan.shape.order[piece.columns]).T)
             made = self._eliminate(k, own, np.arange(len(piece.columns)), tiny, "count", memory)
@@ -170,7 +192,7 @@ class PiecesFactor:
     def iteration(self, M: Any, C: Any) -> Iteration:
         """Vectors of the modes of M with C u held, in the folder of the factor, and those of a killed run."""
         known = digest_of([M.indptr, M.indices, M.data, C.indptr, C.indices, C.data])
-        found = Iteration(self.store, f"modes-{known.hex()[:16]}")
+        found = Iteration(self.store, f"modes-{known.hex()[:16]}", M.shape[0])
         if found.found and self.say is not None:
             self.say(f"{found.found} passes of the modes were there from an earlier run")
         return found
@@ -198,6 +220,7 @@ def digest_of(arrays: list[Any]) -> bytes:
     """What tells these arrays from others."""
     found = hashlib.sha256(VERSION + str(WIDTH).encode())
     for values in arrays:
-        whole: Any = np.ascontiguousarray(values)
-        found.update(memoryview(whole).cast("B"))
+        raw = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        whole = len(raw) // 8 * 8
+        found.update(f"{len(raw)} ".encode() + sum_of(raw[:whole]) + raw[whole:].tobytes())
     return found.digest()

@@ -30,8 +30,8 @@ _FOLDER: ContextVar[Path | None] = ContextVar("folder of arrays", default=None)
 
 
 @contextmanager
-def storing_in(folder: Path) -> Iterator[None]:
-    """Large arrays of `room` and `kept` lie in files of this folder, until the block ends."""
+def storing_in(folder: Path | None) -> Iterator[None]:
+    """Large arrays of `room` and `kept` lie in files of this folder, if any, until the block ends."""
     before = _FOLDER.set(folder)
     try:
         yield

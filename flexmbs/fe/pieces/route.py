@@ -88,6 +88,7 @@ class Route:
         self.limits, self.solver, self.progress = limits or Limits(), solver, progress
         self.in_pieces = self.limits.pieces == "always"
         self.found: Estimate | None = None
+        self.spare = 0  # bytes of the memory that was given that nothing else needs
         self.cluster: Cluster | None = None
         self._there: WorkersFactor | None = None
         self._stores: list[Store] = []
@@ -134,11 +135,17 @@ class Route:
         if limits.pieces != "always" and limits.memory is None:
             if limits.pieces == "direct" or self.solver != "auto" or certainly_fits(freedoms, memory):
                 return
-        found = self.found = estimate(graph(), n_per_node, modes, static)
+        found = estimate(graph(), n_per_node, modes, static)
         can = limits.pieces == "auto" and self.solver == "auto"
         self.in_pieces = limits.pieces == "always" or (can and found.direct > memory)
         if self.in_pieces and limits.cluster:
-            found = self.found = self._on_workers(found)
+            found = self._on_workers(found)
+        room = available_bytes() - found.factor  # the system can keep the files of the factor beside that
+        roomy = self.in_pieces and found.roomy <= min(memory, room)
+        if roomy:
+            found = replace(found, pieces=found.roomy, disk=found.roomy_disk)
+            self.spare = min(limits.memory or 0, available_bytes()) - found.roomy
+        self.found = found
         words = (
             f"{freedoms} freedoms: in memory {in_words(found.direct)}; "
             f"in pieces {in_words(found.pieces)}, and {in_words(found.disk)} on disk"
@@ -146,7 +153,8 @@ class Route:
         if (found.pieces if self.in_pieces else found.direct) > memory:
             self._refuse(words, found, memory)
         if self.in_pieces:
-            self._locks.enter_context(storing_in(self._require_disk(found.disk, f"{FOLDER}*")))
+            folder = self._require_disk(found.disk, f"{FOLDER}*")
+            self._locks.enter_context(storing_in(None if roomy else folder))
         taken = "in pieces" if self.in_pieces else "in memory"
         taken += f" on {len(self.cluster.workers())} workers" if self.cluster is not None else ""
         minutes = max(found.seconds / 60.0, 1.0)
@@ -157,7 +165,15 @@ class Route:
         """What is left for this machine when workers have the factor."""
         self.cluster = self._locks.enter_context(Cluster(self.limits.cluster, self.limits.open_cluster))
         refuse_front(found.front, self.cluster.memory())
-        return replace(found, pieces=found.pieces - found.front, disk=found.disk - found.factor)
+        front, factor = found.front, found.factor
+        return replace(
+            found,
+            pieces=found.pieces - front,
+            disk=found.disk - factor,
+            factor=0,
+            roomy=found.roomy - front,
+            roomy_disk=found.roomy_disk - factor,
+        )
 
     def _memory(self) -> int:
         return available_bytes() if self.limits.memory is None else self.limits.memory
@@ -180,7 +196,7 @@ class Route:
     def _require_disk(self, size: int, names: str) -> Path:
         """The folder of factors, when what is free there, and what earlier runs have left, is enough."""
         folder = self._folder()
-        left = sum(path.stat().st_size for path in folder.glob(f"{names}/*"))
+        left = sum(512 * path.stat().st_blocks for path in folder.glob(f"{names}/*"))
         free = shutil.disk_usage(folder).free + left
         if free < size:
             what = f"{in_words(free)} are free, the factor takes {in_words(size)}"
@@ -207,7 +223,13 @@ class Route:
                 factor = self._there = self._eliminate_there(A, plan, folder, self.cluster)
             else:
                 factor = PiecesFactor(
-                    A, nodes, folder=folder, plan=plan, progress=self.progress, say=self.limits.say
+                    A,
+                    nodes,
+                    folder=folder,
+                    plan=plan,
+                    spare=self.spare,
+                    progress=self.progress,
+                    say=self.limits.say,
                 )
         except SingularMatrix as problem:
             raise solvers.singular(f"the pivot of unknown {problem.unknown} is zero to rounding") from None

@@ -18,6 +18,7 @@ from flexmbs.errors import Diagnostic, InputError
 
 Floats = NDArray[np.float64]
 
+CHUNK = 2**21  # numbers that are written at a time of those that are not read again
 DIGEST = 32  # bytes behind the numbers of a file
 LANES = 4  # words of a file that are taken into its checksum side by side
 FACTOR, LOW = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)  # an odd number; bits that are brought down
@@ -52,6 +53,16 @@ def mix(words, begin, lanes):
         k += 1
 
 
+def sum_of(*arrays: Any) -> bytes:
+    """By `mix`, of flat arrays of 64-bit words one behind another."""
+    lanes, count = np.arange(1, LANES + 1, dtype=np.uint64), 0
+    for values in arrays:
+        words = values.view(np.uint64)
+        mix(words, count, lanes)
+        count += len(words)
+    return lanes.tobytes()
+
+
 def stopped(path: Path, what: str) -> InputError:
     """A file could not be written; what lies there can be used again."""
     remedy = "make room and give the same command again: it goes on with what is there"
@@ -67,25 +78,28 @@ class Store:
     def path(self, name: str) -> Path:
         return self.folder / name
 
-    def save(self, name: str, *arrays: Floats, sync: bool = True) -> None:
-        """Flat arrays one behind another: written under another name, synced, renamed."""
+    def save(self, name: str, *arrays: Floats, sync: bool = True, release: bool = False) -> None:
+        """Flat arrays one behind another: written under another name, synced, renamed.
+
+        release : they stay in memory, so the system need not have them there a second time
+        """
         path = self.path(name)
         disk.unlink(path)
         try:
             with disk.atomic_file(path, sync=sync) as file:
                 for values in arrays:
-                    file.write(values)
-                file.write(self._digest(name, *arrays))
+                    for begin in range(0, len(values) if release else 0, CHUNK):
+                        file.write(values[begin : begin + CHUNK])
+                        file.release()
+                    if not release:
+                        file.write(values)
+                file.write(self.digest(name, *arrays))
         except InputError as error:
             raise stopped(path, error.diagnostics[0].what) from error
 
-    def _digest(self, name: str, *arrays: Any) -> bytes:
+    def digest(self, name: str, *arrays: Any) -> bytes:
         """Of the key and the name by SHA-256; of the numbers by `mix`, which is as fast as memory."""
-        lanes, count = np.arange(1, LANES + 1, dtype=np.uint64), 0
-        for values in arrays:
-            mix(values.view(np.uint64), count, lanes)
-            count += len(values)
-        return hashlib.sha256(self.key + name.encode() + lanes.tobytes()).digest()
+        return hashlib.sha256(self.key + name.encode() + sum_of(*arrays)).digest()
 
     def load(self, name: str) -> Floats | None:
         """The numbers of a file; None where it is not there, or not what was written for this matrix."""
@@ -93,7 +107,7 @@ class Store:
             values, digest = self._mapped(name)
         except OSError:
             return None
-        return values if digest == self._digest(name, values) else None
+        return values if digest == self.digest(name, values) else None
 
     def view(self, name: str, count: int) -> Floats:
         """So many numbers of a file that this run has written or checked, as the system maps them."""

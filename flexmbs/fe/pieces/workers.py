@@ -208,7 +208,7 @@ class WorkersFactor:
     def iteration(self, M: Any, C: Any) -> Iteration:
         """Vectors of the modes of M with C u held, here; those of a killed run are there."""
         known = digest_of([M.indptr, M.indices, M.data, C.indptr, C.indices, C.data])
-        return Iteration(self.store, f"modes-{known.hex()[:16]}")
+        return Iteration(self.store, f"modes-{known.hex()[:16]}", M.shape[0])
 
     def drop(self) -> None:
         """Let the workers forget it."""
