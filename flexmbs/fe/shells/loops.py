@@ -159,7 +159,7 @@ def _across_samples(x, D, ties, kept, samples):
 
 
 #: 6 n is a multiple of the rows of a tile
-_tile, _pair = product(6), product(2)
+_tile, pair = product(6), product(2)
 
 
 @kernel(inline=True)
@@ -295,7 +295,7 @@ def _shear(inverse, sampled, p, n_last, rows, P, inner):
     one, or a bubble about the directions P. Writes: rows (9, 6 n), of which the last is spoilt, inner."""
     n, step, width = rows.shape[1], len(sampled) // 2, sampled.shape[1]
     for j in range((n - 1) // LANES * LANES, -1, -LANES):  # what is beyond n is overwritten
-        _pair(rows, 6 * n + j, n, inverse, 0, 2, 1, sampled, p * width + j, step * width, 2)
+        pair(rows, 6 * n + j, n, inverse, 0, 2, 1, sampled, p * width + j, step * width, 2)
     for c in range(2):
         u, v = inverse[c, 0], inverse[c, 1]
         for q in range(n_last):
@@ -466,8 +466,8 @@ def couple(e, inner, section, rows, room, coupling, at):
 
     `inner` = (strains (cells, points, 9, LANES), m): the first m, up to INNER, are functions, the others
     zero; `section` = (S (cells or 1, points or 1, 9, 9), area), rows (cells, points, 9, N).
-    Writes: coupling: INNER rows of N from the place `at` on, zero beyond m, room = (T (9 points, LANES), G,
-    H (INNER, LANES)): -H is the inverse of their stiffness.
+    Writes: coupling: m rows of N from the place `at` on, of INNER, room = (T (9 points, LANES), G, H (INNER,
+    LANES)): -H is the inverse of their stiffness.
     """
     (T, G, H), (of_inner, m), (S, area) = room, inner, section
     n_points, n, of_cell = rows.shape[1], rows.shape[3], S[e if len(S) > 1 else 0]
@@ -486,15 +486,18 @@ def couple(e, inner, section, rows, room, coupling, at):
     j = n
     while j > 0:
         j = max(j - LANES, 0)
-        few(coupling, at + j, n, T, 0, 1, LANES, rows, start * n + j, n, n_points * 9)
+        if m > 2:
+            few(coupling, at + j, n, T, 0, 1, LANES, rows, start * n + j, n, n_points * 9)
+        else:
+            pair(coupling, at + j, n, T, 0, 1, LANES, rows, start * n + j, n, n_points * 9)
 
 
 @kernel(inline=True)
 def condense(e, inner, section, rows, room, coupling, follow, at):
     """Amounts of inner functions of cell e that go with nodal values, of least energy: -G^-1 `coupling`.
 
-    Arguments as in `couple`. Writes: coupling, follow: INNER rows of N from the place `at` on, zero beyond m,
-    room.
+    Arguments as in `couple`. Writes: coupling, room, follow: INNER rows of N from the place `at` on, zero
+    beyond m.
     """
     couple(e, inner, section, rows, room, coupling, at)
     n, j = rows.shape[3], rows.shape[3]
@@ -539,7 +542,7 @@ def shell_stiffness_loop(rows, stretching, inner, S, area, pattern, room, upper)
 
     Only the first `stretching` columns of `rows` stretch, and give forces of stretch; `inner` and the room
     `few` as in `condense`; S (cells or 1, points or 1, 9, 9); `pattern` = (nodes, which, loc).
-    Writes: upper (n_pairs, 36), room = (B, SB (9 points and m, N), K (N, N), few), stretch last.
+    Writes: upper (npairs, 36), room = (B, SB (9 points and m, N), K (N, N), few), stretch last.
     """
     (nodes, which, loc), (B, SB, K, few) = pattern, room
     n, n_points = nodes.shape[1], rows.shape[1]

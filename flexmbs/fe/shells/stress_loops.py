@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flexmbs._jit import kernel
 from flexmbs._simd import LANES, product
-from flexmbs.fe.shells.loops import INNER, couple, few
+from flexmbs.fe.shells.loops import INNER, couple, few, pair
 
 _two, _three, _six, _eight = product(2), product(3), product(6), product(8)
 
@@ -87,7 +87,10 @@ def face_stress_loop(strains, nodes, U, section, spreading, room, total):
         if n_inner:
             couple(e, inner, resultants, rows, few_room, coupling, 0)
             for j in range(0, width, LANES):
-                few(amounts, j, width, coupling, 0, n_rows, 1, own, j, width, n_rows)
+                if n_inner > 2:
+                    few(amounts, j, width, coupling, 0, n_rows, 1, own, j, width, n_rows)
+                else:
+                    pair(amounts, j, width, coupling, 0, n_rows, 1, own, j, width, n_rows)
                 few(amounts, INNER * width + j, width, few_room[2], 0, 1, LANES, amounts, j, width, n_inner)
         for p in range(n_points):
             _turns(axes[e, p], M)
