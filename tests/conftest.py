@@ -29,6 +29,7 @@ INSTALL = {
     "mujoco": "pip install mujoco",
     "gymnasium": "pip install gymnasium",
     "distributed": "pip install distributed",
+    "cryptography": "pip install cryptography",
     "optuna": "pip install optuna",
     "pymoo": "pip install pymoo",
     "fmpy": "pip install fmpy",

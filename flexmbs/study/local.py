@@ -31,12 +31,14 @@ PATIENCE = 60.0
 #: loggers that have nothing to say here: what is wrong is told by rows
 SILENT = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application", "asyncio")
 #: for these processes and those that they start: workers are forked from one that has loaded everything, and
-#: compute with one thread; a kernel may say nothing for long; nobody reads profiles or pages
+#: compute with one thread; a kernel may say nothing for long; nobody reads profiles, pages or clocks
 SETTINGS = {
     "DASK_LOGGING": str(dict.fromkeys(SILENT, "critical")),
     "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "forkserver",
     "DASK_DISTRIBUTED__WORKER__USE_FILE_LOCKING": "False",
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "500ms",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
     "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
     "DASK_DISTRIBUTED__WORKER__PRELOAD": str([__spec__.name]),
     "DASK_DISTRIBUTED__SCHEDULER__HTTP__ROUTES": "[]",
@@ -92,19 +94,33 @@ class Local:
         with suppress(BrokenPipeError):
             self._process.stdin.write(b"%d\n" % workers)
             self._process.stdin.flush()
-        told = self._answer.read()
-        if not told:
-            code = self._process.wait()
-            raise no_worker(
-                store, f"the workers of this machine ended before their first design: code {code}"
-            )
-        address, keys = json.loads(told)
-        return address, Security(require_encryption=True, **keys)
+        told = json.loads(self._answer.read() or '{"why": "nothing was said"}')
+        if "why" in told:
+            raise no_worker(store, f"workers of this machine ended before their first design: {told['why']}")
+        return told["address"], Security(require_encryption=True, **told["keys"])
 
 
 def main(folder: str, answer: int) -> None:
     """Be the cluster, until the input ends."""
     os.set_inheritable(answer, False)
+    with os.fdopen(answer, "w") as told:
+        try:
+            cluster, keys = _begin(folder)
+            names = ("tls_ca_file", "tls_client_key", "tls_client_cert")
+            own = {name: getattr(keys, name) for name in names}
+            json.dump({"address": cluster.scheduler_address, "keys": own}, told)
+        except Exception as error:
+            json.dump({"why": f"{type(error).__name__}: {error}"}, told)
+            return
+    _stay(cluster)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.killpg(0, signal.SIGTERM)  # so that nobody writes any more
+    shutil.rmtree(folder, ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _begin(folder: str) -> tuple[Any, Any]:
+    """Load all, then start as many workers as the input says; the cluster and its keys."""
     import multiprocessing
     from multiprocessing import forkserver
 
@@ -114,21 +130,12 @@ def main(folder: str, answer: int) -> None:
 
     utils._forkserver_preload_set = True  # it is; Dask would load more, and in this process too
     keys = Security.temporary()
-    workers = sys.stdin.buffer.readline()
-    if workers:
-        with os.fdopen(answer, "w") as told:
-            cluster = LocalCluster(
-                n_workers=int(workers), threads_per_worker=1, memory_limit=0,
-                security=keys, local_directory=folder, silence_logs=False,
-                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            )  # fmt: skip
-            names = ("tls_ca_file", "tls_client_key", "tls_client_cert")
-            json.dump([cluster.scheduler_address, {name: getattr(keys, name) for name in names}], told)
-        _stay(cluster)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    os.killpg(0, signal.SIGTERM)  # so that nobody writes any more
-    shutil.rmtree(folder, ignore_errors=True)
-    os.killpg(0, signal.SIGKILL)
+    cluster = LocalCluster(
+        n_workers=int(sys.stdin.buffer.readline() or 0), threads_per_worker=1, memory_limit=0,
+        security=keys, local_directory=folder, silence_logs=False,
+        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+    )  # fmt: skip
+    return cluster, keys
 
 
 def dask_setup(server: Any) -> None:

@@ -47,7 +47,7 @@ class Watch:
     def __call__(self, share: float, text: str) -> None:
         if not self.seen or share - self.seen[-1][0] > 0.05 or share == 1.0:
             pids = [os.getpid(), *below(os.getpid())]
-            self.seen.append((share, max(map(memory, pids), default=0.0), sum(map(cpu_of, pids))))
+            self.seen.append((share, max(map(memory, pids[1:]), default=0.0), sum(map(cpu_of, pids))))
 
 
 def below(pid: int) -> list[int]:
@@ -89,7 +89,7 @@ def designs(folder: Path, n: int, keep: str, cluster: str = "", workers: int = 2
     print(f"  (wall x workers - loops) / designs = {(wall * workers - stepping) / n * 1e3:.2f} ms")
     each, unit = (cpu - stepping) / n, min(import_of_numba() for _ in range(5))
     print(
-        """Seconds from the start of a program to its first row, and to its end; of every further design."""
+        f"  (CPU of all processes - loops) / designs = {each * 1e3:.2f} ms, {each / unit:.4f} imports of numba"
     )
     print(f"  memory of a worker {small:.0f} MB early, {large:.0f} MB late; of the client {client:.0f} MB")
     print(f"  reading {len(table)} rows into a table {read:.3f} s")
@@ -113,7 +113,7 @@ print(first[0])
 
 
 def processes(folder: Path, n: int, repeats: int = 3) -> None:
-    """Seconds from the start of a program to its first row and to its end, and of every further design."""
+    """Seconds from the start of a program to its first row and to its end, and of a further design."""
     for size in (2, n):
         study(folder, size)
     for k in range(-1, repeats):  # the first round compiles kernels, and reads pages

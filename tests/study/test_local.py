@@ -232,3 +232,28 @@ def test_nothing_is_left_of_a_command_that_is_ended(study, tmp_path, number):
     assert said == ("" if number == signal.SIGKILL else "interrupted\n")
     assert set(Path("/tmp").glob("flexmbs-*")) <= before
     assert 20 <= len(list(rows.glob("*.json"))) < 2000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("does", "why"),
+    [
+        ("import os; os._exit(7)", "ended before their first design.*--resume.*too little memory"),
+        ("import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (20_000, 20_000))", "the disk is full.*--resume"),
+    ],
+    ids=["stillborn", "cramped"],
+)
+def test_what_no_worker_can_do_ends_the_study_and_blames_no_design(
+    study, tmp_path, monkeypatch, does, why, capfd
+):
+    """Workers that end at once, and those that cannot write a result."""
+    path = study("grid = { speed = [1, 2, 3] }")
+    name = "DASK_DISTRIBUTED__WORKER__PRELOAD"
+    with monkeypatch.context() as patch:
+        patch.setitem(local.SETTINGS, name, str([does]))
+        with pytest.raises(fm.SolverError, match=why):
+            fm.sweep(path, tmp_path / "s", workers=2)
+    left = [*(tmp_path / "s" / "rows").glob("*.json"), *(tmp_path / "s" / "runs").glob("*.h5")]
+    assert not left
+    assert capfd.readouterr().err == ""
+    assert fm.sweep(path, tmp_path / "s", workers=2, resume=True).counts == {"complete": 3}
