@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 #: tasks that a scheduler has for every thread of its workers: more are memory, fewer leave some idle
 AHEAD = 8
 #: seconds that a task takes where designs are short: a task costs milliseconds beside them
-SLICE = 0.5
+SLICE = 1.0
 #: designs by whose seconds those of the next ones are known
 MEMORY = 50
 #: seconds in which the first worker must come
 PATIENCE = 60.0
 #: seconds between looks at who is there, at least
-LOOK = 0.2
+LOOK = 1.0
 #: schemes of addresses without encryption
 OPEN = ("tcp://", "ws://", "ucx://")
 

@@ -88,9 +88,8 @@ def designs(folder: Path, n: int, keep: str, cluster: str = "", workers: int = 2
     print(f"  wall {wall:.1f} s, CPU of all processes {cpu:.1f} s, in time loops {stepping:.1f} s")
     print(f"  (wall x workers - loops) / designs = {(wall * workers - stepping) / n * 1e3:.2f} ms")
     each, unit = (cpu - stepping) / n, min(import_of_numba() for _ in range(5))
-    print(
-        f"  (CPU of all processes - loops) / designs = {each * 1e3:.2f} ms, {each / unit:.4f} imports of numba"
-    )
+    text = f"{each * 1e3:.2f} ms, {each / unit:.4f} imports of numba"
+    print(f"  (CPU of all processes - loops) / designs = {text}")
     print(f"  memory of a worker {small:.0f} MB early, {large:.0f} MB late; of the client {client:.0f} MB")
     print(f"  reading {len(table)} rows into a table {read:.3f} s")
 

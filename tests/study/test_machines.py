@@ -15,10 +15,9 @@ import flexmbs as fm
 from flexmbs.study import cluster
 from flexmbs.study.run import plan
 from flexmbs.study.store import Store
-from tests.study.test_sweep import numbers
+from tests.study.test_sweep import answers, numbers
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("distributed", "ip")]
-NET = f"10.214.{os.getpid() % 250 + 1}"
 #: a machine that is gone is noticed in seconds; by default it takes half a minute
 QUICK = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s",
@@ -27,18 +26,24 @@ QUICK = {
 }
 
 
-def ip(*words):
-    return subprocess.run(["ip", *words], capture_output=True, text=True, check=True)
+def ip(*words, check=True):
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=check)
 
 
 class Machines:
-    """A switch, and namespaces that are connected with it; this process is at `.1`."""
+    """A switch, and namespaces that are connected with it; this process is at `.1`.
+
+    Names and addresses are those of no other run of these tests at the same time.
+    """
 
     def __init__(self):
-        self.tag = f"fx{os.getpid() % 10000}"
+        self.tag, taken = f"fx{os.urandom(3).hex()}", ip("-o", "addr").stdout
+        self.net = next(
+            net for net in (f"10.214.{byte}" for byte in os.urandom(250)) if f"{net}." not in taken
+        )
         self.names, self.running = [], []
         ip("link", "add", self.tag, "type", "bridge")
-        ip("addr", "add", f"{NET}.1/24", "dev", self.tag)
+        ip("addr", "add", f"{self.net}.1/24", "dev", self.tag)
         ip("link", "set", self.tag, "up")
 
     def add(self):
@@ -52,12 +57,12 @@ class Machines:
         ip("link", "set", here, "master", self.tag)
         ip("link", "set", here, "up")
         for words in (
-            ("addr", "add", f"{NET}.{k}/24", "dev", there),
+            ("addr", "add", f"{self.net}.{k}/24", "dev", there),
             ("link", "set", there, "up"),
             ("link", "set", "lo", "up"),
         ):
             ip("netns", "exec", name, "ip", *words)
-        return f"{NET}.{k}"
+        return f"{self.net}.{k}"
 
     def cut_off(self, k):
         """Pull the cable of a machine."""
@@ -80,10 +85,10 @@ class Machines:
             with suppress(ProcessLookupError):
                 os.killpg(item.pid, signal.SIGKILL)
             item.wait()
-        for k, name in enumerate(self.names):
-            ip("link", "del", f"{self.tag}h{k + 2}")  # with the namespace it would go some time later
-            ip("netns", "del", name)
-        ip("link", "del", self.tag)
+        for k, name in enumerate(self.names):  # whatever was made of them
+            ip("link", "del", f"{self.tag}h{k + 2}", check=False)  # with the namespace it would go later
+            ip("netns", "del", name, check=False)
+        ip("link", "del", self.tag, check=False)
 
 
 @pytest.fixture
@@ -105,16 +110,23 @@ def machines(monkeypatch):
 
 
 def scheduler(machines, scheme="tcp", *words):
-    """The address of a scheduler on this machine, by which the others reach it."""
-    with socket.socket() as free:
-        free.bind((f"{NET}.1", 0))
-        address = f"{scheme}://{NET}.1:{free.getsockname()[1]}"
-    machines.start("distributed.cli.dask_scheduler", "--no-dashboard", "--host", address, *words)
-    return address
+    """The address of a scheduler on this machine, by which the others reach it, when it answers.
+
+    How long its program takes to begin is nothing that a client waits for; a port may be taken meanwhile.
+    """
+    for _ in range(3):
+        with socket.socket() as free:
+            free.bind((f"{machines.net}.1", 0))
+            place = free.getsockname()
+        address = f"{scheme}://{place[0]}:{place[1]}"
+        command = ["distributed.cli.dask_scheduler", "--no-dashboard", "--host", address, *words]
+        if answers(machines.start(*command), place):
+            return address
+    raise RuntimeError("no scheduler begins")
 
 
 def worker(machines, address, on, *words, mount=None):
-    host = f"{NET}.{on + 2}"
+    host = f"{machines.net}.{on + 2}"
     command = ["distributed.cli.dask_worker", address, "--no-dashboard", "--nthreads", "1", "--no-nanny"]
     return machines.start(*command, "--host", host, *words, on=on, mount=mount)
 
@@ -123,8 +135,8 @@ def ready(address, count, **options):
     """Wait for workers, and tell their addresses."""
     from distributed import Client
 
-    with Client(address, timeout="30s", **options) as client:
-        client.wait_for_workers(count, timeout=60)
+    with Client(address, timeout="60s", **options) as client:
+        client.wait_for_workers(count, timeout=120)
         return sorted(client.scheduler_info()["workers"])
 
 
@@ -138,7 +150,7 @@ def test_a_machine_that_is_cut_off_takes_no_design_with_it(study, tmp_path, mach
     for k in range(3):
         worker(machines, address, k)
     hosts = [item.partition("://")[2].partition(":")[0] for item in ready(address, 3)]
-    assert hosts == [f"{NET}.{k}" for k in (2, 3, 4)]
+    assert hosts == [f"{machines.net}.{k}" for k in (2, 3, 4)]
     with pytest.raises(fm.FlexmbsError, match="is not encrypted"):
         fm.sweep(path, tmp_path / "open", cluster=address)
     cut = []
@@ -151,7 +163,7 @@ def test_a_machine_that_is_cut_off_takes_no_design_with_it(study, tmp_path, mach
     found = fm.sweep(path, tmp_path / "there", cluster=address, is_open=True, progress=progress)
     assert cut and found.counts == {"complete": 60}
     assert numbers(tmp_path / "there") == numbers(tmp_path / "here")
-    assert [f"{NET}.{k}" for k in (2, 4)] == [
+    assert [f"{machines.net}.{k}" for k in (2, 4)] == [
         item.partition("://")[2].partition(":")[0] for item in ready(address, 2)
     ]
 
@@ -171,7 +183,7 @@ def test_a_full_disk_of_one_machine_fails_no_design(study, tmp_path, machines, c
     found = fm.sweep(path, made.folder, cluster=address, is_open=True, resume=True)
     assert found.counts == {"complete": 24} and all(found.file(k) for k in range(24))
     assert numbers(made.folder) == numbers(tmp_path / "here")
-    assert f"{NET}.3" in caplog.text and "the disk is full" in caplog.text
+    assert f"{machines.net}.3" in caplog.text and "the disk is full" in caplog.text
 
 
 def test_what_workers_see_and_run_is_compared_before_anything_is_sent(study, tmp_path, machines, monkeypatch):
@@ -182,7 +194,7 @@ def test_what_workers_see_and_run_is_compared_before_anything_is_sent(study, tmp
     worker(machines, address, 0, mount=made.folder)  # a disk of its own under the same name
     ready(address, 1)
     run = partial(fm.sweep, tmp_path / "speeds.toml", made.folder, cluster=address, is_open=True, resume=True)
-    with pytest.raises(fm.FlexmbsError, match=rf"worker tcp://{NET}.2.* does not see .*/there"):
+    with pytest.raises(fm.FlexmbsError, match=rf"worker tcp://{machines.net}.2.* does not see .*/there"):
         run()
     monkeypatch.setattr(cluster, "__version__", "99.0")
     with pytest.raises(fm.FlexmbsError, match=r"runs flexmbs .*, here is 99\.0"):
