@@ -121,7 +121,8 @@ class _Study:
 
     def _submit(self) -> None:
         """Give the scheduler what it has room for; what was tried before goes alone."""
-        while len(self._given) < self._fleet.most and (self._again or self._left):
+        most = (AHEAD if self._seconds else 2) * self._fleet.threads + 1  # first of all their time is tried
+        while len(self._given) < most and (self._again or self._left):
             if self._again:
                 batch = [self._again.popleft()]
             else:
@@ -135,7 +136,8 @@ class _Study:
     def _size(self) -> int:
         """Of a batch: for some time, and for all workers until the end; one while nothing is known."""
         each = sum(self._seconds) / len(self._seconds) if self._seconds else SLICE
-        return max(1, min(int(SLICE / max(each, 1e-6)), len(self._left) // self._fleet.most))
+        share = len(self._left) // (2 * self._fleet.threads + 1)
+        return max(1, min(int(SLICE / max(each, 1e-6)), share))
 
     def _rows_of(self, future: Any, batch: list[int]) -> Iterator[Row]:
         """Rows of a batch that has come to its end; what has none and is not to blame is tried again."""
@@ -171,7 +173,7 @@ class _Study:
 
 
 class _Fleet:
-    """Workers of a scheduler, as they come and go: how many tasks they want, and who is left out.
+    """Workers of a scheduler, as they come and go: how many threads they have, and who is left out.
 
     chosen : addresses that designs may go to; None for all
     is_own : all of them are here, and for this study alone
@@ -193,7 +195,7 @@ class _Fleet:
             self.chosen = list(there)
             if not there:
                 raise self._nobody()
-        self.most, now = AHEAD * (1 + sum(there.values())), time.monotonic()
+        self.threads, now = sum(there.values()), time.monotonic()
         self._next = now + max(LOOK, 20.0 * (now - begun))
 
     def leave_out(self, unfit: Unfit) -> None:

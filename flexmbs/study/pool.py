@@ -23,11 +23,14 @@ BEAT = 0.5
 def serve(connection: Connection, folder: str) -> None:
     """The life of a process: designs come in, rows go out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    from threadpoolctl import threadpool_limits
+
     from flexmbs.study.work import Worker, few_collections
 
     with suppress(EOFError, BrokenPipeError):
         try:
             worker = Worker(Path(folder))
+            threadpool_limits(1)  # each worker has a core, and the same numbers as any other
         except Exception as error:  # said by the process that started this one
             connection.send(f"{type(error).__name__}: {error}")
             return
