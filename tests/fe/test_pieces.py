@@ -104,6 +104,13 @@ def test_inertia_of_another_matrix(tmp_path, narrow):
         pieces.inertia(Shifted((A + far).tocsr(), one, 0.0), B)
 
 
+def without_pivot(A, plan):
+    """Twice the matrix, but for the last unknown, which has no stiffness."""
+    scale = np.full(A.shape[0], np.sqrt(2.0))
+    scale[plan.shape.order[-1]] = 0.0
+    return sparse.csr_matrix(sparse.diags(scale) @ A @ sparse.diags(scale))
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_panels_stay_in_memory_as_far_as_that_goes(tmp_path, narrow, share):
     """With the same solutions, and in files all the same, from which another run goes on."""
@@ -119,6 +126,8 @@ def test_panels_stay_in_memory_as_far_as_that_goes(tmp_path, narrow, share):
     again = PiecesFactor(A, node_of, folder=tmp_path, plan=plan, spare=spare)
     assert again.found == len(plan.pieces) and np.array_equal(again.solve(B), pieces.solve(B))
     one = sparse.identity(A.shape[0], format="csr")
+    with pytest.raises(SingularMatrix):  # in the last piece; what the others have left is of that matrix
+        pieces.inertia(Shifted(without_pivot(A, plan), one, 0.0), B)
     negative, product = pieces.inertia(Shifted(A.tocsr(), one, 0.0), B)
     assert not negative and np.abs(product - B.T @ expected).max() < 1e-9 * np.abs(product).max()
     assert np.array_equal(again.solve(B), pieces.solve(B)), "panels are read from their files again"

@@ -161,12 +161,16 @@ class PiecesFactor:
         It has entries where the first has some, or else `OtherPattern` is raised.
         """
         sign, tiny = np.ones(self.plan.shape.n), self._smallest_pivot(A)
+        stays = len(self._panels) == len(self.plan.pieces) and not any(map(is_mapped, self._panels.values()))
+        self._rests.clear()
         half, memory = Substitution(self.plan.shape, B), self._room()
         for k, piece in enumerate(self.plan.pieces):
             own = sparse.csc_matrix(A.rows(self.plan.shape.order[piece.columns]).T)
             made = self._eliminate(k, own, np.arange(len(piece.columns)), tiny, "count", memory)
             sign[piece.columns] = made.sign
-            if len(piece.boundary):
+            if stays:  # panels have given back more than that
+                self._rests[k] = made.rest.copy()
+            elif len(piece.boundary):
                 self.store.save(f"{k}.count", made.rest, sync=False)
             self._drop_rests(piece, "count")
             for begin, end, first in self._runs_of[k]:
