@@ -116,37 +116,38 @@ def _slopes_of(x, dN, A):
         A[0, k], A[1, k] = u, v
 
 
+#: 6 n is a multiple of the rows of a tile
+_tile, pair = product(6), product(2)
+
+
 @kernel(inline=True)
-def _surface_samples(x, ties, kept, A, samples):
+def _surface_samples(both, ties, kept, A, samples):
     """Stretch of the reference cell along the directions of the ties: columns of the nodes that are `kept`,
-    component by component, then of one that is not. Writes: samples (ties, 3 n), A."""
+    component by component, then of one that is not.
+
+    both (n, LANES): nodes, and their directors. Writes: samples (ties, 3 n), A (2, LANES).
+    """
     dN, along = ties[0], ties[1]
+    n = dN.shape[2]
     for t in range(len(dN)):
-        _slopes_of(x, dN[t], A)
+        pair(A, 0, LANES, dN, 2 * t * n, n, 1, both, 0, LANES, n)
         for k in range(3):
             p, q, at = A[0, k], A[1, k], k * kept
             for a in range(kept):
                 samples[t, at + a] = p * along[t, 0, a] + q * along[t, 1, a]
-            for a in range(kept, dN.shape[2]):
+            for a in range(kept, n):
                 samples[t, 3 * kept + k] = p * along[t, 0, a] + q * along[t, 1, a]
 
 
 @kernel(inline=True)
-def _across_samples(x, D, ties, kept, samples):
+def _across_samples(both, D, ties, kept, A, samples):
     """Shear across the surface along the directions of the ties: columns of displacements and turns of the
-    nodes that are `kept`, then of what is not. Writes: samples (ties, 3 n + 3 n_turn)."""
-    slope, N = ties[0], ties[1]
+    nodes that are `kept`, then of what is not. Writes: samples (ties, 3 n + 3 n_turn), A."""
+    slope, N, at_ties = ties[0], ties[1], ties[4]
     n = slope.shape[1]
     for t in range(len(slope)):
-        A0, A1, A2, d0, d1, d2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for a in range(n):
-            u, v = slope[t, a], N[t, a]
-            A0 += u * x[0, a]
-            A1 += u * x[1, a]
-            A2 += u * x[2, a]
-            d0 += v * D[0, a]
-            d1 += v * D[1, a]
-            d2 += v * D[2, a]
+        pair(A, 0, LANES, at_ties, 2 * t * n, n, 1, both, 0, LANES, n)
+        A0, A1, A2, d0, d1, d2 = A[0, 0], A[0, 1], A[0, 2], A[1, 3], A[1, 4], A[1, 5]
         for a in range(n):
             at, step, u = a if a < kept else 6 * kept, kept if a < kept else 1, slope[t, a]
             samples[t, at], samples[t, at + step], samples[t, at + 2 * step] = d0 * u, d1 * u, d2 * u
@@ -156,10 +157,6 @@ def _across_samples(x, D, ties, kept, samples):
             samples[t, at] = v * (x1 * A2 - x2 * A1)
             samples[t, at + step] = v * (x2 * A0 - x0 * A2)
             samples[t, at + 2 * step] = v * (x0 * A1 - x1 * A0)
-
-
-#: 6 n is a multiple of the rows of a tile
-_tile, pair = product(6), product(2)
 
 
 @kernel(inline=True)
@@ -176,11 +173,12 @@ def _tied(weights, spans, samples, values):
 
 
 @kernel(inline=True)
-def _by_component(X, D, middle, x, d, P):
+def _by_component(X, D, middle, x, d, P, both):
     """Nodes and directors of one cell, and a last node inside, by shape functions `middle` of the others, if
     there is one; a bubble of rotations turns about two axes P across the mean director.
 
-    Its turn about the normal does nothing. Writes: x (3, n), d (3, n_turn), P.
+    Its turn about the normal does nothing. Writes: x (3, n), d (3, n_turn), P, both (n,
+    LANES), x and d of a node.
     """
     n = x.shape[1]
     for a in range(len(X)):
@@ -196,6 +194,9 @@ def _by_component(X, D, middle, x, d, P):
             size += d[k, n - 1] ** 2
         for k in range(3):
             d[k, n - 1] /= size**0.5
+    for a in range(n):
+        for k in range(3):
+            both[a, k], both[a, 3 + k] = x[k, a], d[k, a]
     if d.shape[1] > n:
         size, least = 0.0, 0
         for k in range(3):
@@ -329,13 +330,13 @@ def strain_loop(fields, tables, geometry, room, slopes, rows, inner):
     """
     (X, D, middle), (area, axes, inverse) = fields, geometry
     d_turn, N, weights, surface, across = tables
-    (x, d, P), A, (slope, C), means, (of_surface, tied), (of_across, sampled) = room
+    (x, d, P, both), A, (slope, C), means, (of_surface, tied), (of_across, sampled) = room
     mean, mean_of_last = means
     kept, n, has_ties, inside = X.shape[1], x.shape[1], len(surface[0]) > 0, len(middle) > 0
     for e in range(len(X)):
-        _by_component(X[e], D[e], middle, x, d, P)
-        _surface_samples(x, surface, kept, A, of_surface)
-        _across_samples(x, d, across, kept, of_across)
+        _by_component(X[e], D[e], middle, x, d, P, both)
+        _surface_samples(both, surface, kept, A, of_surface)
+        _across_samples(both, d, across, kept, A, of_across)
         _tied(surface[2], surface[3], of_surface, tied)
         _tied(across[2], across[3], of_across, sampled)
         total = 0.0

@@ -215,7 +215,8 @@ class _Tables:
 
     Ties of the surface: derivatives of the shape functions (samples, 2, n), those that stretch is made of by
     both tangents (samples, 2, n); across it: derivative along the direction (samples, n), what turns there
-    (samples, n_turn); both: weights (samples, rows) of the rows (component, point), and their `_spans`.
+    (samples, n_turn), last both (samples, 2, n) of the nodes; both: weights (samples, rows) of the rows
+    (component, point), and their `_spans`.
     """
 
     d_turn: Floats
@@ -241,7 +242,9 @@ def _tables(kind: str) -> _Tables:
     surface = dN, by_tangents, rows, _spans(rows)
     tie, along, rows = _samples(rule.across)
     at = rule.across.points[tie]
-    across = np.einsum("sac,sc->sa", _dshape(kind, at), along), _turn_shape(kind, at)[0], rows, _spans(rows)
+    slope, turns = np.einsum("sac,sc->sa", _dshape(kind, at), along), _turn_shape(kind, at)[0]
+    both = np.stack([slope, turns[:, : slope.shape[1]]], axis=1)
+    across = slope, turns, rows, _spans(rows), both
     return _Tables(_across_first(d), N, rule.weights, surface, across)
 
 
@@ -295,10 +298,10 @@ def _strain_room(kind: str, n_kept: int) -> tuple[Any, ...]:
         for item, columns in ((tables.surface, 3 * n), (tables.across, 3 * (n + n_turn)))
         for width in (_whole_tiles(columns, LANES),)
     ]
-    parts = np.empty((3, n)), np.empty((3, n_turn)), np.empty((bubble, 3))
+    parts = np.empty((3, n)), np.empty((3, n_turn)), np.empty((bubble, 3)), np.zeros((n, LANES))
     means = np.empty((3, 3 * n_kept)), np.empty((3, 3 * (n - n_kept)))
     slope = np.zeros((2, _whole_tiles(n, LANES) + 1)), np.zeros((2, LANES))
-    return parts, np.empty((2, 3)), slope, means, *ties
+    return parts, np.empty((2, LANES)), slope, means, *ties
 
 
 def _flat_strains(X: Floats, at: Geometry, poisson: Floats, share: Floats, rows: Floats) -> Floats:
