@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from flexmbs.study.store import Row, Store
 #: rings of objects are looked for between designs, where few are left, and within one after so many objects;
 #: among older ones after so many designs
 COLLECT, OLDER = 50_000, 64
+_done = count(1)
 
 
 class Worker:
@@ -58,12 +60,10 @@ class Worker:
 @contextmanager
 def few_collections() -> Iterator[Callable[[], None]]:
     """Rings of objects are looked for where few are left: by what is to be called behind each design."""
-    before, done = gc.get_threshold(), 0
+    before = gc.get_threshold()
 
     def collect() -> None:
-        nonlocal done
-        gc.collect(1 if done % OLDER else 2)
-        done += 1
+        gc.collect(1 if next(_done) % OLDER else 2)
 
     gc.set_threshold(COLLECT)
     try:
