@@ -3,6 +3,7 @@
 designs N KEEP : a rigid four-bar, whole on this machine: time of a design beside its steps, memory, reading;
                  `designs N KEEP processes` by processes of our own
 processes N    : the same designs by processes of our own and by the LocalCluster that is the default, in turn
+engines N      : CPU of a design beside its steps by both, in turn
 flexible N     : the flexible slider-crank on two workers, against two independent processes, in turn
 workers N      : simulated workers, objects of Dask in four processes, whose runs sleep
 """
@@ -100,6 +101,21 @@ def import_of_numba() -> float:
     subprocess.run([sys.executable, "-c", "import numba"], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def engines(folder: Path, n: int, repeats: int = 3) -> None:
+    """CPU of a design beside its steps, of all processes, by the cluster and by our own, in turn."""
+    for k in range(repeats):
+        for name in ("", "processes"):
+            watch = Watch()
+            found = fm.sweep(
+                study(folder, n), folder / f"{name}-{k}", workers=2, cluster=name, progress=watch
+            )
+            (early, _, first), (late, _, last) = watch.seen[2], watch.seen[-2]
+            steps = sum(row.get("stepping", 0.0) for row in found.rows) / n
+            each = (last - first) / (late - early) / n - steps
+            text = f"{each * 1e3:.1f} ms, {each / import_of_numba():.4f} imports of numba"
+            print(f"{name or 'LocalCluster'}: {text}", flush=True)
 
 
 ONE = """
@@ -270,6 +286,12 @@ def cpu_of(pid: int) -> float:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
-        what = {"designs": designs, "processes": processes, "flexible": flexible, "workers": workers}
+        what = {
+            "designs": designs,
+            "processes": processes,
+            "engines": engines,
+            "flexible": flexible,
+            "workers": workers,
+        }
         rest = [int(word) if word.isdecimal() else word for word in sys.argv[2:]]
         what[sys.argv[1]](Path(place), *rest)  # type: ignore[operator]
