@@ -79,7 +79,7 @@ class Frontal:
         self.n_rows, self.n_speeds = len(G), G.width
         self.fronts: list[_Front] = []
         self._rest: dict[int, Array] = {}  # what fronts leave open, until it is taken
-        self.loose = np.setdiff1d(np.arange(G.width), G.column)
+        self.loose = np.flatnonzero(~G.held())
         self.empty = np.flatnonzero(np.diff(G.start) == 0)  # rows of nothing
         for rows, speeds, pieces, closed in _plan(G):
             self._add(G, zero, rows, speeds, pieces, closed)
@@ -97,7 +97,7 @@ class Frontal:
                 wide[:, [place[int(r)] for r in piece.open]] = self._rest.pop(k)
                 parts.append(wide)
             X = np.vstack(parts)
-        inside = np.isin(rows, closed)
+        inside = np.isin(rows, closed) if len(closed) < len(rows) else np.ones(len(rows), dtype=bool)
         Q, R, order = pivoted_qr(X[:, inside])
         size = np.abs(np.diag(R))
         rank = int(np.sum(size > zero))
@@ -170,11 +170,12 @@ class Frontal:
 
 def _plan(G: Sparse) -> list[tuple[Ints, Ints, list[int], Ints]]:
     """Rows, own speeds, fronts put together, rows taken out, of every front."""
-    rows, speeds = G.row, G.column
-    if not len(rows):
+    if not len(G.value):
         return []
     if len(G) <= SMALL:
-        return [(np.unique(rows), np.unique(speeds), [], np.unique(rows))]
+        rows = np.flatnonzero(np.diff(G.start))
+        return [(rows, np.flatnonzero(G.held()), [], rows)]
+    rows, speeds = G.row, G.column
     seen: dict[int, list[int]] = {}
     for r, k in zip(rows.tolist(), speeds.tolist(), strict=True):
         seen.setdefault(k, []).append(r)

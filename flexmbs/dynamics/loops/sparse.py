@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: entries up to which a part is taken from the whole matrix
+SMALL = 1000
+
 
 @dataclass(frozen=True)
 class Sparse:
@@ -33,6 +36,12 @@ class Sparse:
     def row(self) -> Ints:
         """The row of every value."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    def held(self) -> NDArray[np.bool_]:
+        """Which columns hold something."""
+        found = np.zeros(self.width, dtype=bool)
+        found[self.column] = True
+        return found
 
     def lengths(self) -> Array:
         """Euclidean norms of the rows."""
@@ -61,6 +70,10 @@ class Sparse:
 
     def part(self, rows: Ints, columns: Ints) -> Array:
         """Rows and columns, these in their order, as a matrix."""
+        if len(self) * self.width <= SMALL:
+            whole = np.zeros((len(self), self.width))
+            whole[self.row, self.column] = self.value
+            return whole[rows[:, None], columns]
         places, start = self._places(rows)
         row, column = np.repeat(np.arange(len(rows)), np.diff(start)), self.column[places]
         at = np.searchsorted(columns, column)
