@@ -216,6 +216,16 @@ def test_compliance_decides_between_drives():
     assert not counts.indeterminate_joints
 
 
+def test_a_cut_joint_that_holds_nothing_is_strained_by_nothing():
+    mechanism = loop(("revolute",) * 4, np.eye(3), soft={"a": [1e-7] * 3 + [1e-5] * 3})
+    plain = check(Case.from_dict(mechanism.data())).counts
+    data = mechanism.data()
+    data["joints"]["loose"] = {"type": "free", "from": "ground", "to": "coupler"}
+    counts = check(Case.from_dict(data)).counts
+    assert counts.stiffness_decides == plain.stiffness_decides and plain.stiffness_decides
+    assert counts.indeterminate_joints == plain.indeterminate_joints
+
+
 def test_the_drive_of_a_ball_beside_a_hinge_is_open():
     data = {
         "bodies": {"door": {"type": "rigid", "mass": 1.0, "inertia": {"ixx": 1, "iyy": 1, "izz": 1},

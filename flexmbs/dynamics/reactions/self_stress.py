@@ -191,7 +191,8 @@ def _straining(system: System, evaluator: Evaluator, states: States, length: flo
     R = np.repeat(ws.marker.R[t.joint.p], 2, axis=0)
     own = np.einsum("nji,njk->nik", R, states.loads.reshape(len(R), 3, -1)).reshape(states.loads.shape)
     number = {id(group): len(system.numbers.names) + g for g, group in enumerate(system.groups)}
-    held = [place.body if place.body > 0 else number[id(place.group)] for place in system.joints.values()]
+    # a cut joint without rows feels nothing, as ground does
+    held = [place.body or number.get(id(place.group), 0) for place in system.joints.values()]
     energy = root.reshape(-1, 1) * own / max(float(root.max(initial=0.0)), NOTHING)
     return energy, np.repeat(np.array(held, dtype=np.int64), 6)
 
